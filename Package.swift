@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every Swift target is compiled with: warnings are errors, existentials are spelled out, imports stay private.
+let common: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+/// Product code also marks every unsafe construct; in tests that would be noise.
+let product = common + [.strictMemorySafety()]
+
+let package = Package(
+  name: "peer",
+  products: [
+    .library(name: "AppMigrationKit", targets: ["AppMigrationKit"]),
+    .executable(name: "peer", targets: ["peer"]),
+  ],
+  targets: [
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .target(
+      name: "CSystem",
+      cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+
+    .target(name: "MigrationWire", swiftSettings: product),
+    .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
+    .target(
+      name: "MigrationTLS", dependencies: ["COpenSSL", "MigrationSystem", "MigrationWire"],
+      swiftSettings: product),
+    .target(
+      name: "MigrationArchive", dependencies: ["MigrationSystem", "MigrationWire"],
+      swiftSettings: product),
+    .target(
+      name: "MigrationTransfer",
+      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationWire"],
+      swiftSettings: product),
+    .target(
+      name: "MigrationHost", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
+      swiftSettings: product),
+    .target(name: "AppMigrationKit", swiftSettings: product),
+    .executableTarget(
+      name: "peer",
+      dependencies: [
+        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire",
+      ],
+      swiftSettings: product),
+
+    .testTarget(
+      name: "MigrationWireTests", dependencies: ["MigrationWire"], resources: [.copy("Vectors")], swiftSettings: common),
+    .testTarget(name: "MigrationSystemTests", dependencies: ["MigrationSystem"], swiftSettings: common),
+    .testTarget(
+      name: "MigrationTLSTests", dependencies: ["COpenSSL", "MigrationTLS"], resources: [.copy("Vectors")],
+      swiftSettings: common),
+    .testTarget(name: "MigrationArchiveTests", dependencies: ["MigrationArchive"], swiftSettings: common),
+    .testTarget(name: "MigrationTransferTests", dependencies: ["MigrationTransfer"], swiftSettings: common),
+    .testTarget(name: "MigrationHostTests", dependencies: ["MigrationHost"], swiftSettings: common),
+    .testTarget(name: "AppMigrationKitTests", dependencies: ["AppMigrationKit"], swiftSettings: common),
+    .testTarget(name: "PeerTests", dependencies: ["peer"], swiftSettings: common),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,124 @@
+#define _GNU_SOURCE
+
+#include "CSystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+const int csystem_open_path = O_PATH;
+const int csystem_rename_no_replace = RENAME_NOREPLACE;
+
+int csystem_open_beneath(int directory, const char *path, int flags) {
+  // The kernel refuses unknown bits in how.flags, so nothing but the flag's own 32 bits may reach it.
+  struct open_how how = {
+      .flags = (unsigned)flags,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+  };
+  return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+int csystem_rename(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
+  return renameat2(from_directory, from, to_directory, to, flags);
+}
+
+int csystem_set_mode(int directory, const char *name, mode_t mode) {
+  int result = (int)syscall(SYS_fchmodat2, directory, name, mode, AT_SYMLINK_NOFOLLOW);
+  // Kernels before 6.6, and sandboxes that do not know the call: glibc goes through /proc instead.
+  if (result == -1 && (errno == ENOSYS || errno == EPERM)) {
+    result = fchmodat(directory, name, mode, AT_SYMLINK_NOFOLLOW);
+  }
+  return result;
+}
+
+int csystem_set_modified(int directory, const char *name, int64_t seconds, long nanoseconds) {
+  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+  return name ? utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW) : futimens(directory, times);
+}
+
+int csystem_sync_file_system(int descriptor) { return syncfs(descriptor); }
+
+ssize_t csystem_read_entries(int directory, void *buffer, size_t size) {
+  return syscall(SYS_getdents64, directory, buffer, size);
+}
+
+off_t csystem_seek_data(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_DATA); }
+
+off_t csystem_seek_hole(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_HOLE); }
+
+int csystem_advise_sequential(int descriptor) { return posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL); }
+
+int csystem_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }
+
+int csystem_socket(int family) { return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
+int csystem_accept(int socket, struct sockaddr *address, uint32_t *length) {
+  return accept4(socket, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+int csystem_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int csystem_clear_event(int descriptor) {
+  eventfd_t value;
+  return eventfd_read(descriptor, &value);
+}
+
+int csystem_signal_event(int descriptor) { return eventfd_write(descriptor, 1); }
+
+int csystem_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+int csystem_set_timer(int timer, int64_t nanoseconds) {
+  struct itimerspec when = {
+      .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+  return timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+int csystem_signals(const int *signals, size_t count) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (size_t index = 0; index < count; index++) {
+    sigaddset(&set, signals[index]);
+  }
+  int error = pthread_sigmask(SIG_BLOCK, &set, NULL);
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int csystem_next_signal(int descriptor) {
+  struct signalfd_siginfo information;
+  return read(descriptor, &information, sizeof information) == -1 ? -1 : (int)information.ssi_signo;
+}
+
+ssize_t csystem_random(void *buffer, size_t size) { return getrandom(buffer, size, 0); }
+
+int csystem_thread_id(void) { return gettid(); }
+
+int csystem_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
+
+int csystem_terminal_width(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == -1 ? -1 : size.ws_col;
+}
+
+const char *csystem_error_text(int error, char *buffer, size_t size) { return strerror_r(error, buffer, size); }

@@ -1,0 +1,60 @@
+#pragma once
+
+// What Swift cannot see of the kernel: calls that glibc wraps not at all, only for GNU sources, or
+// only as variadic functions or macros. Each returns what the call returns and leaves errno alone.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Declared, not included: a header that is included here becomes part of this module for Swift.
+struct sockaddr;
+
+// Flags that glibc defines for GNU sources only.
+extern const int csystem_open_path; // O_PATH
+extern const int csystem_rename_no_replace; // RENAME_NOREPLACE
+
+// Opens beneath `directory`, following no link of any kind. -1 with ENOSYS where the kernel is older than 5.6.
+int csystem_open_beneath(int directory, const char *path, int flags);
+
+// Renames with flags; -1 with ENOSYS or EINVAL where kernel or file system cannot.
+int csystem_rename(int from_directory, const char *from, int to_directory, const char *to, unsigned flags);
+
+// Sets permission bits of a name without following a link.
+int csystem_set_mode(int directory, const char *name, mode_t mode);
+
+// Sets the modification time, and leaves the access time, of `directory` itself (name NULL) or of a name in it.
+int csystem_set_modified(int directory, const char *name, int64_t seconds, long nanoseconds);
+
+int csystem_sync_file_system(int descriptor);
+ssize_t csystem_read_entries(int directory, void *buffer, size_t size);
+off_t csystem_seek_data(int descriptor, off_t offset);
+off_t csystem_seek_hole(int descriptor, off_t offset);
+int csystem_advise_sequential(int descriptor);
+
+// All close on exec; sockets and event descriptors do not block.
+int csystem_duplicate(int descriptor);
+int csystem_socket(int family);
+int csystem_accept(int socket, struct sockaddr *address, uint32_t *length);
+int csystem_event(void);
+int csystem_clear_event(int descriptor);
+int csystem_signal_event(int descriptor);
+
+// A timer on CLOCK_BOOTTIME that becomes readable once `nanoseconds` (absolute, above zero) have passed.
+int csystem_timer(void);
+int csystem_set_timer(int timer, int64_t nanoseconds);
+
+// Blocks the signals in the calling thread and returns a descriptor to read them from.
+int csystem_signals(const int *signals, size_t count);
+// The next signal's number, or -1 with EAGAIN.
+int csystem_next_signal(int descriptor);
+
+ssize_t csystem_random(void *buffer, size_t size);
+int csystem_thread_id(void);
+int csystem_name_thread(const char *name);
+
+// Columns of the terminal, or -1.
+int csystem_terminal_width(int descriptor);
+
+// Describes an error number in `buffer` or a constant, whichever the C library likes.
+const char *csystem_error_text(int error, char *buffer, size_t size);

@@ -1,0 +1,54 @@
+package import MigrationSystem
+package import MigrationWire
+
+/// Something that could not be done with items on disk.
+package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What kind of failure it is; more may be added.
+  package struct Code: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// A source that the user named is not there or cannot be read.
+    package static let source = Code(rawValue: "source")
+    /// The destination is no directory that we may write to.
+    package static let destination = Code(rawValue: "destination")
+    /// An entry of that name exists.
+    package static let exists = Code(rawValue: "exists")
+    /// Two items of one transfer have names that the destination takes for the same.
+    package static let collision = Code(rawValue: "collision")
+    /// There is not enough space.
+    package static let noSpace = Code(rawValue: "no space")
+    /// Reading or writing failed.
+    package static let storage = Code(rawValue: "storage")
+    /// What arrived is complete and could not be put in its place.
+    package static let importFailed = Code(rawValue: "import")
+    /// The transfer was stopped while this was going on.
+    package static let stopped = Code(rawValue: "stopped")
+  }
+
+  package let code: Code
+  /// A complete lower-case clause, safe to show.
+  package let description: String
+  /// The bytes of the name that it is about.
+  package let name: [UInt8]?
+  /// The kernel's reason.
+  package let cause: SystemError?
+  /// The figures, where space is short before anything is written.
+  package let shortage: SpaceShortage?
+
+  package init(
+    _ code: Code, _ description: String, name: [UInt8]? = nil, cause: SystemError? = nil,
+    shortage: SpaceShortage? = nil
+  ) {
+    self.shortage = shortage
+    self.code = cause?.isNoSpace == true ? .noSpace : code
+    self.description = cause.map { "\(description): \($0)" } ?? description
+    self.name = name
+    self.cause = cause
+  }
+
+  /// A failure of the disk while something was done with an item.
+  package init(_ action: String, _ path: ArchivePath, _ cause: SystemError) {
+    self.init(.storage, "\(action) \"\(VisibleText.of(path))\" failed", name: path.bytes, cause: cause)
+  }
+}

@@ -1,0 +1,118 @@
+import MigrationSystem
+import MigrationWire
+
+/// Goes through a walked tree and adds every item as it is now.
+struct FolderExport {
+  /// The pauses before files that changed while they were read are tried again.
+  private static let pauses: [Double] = [0.02, 0.1, 0.5, 2]
+
+  private let roots: [SourceRoot]
+  private let tree: SourceTree
+  private let packer: FramePacker
+  /// The directory that the last item was in, since the next one is mostly in it too.
+  private var current: (parent: Int32, directory: SharedDirectory, path: ArchivePath?)?
+  private var restless: [Int] = []
+  private var mustDrain = false
+
+  init(roots: [SourceRoot], tree: SourceTree, packer: FramePacker) {
+    self.roots = roots
+    self.tree = tree
+    self.packer = packer
+  }
+
+  mutating func run() throws(ArchiveError) {
+    for index in tree.nodes.indices { try add(index) }
+    for pause in Self.pauses where !restless.isEmpty {
+      if mustDrain { try packer.drain() } else { try packer.flush() }
+      mustDrain = false
+      try packer.pause(seconds: pause)
+      let again = restless
+      restless = []
+      for index in again { try add(index) }
+    }
+    for index in restless { try unsent(index, .keepsChanging, nil) }
+    try packer.flush()
+  }
+
+  private mutating func add(_ index: Int) throws(ArchiveError) {
+    let node = tree.nodes[index]
+    let name = tree.name(node)
+    do {
+      let directory = try enter(node.parent)
+      let path = try itemPath(name)
+      switch node.kind {
+      case .file: try addFile(index, name, path, in: directory)
+      case .directory, .symbolicLink, .hardLink: try addOther(index, name, path, in: directory)
+      }
+    } catch let error as ArchiveError {
+      try fail(index, error)
+    } catch let error as SystemError {
+      try unsent(index, error.isNotFound ? .vanished : .unreadable, error.description)
+    } catch {
+      try unsent(index, .beyondLimits, nil)
+    }
+  }
+
+  private mutating func addFile(
+    _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: SharedDirectory
+  ) throws(ArchiveError) {
+    let export = FileExport(packer: packer, path: path, name: name)
+    switch try export.run(in: directory.directory) {
+    case .sent: break
+    case .changed(let startedChunks):
+      restless.append(index)
+      mustDrain = mustDrain || startedChunks
+    }
+  }
+
+  private mutating func addOther(
+    _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: SharedDirectory
+  ) throws {
+    let status = try directory.directory.status(name)
+    let target = status.kind == .symbolicLink ? try directory.directory.readLink(name) : nil
+    guard ItemKind(status.kind) == tree.nodes[index].kind,
+      let record = ItemRecord(status, path: path, generation: packer.generation(status), target: target)
+    else {
+      return try unsent(index, .vanished, "it was replaced by something else")
+    }
+    try packer.add(record)
+  }
+
+  /// Opens the directory that an item is in, unless the last item was in it too.
+  private mutating func enter(_ parent: Int32) throws -> SharedDirectory {
+    if let current, current.parent == parent { return current.directory }
+    if parent < 0 {
+      let directory = roots[Int(-1 - parent)].parent
+      current = (parent, directory, nil)
+      return directory
+    }
+    let path = try tree.path(Int(parent))
+    let root = roots[rootNumber(of: parent)].parent
+    let directory = SharedDirectory(try root.directory.openDirectoryBeneath(path.bytes))
+    current = (parent, directory, path)
+    return directory
+  }
+
+  private func itemPath(_ name: ArraySlice<UInt8>) throws(Violation) -> ArchivePath {
+    guard let path = current?.path else { return try ArchivePath(Array(name)) }
+    return try path.appending(name.span)
+  }
+
+  private func rootNumber(of parent: Int32) -> Int {
+    var current = parent
+    while current >= 0 { current = tree.nodes[Int(current)].parent }
+    return Int(-1 - current)
+  }
+
+  /// A file that cannot be read is named; a transfer that is over ends the export.
+  private mutating func fail(_ index: Int, _ error: ArchiveError) throws(ArchiveError) {
+    guard error.code == .storage || error.code == .noSpace, let cause = error.cause else { throw error }
+    // Chunks of it may be under way; the receiver drops what never becomes complete.
+    try unsent(index, cause.isNotFound ? .vanished : .unreadable, cause.description)
+  }
+
+  private func unsent(_ index: Int, _ reason: Unsent.Reason, _ message: String?) throws(ArchiveError) {
+    let path = (try? tree.path(index))?.bytes ?? Array(tree.name(tree.nodes[index]))
+    try packer.unsent(Unsent(path: path, reason: reason, message: message))
+  }
+}

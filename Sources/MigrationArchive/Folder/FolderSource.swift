@@ -1,0 +1,37 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// Files and folders that the user named.
+package final class FolderSource: ItemSource {
+  private let roots: [SourceRoot]
+  private let tree = Mutex<SourceTree?>(nil)
+
+  /// Opens what the paths lead to; no two may have one last component.
+  package init(paths: [[UInt8]]) throws(ArchiveError) {
+    var roots: [SourceRoot] = []
+    for path in paths { roots.append(try SourceRoot(path: path)) }
+    roots.sort { $0.name.lexicographicallyPrecedes($1.name) }
+    for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
+      throw ArchiveError(
+        .source, "two sources are called \"\(VisibleText.of(one.name))\" and would arrive as one", name: one.name)
+    }
+    self.roots = roots
+  }
+
+  package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
+    let tree = try SourceWalk.walk(roots, isStopped: isStopped)
+    let summary = SourceSummary(
+      contents: .folders(roots.map { Root(kind: $0.kind, name: $0.name) }), total: tree.total,
+      allocated: tree.allocated, flags: .compressible)
+    self.tree.withLock { $0 = tree }
+    return summary
+  }
+
+  package func export(to packer: FramePacker) throws(ArchiveError) {
+    guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
+    for unsent in tree.unsent { try packer.unsent(unsent) }
+    var export = FolderExport(roots: roots, tree: tree, packer: packer)
+    try export.run()
+  }
+}

@@ -1,0 +1,72 @@
+/// The entries of one DATA frame, in memory of a fixed size that is used again and again.
+///
+/// Copies share the memory; only the one who packs the frame writes to it, before anybody else has it.
+package struct FrameBuffer: Sendable {
+  /// All the memory; the entries are the first `count` bytes.
+  package private(set) var bytes: [UInt8]
+  package private(set) var count = 0
+  /// What the entries complete and carry, for progress.
+  package private(set) var items: UInt64 = 0
+  package private(set) var contentBytes: UInt64 = 0
+
+  /// Allocates memory for the largest frame.
+  package init(capacity: Int) {
+    bytes = [UInt8](repeating: 0, count: capacity)
+  }
+
+  package var isEmpty: Bool { count == 0 }
+  package var space: Int { bytes.count - count }
+
+  /// Forgets the entries and keeps the memory.
+  package mutating func removeAll() {
+    count = 0
+    items = 0
+    contentBytes = 0
+  }
+
+  /// Appends what stands in front of data, or a whole entry.
+  package mutating func append(_ prefix: [UInt8]) {
+    write(prefix, at: count)
+    count += prefix.count
+  }
+
+  /// Puts bytes in front of data that was read behind them, and counts both as written.
+  package mutating func commit(_ prefix: [UInt8], followedBy dataLength: Int) {
+    append(prefix)
+    count += dataLength
+  }
+
+  /// Lends the free memory `offset` bytes behind the entries, to read data into; nothing is counted yet.
+  package mutating func withFreeSpace<Result, Failure: Error>(
+    at offset: Int, length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let start = count + offset
+    precondition(start + length <= bytes.count, "data fits into its frame")
+    return try unsafe withMemory { memory throws(Failure) in
+      try unsafe body(UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + length]))
+    }
+  }
+
+  /// Lends the bytes that lie `offset` behind the entries.
+  package func withFreeSpan<Result>(at offset: Int, length: Int, _ body: (RawSpan) -> Result) -> Result {
+    unsafe body(bytes.span.bytes.extracting(count + offset..<count + offset + length))
+  }
+
+  /// Counts what the entries bring.
+  package mutating func note(items: UInt64, contentBytes: UInt64) {
+    self.items += items
+    self.contentBytes += contentBytes
+  }
+
+  private mutating func write(_ source: [UInt8], at offset: Int) {
+    precondition(source.count <= bytes.count - offset, "an entry fits into its frame")
+    bytes.replaceSubrange(offset..<offset + source.count, with: source)
+  }
+
+  private mutating func withMemory<Result, Failure: Error>(
+    _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var memory = bytes.mutableSpan
+    return try unsafe memory.withUnsafeMutableBytes(body)
+  }
+}

@@ -1,0 +1,175 @@
+import MigrationSystem
+package import MigrationWire
+
+/// Packs items into DATA frames: many small ones into one, a large file into many (Protocol §6.8).
+///
+/// One thread uses it. What has been added may wait in an unfinished frame until `flush`.
+package final class FramePacker {
+  /// Files up to this size travel with their record in one frame.
+  static let smallFile: Int64 = 256 << 10
+  /// A frame with at least this many bytes is sent rather than filled further.
+  private static let fullFrame = 512 << 10
+
+  private let outlet: any FrameOutlet
+  private let sealer: any ChunkSealing
+  private let keys: TransferKeys
+  private var held: HeldItems
+  private var frame: FrameBuffer?
+  private var prefix = ByteWriter()
+
+  /// What the archive consists of so far, held items included.
+  package private(set) var total = Tally()
+  private var digest: UInt128 = 0
+  private var unsentCount: UInt64 = 0
+
+  package init(outlet: any FrameOutlet, sealer: any ChunkSealing, keys: TransferKeys, held: HeldItems) {
+    self.outlet = outlet
+    self.sealer = sealer
+    self.keys = keys
+    self.held = held
+  }
+
+  /// What FINISH says when nothing more will be added.
+  package var finish: Finish { Finish(total: total, unsent: unsentCount, digest: digest) }
+
+  /// What the receiver holds and the source no longer has.
+  package var staleMarks: [Mark] { held.stale }
+
+  /// The generation that a source item is in (Protocol §9.1).
+  func generation(_ status: FileStatus) -> Generation {
+    keys.generation(of: status.fingerprint)
+  }
+
+  /// Names an item that cannot be sent.
+  package func unsent(_ unsent: Unsent) throws(ArchiveError) {
+    unsentCount += 1
+    try outlet.unsent(unsent)
+  }
+
+  /// Adds an item without content: a directory, a link, an empty file.
+  package func add(_ record: ItemRecord) throws(ArchiveError) {
+    guard !skipHeld(record) else { return }
+    prefix.removeAll()
+    EntryWriter.item(record, to: &prefix)
+    try makeRoom(prefix.bytes.count)
+    frame?.append(prefix.bytes)
+    count(record, contentBytes: 0)
+  }
+
+  /// Adds a file that was read in one piece, whose bytes `read` puts in place; false if it says that they cannot be used.
+  func addSmallFile(
+    _ record: ItemRecord, _ read: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Bool
+  ) throws(ArchiveError) -> Bool {
+    let size = Int(record.size)
+    prefix.removeAll()
+    EntryWriter.item(record, to: &prefix)
+    let lead = prefix.bytes.count + 1 + 4 + ChunkSeal.size
+    try makeRoom(lead + size)
+    do {
+      guard try unsafe frame?.withFreeSpace(at: lead, length: size, read) == true else { return false }
+    } catch {
+      throw ArchiveError("reading", record.path, error)
+    }
+    let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
+    guard let seal = seal(place, lead, size) else { return false }
+    EntryWriter.content(length: size, seal, to: &prefix)
+    frame?.commit(prefix.bytes, followedBy: size)
+    count(record, contentBytes: record.size)
+    return true
+  }
+
+  /// Adds one chunk of a large file, whose bytes `read` puts in place; false if it says that they cannot be used.
+  func addChunk(
+    _ place: ChunkPlace, _ read: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Bool
+  ) throws(ArchiveError) -> Bool {
+    let size = place.range.count
+    let lead = 1 + 2 + 16 + 8 + 4 + ChunkSeal.size + place.path.bytes.count
+    try makeRoom(lead + size)
+    do {
+      guard try unsafe frame?.withFreeSpace(at: lead, length: size, read) == true else { return false }
+    } catch {
+      throw ArchiveError("reading", place.path, error)
+    }
+    guard let seal = seal(place, lead, size) else { return false }
+    prefix.removeAll()
+    EntryWriter.place(place, seal, to: &prefix)
+    frame?.commit(prefix.bytes, followedBy: size)
+    frame?.note(items: 0, contentBytes: UInt64(size))
+    return true
+  }
+
+  /// Adds a hole of a large file.
+  func addHole(_ place: ChunkPlace) throws(ArchiveError) {
+    try makeRoom(1 + 2 + 16 + 8 + 8 + ChunkSeal.size + place.path.bytes.count)
+    var tagged = ByteWriter()
+    place.writeTagged(to: &tagged)
+    let seal = sealer.seal(place: tagged.bytes, data: RawSpan())
+    prefix.removeAll()
+    EntryWriter.place(place, seal, to: &prefix)
+    frame?.append(prefix.bytes)
+    frame?.note(items: 0, contentBytes: UInt64(place.range.count))
+  }
+
+  /// Adds the record of a large file whose bytes have all been added.
+  func addRecord(of record: ItemRecord) throws(ArchiveError) {
+    prefix.removeAll()
+    EntryWriter.item(record, to: &prefix)
+    try makeRoom(prefix.bytes.count)
+    frame?.append(prefix.bytes)
+    count(record, contentBytes: 0)
+  }
+
+  /// Whether the receiver holds this item complete; then it is counted and need not be added.
+  func skipHeld(_ record: ItemRecord) -> Bool {
+    let mark = mark(record)
+    guard held.take(mark) else { return false }
+    total.items += 1
+    total.bytes += record.size
+    digest &+= mark
+    outlet.skipped(items: 1, bytes: record.size)
+    return true
+  }
+
+  /// What the receiver holds of this generation of a file.
+  func heldRanges(_ record: ItemRecord) -> ByteRanges {
+    let ranges = held.ranges(of: record.path, record.generation)
+    if ranges.count > 0 { outlet.skipped(items: 0, bytes: ranges.count) }
+    return ranges
+  }
+
+  /// Sends the unfinished frame.
+  package func flush() throws(ArchiveError) {
+    guard let full = frame.take() else { return }
+    if !full.isEmpty { try outlet.submit(full) }
+  }
+
+  /// Returns when everything that was added is written at the receiver.
+  package func drain() throws(ArchiveError) {
+    try flush()
+    try outlet.drain()
+  }
+
+  package func pause(seconds: Double) throws(ArchiveError) { try outlet.pause(seconds: seconds) }
+
+  private func seal(_ place: ChunkPlace, _ lead: Int, _ size: Int) -> ChunkSeal? {
+    var tagged = ByteWriter()
+    place.writeTagged(to: &tagged)
+    return frame?.withFreeSpan(at: lead, length: size) { sealer.seal(place: tagged.bytes, data: $0) }
+  }
+
+  private func makeRoom(_ size: Int) throws(ArchiveError) {
+    if let frame, frame.count >= Self.fullFrame || frame.space < size { try flush() }
+    if frame == nil { frame = try outlet.buffer() }
+  }
+
+  private func count(_ record: ItemRecord, contentBytes: UInt64) {
+    frame?.note(items: 1, contentBytes: contentBytes)
+    total.items += 1
+    total.bytes += record.size
+    digest &+= mark(record)
+  }
+
+  private func mark(_ record: ItemRecord) -> Mark {
+    keys.mark(path: record.path, generation: record.generation)
+  }
+}

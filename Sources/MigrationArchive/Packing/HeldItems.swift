@@ -1,0 +1,53 @@
+package import MigrationWire
+
+/// The receiver's ledger as the sender was told it: what need not be sent again.
+package struct HeldItems: Sendable {
+  private var staged: [Mark] = []
+  private var isCurrent: [Bool] = []
+  private var present: [Mark] = []
+  private var partials: [ArchivePath: Partial] = [:]
+
+  package init() {}
+
+  /// Adds a page; pages come in ascending order.
+  package mutating func add(_ page: Held) {
+    switch page.kind {
+    case .staged:
+      staged += page.marks
+      isCurrent += [Bool](repeating: false, count: page.marks.count)
+    case .present: present += page.marks
+    }
+  }
+
+  package mutating func add(_ partial: Partial) { partials[partial.path] = partial }
+
+  /// Whether the receiver holds this item; if so it counts as still at the source.
+  package mutating func take(_ mark: Mark) -> Bool {
+    guard let index = Self.index(of: mark, in: staged) else { return false }
+    isCurrent[index] = true
+    return true
+  }
+
+  /// Whether the destination has this file already.
+  package func isPresent(_ mark: Mark) -> Bool { Self.index(of: mark, in: present) != nil }
+
+  /// What the receiver has of this generation of a file.
+  package func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
+    guard let partial = partials[path], partial.generation == generation else { return ByteRanges() }
+    return partial.ranges
+  }
+
+  /// The held items that nobody took: the source no longer has them.
+  package var stale: [Mark] {
+    zip(staged, isCurrent).filter { !$0.1 }.map(\.0)
+  }
+
+  private static func index(of mark: Mark, in marks: [Mark]) -> Int? {
+    var (low, high) = (0, marks.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if marks[middle] < mark { low = middle + 1 } else { high = middle }
+    }
+    return low < marks.count && marks[low] == mark ? low : nil
+  }
+}

@@ -1,0 +1,133 @@
+import MigrationSystem
+import MigrationWire
+
+/// Sends one file in one state, or finds that it does not hold still (Protocol §8.3).
+struct FileExport {
+  /// How a try ended.
+  enum Outcome: Equatable {
+    case sent
+    /// It changed while it was read. `startedChunks`: chunks of the abandoned generation are under way.
+    case changed(startedChunks: Bool)
+  }
+
+  let packer: FramePacker
+  let path: ArchivePath
+  let name: ArraySlice<UInt8>
+
+  /// Reads the file and adds it, unless the receiver holds it. Failures to open or read it are the kernel's.
+  func run(in directory: borrowing Directory) throws(ArchiveError) -> Outcome {
+    let file = try reading { () throws(SystemError) in try directory.openChild(name, [.readOnly, .nonBlocking]) }
+    var before = try reading { () throws(SystemError) in try file.status() }
+    guard before.kind == .regular else {
+      throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
+    }
+    try settle(file, &before)
+    let generation = packer.generation(before)
+    guard let record = ItemRecord(before, path: path, generation: generation) else {
+      return .changed(startedChunks: false)
+    }
+    if packer.skipHeld(record) { return .sent }
+    if before.size == 0 {
+      try packer.add(record)
+      return .sent
+    }
+    if before.size <= FramePacker.smallFile { return try sendWhole(file, record, before) }
+    return try sendChunks(of: file, record, before)
+  }
+
+  private func sendWhole(
+    _ file: borrowing Descriptor, _ record: ItemRecord, _ before: FileStatus
+  ) throws(ArchiveError) -> Outcome {
+    let raw = file.raw
+    _ = raw
+    let isWhole = try unsafe packer.addSmallFile(record) { memory throws(SystemError) in
+      guard try unsafe file.readFully(at: 0, into: memory) == memory.count else { return false }
+      return try file.status().isSameState(as: before)
+    }
+    return isWhole ? .sent : .changed(startedChunks: false)
+  }
+
+  private func sendChunks(
+    of file: borrowing Descriptor, _ record: ItemRecord, _ before: FileStatus
+  ) throws(ArchiveError) -> Outcome {
+    file.adviseSequential()
+    let held = packer.heldRanges(record)
+    for extent in try extents(of: file, before) {
+      for gap in held.gaps(in: extent.range) {
+        if extent.isHole {
+          try packer.addHole(place(record, gap, isHole: true))
+        } else if try !sendRange(gap, of: file, record) {
+          return .changed(startedChunks: true)
+        }
+      }
+    }
+    let after = try reading { () throws(SystemError) in try file.status() }
+    guard after.isSameState(as: before) else { return .changed(startedChunks: true) }
+    try packer.addRecord(of: record)
+    return .sent
+  }
+
+  private func sendRange(
+    _ range: Range<UInt64>, of file: borrowing Descriptor, _ record: ItemRecord
+  ) throws(ArchiveError) -> Bool {
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let end = min(range.upperBound, start + UInt64(Limits.chunk))
+      let isThere = try unsafe packer.addChunk(place(record, start..<end)) { memory throws(SystemError) in
+        try unsafe file.readFully(at: Int64(start), into: memory) == memory.count
+      }
+      guard isThere else { return false }
+      start = end
+    }
+    return true
+  }
+
+  private func place(_ record: ItemRecord, _ range: Range<UInt64>, isHole: Bool = false) -> ChunkPlace {
+    ChunkPlace(path: path, generation: record.generation, range: range, isHole: isHole)
+  }
+
+  private typealias Extent = (range: Range<UInt64>, isHole: Bool)
+
+  /// Data and holes in their order; a file without holes is one extent and costs no call.
+  private func extents(of file: borrowing Descriptor, _ status: FileStatus) throws(ArchiveError) -> [Extent] {
+    let size = UInt64(status.size)
+    guard status.allocatedBytes < status.size else { return [(0..<size, false)] }
+    var extents: [Extent] = []
+    var position: UInt64 = 0
+    try reading { () throws(SystemError) in
+      while position < size {
+        let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
+        if data > position { extents.append((position..<data, true)) }
+        guard data < size else { break }
+        let end = try file.nextHole(from: Int64(data)).map { min(size, UInt64($0)) } ?? size
+        // A file system that contradicts itself is read as data.
+        guard end > data else { return extents = [(0..<size, false)] }
+        extents.append((data..<end, false))
+        position = end
+      }
+    }
+    return extents
+  }
+
+  /// Waits until the file system's clock has moved past the file's last change, so that another change cannot go unseen
+  /// behind the same time stamp.
+  private func settle(_ file: borrowing Descriptor, _ status: inout FileStatus) throws(ArchiveError) {
+    for _ in 0..<4 {
+      // File systems without fractions of a second count whole ones; the others follow the kernel's tick.
+      let granule = status.changed.nanoseconds == 0 ? 2.0 : 0.012
+      let age = Timestamp.coarseNow().seconds(since: status.changed)
+      guard age >= 0, age < granule else { return }
+      try packer.pause(seconds: granule - age)
+      status = try reading { () throws(SystemError) in try file.status() }
+    }
+  }
+
+  /// Says of a failure which file it is about.
+  private func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ArchiveError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ArchiveError("reading", path, error)
+    }
+  }
+}

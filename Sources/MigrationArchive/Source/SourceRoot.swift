@@ -1,0 +1,45 @@
+import MigrationSystem
+package import MigrationWire
+
+/// One file or folder that the user named, held by the directory that it is in.
+package struct SourceRoot: Sendable {
+  /// What it will be called in the archive: the last component of the path.
+  package let name: [UInt8]
+  package let kind: ItemKind
+  let parent: SharedDirectory
+
+  /// Opens what the user's path leads to; the last component is not followed if it is a link.
+  package init(path: [UInt8]) throws(ArchiveError) {
+    let shown = VisibleText.of(path)
+    var trimmed = path[...]
+    while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
+    let slash = trimmed.lastIndex(of: UInt8(ascii: "/"))
+    let name = Array(slash.map { trimmed[($0 + 1)...] } ?? trimmed)
+    do {
+      try ArchivePath.checkComponent(name.span)
+    } catch {
+      throw ArchiveError(.source, "the source \"\(shown)\" has no name that it could arrive under", name: path)
+    }
+    let directory: [UInt8] =
+      switch slash {
+      case nil: Array(".".utf8)
+      case trimmed.startIndex?: Array("/".utf8)
+      case let slash?: Array(trimmed[..<slash])
+      }
+    do {
+      parent = SharedDirectory(try Directory.open(directory))
+      let status = try parent.directory.status(name)
+      guard let kind = ItemKind(status.kind) else {
+        throw ArchiveError(.source, "the source \"\(shown)\" is neither file, directory nor link", name: path)
+      }
+      self.kind = kind
+    } catch let error as ArchiveError {
+      throw error
+    } catch let error as SystemError {
+      throw ArchiveError(.source, "the source \"\(shown)\" cannot be read", name: path, cause: error)
+    } catch {
+      preconditionFailure("the kernel layer throws its own errors only")
+    }
+    self.name = name
+  }
+}

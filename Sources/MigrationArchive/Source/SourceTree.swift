@@ -1,0 +1,70 @@
+import MigrationSystem
+package import MigrationWire
+
+/// The items of a folder transfer as a walk found them: names and sizes only, packed tightly.
+///
+/// A directory's files stand together, in front of its subdirectories, so that whoever goes through in order opens each
+/// directory once.
+package struct SourceTree: Sendable {
+  /// One item: where it hangs, what it is called, how large it was.
+  struct Node: Sendable {
+    /// The index of its directory's node; the root's own number for a root, as `-1 - root`.
+    let parent: Int32
+    let kind: ItemKind
+    let nameLength: UInt8
+    let nameStart: Int
+    let size: UInt64
+  }
+
+  private(set) var nodes: [Node] = []
+  private var names: [UInt8] = []
+
+  /// All items, and the sum of the files' sizes.
+  package private(set) var total = Tally()
+  /// What the files take on disk.
+  package private(set) var allocated: UInt64 = 0
+  /// What was seen and cannot be sent.
+  package private(set) var unsent: [Unsent] = []
+
+  /// The name of a node.
+  func name(_ node: Node) -> ArraySlice<UInt8> {
+    names[node.nameStart..<node.nameStart + Int(node.nameLength)]
+  }
+
+  /// The path of a node within the archive, root name first.
+  func path(_ index: Int) throws(Violation) -> ArchivePath {
+    var parts: [ArraySlice<UInt8>] = []
+    var current = index
+    while current >= 0 {
+      parts.append(name(nodes[current]))
+      current = Int(nodes[current].parent)
+    }
+    return try ArchivePath(Array(parts.reversed().joined(separator: CollectionOfOne(UInt8(ascii: "/")))))
+  }
+
+  /// Adds an item; its index.
+  mutating func add(_ name: Span<UInt8>, _ status: FileStatus, kind: ItemKind, parent: Int32) -> Int {
+    let size = kind == .file ? UInt64(status.size) : 0
+    nodes.append(
+      Node(parent: parent, kind: kind, nameLength: UInt8(name.count), nameStart: names.count, size: size))
+    for index in name.indices { names.append(name[index]) }
+    total.items += 1
+    total.bytes += size
+    if kind == .file { allocated += min(UInt64(status.allocatedBytes), (size + 4095) / 4096 * 4096) }
+    return nodes.count - 1
+  }
+
+  mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }
+}
+
+extension ItemKind {
+  /// What a file system's kind travels as; nil for what does not.
+  init?(_ kind: FileKind) {
+    switch kind {
+    case .directory: self = .directory
+    case .regular: self = .file
+    case .symbolicLink: self = .symbolicLink
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Glibc
+
+/// A state behind a mutex, with threads that wait for it to change.
+///
+/// `@unchecked`: the pointers are set once, and what they point to is used only as the C library wants it
+/// used by several threads; the state is touched only under the mutex.
+@safe package final class Condition<State: ~Copyable & Sendable>: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private var state: State
+
+  /// Protects a state.
+  package init(_ state: consuming State) {
+    self.state = state
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe condition = .allocate(capacity: 1)
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe pthread_cond_init(condition, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  /// Uses the state alone. Whoever changes what others wait for signals afterwards.
+  package func withLock<Result: ~Copyable, Failure: Error>(
+    _ body: (inout State) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&state)
+  }
+
+  /// Calls `body` under the lock, now and after each change, until it gives a result; nil if the deadline passed first.
+  ///
+  /// The deadline is looked at when something changes and when the time has passed on a clock that stands still
+  /// while the machine sleeps, so that it may come late by the time slept. `body` has one last chance then.
+  package func wait<Result: ~Copyable, Failure: Error>(
+    until deadline: BootInstant? = nil, _ body: (inout State) throws(Failure) -> Result?
+  ) throws(Failure) -> Result? {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = try body(&state) { return result }
+      guard let deadline else {
+        unsafe pthread_cond_wait(condition, mutex)
+        continue
+      }
+      let rest = deadline.nanoseconds - BootInstant.now().nanoseconds
+      if rest <= 0 { return nil }
+      let end = BootInstant(nanoseconds: BootInstant.reading(of: CLOCK_MONOTONIC)).advanced(by: .nanoseconds(rest))
+      var time = timespec(
+        tv_sec: Int(end.nanoseconds / 1_000_000_000), tv_nsec: Int(end.nanoseconds % 1_000_000_000))
+      unsafe pthread_cond_timedwait(condition, mutex, &time)
+    }
+  }
+
+  /// Wakes one waiting thread.
+  package func signal() {
+    unsafe pthread_cond_signal(condition)
+  }
+
+  /// Wakes all waiting threads.
+  package func broadcast() {
+    unsafe pthread_cond_broadcast(condition)
+  }
+}

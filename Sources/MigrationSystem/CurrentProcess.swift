@@ -1,0 +1,55 @@
+import CSystem
+import Glibc
+
+/// The process that we are, and the machine that it runs on.
+package enum CurrentProcess {
+  /// The process's number.
+  package static var id: CInt { getpid() }
+
+  /// The user whose rights it has.
+  package static var effectiveUserID: UInt32 { geteuid() }
+
+  /// The calling thread's number, as ps and /proc show it.
+  package static var threadID: CInt { csystem_thread_id() }
+
+  /// Raises the limit of open descriptors as far as we may, and returns it.
+  @discardableResult
+  package static func raiseDescriptorLimit() throws(SystemError) -> UInt64 {
+    var limit = rlimit()
+    try perform("read the descriptor limit") { unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+    if limit.rlim_cur < limit.rlim_max {
+      limit.rlim_cur = limit.rlim_max
+      try perform("raise the descriptor limit") {
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      }
+    }
+    return UInt64(limit.rlim_cur)
+  }
+
+  /// The permission bits that new files do not get.
+  ///
+  /// Read from /proc, because the system call can only exchange it, for all threads at once.
+  package static func umask() throws(SystemError) -> UInt32 {
+    let status = try Directory.open("/proc/self").openChild("status")
+    var text = [UInt8](repeating: 0, count: 4096)
+    var target = text.mutableSpan
+    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try unsafe status.readFully(at: 0, into: buffer)
+    }
+    for line in text[..<count].split(separator: UInt8(ascii: "\n")) {
+      let line = String(decoding: line, as: UTF8.self)
+      guard line.hasPrefix("Umask:") else { continue }
+      if let mask = UInt32(line.dropFirst(6).drop(while: \.isWhitespace), radix: 8) { return mask }
+    }
+    throw SystemError(errno: ENOSYS, operation: "read the umask")
+  }
+
+  /// The name that the machine has for itself.
+  package static func hostName() throws(SystemError) -> String {
+    // Linux allows 64 bytes and a terminator.
+    try unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65) { (buffer) throws(SystemError) in
+      try perform("read the host name") { unsafe gethostname(buffer.baseAddress!, buffer.count) }
+      return unsafe String(cString: buffer.baseAddress!)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import CSystem
+import Glibc
+
+extension Descriptor {
+  /// Reads what one call gives from an offset; 0 at the end of the file.
+  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    try calling("read") { unsafe pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
+  }
+
+  /// Reads until the buffer is full or the file ends, and says how much there was.
+  package func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    var done = 0
+    while done < buffer.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = try unsafe read(at: offset + Int64(done), into: rest)
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Writes all bytes at an offset.
+  package func write(at offset: Int64, _ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    var done = 0
+    while done < bytes.count {
+      done += try calling("write") {
+        unsafe pwrite(raw, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
+      }
+    }
+  }
+
+  /// Writes all bytes at an offset.
+  package func write(at offset: Int64, _ bytes: RawSpan) throws(SystemError) {
+    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe write(at: offset, buffer) }
+  }
+
+  /// Writes all bytes where the last write or read without an offset ended.
+  package func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    var done = 0
+    while done < bytes.count {
+      done += try calling("write") { unsafe Glibc.write(raw, bytes.baseAddress! + done, bytes.count - done) }
+    }
+  }
+
+  /// Writes all bytes where the last write or read without an offset ended.
+  package func append(_ bytes: RawSpan) throws(SystemError) {
+    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe append(buffer) }
+  }
+
+  /// Reads what one call gives from where the last one ended; 0 at the end. Works on pipes too.
+  package func readNext(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    try calling("read") { unsafe Glibc.read(raw, buffer.baseAddress, buffer.count) }
+  }
+
+  /// Cuts the file, or extends it with a hole, to a size.
+  package func truncate(to size: Int64) throws(SystemError) {
+    try perform("set the size") { ftruncate(raw, off_t(size)) }
+  }
+
+  /// Tells the kernel that the file will be read from front to back. It may not care.
+  package func adviseSequential() {
+    _ = csystem_advise_sequential(raw)
+  }
+
+  /// The first offset from `offset` on that holds data, or nil if only a hole is left.
+  ///
+  /// Moves the offset that `append` writes at. A file system without holes has data everywhere.
+  package func nextData(from offset: Int64) throws(SystemError) -> Int64? {
+    do throws(SystemError) {
+      return try Int64(calling("find data") { csystem_seek_data(raw, off_t(offset)) })
+    } catch let error where error.errno == ENXIO {
+      return nil
+    } catch let error where error.errno == EINVAL {
+      return try offset < status().size ? offset : nil
+    }
+  }
+
+  /// The first offset from `offset` on that lies in a hole, the end of the file counting as one,
+  /// or nil if `offset` is at or behind the end. Moves the offset that `append` writes at.
+  package func nextHole(from offset: Int64) throws(SystemError) -> Int64? {
+    do throws(SystemError) {
+      return try Int64(calling("find a hole") { csystem_seek_hole(raw, off_t(offset)) })
+    } catch let error where error.errno == ENXIO {
+      return nil
+    } catch let error where error.errno == EINVAL {
+      let size = try status().size
+      return offset < size ? size : nil
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import CSystem
+import Glibc
+
+/// The only holder of a file descriptor, which it closes.
+package struct Descriptor: ~Copyable, Sendable {
+  /// The number, for calls that borrow it while this value lives.
+  package let raw: CInt
+
+  /// Takes over an open descriptor.
+  package init(owning raw: CInt) {
+    precondition(raw >= 0, "not a descriptor")
+    self.raw = raw
+  }
+
+  deinit {
+    _ = Glibc.close(raw)
+  }
+
+  /// Gives the number away unclosed.
+  package consuming func release() -> CInt {
+    let number = raw
+    discard self
+    return number
+  }
+
+  /// Closes, and reports what a network file system finds out only then.
+  ///
+  /// The descriptor is gone in any case: after an error Linux has closed it too.
+  package consuming func close() throws(SystemError) {
+    let number = release()
+    if Glibc.close(number) == -1, errno != EINTR { throw SystemError(errno: errno, operation: "close") }
+  }
+
+  /// Another descriptor for the same open file, with the same offset and locks.
+  package func duplicate() throws(SystemError) -> Descriptor {
+    Descriptor(owning: try calling("duplicate a descriptor") { csystem_duplicate(raw) })
+  }
+}
+
+/// A descriptor that several owners keep open together.
+package final class SharedDescriptor: Sendable {
+  /// The descriptor, to be borrowed.
+  package let descriptor: Descriptor
+
+  /// Shares a descriptor.
+  package init(_ descriptor: consuming Descriptor) {
+    self.descriptor = descriptor
+  }
+
+  /// The number, for calls that borrow it while this object lives.
+  package var raw: CInt { descriptor.raw }
+}

@@ -1,0 +1,56 @@
+import CSystem
+import Glibc
+
+/// An open directory. Whatever is named relative to it stays inside it, even if the directory is moved.
+///
+/// Names are single components; a path with several goes through the operations that say "beneath".
+/// No operation follows a symbolic link, but for `open`, which serves names that the local user gave.
+package struct Directory: ~Copyable, Sendable {
+  /// The descriptor, for what directories have in common with files: status, synchronizing, locks.
+  package let descriptor: Descriptor
+
+  /// Takes over a descriptor of a directory.
+  package init(owning descriptor: consuming Descriptor) {
+    self.descriptor = descriptor
+  }
+
+  /// The number, for calls that borrow it while this value lives.
+  package var raw: CInt { descriptor.raw }
+
+  /// Opens an absolute path, or one relative to the current directory, following links.
+  package static func open(_ path: some PathBytes & ~Escapable) throws(SystemError) -> Directory {
+    let raw = try unsafe path.callingPath("open") { unsafe Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    return Directory(owning: Descriptor(owning: raw))
+  }
+
+  /// Gives the descriptor away.
+  package consuming func release() -> Descriptor {
+    descriptor
+  }
+
+  /// Another handle on the same directory.
+  package func duplicate() throws(SystemError) -> Directory {
+    Directory(owning: try descriptor.duplicate())
+  }
+
+  /// What the kernel knows about the directory itself.
+  package func status() throws(SystemError) -> FileStatus {
+    try descriptor.status()
+  }
+
+  /// Returns once the names in this directory are on the disk.
+  package func synchronize() throws(SystemError) {
+    try descriptor.synchronize()
+  }
+}
+
+/// A directory that several owners keep open together.
+package final class SharedDirectory: Sendable {
+  /// The directory, to be borrowed.
+  package let directory: Directory
+
+  /// Shares a directory.
+  package init(_ directory: consuming Directory) {
+    self.directory = directory
+  }
+}

@@ -1,0 +1,79 @@
+import Glibc
+
+/// What sort of thing a name stands for.
+package enum FileKind: Hashable, Sendable {
+  case regular
+  case directory
+  case symbolicLink
+  case fifo
+  case socket
+  case blockDevice
+  case characterDevice
+
+  /// Reads the kind from a status's mode.
+  init?(mode: mode_t) {
+    switch mode & S_IFMT {
+    case S_IFREG: self = .regular
+    case S_IFDIR: self = .directory
+    case S_IFLNK: self = .symbolicLink
+    case S_IFIFO: self = .fifo
+    case S_IFSOCK: self = .socket
+    case S_IFBLK: self = .blockDevice
+    case S_IFCHR: self = .characterDevice
+    default: return nil
+    }
+  }
+
+  /// Reads the kind from a directory entry; nil where the file system keeps none there.
+  init?(entryType: UInt8) {
+    // The entry's type is the mode's type, shifted down.
+    self.init(mode: mode_t(entryType) << 12)
+  }
+}
+
+/// What the kernel knows about a file.
+package struct FileStatus: Equatable, Sendable {
+  /// What sort of thing it is.
+  package let kind: FileKind
+  /// The twelve permission bits.
+  package let mode: UInt32
+  /// The length in bytes; of a symbolic link, its target's.
+  package let size: Int64
+  /// The bytes that it takes on the disk; less than `size` if it has holes.
+  package let allocatedBytes: Int64
+  /// The file system that holds it.
+  package let device: UInt64
+  /// Its number there.
+  package let inode: UInt64
+  /// How many names it has.
+  package let linkCount: UInt64
+  /// The owner's number.
+  package let owner: UInt32
+  /// The group's number.
+  package let group: UInt32
+  /// When its content last changed.
+  package let modified: Timestamp
+  /// When its content or metadata last changed. No program can set this.
+  package let changed: Timestamp
+
+  init(_ status: stat) {
+    // The kernel has no other kinds; one of the future is nothing that could be read.
+    kind = FileKind(mode: status.st_mode) ?? .characterDevice
+    mode = status.st_mode & 0o7777
+    size = Int64(status.st_size)
+    allocatedBytes = Int64(status.st_blocks) * 512
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    linkCount = UInt64(status.st_nlink)
+    owner = status.st_uid
+    group = status.st_gid
+    modified = Timestamp(status.st_mtim)
+    changed = Timestamp(status.st_ctim)
+  }
+}
+
+extension Timestamp {
+  init(_ time: timespec) {
+    self.init(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
+  }
+}

@@ -1,0 +1,102 @@
+/// A host and a port as the user writes them: "HOST:PORT", "[IPv6]:PORT", "HOST", "IPv6" or ":PORT".
+package struct HostAndPort: Equatable, Sendable {
+  /// Why a text is no host and port. The description is a lower-case clause.
+  package struct ParseError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong, for programs.
+    package struct Code: Equatable, Sendable {
+      private let name: String
+
+      /// There is no text.
+      package static let empty = Code(name: "empty")
+      /// The port is no number from 0 to 65535.
+      package static let invalidPort = Code(name: "invalidPort")
+      /// The host has a character that no host has.
+      package static let invalidHost = Code(name: "invalidHost")
+      /// An IPv6 address stands in the way of its port.
+      package static let missingBrackets = Code(name: "missingBrackets")
+    }
+
+    package let code: Code
+    package let description: String
+  }
+
+  /// The name or the address, without brackets; nil if only a port was given.
+  package let host: String?
+  /// The port that was given, or the default.
+  package let port: UInt16
+
+  /// Puts the parts together.
+  package init(host: String?, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Reads where to connect.
+  package static func parse(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
+    if text.isEmpty { throw ParseError(code: .empty, description: "a host is missing") }
+    if text.first == "[" { return try parseBracketed(text, defaultPort: defaultPort) }
+    let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+    switch parts.count {
+    case 1:
+      return HostAndPort(host: try host(parts[0], in: text), port: defaultPort)
+    case 2:
+      let host = parts[0].isEmpty ? nil : try host(parts[0], in: text)
+      return HostAndPort(host: host, port: try port(parts[1]))
+    default:
+      let address = text.split(separator: "%", maxSplits: 1).first.map(String.init) ?? text
+      guard SocketAddress(numeric: address, port: 0) != nil else {
+        throw ParseError(
+          code: .missingBrackets,
+          description: "'\(shown(text))' has more than one colon; an IPv6 address with a port is written [ADDRESS]:PORT"
+        )
+      }
+      return HostAndPort(host: text, port: defaultPort)
+    }
+  }
+
+  /// Reads where to listen: a number alone is the port.
+  package static func parseListening(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
+    if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+      return HostAndPort(host: nil, port: try port(text[...]))
+    }
+    return try parse(text, defaultPort: defaultPort)
+  }
+
+  private static func parseBracketed(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
+    let parts = text.dropFirst().split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
+    let address = String(parts[0])
+    let figures = address.split(separator: "%", maxSplits: 1).first.map(String.init) ?? address
+    guard parts.count == 2, address.contains(":"), SocketAddress(numeric: figures, port: 0) != nil else {
+      throw ParseError(code: .invalidHost, description: "'\(shown(text))' has no IPv6 address in its brackets")
+    }
+    if parts[1].isEmpty { return HostAndPort(host: address, port: defaultPort) }
+    guard parts[1].first == ":" else {
+      throw ParseError(code: .invalidPort, description: "a port after brackets is written [ADDRESS]:PORT")
+    }
+    return HostAndPort(host: address, port: try port(parts[1].dropFirst()))
+  }
+
+  private static func port(_ text: Substring) throws(ParseError) -> UInt16 {
+    // UInt16 would take a sign as well.
+    guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = UInt16(text) else {
+      throw ParseError(
+        code: .invalidPort, description: "'\(shown(String(text)))' is not a port; ports are numbers from 1 to 65535")
+    }
+    return port
+  }
+
+  private static func host(_ text: Substring, in whole: String) throws(ParseError) -> String {
+    let isPlausible = text.unicodeScalars.allSatisfy { scalar in
+      scalar.properties.generalCategory != .control && !scalar.properties.isWhitespace
+        && !"/[]@".unicodeScalars.contains(scalar)
+    }
+    guard isPlausible, !text.isEmpty else {
+      throw ParseError(code: .invalidHost, description: "'\(shown(whole))' is not the name or address of a device")
+    }
+    return String(text)
+  }
+
+  private static func shown(_ text: String) -> String {
+    EscapedText.describing(text.utf8)
+  }
+}

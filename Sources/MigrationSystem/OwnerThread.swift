@@ -1,0 +1,68 @@
+import CSystem
+import Glibc
+import Synchronization
+
+/// A thread of our own, for what blocks: cooperative threads are few and must not wait.
+package final class OwnerThread: Sendable {
+  /// Enough for code that does not recurse; untouched pages cost nothing.
+  package static let defaultStackSize = 512 << 10
+
+  private let thread: Mutex<pthread_t?>
+
+  /// Starts a thread.
+  ///
+  /// - Parameters:
+  ///   - name: shown by ps and debuggers, which see 15 bytes of it.
+  ///   - stackSize: in bytes.
+  package init(
+    name: String, stackSize: Int = OwnerThread.defaultStackSize, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
+    var attributes = pthread_attr_t()
+    unsafe pthread_attr_init(&attributes)
+    defer { unsafe pthread_attr_destroy(&attributes) }
+    let pageSize = sysconf(CInt(_SC_PAGESIZE))
+    let size = max(stackSize, sysconf(CInt(_SC_THREAD_STACK_MIN)))
+    unsafe pthread_attr_setstacksize(&attributes, (size + pageSize - 1) / pageSize * pageSize)
+
+    let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
+    var thread = pthread_t()
+    let code = unsafe pthread_create(&thread, &attributes, { unsafe Start.run($0) }, start.toOpaque())
+    guard code == 0 else {
+      unsafe start.release()
+      throw SystemError(errno: code, operation: "start a thread")
+    }
+    self.thread = Mutex(thread)
+  }
+
+  deinit {
+    // Nobody is left to join it; it frees itself when it ends.
+    if let thread = thread.withLock({ $0 }) { pthread_detach(thread) }
+  }
+
+  /// Returns once the thread has ended. Whoever joins second returns at once.
+  package func join() {
+    let joined = thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    if let joined { pthread_join(joined, nil) }
+  }
+}
+
+/// What the new thread is given.
+private final class Start: Sendable {
+  let name: String
+  let body: @Sendable () -> Void
+
+  init(name: String, body: @escaping @Sendable () -> Void) {
+    self.name = name
+    self.body = body
+  }
+
+  static func run(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    let start = unsafe Unmanaged<Start>.fromOpaque(pointer!).takeRetainedValue()
+    _ = unsafe csystem_name_thread(start.name)
+    start.body()
+    return nil
+  }
+}

@@ -1,0 +1,126 @@
+import Glibc
+
+/// Bytes that name something in the file system: any but NUL, in no particular encoding.
+///
+/// Arrays, slices and spans of bytes are passed as they are; a string stands for its UTF-8.
+package protocol PathBytes: ~Escapable {
+  /// Lends the bytes.
+  func withPathBytes<Result: ~Copyable>(
+    _ body: (UnsafeBufferPointer<UInt8>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result
+}
+
+extension [UInt8]: PathBytes {
+  package func withPathBytes<Result: ~Copyable>(
+    _ body: (UnsafeBufferPointer<UInt8>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe span.withUnsafeBufferPointer(body)
+  }
+}
+
+extension ArraySlice<UInt8>: PathBytes {
+  package func withPathBytes<Result: ~Copyable>(
+    _ body: (UnsafeBufferPointer<UInt8>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe span.withUnsafeBufferPointer(body)
+  }
+}
+
+extension Span<UInt8>: PathBytes {
+  package func withPathBytes<Result: ~Copyable>(
+    _ body: (UnsafeBufferPointer<UInt8>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe withUnsafeBufferPointer(body)
+  }
+}
+
+extension String: PathBytes {
+  package func withPathBytes<Result: ~Copyable>(
+    _ body: (UnsafeBufferPointer<UInt8>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe utf8.span.withUnsafeBufferPointer(body)
+  }
+}
+
+extension PathBytes where Self: ~Escapable {
+  /// Lends a writable, NUL-terminated copy (the terminator not counted), on the stack if it is short.
+  ///
+  /// A NUL among the bytes is refused: the kernel would see another, shorter name.
+  package func withCString<Result: ~Copyable>(
+    for operation: String, _ body: (UnsafeMutableBufferPointer<CChar>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe withPathBytes { (bytes: UnsafeBufferPointer<UInt8>) throws(SystemError) -> Result in
+      if unsafe bytes.contains(0) {
+        throw unsafe SystemError(errno: EINVAL, operation: operation, subject: EscapedText.describing(bytes))
+      }
+      return try unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) {
+        (buffer: UnsafeMutableBufferPointer<CChar>) throws(SystemError) -> Result in
+        let text = buffer.baseAddress!
+        if let source = bytes.baseAddress { unsafe memcpy(text, source, bytes.count) }
+        unsafe text[bytes.count] = 0
+        return try unsafe body(UnsafeMutableBufferPointer(start: text, count: bytes.count))
+      }
+    }
+  }
+
+  /// Makes a call on a path as it is.
+  @discardableResult
+  func callingPath<Result: FixedWidthInteger & SignedInteger>(
+    _ operation: String, _ body: (UnsafePointer<CChar>) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe withCString(for: operation) { (text) throws(SystemError) -> Result in
+      let pointer = unsafe UnsafePointer(text.baseAddress!)
+      return try calling(operation, escapedText) { unsafe body(pointer) }
+    }
+  }
+
+  /// Makes a call on a single name; one that would lead out of its directory is refused.
+  @discardableResult
+  func callingName<Result: FixedWidthInteger & SignedInteger>(
+    _ operation: String, _ body: (UnsafePointer<CChar>) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe withCString(for: operation) { (text) throws(SystemError) -> Result in
+      guard unsafe PathShape.isName(text[...]) else {
+        throw SystemError(errno: EINVAL, operation: operation, subject: escapedText)
+      }
+      let pointer = unsafe UnsafePointer(text.baseAddress!)
+      return try calling(operation, escapedText) { unsafe body(pointer) }
+    }
+  }
+
+  /// The bytes, fit to be shown.
+  package var escapedText: String {
+    let text = try? unsafe withPathBytes { (bytes) throws(SystemError) in unsafe EscapedText.describing(bytes) }
+    return text ?? ""
+  }
+}
+
+/// What names and relative paths must look like.
+enum PathShape {
+  static let separator = CChar(bitPattern: UInt8(ascii: "/"))
+  private static let dot = CChar(bitPattern: UInt8(ascii: "."))
+
+  /// Whether this is one component that names something inside its directory.
+  static func isName(_ text: Slice<UnsafeMutableBufferPointer<CChar>>) -> Bool {
+    unsafe isComponent(text) && !text.contains(separator)
+  }
+
+  /// Whether this is a chain of such components: relative, with nothing doubled, no "." and no "..".
+  static func isRelative(_ text: UnsafeMutableBufferPointer<CChar>) -> Bool {
+    var start = 0
+    for index in 0...text.count where unsafe index == text.count || text[index] == separator {
+      if unsafe !isComponent(text[start..<index]) { return false }
+      start = index + 1
+    }
+    return true
+  }
+
+  private static func isComponent(_ text: Slice<UnsafeMutableBufferPointer<CChar>>) -> Bool {
+    switch unsafe text.count {
+    case 0: false
+    case 1: unsafe text[text.startIndex] != dot
+    case 2: unsafe text[text.startIndex] != dot || text[text.startIndex + 1] != dot
+    default: true
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import CSystem
+import Glibc
+
+/// Who sees to it that a relative path stays beneath its directory and meets no link.
+///
+/// Both ways give the same answers: ELOOP at a link of any kind, EINVAL for a path that is absolute,
+/// empty, or has a component that is empty, "." or "..". Paths may be longer than the kernel takes at once.
+package enum PathResolution: Sendable {
+  /// The kernel, by openat2.
+  case kernel
+  /// This module, component by component, where the kernel or a sandbox does not offer openat2.
+  case walk
+
+  /// What this machine can do, asked once.
+  package static let preferred: PathResolution = {
+    let probe = unsafe csystem_open_beneath(AT_FDCWD, ".", csystem_open_path | O_DIRECTORY | O_CLOEXEC)
+    guard probe == -1 else {
+      _ = close(probe)
+      return .kernel
+    }
+    return errno == ENOSYS || errno == EPERM ? .walk : .kernel
+  }()
+
+  /// The most bytes that one call takes, the terminator not counted.
+  static let longestPath = Int(PATH_MAX) - 1
+
+  /// Opens what a path names beneath a directory. Overwrites separators in `path`.
+  func open(
+    _ path: UnsafeMutableBufferPointer<CChar>, beneath directory: CInt, flags: CInt
+  ) throws(SystemError) -> Descriptor {
+    guard unsafe PathShape.isRelative(path) else { throw SystemError(errno: EINVAL, operation: "open") }
+    var rest = unsafe path
+    var base = directory
+    // Keeps `base` open; it is only the number that is passed on.
+    var held: Descriptor?
+    while let separator = unsafe nextStop(in: rest) {
+      unsafe rest[separator] = 0
+      let next = try unsafe openStep(rest.baseAddress!, in: base, flags: csystem_open_path | O_DIRECTORY | O_CLOEXEC)
+      base = next.raw
+      held = consume next
+      unsafe rest = UnsafeMutableBufferPointer(rebasing: rest[(separator + 1)...])
+    }
+    let leaf = try unsafe openStep(rest.baseAddress!, in: base, flags: flags)
+    _ = consume held
+    return leaf
+  }
+
+  /// The separator up to which the next step goes, or nil if the rest is the last one.
+  private func nextStop(in path: UnsafeMutableBufferPointer<CChar>) -> Int? {
+    switch self {
+    case .walk: unsafe path.firstIndex(of: PathShape.separator)
+    case .kernel where path.count <= Self.longestPath: nil
+    // A component that is too long by itself is left for the kernel to refuse.
+    case .kernel: unsafe path[..<Self.longestPath].lastIndex(of: PathShape.separator)
+    }
+  }
+
+  private func openStep(
+    _ path: UnsafeMutablePointer<CChar>, in base: CInt, flags: CInt
+  ) throws(SystemError) -> Descriptor {
+    switch self {
+    case .kernel:
+      // Without O_NOFOLLOW, which would make a link where a directory is wanted ENOTDIR instead of ELOOP.
+      return Descriptor(owning: try calling("open") { unsafe csystem_open_beneath(base, path, flags) })
+    case .walk:
+      do {
+        return Descriptor(owning: try calling("open") { unsafe openat(base, path, flags | O_NOFOLLOW) })
+      } catch let error where error.errno == ENOTDIR {
+        // That is also the answer for a link where a directory is wanted.
+        guard unsafe isSymbolicLink(path, in: base) else { throw error }
+        throw SystemError(errno: ELOOP, operation: "open")
+      }
+    }
+  }
+
+  private func isSymbolicLink(_ name: UnsafeMutablePointer<CChar>, in base: CInt) -> Bool {
+    var status = stat()
+    guard unsafe fstatat(base, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    return FileKind(mode: status.st_mode) == .symbolicLink
+  }
+}

@@ -1,0 +1,91 @@
+import CSystem
+import Glibc
+
+/// Waits for a handful of descriptors, or for a moment on the clock that goes on while the machine sleeps.
+///
+/// One thread uses it. The deadline is a timer among the descriptors, because the time-out of poll(2) stands
+/// still during sleep: a connection that died meanwhile is noticed at once on waking.
+package struct Poller: ~Copyable, Sendable {
+  /// What can be waited for, and what was found.
+  package struct Readiness: OptionSet, Hashable, Sendable {
+    package let rawValue: Int16
+
+    package init(rawValue: Int16) {
+      self.rawValue = rawValue
+    }
+
+    /// Bytes, a connection, or the end of the stream.
+    package static let readable = Readiness(rawValue: Int16(POLLIN))
+    /// Room for bytes, or the end of connecting.
+    package static let writable = Readiness(rawValue: Int16(POLLOUT))
+    /// The other end is gone in both directions. Reported even if not asked for.
+    package static let hangUp = Readiness(rawValue: Int16(POLLHUP))
+    /// The descriptor has an error to fetch, or is no descriptor. Reported even if not asked for.
+    package static let failed = Readiness(rawValue: Int16(POLLERR | POLLNVAL))
+  }
+
+  /// One descriptor to wait for.
+  package struct Interest: Sendable {
+    /// The descriptor, which its owner keeps open during the wait.
+    package var raw: CInt
+    /// What to wait for; with nothing, only hang-up and failure end the wait.
+    package var wanted: Readiness
+    /// What the last wait found.
+    package fileprivate(set) var ready: Readiness = []
+
+    /// Waits for something on a descriptor.
+    package init(_ raw: CInt, _ wanted: Readiness) {
+      self.raw = raw
+      self.wanted = wanted
+    }
+  }
+
+  private let timer: Descriptor
+  private var armed: BootInstant?
+  private var records: [pollfd] = []
+
+  /// Makes a poller; it takes one descriptor.
+  package init() throws(SystemError) {
+    timer = Descriptor(owning: try calling("make a timer") { csystem_timer() })
+  }
+
+  /// Waits until one of the descriptors is ready, and notes which are; false if the deadline passed first.
+  ///
+  /// A deadline in the past makes it a look without waiting; without a deadline it waits as long as it takes.
+  package mutating func wait(
+    _ interests: inout [Interest], until deadline: BootInstant? = nil
+  ) throws(SystemError) -> Bool {
+    records.removeAll(keepingCapacity: true)
+    for interest in interests {
+      records.append(pollfd(fd: interest.raw, events: interest.wanted.rawValue, revents: 0))
+    }
+    var timeout: CInt = -1
+    if let deadline {
+      if deadline <= .now() { timeout = 0 } else { try arm(deadline) }
+      records.append(pollfd(fd: timer.raw, events: Int16(POLLIN), revents: 0))
+    }
+    _ = try calling("wait") { unsafe poll(&records, nfds_t(records.count), timeout) }
+    var isAnyReady = false
+    for index in interests.indices {
+      interests[index].ready = Readiness(rawValue: records[index].revents)
+      if records[index].revents != 0 { isAnyReady = true }
+    }
+    return isAnyReady
+  }
+
+  private mutating func arm(_ deadline: BootInstant) throws(SystemError) {
+    if armed == deadline { return }
+    try perform("set a timer") { csystem_set_timer(timer.raw, deadline.nanoseconds) }
+    armed = deadline
+  }
+}
+
+extension Poller {
+  /// Waits for one descriptor; nothing if the deadline passed first.
+  package mutating func wait(
+    for wanted: Readiness, on raw: CInt, until deadline: BootInstant? = nil
+  ) throws(SystemError) -> Readiness {
+    var interests = [Interest(raw, wanted)]
+    return try wait(&interests, until: deadline) ? interests[0].ready : []
+  }
+}

@@ -1,0 +1,139 @@
+import CSystem
+import Glibc
+
+/// One end of a TCP connection. It never blocks.
+package struct StreamSocket: ~Copyable, Sendable {
+  private let descriptor: Descriptor
+  /// The other end.
+  package let remoteAddress: SocketAddress
+
+  /// Takes over a connected, non-blocking socket.
+  package init(owning descriptor: consuming Descriptor, remoteAddress: SocketAddress) {
+    self.descriptor = descriptor
+    self.remoteAddress = remoteAddress
+  }
+
+  /// The descriptor to wait for.
+  package var raw: CInt { descriptor.raw }
+
+  /// Gives the descriptor away.
+  package consuming func release() -> Descriptor {
+    descriptor
+  }
+
+  static func open(_ family: SocketAddress.Family, for operation: String) throws(SystemError) -> Descriptor {
+    Descriptor(owning: try calling(operation) { csystem_socket(family.number) })
+  }
+
+  /// Starts connecting. Once the socket is writable, `finishConnecting` tells how it went.
+  package static func connect(to address: SocketAddress) throws(SystemError) -> StreamSocket {
+    let socket = try open(address.family, for: "connect")
+    do {
+      // After an interruption the kernel goes on connecting by itself; asking again would be EALREADY.
+      let result = unsafe address.withKernelForm { unsafe Glibc.connect(socket.raw, $0, $1) }
+      if result == -1, errno != EINPROGRESS, errno != EINTR {
+        throw SystemError(errno: errno, operation: "connect to", subject: address.description)
+      }
+    }
+    return StreamSocket(owning: socket, remoteAddress: address)
+  }
+
+  /// True once connected, false while connecting; throws why it failed.
+  package func finishConnecting() throws(SystemError) -> Bool {
+    var record = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
+    let count = try calling("connect") { unsafe poll(&record, 1, 0) }
+    if count == 0 { return false }
+    let failure = try descriptor.option(SOL_SOCKET, SO_ERROR)
+    if failure != 0 {
+      throw SystemError(errno: failure, operation: "connect to", subject: remoteAddress.description)
+    }
+    return true
+  }
+
+  /// This end.
+  package func localAddress() throws(SystemError) -> SocketAddress {
+    try unsafe SocketAddress.read("examine a connection") { unsafe getsockname(raw, $0, $1) }.address
+  }
+
+  /// Hands over as many bytes as the kernel takes; nil if it takes none without waiting.
+  package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
+    do {
+      return try calling("send") { unsafe Glibc.send(raw, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+    } catch let error where error.isWouldBlock {
+      return nil
+    }
+  }
+
+  /// Hands over as many bytes as the kernel takes; nil if it takes none without waiting.
+  package func send(_ bytes: RawSpan) throws(SystemError) -> Int? {
+    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe send(buffer) }
+  }
+
+  /// Takes the bytes that are there: 0 after the other end's last one, nil if there are none yet.
+  package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    do {
+      return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, 0) }
+    } catch let error where error.isWouldBlock {
+      return nil
+    }
+  }
+
+  /// Tells the other end that nothing more will come.
+  package func shutdownWrite() throws(SystemError) {
+    try perform("end a connection") { shutdown(raw, CInt(SHUT_WR)) }
+  }
+}
+
+extension StreamSocket {
+  /// Sends small pieces at once instead of collecting them.
+  package func setNoDelay(_ isOn: Bool = true) throws(SystemError) {
+    try descriptor.setOption(CInt(IPPROTO_TCP), TCP_NODELAY, isOn ? 1 : 0)
+  }
+
+  /// Sets how many bytes the kernel holds that the other end has not acknowledged. Ends the kernel's own tuning.
+  package func setSendBuffer(bytes: Int) throws(SystemError) {
+    try descriptor.setOption(SOL_SOCKET, SO_SNDBUF, CInt(clamping: bytes))
+  }
+
+  /// Sets how many bytes the kernel holds that we have not received. Ends the kernel's own tuning.
+  package func setReceiveBuffer(bytes: Int) throws(SystemError) {
+    try descriptor.setOption(SOL_SOCKET, SO_RCVBUF, CInt(clamping: bytes))
+  }
+
+  /// Sets how long sent bytes may go unacknowledged before the connection counts as lost.
+  package func setUserTimeout(_ timeout: Duration) throws(SystemError) {
+    let milliseconds = CInt(clamping: timeout.wholeNanoseconds / 1_000_000)
+    try descriptor.setOption(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
+  }
+
+  /// Probes a silent connection: after `idle` seconds, every `interval` seconds, `count` times.
+  package func setKeepAlive(idle: Int, interval: Int, count: Int) throws(SystemError) {
+    try descriptor.setOption(SOL_SOCKET, SO_KEEPALIVE, 1)
+    let level = CInt(IPPROTO_TCP)
+    try descriptor.setOption(level, TCP_KEEPIDLE, CInt(clamping: idle))
+    try descriptor.setOption(level, TCP_KEEPINTVL, CInt(clamping: interval))
+    try descriptor.setOption(level, TCP_KEEPCNT, CInt(clamping: count))
+  }
+
+  /// The size of the kernel's send buffer, which is twice what was set.
+  package func sendBufferBytes() throws(SystemError) -> Int {
+    Int(try descriptor.option(SOL_SOCKET, SO_SNDBUF))
+  }
+}
+
+extension Descriptor {
+  func setOption(_ level: CInt, _ name: CInt, _ value: CInt) throws(SystemError) {
+    try perform("set a socket option") {
+      unsafe withUnsafePointer(to: value) { value in
+        unsafe setsockopt(raw, level, name, value, socklen_t(MemoryLayout<CInt>.size))
+      }
+    }
+  }
+
+  func option(_ level: CInt, _ name: CInt) throws(SystemError) -> CInt {
+    var value: CInt = 0
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    try perform("read a socket option") { unsafe getsockopt(raw, level, name, &value, &length) }
+    return value
+  }
+}

@@ -1,0 +1,90 @@
+import CSystem
+import Glibc
+
+/// What the kernel, or the name service, refused to do.
+///
+/// The description is a lower-case clause that can follow "peer: error: ".
+package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The kernel's error number; zero where `reason` says it all.
+  package let errno: CInt
+  /// What was being done: a verb that can follow "cannot".
+  package let operation: String
+  /// What it was being done to, already fit to be shown.
+  package let subject: String?
+  /// The cause in words, where it has no error number.
+  package let reason: String?
+
+  /// Describes a failed call.
+  package init(errno: CInt, operation: String, subject: String? = nil) {
+    self.errno = errno
+    self.operation = operation
+    self.subject = subject
+    self.reason = nil
+  }
+
+  /// Describes a failure that has no error number.
+  package init(reason: String, operation: String, subject: String? = nil) {
+    self.errno = 0
+    self.operation = operation
+    self.subject = subject
+    self.reason = reason
+  }
+
+  /// The same error, with a subject that its catcher knows better.
+  package func about(_ subject: String) -> SystemError {
+    if let reason { return SystemError(reason: reason, operation: operation, subject: subject) }
+    return SystemError(errno: errno, operation: operation, subject: subject)
+  }
+
+  package var description: String {
+    let object = subject.map { " \($0)" } ?? ""
+    return "cannot \(operation)\(object): \(reason ?? Self.text(of: errno))"
+  }
+
+  /// The C library's words for an error number.
+  package static func text(of errno: CInt) -> String {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+      unsafe String(cString: csystem_error_text(errno, buffer.baseAddress!, buffer.count))
+    }
+  }
+}
+
+extension SystemError {
+  /// Nothing could be done without waiting.
+  package var isWouldBlock: Bool { errno == EAGAIN || errno == EWOULDBLOCK }
+  /// A signal came first. Calls are repeated after one, so this is seldom seen.
+  package var isInterrupted: Bool { errno == EINTR }
+  /// There is nothing of that name.
+  package var isNotFound: Bool { errno == ENOENT }
+  /// There is something of that name already.
+  package var isAlreadyExisting: Bool { errno == EEXIST }
+  /// A name on the way is not a directory.
+  package var isNotDirectory: Bool { errno == ENOTDIR }
+  /// The directory still holds something.
+  package var isNotEmpty: Bool { errno == ENOTEMPTY || errno == EEXIST }
+  /// A symbolic link stood where none is followed.
+  package var isSymbolicLink: Bool { errno == ELOOP }
+  /// Rights are missing.
+  package var isPermissionDenied: Bool { errno == EACCES || errno == EPERM }
+  /// The file system, or our share of it, is full.
+  package var isNoSpace: Bool { errno == ENOSPC || errno == EDQUOT }
+  /// The two names lie on different file systems.
+  package var isCrossDevice: Bool { errno == EXDEV }
+  /// The kernel or the file system does not know the operation.
+  package var isUnsupported: Bool { errno == ENOSYS || errno == EOPNOTSUPP }
+  /// The process, or the machine, has no descriptor left.
+  package var isDescriptorShortage: Bool { errno == EMFILE || errno == ENFILE }
+  /// Another socket has the port.
+  package var isAddressInUse: Bool { errno == EADDRINUSE }
+  /// Nobody listens there.
+  package var isConnectionRefused: Bool { errno == ECONNREFUSED }
+  /// The network, or the other end, ended the connection or never let it begin.
+  package var isConnectionLost: Bool {
+    switch errno {
+    case ECONNRESET, EPIPE, ETIMEDOUT, ECONNABORTED, ENOTCONN, ENETDOWN, ENETUNREACH, ENETRESET, EHOSTDOWN,
+      EHOSTUNREACH:
+      true
+    default: false
+    }
+  }
+}

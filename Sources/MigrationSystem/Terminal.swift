@@ -1,0 +1,74 @@
+import CSystem
+import Glibc
+
+/// The terminal that the user sits at.
+package enum Terminal {
+  /// What came of waiting for a line.
+  package enum Line: Equatable, Sendable {
+    /// A line, without its end.
+    case line([UInt8])
+    /// The input is at its end.
+    case endOfInput
+    /// One of the other descriptors became readable first.
+    case interrupted
+    /// The deadline passed first.
+    case timedOut
+  }
+
+  /// Nobody types a longer line; the rest would be the next one.
+  private static let longestLine = 4096
+
+  /// Whether a descriptor is a terminal.
+  package static func isTerminal(_ raw: CInt) -> Bool {
+    isatty(raw) == 1
+  }
+
+  /// How many columns a terminal has, or nil if it is none or does not know.
+  package static func width(_ raw: CInt) -> Int? {
+    let columns = csystem_terminal_width(raw)
+    return columns > 0 ? Int(columns) : nil
+  }
+
+  /// Waits for a line, byte by byte, so that nothing behind it is taken from the input.
+  ///
+  /// Without `echo` a terminal shows nothing of it but its end, and is set back afterwards.
+  /// - Parameter interruptions: descriptors that end the wait when they become readable, a `SignalSource`'s say.
+  package static func readLine(
+    from raw: CInt = STDIN_FILENO, echo: Bool = true, unless interruptions: [CInt] = [],
+    until deadline: BootInstant? = nil
+  ) throws(SystemError) -> Line {
+    var saved = termios()
+    let isHidden = unsafe !echo && tcgetattr(raw, &saved) == 0
+    if isHidden {
+      var hidden = saved
+      hidden.c_lflag = hidden.c_lflag & ~tcflag_t(ECHO) | tcflag_t(ECHONL)
+      unsafe tcsetattr(raw, TCSAFLUSH, &hidden)
+    }
+    // What has been typed ahead by now was meant for the next line.
+    defer { if isHidden { unsafe tcsetattr(raw, TCSANOW, &saved) } }
+    return try readBytes(from: raw, unless: interruptions, until: deadline)
+  }
+
+  private static func readBytes(
+    from raw: CInt, unless interruptions: [CInt], until deadline: BootInstant?
+  ) throws(SystemError) -> Line {
+    var poller = try Poller()
+    var interests = [Poller.Interest(raw, .readable)] + interruptions.map { Poller.Interest($0, .readable) }
+    var line: [UInt8] = []
+    while line.count < longestLine {
+      guard try poller.wait(&interests, until: deadline) else { return .timedOut }
+      if interests.dropFirst().contains(where: { !$0.ready.isEmpty }) { return .interrupted }
+      var byte: UInt8 = 0
+      let count: Int
+      do {
+        count = try calling("read") { unsafe read(raw, &byte, 1) }
+      } catch let error where error.isWouldBlock {
+        continue
+      }
+      if count == 0 { return line.isEmpty ? .endOfInput : .line(line) }
+      if byte == UInt8(ascii: "\n") { return .line(line) }
+      line.append(byte)
+    }
+    return .line(line)
+  }
+}

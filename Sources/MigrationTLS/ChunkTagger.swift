@@ -1,0 +1,84 @@
+import COpenSSL
+
+/// Makes and checks the tags of chunks under one key, with AES-128-GCM over associated data alone (GMAC).
+///
+/// Neither call copies or allocates, whatever the length of a chunk.
+@safe package struct ChunkTagger: ~Copyable, @unchecked Sendable {
+  // Unchecked because of the C pointer: the object has this one owner, and whatever uses it is `mutating`.
+  private let cipher: OpaquePointer
+  private var nonce: ChunkNonce
+
+  /// The number of bytes of a key.
+  package static let keyByteCount = 16
+
+  /// Makes a tagger with a key of 16 bytes.
+  ///
+  /// Many taggers may share a key, one after the other or at once: each draws 8 bytes of its nonces at random.
+  package init(key: [UInt8]) throws(TLSError) {
+    try self.init(key: key, firstNonce: .drawn())
+  }
+
+  /// Makes a tagger that begins with a given nonce, for vectors.
+  init(key: [UInt8], firstNonce: ChunkNonce) throws(TLSError) {
+    precondition(key.count == Self.keyByteCount, "a chunk key has 16 bytes")
+    ERR_clear_error()
+    let operation = "the set-up of chunk tags"
+    let cipher = try unsafe require(EVP_CIPHER_CTX_new(), operation)
+    guard unsafe EVP_EncryptInit_ex(cipher, EVP_aes_128_gcm(), nil, key, nil) == 1 else {
+      unsafe EVP_CIPHER_CTX_free(cipher)
+      throw .fromQueue(.library, operation: operation)
+    }
+    unsafe self.cipher = unsafe cipher
+    nonce = firstNonce
+  }
+
+  deinit {
+    // This wipes the key schedule as well.
+    unsafe EVP_CIPHER_CTX_free(cipher)
+  }
+
+  /// Tags a chunk: `header` and `data` as if they lay one behind the other, so the header's length must be fixed or
+  /// be told by the header itself.
+  package mutating func tag(header: RawSpan, data: RawSpan) -> ChunkTag {
+    tag(nonce: nonce.next(), header, data)
+  }
+
+  /// Whether `tag` was made under this key for exactly this header and data.
+  package mutating func verify(_ tag: ChunkTag, header: RawSpan, data: RawSpan) -> Bool {
+    let expected = self.tag(nonce: tag.nonce, header, data).code
+    let found = tag.code
+    return unsafe withUnsafeBytes(of: expected) { expected in
+      unsafe withUnsafeBytes(of: found) { found in
+        unsafe CRYPTO_memcmp(expected.baseAddress, found.baseAddress, found.count) == 0
+      }
+    }
+  }
+
+  private mutating func tag(nonce: ChunkNonce, _ header: RawSpan, _ data: RawSpan) -> ChunkTag {
+    var initial = (nonce.prefix.bigEndian, nonce.counter.bigEndian)
+    let begun = unsafe withUnsafeBytes(of: &initial) { bytes in
+      unsafe EVP_EncryptInit_ex(cipher, nil, nil, nil, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+    var code = (high: UInt64(0), low: UInt64(0))
+    var none: Int32 = 0
+    let done = unsafe withUnsafeMutableBytes(of: &code) { out in
+      let out = unsafe out.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      return unsafe begun == 1 && authenticate(header) && authenticate(data)
+        && EVP_EncryptFinal_ex(cipher, out, &none) == 1
+        && EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, 16, out) == 1
+    }
+    // With a key in place there is nothing in this that can fail; a tag that is not one must not get out.
+    guard done else { fatalError("OpenSSL made no tag") }
+    return ChunkTag(nonce: nonce, codeHigh: UInt64(bigEndian: code.high), codeLow: UInt64(bigEndian: code.low))
+  }
+
+  private func authenticate(_ part: RawSpan) -> Bool {
+    precondition(part.byteCount <= Int32.max, "a chunk is shorter than 2 GiB")
+    guard !part.isEmpty else { return true }
+    return unsafe part.withUnsafeBytes { bytes in
+      var count: Int32 = 0
+      return unsafe EVP_EncryptUpdate(
+        cipher, nil, &count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(bytes.count)) == 1
+    }
+  }
+}

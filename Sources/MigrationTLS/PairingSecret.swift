@@ -1,0 +1,38 @@
+import COpenSSL
+
+/// How the digits of a pairing code become the secret number of SPAKE2.
+package enum PairingSecret {
+  private static let salt = Array("peer-pair-v1 scrypt".utf8)
+  private static let cost: UInt64 = 1 << 14
+  private static let blockSize: UInt64 = 8
+  private static let memoryLimit: UInt64 = 32 << 20
+  private static let stretchedByteCount = 48
+
+  /// Stretches eight ASCII digits into w, 32 bytes, big-endian.
+  ///
+  /// This takes tens of milliseconds and 16 MiB by design: call it once a code, never once a connection, and wipe what
+  /// it returns with `cleanse(_:)`.
+  package static func scalar(fromDigits digits: [UInt8]) throws(TLSError) -> [UInt8] {
+    precondition(digits.count == 8 && digits.allSatisfy { (0x30...0x39).contains($0) }, "a code has eight digits")
+    ERR_clear_error()
+    let stretched = try stretch(digits)
+    let curve = try P256()
+    return try stretched.withBytes { bytes throws(TLSError) in
+      try curve.scalar(reducing: bytes).encoded().copied()
+    }
+  }
+
+  /// scrypt over the digits, 48 bytes: 128 bits more than the modulus, so that the remainder is all but uniform.
+  static func stretch(_ digits: [UInt8]) throws(TLSError) -> SecretBytes {
+    var stretched = SecretBytes(zeros: stretchedByteCount)
+    let done = unsafe stretched.withMutablePointer { out in
+      unsafe digits.withUnsafeBytes { digits in
+        unsafe EVP_PBE_scrypt(
+          digits.baseAddress?.assumingMemoryBound(to: CChar.self), digits.count, salt, salt.count,
+          cost, blockSize, 1, memoryLimit, out.baseAddress?.assumingMemoryBound(to: UInt8.self), out.count)
+      }
+    }
+    try require(done, "the stretching of the code")
+    return stretched
+  }
+}

@@ -1,0 +1,43 @@
+import COpenSSL
+
+/// How far a session had come when it failed: the same reason means different things.
+enum SessionPhase {
+  /// The handshake has not finished.
+  case handshake
+  /// It has, but no data from the peer proves that the peer sees it so too.
+  case unanswered
+  /// Data has come.
+  case inUse
+}
+
+extension TLSError {
+  /// Tells by this thread's OpenSSL error queue why a session failed, and empties the queue.
+  static func ofSession(in phase: SessionPhase, operation: String) -> TLSError {
+    fromQueue(sessionCode(first: ERR_peek_error(), phase), operation: operation)
+  }
+
+  private static func sessionCode(first error: UInt, _ phase: SessionPhase) -> Code {
+    guard error != 0 else { return .library }
+    guard ERR_GET_LIB(error) == ERR_LIB_SSL else { return .protocolViolation }
+    let reason = ERR_GET_REASON(error)
+    if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .truncated }
+    // An alert's number is its reason less this offset; the numbers that OpenSSL gives its own reasons are lower.
+    if reason > SSL_AD_REASON_OFFSET { return phase == .inUse ? .alertReceived : .handshakeRefused }
+    if certificateReasons.contains(reason) { return .certificateUnacceptable }
+    if phase == .handshake, refusalReasons.contains(reason) { return .handshakeRefused }
+    return .protocolViolation
+  }
+
+  /// The peer's certificate is missing or is not the kind that we take.
+  private static let certificateReasons: Set<Int32> = [
+    SSL_R_CERTIFICATE_VERIFY_FAILED, SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, SSL_R_WRONG_CERTIFICATE_TYPE,
+    SSL_R_UNKNOWN_CERTIFICATE_TYPE, SSL_R_WRONG_SIGNATURE_TYPE,
+  ]
+
+  /// The two ends have nothing in common to agree on.
+  private static let refusalReasons: Set<Int32> = [
+    SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_WRONG_SSL_VERSION, SSL_R_WRONG_VERSION_NUMBER, SSL_R_VERSION_TOO_LOW,
+    SSL_R_NO_PROTOCOLS_AVAILABLE, SSL_R_NO_SHARED_CIPHER, SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS,
+    SSL_R_NO_SUITABLE_KEY_SHARE, SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, SSL_R_HTTP_REQUEST,
+  ]
+}

@@ -1,0 +1,101 @@
+import COpenSSL
+
+/// One run of SPAKE2 (RFC 9382) with P-256, SHA-256, HKDF and HMAC.
+///
+/// A run sends its share, takes the peer's, and is used up: its secret number serves once.
+package struct Spake2: ~Copyable {
+  /// Which of the two sides of the protocol this is.
+  package enum Role: Sendable {
+    /// The side that speaks first: the TLS client, who types the code.
+    case a
+    /// The side that answers: the TLS server, who shows the code.
+    case b
+  }
+
+  /// The point M of RFC 9382 §4, which blinds A's share.
+  private static let blindA: [UInt8] = [
+    0x02, 0x88, 0x6e, 0x2f, 0x97, 0xac, 0xe4, 0x6e, 0x55, 0xba, 0x9d, 0xd7, 0x24, 0x25, 0x79, 0xf2, 0x99,
+    0x3b, 0x64, 0xe1, 0x6e, 0xf3, 0xdc, 0xab, 0x95, 0xaf, 0xd4, 0x97, 0x33, 0x3d, 0x8f, 0xa1, 0x2f,
+  ]
+
+  /// The point N of RFC 9382 §4, which blinds B's share.
+  private static let blindB: [UInt8] = [
+    0x03, 0xd8, 0xbb, 0xd6, 0xc6, 0x39, 0xc6, 0x29, 0x37, 0xb0, 0x4d, 0x99, 0x7f, 0x38, 0xc3, 0x77, 0x07,
+    0x19, 0xc6, 0x29, 0xd7, 0x01, 0x4d, 0x49, 0xa2, 0x4b, 0x4f, 0x98, 0xba, 0xa1, 0x29, 0x2b, 0x49,
+  ]
+
+  private let role: Role
+  private let names: Spake2Names
+  private let curve: P256
+  private let secret: P256.Scalar
+  private let ephemeral: P256.Scalar
+
+  /// What the peer has to be sent: a point, 65 bytes.
+  package let share: [UInt8]
+
+  /// Starts a run with a fresh random number.
+  ///
+  /// `secret` is w, 32 bytes big-endian, from 1 to the order of the curve less one, as `PairingSecret` gives it.
+  package init(role: Role, secret: [UInt8], idA: [UInt8], idB: [UInt8], aad: [UInt8]) throws(TLSError) {
+    let curve = try P256()
+    let ephemeral = try curve.randomScalar()
+    let names = Spake2Names(idA: idA, idB: idB, aad: aad)
+    try self.init(role: role, secret: secret, names: names, curve: curve, ephemeral: ephemeral)
+  }
+
+  /// Starts a run with a given number, for vectors.
+  init(role: Role, secret: [UInt8], idA: [UInt8], idB: [UInt8], aad: [UInt8], scalar: [UInt8]) throws(TLSError) {
+    let names = Spake2Names(idA: idA, idB: idB, aad: aad)
+    let ephemeral = try unsafe P256.Scalar(scalar.span.bytes)
+    try self.init(role: role, secret: secret, names: names, curve: P256(), ephemeral: ephemeral)
+  }
+
+  private init(
+    role: Role, secret: [UInt8], names: Spake2Names, curve: consuming P256, ephemeral: consuming P256.Scalar
+  ) throws(TLSError) {
+    precondition(secret.count == P256.Scalar.byteCount && secret.contains { $0 != 0 }, "a secret has 32 bytes")
+    let secret = try unsafe P256.Scalar(secret.span.bytes)
+    let blind = try curve.decode(role == .a ? Self.blindA : Self.blindB)
+    // Two products and a sum: the one call that does all three takes a time that depends on the secrets in some builds.
+    let blinding = try curve.multiply(blind, by: secret)
+    let own = try curve.multiplyGenerator(by: ephemeral)
+    share = try curve.encode(curve.add(blinding, own))
+    self.role = role
+    self.names = names
+    self.curve = curve
+    self.secret = secret
+    self.ephemeral = ephemeral
+  }
+
+  /// Takes the peer's share and gives the keys and both confirmations.
+  ///
+  /// Throws `.invalidShare` for anything but a point that an honest peer could have sent.
+  package consuming func finish(peerShare: [UInt8]) throws(TLSError) -> Spake2Keys {
+    let shared = try sharedPoint(peerShare: peerShare)
+    let (shareA, shareB) = role == .a ? (share, peerShare) : (peerShare, share)
+    let transcript = try names.transcript(shareA: shareA, shareB: shareB, sharedPoint: shared, secret: secret.encoded())
+    return Spake2Keys(transcript: transcript, aad: names.aad)
+  }
+
+  /// K, the point that only two sides with the same w agree on.
+  func sharedPoint(peerShare: [UInt8]) throws(TLSError) -> SecretBytes {
+    ERR_clear_error()
+    let operation = "the check of a pairing share"
+    guard peerShare != share else {
+      throw TLSError(.invalidShare, operation: operation, detail: "our own share came back")
+    }
+    let received = try curve.point(share: peerShare)
+    let blind = try curve.decode(role == .a ? Self.blindB : Self.blindA)
+    let unblinded = try curve.subtract(received, curve.multiply(blind, by: secret))
+    guard !curve.isInfinity(unblinded) else {
+      throw TLSError(.invalidShare, operation: operation, detail: "nothing is left without the blinding")
+    }
+    let shared = try curve.multiply(unblinded, by: ephemeral)
+    guard !curve.isInfinity(shared) else {
+      throw TLSError(.invalidShare, operation: operation, detail: "the shared point is infinity")
+    }
+    var encoded = try curve.encode(shared)
+    defer { cleanse(&encoded) }
+    return unsafe SecretBytes(encoded.span.bytes)
+  }
+}

@@ -1,0 +1,80 @@
+import COpenSSL
+
+/// What went wrong in this module: what kind of thing, during what, and OpenSSL's reason where it has one.
+package struct TLSError: Error, Sendable, Equatable {
+  /// The kind of an error; callers decide by it and must expect kinds that they do not know.
+  package struct Code: RawRepresentable, Hashable, Sendable {
+    /// The kind in words, as a clause that fits after "failed: ".
+    package let rawValue: String
+
+    /// Makes a kind from its words.
+    package init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// One end turned the other down before any data came: no common version, cipher or key exchange, or an alert.
+    package static let handshakeRefused = Code(rawValue: "the handshake was refused")
+    /// The peer, or somebody on the way, sent bytes that the protocol does not allow.
+    package static let protocolViolation = Code(rawValue: "the other side broke the protocol")
+    /// The peer ended an established session with an alert.
+    package static let alertReceived = Code(rawValue: "the other side ended the session with an alert")
+    /// The transport ended without a close_notify, so something may be missing.
+    package static let truncated = Code(rawValue: "the connection ended early")
+    /// The peer shows no certificate, or one that is not a single P-256 certificate.
+    package static let certificateUnacceptable = Code(rawValue: "the certificate is not acceptable")
+    /// The peer shows our own key.
+    package static let reflected = Code(rawValue: "the other side shows our own key")
+    /// A SPAKE2 share is not a point that may be worked with.
+    package static let invalidShare = Code(rawValue: "the pairing share is invalid")
+    /// Bytes that should describe an identity do not.
+    package static let invalidIdentity = Code(rawValue: "the stored identity is damaged")
+    /// OpenSSL could not do its work, for want of memory or of an algorithm.
+    package static let library = Code(rawValue: "the cryptographic library failed")
+  }
+
+  /// The kind of the error.
+  package let code: Code
+  /// What was being done, as a noun.
+  package let operation: String
+  /// The reason, in OpenSSL's words where the error came from there, or empty.
+  package let detail: String
+
+  /// Makes an error from its parts.
+  package init(_ code: Code, operation: String, detail: String = "") {
+    self.code = code
+    self.operation = operation
+    self.detail = detail
+  }
+}
+
+extension TLSError: CustomStringConvertible {
+  /// A lower-case clause that names the operation, the kind and the reason.
+  package var description: String {
+    detail.isEmpty ? "\(operation) failed: \(code.rawValue)" : "\(operation) failed: \(code.rawValue) (\(detail))"
+  }
+}
+
+extension TLSError {
+  /// Takes the reason from this thread's OpenSSL error queue, and empties the queue.
+  static func fromQueue(_ code: Code, operation: String) -> TLSError {
+    let first = ERR_peek_error()
+    ERR_clear_error()
+    guard first != 0, let reason = unsafe ERR_reason_error_string(first) else {
+      return TLSError(code, operation: operation)
+    }
+    return unsafe TLSError(code, operation: operation, detail: String(cString: reason))
+  }
+}
+
+/// Passes a pointer that OpenSSL returned on, or throws what its error queue says.
+func require(
+  _ pointer: OpaquePointer?, _ operation: String, code: TLSError.Code = .library
+) throws(TLSError) -> OpaquePointer {
+  guard let pointer = unsafe pointer else { throw .fromQueue(code, operation: operation) }
+  return unsafe pointer
+}
+
+/// Throws what OpenSSL's error queue says unless `result` is positive.
+func require(_ result: Int32, _ operation: String, code: TLSError.Code = .library) throws(TLSError) {
+  guard result > 0 else { throw .fromQueue(code, operation: operation) }
+}

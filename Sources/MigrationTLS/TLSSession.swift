@@ -1,0 +1,284 @@
+import COpenSSL
+
+/// One TLS session over memory: ciphertext goes in and out through two bounded buffers, and no socket is touched.
+///
+/// One thread owns a session at a time. Before it waits for ciphertext it reads until `.needsInput`: plaintext may lie
+/// in the library. Any call may leave output pending. The first error ends the session, and every later call that could
+/// fail throws that error again; the alert for the peer, if there is one, is pending output.
+@safe package struct TLSSession: ~Copyable, @unchecked Sendable {
+  // Unchecked because of the two pointers: both objects have this one owner, and whatever changes them is `mutating`.
+  private let connection: OpaquePointer
+  private let transport: UnsafeMutablePointer<Transport>
+
+  private let ownFingerprint: KeyFingerprint?
+  private let outputMark: Int
+  private let recordsPerKey: Int
+  private var recordsUnderKey = 0
+  private var isEstablished = false
+  private var isClosing = false
+  private var hasRead = false
+  private var failure: TLSError?
+
+  /// The fingerprint of the peer's key, once the handshake has finished.
+  package private(set) var peerFingerprint: KeyFingerprint?
+
+  /// How often our sending key has been renewed.
+  package private(set) var keyUpdates = 0
+
+  /// What a buffer holds unless another size is asked for: 256 KiB.
+  package static let defaultBufferSize = 256 << 10
+
+  /// The records that are sent under one key unless another number is asked for: a sixth of AES-GCM's limit.
+  package static let defaultRecordsPerKey = 1 << 22
+
+  /// Room beyond the mark, for the record that crosses it and for the answers that TLS itself gives.
+  private static let outputReserve = 64 << 10
+
+  /// Makes a session that has not shaken hands.
+  ///
+  /// `bufferSize` bounds the input, and is the mark from which on `write` takes nothing.
+  package init(
+    _ context: TLSContext, bufferSize: Int = defaultBufferSize, recordsPerKey: Int = defaultRecordsPerKey
+  ) throws(TLSError) {
+    precondition(bufferSize > 0 && recordsPerKey > 0)
+    let connection = try unsafe context.makeConnection()
+    let transport = UnsafeMutablePointer<Transport>.allocate(capacity: 1)
+    unsafe transport.initialize(
+      to: Transport(inputLimit: bufferSize, outputLimit: bufferSize + Self.outputReserve))
+    do {
+      let bio = try unsafe Transport.makeBIO(on: transport)
+      unsafe SSL_set_bio(connection, bio, bio)
+    } catch {
+      unsafe SSL_free(connection)
+      unsafe transport.deinitialize(count: 1)
+      unsafe transport.deallocate()
+      throw error
+    }
+    unsafe self.connection = unsafe connection
+    unsafe self.transport = unsafe transport
+    ownFingerprint = context.ownFingerprint
+    outputMark = bufferSize
+    self.recordsPerKey = recordsPerKey
+  }
+
+  deinit {
+    // The connection first: it frees the BIO, which points to the transport.
+    unsafe SSL_free(connection)
+    unsafe transport.deinitialize(count: 1)
+    unsafe transport.deallocate()
+  }
+}
+
+// MARK: - Ciphertext
+
+extension TLSSession {
+  /// How many bytes of ciphertext `receive` can take now.
+  package var inputSpace: Int { unsafe transport.pointee.input.space }
+
+  /// How many bytes of ciphertext wait to be sent.
+  package var pendingOutput: Int { unsafe transport.pointee.output.count }
+
+  /// Whether `write` would take something.
+  package var canWrite: Bool { pendingOutput < outputMark }
+
+  /// Lets `body` put ciphertext where it belongs, as with recv(2), and say how many bytes it put there.
+  ///
+  /// The place is all of `inputSpace`, which must not be 0: read first.
+  @discardableResult
+  package mutating func receive<E: Error>(
+    _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+  ) throws(E) -> Int {
+    precondition(inputSpace > 0, "the input is full: read before more is received")
+    return try unsafe transport.pointee.input.fill(body)
+  }
+
+  /// Lets `body` take pending ciphertext, as with send(2), and say how many bytes it took.
+  @discardableResult
+  package mutating func send<E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> Int) throws(E) -> Int {
+    try unsafe transport.pointee.output.drain(body)
+  }
+
+  /// Notes that no ciphertext will come after what was received: the transport's FIN.
+  ///
+  /// Reading then ends in `.truncated`, unless the peer's close_notify comes first.
+  package mutating func transportEnded() {
+    unsafe transport.pointee.inputEnded = true
+  }
+}
+
+// MARK: - Handshake and end
+
+extension TLSSession {
+  /// Goes on with the handshake as far as the received ciphertext allows.
+  ///
+  /// A client's handshake finishes before the server has judged its certificate: only what the server says after that
+  /// proves that the server took it.
+  package mutating func handshake() throws(TLSError) -> HandshakeStep {
+    if let failure { throw failure }
+    if isEstablished { return .finished }
+    let operation = "the TLS handshake"
+    switch try unsafe run(operation, { unsafe SSL_do_handshake($0) }) {
+    case .done:
+      try admitPeer(operation)
+      return .finished
+    case .needsInput:
+      return .needsInput
+    case .closed:
+      throw fail(TLSError(.handshakeRefused, operation: operation, detail: "closed by the other side"))
+    }
+  }
+
+  /// Queues a close_notify: we will write nothing more. Reading goes on until the peer's own close_notify.
+  ///
+  /// Does nothing before the handshake has finished, and nothing the second time.
+  package mutating func close() throws(TLSError) {
+    guard isEstablished, !isClosing else { return }
+    if let failure { throw failure }
+    isClosing = true
+    ERR_clear_error()
+    // 0 says that the peer's close_notify has not come, which is no error. Asking again would be one while it still sends.
+    let result = unsafe SSL_shutdown(connection)
+    if result < 0 { throw failed(during: "the closing of the session") }
+  }
+
+  private mutating func admitPeer(_ operation: String) throws(TLSError) {
+    guard let certificate = unsafe SSL_get0_peer_certificate(connection) else {
+      throw fail(TLSError(.certificateUnacceptable, operation: operation, detail: "no certificate"))
+    }
+    let fingerprint: KeyFingerprint
+    do {
+      fingerprint = try unsafe KeyFingerprint(ofCertificate: certificate)
+    } catch {
+      throw fail(error)
+    }
+    guard fingerprint != ownFingerprint else { throw fail(TLSError(.reflected, operation: operation)) }
+    peerFingerprint = fingerprint
+    isEstablished = true
+  }
+}
+
+// MARK: - Plaintext
+
+extension TLSSession {
+  /// Reads as much plaintext as there is and `target` has room for, across records.
+  package mutating func read(into target: UnsafeMutableRawBufferPointer) throws(TLSError) -> ReadStep {
+    precondition(isEstablished || failure != nil, "reading begins after the handshake")
+    precondition(target.count > 0, "reading needs room")
+    var total = 0
+    while total < target.count {
+      var count = 0
+      let outcome: Outcome
+      do {
+        outcome = try unsafe run("reading") {
+          unsafe SSL_read_ex($0, target.baseAddress! + total, target.count - total, &count)
+        }
+      } catch  where total > 0 {
+        // What came before the fault is authentic; the next call throws.
+        return .bytes(total)
+      }
+      switch outcome {
+      case .done:
+        total += count
+        hasRead = true
+      case .needsInput: return total > 0 ? .bytes(total) : .needsInput
+      case .closed: return total > 0 ? .bytes(total) : .closed
+      }
+    }
+    return .bytes(total)
+  }
+
+  /// Encrypts as much of `source` as fits below the mark of the output; the caller offers the rest again.
+  package mutating func write(_ source: UnsafeRawBufferPointer) throws(TLSError) -> WriteStep {
+    precondition(isEstablished || failure != nil, "writing begins after the handshake")
+    precondition(!isClosing, "nothing is written after the close")
+    var total = 0
+    while total < source.count {
+      guard canWrite else { return total > 0 ? .bytes(total) : .full }
+      try renewKeyIfDue()
+      var count = 0
+      // One record at most: the context writes partially.
+      let outcome = try unsafe run("writing") {
+        unsafe SSL_write_ex($0, source.baseAddress! + total, source.count - total, &count)
+      }
+      guard outcome == .done else { return total > 0 ? .bytes(total) : .needsInput }
+      total += count
+      recordsUnderKey += 1
+    }
+    return .bytes(total)
+  }
+
+  /// OpenSSL never renews a key by itself. No write is pending here: a record is always written as a whole.
+  ///
+  /// The peer is not asked to renew its own key in return: in full duplex such a request ends the session.
+  private mutating func renewKeyIfDue() throws(TLSError) {
+    guard recordsUnderKey >= recordsPerKey else { return }
+    _ = try unsafe run("the renewal of a key") { unsafe SSL_key_update($0, SSL_KEY_UPDATE_NOT_REQUESTED) }
+    recordsUnderKey = 0
+    keyUpdates += 1
+  }
+}
+
+// MARK: - What was agreed on
+
+extension TLSSession {
+  /// 32 bytes that both ends of this session share and no other session has (RFC 9266).
+  package func channelBinding() throws(TLSError) -> [UInt8] {
+    precondition(isEstablished, "a channel binding exists after the handshake")
+    ERR_clear_error()
+    let label = "EXPORTER-Channel-Binding"
+    var bytes = [UInt8](repeating: 0, count: 32)
+    let done = unsafe SSL_export_keying_material(connection, &bytes, bytes.count, label, label.utf8.count, nil, 0, 1)
+    try require(done, "the export of the channel binding")
+    return bytes
+  }
+
+  /// The cipher suite in use, by its name in TLS; empty before one is agreed on.
+  package var negotiatedCipher: String {
+    guard let cipher = unsafe SSL_get_current_cipher(connection) else { return "" }
+    return unsafe String(cString: SSL_CIPHER_standard_name(cipher))
+  }
+}
+
+// MARK: - Calls into OpenSSL
+
+extension TLSSession {
+  private enum Outcome {
+    case done
+    case needsInput
+    case closed
+  }
+
+  /// Makes one call, and asks for its outcome before anything else can touch this thread's error queue.
+  private mutating func run(
+    _ operation: String, _ body: (OpaquePointer) -> Int32
+  ) throws(TLSError) -> Outcome {
+    if let failure { throw failure }
+    ERR_clear_error()
+    let result = unsafe body(connection)
+    if result > 0 { return .done }
+    switch unsafe SSL_get_error(connection, result) {
+    case SSL_ERROR_WANT_READ: return .needsInput
+    case SSL_ERROR_ZERO_RETURN: return .closed
+    case SSL_ERROR_WANT_WRITE:
+      // Our own records always fit, so this is an answer that TLS gives by itself, one too many.
+      throw fail(TLSError(.protocolViolation, operation: operation, detail: "more questions than answers are taken"))
+    default: throw failed(during: operation)
+    }
+  }
+
+  /// Runs `body` with the C object, which stays ours; tests make it do what a session of ours never does.
+  mutating func withPointer(_ body: (OpaquePointer) -> Void) {
+    unsafe body(connection)
+  }
+
+  private mutating func failed(during operation: String) -> TLSError {
+    let phase: SessionPhase = isEstablished ? (hasRead ? .inUse : .unanswered) : .handshake
+    return fail(.ofSession(in: phase, operation: operation))
+  }
+
+  /// Makes an error the session's last word.
+  private mutating func fail(_ error: TLSError) -> TLSError {
+    failure = error
+    return error
+  }
+}

@@ -1,0 +1,83 @@
+import COpenSSL
+
+/// The settings of every context, in both roles.
+///
+/// Those that are OpenSSL's defaults are set as well: a system's openssl.cnf may have changed them.
+enum TLSSettings {
+  /// The most bytes of certificates that a peer may show; ours have about 300.
+  static let certificateLimit = 4096
+
+  /// Key exchange groups by preference; before version 3.5 OpenSSL does not know the first of the first list.
+  static let groupLists = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]
+
+  /// The one signature algorithm, for both sides.
+  static let signatureAlgorithms = "ecdsa_secp256r1_sha256"
+
+  /// Cipher suites by preference: AES first where the processor does it in hardware.
+  static let cipherSuites =
+    peer_cpu_has_aes_gcm() != 0
+    ? "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
+    : "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
+
+  /// Applies every setting to a context that is being set up.
+  static func apply(to context: OpaquePointer, _ operation: String) throws(TLSError) {
+    try unsafe require(peer_SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION), operation)
+    try unsafe require(peer_SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION), operation)
+    try unsafe require(SSL_CTX_set_ciphersuites(context, cipherSuites), operation)
+    try unsafe require(peer_SSL_CTX_set1_sigalgs_list(context, signatureAlgorithms), operation)
+    try unsafe require(peer_SSL_CTX_set1_client_sigalgs_list(context, signatureAlgorithms), operation)
+    try unsafe chooseGroups(context, operation)
+    unsafe chooseOptions(context)
+    try unsafe refuseResumption(context, operation)
+    unsafe askForCertificate(context)
+    // The session's own input buffer is what reads ahead. If OpenSSL did it as well, it would move all that it holds to
+    // the front of its buffer for every record: at 256 KiB that more than halves the speed.
+    unsafe peer_SSL_CTX_set_read_ahead(context, 0)
+  }
+
+  private static func chooseGroups(_ context: OpaquePointer, _ operation: String) throws(TLSError) {
+    for list in groupLists where unsafe peer_SSL_CTX_set1_groups_list(context, list) == 1 {
+      // What a refused longer list left in the queue is no error.
+      ERR_clear_error()
+      return
+    }
+    throw .fromQueue(.library, operation: operation)
+  }
+
+  private static func chooseOptions(_ context: OpaquePointer) {
+    unsafe SSL_CTX_set_options(
+      context,
+      peer_SSL_OP_NO_TICKET | peer_SSL_OP_NO_COMPRESSION | peer_SSL_OP_NO_RENEGOTIATION
+        | peer_SSL_OP_CIPHER_SERVER_PREFERENCE | peer_SSL_OP_PRIORITIZE_CHACHA)
+    unsafe SSL_CTX_clear_options(
+      context, peer_SSL_OP_IGNORE_UNEXPECTED_EOF | peer_SSL_OP_ENABLE_KTLS | peer_SSL_OP_ALLOW_NO_DHE_KEX)
+    unsafe peer_SSL_CTX_set_mode(
+      context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
+  }
+
+  private static func refuseResumption(_ context: OpaquePointer, _ operation: String) throws(TLSError) {
+    // The option against tickets leaves the stateful ones of TLS 1.3, so their number is set as well.
+    try unsafe require(SSL_CTX_set_num_tickets(context, 0), operation)
+    try unsafe require(SSL_CTX_set_max_early_data(context, 0), operation)
+    try unsafe require(SSL_CTX_set_recv_max_early_data(context, 0), operation)
+    unsafe peer_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
+  }
+
+  private static func askForCertificate(_ context: OpaquePointer) {
+    unsafe peer_SSL_CTX_set_max_cert_list(context, certificateLimit)
+    unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    unsafe SSL_CTX_set_cert_verify_callback(context, judge, nil)
+  }
+}
+
+/// Whether the peer shows one certificate, with a P-256 key; nothing else about it is looked at.
+private func judge(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
+  if unsafe peer_sk_X509_num(X509_STORE_CTX_get0_untrusted(store)) == 1,
+    let certificate = unsafe X509_STORE_CTX_get0_cert(store),
+    (try? unsafe KeyFingerprint(ofCertificate: certificate)) != nil
+  {
+    return 1
+  }
+  unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED)
+  return 0
+}

@@ -1,0 +1,105 @@
+import COpenSSL
+
+/// The ciphertext of one session on its way in and out: what OpenSSL takes for a socket.
+struct Transport: ~Copyable {
+  /// Ciphertext that came from the peer.
+  var input: ByteQueue
+  /// Ciphertext for the peer.
+  var output: ByteQueue
+  /// Whether nothing more will come after `input`.
+  var inputEnded = false
+
+  /// Makes both queues empty.
+  init(inputLimit: Int, outputLimit: Int) {
+    input = ByteQueue(limit: inputLimit)
+    output = ByteQueue(limit: outputLimit)
+  }
+}
+
+extension Transport {
+  /// Makes a BIO on a transport that must outlive it.
+  static func makeBIO(on transport: UnsafeMutablePointer<Transport>) throws(TLSError) -> OpaquePointer {
+    let bio = try unsafe require(BIO_new(method.pointer), "the set-up of TLS")
+    unsafe BIO_set_data(bio, transport)
+    unsafe BIO_set_init(bio, 1)
+    return unsafe bio
+  }
+
+  /// The C functions that every BIO of ours shares.
+  @safe private struct Method: @unchecked Sendable {
+    // Unchecked because of the C pointer: nothing changes the table once it is made, and it lives as long as the program.
+    let pointer: OpaquePointer
+
+    init() {
+      guard let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "peer transport"),
+        unsafe BIO_meth_set_read_ex(method, readInput) == 1,
+        unsafe BIO_meth_set_write_ex(method, writeOutput) == 1,
+        unsafe BIO_meth_set_ctrl(method, control) == 1
+      else { fatalError("OpenSSL has no memory for a BIO method") }
+      unsafe pointer = unsafe method
+    }
+  }
+
+  private static let method = Method()
+}
+
+/// Gives as much input as there is and OpenSSL has room for.
+private func readInput(
+  _ bio: OpaquePointer?, _ target: UnsafeMutablePointer<CChar>?, _ room: Int, _ moved: UnsafeMutablePointer<Int>?
+) -> Int32 {
+  let transport = unsafe transport(of: bio)
+  unsafe peer_BIO_clear_retry_flags(bio)
+  guard unsafe transport.pointee.input.count > 0 else {
+    unsafe moved?.pointee = 0
+    if unsafe transport.pointee.inputEnded { return 0 }
+    unsafe peer_BIO_set_retry_read(bio)
+    return -1
+  }
+  let count = unsafe transport.pointee.input.drain { bytes in
+    let count = min(bytes.count, room)
+    unsafe UnsafeMutableRawPointer(target!).copyMemory(from: bytes.baseAddress!, byteCount: count)
+    return count
+  }
+  unsafe moved?.pointee = count
+  return 1
+}
+
+/// Takes all of the bytes, or none when they do not fit, so that no record is ever half written.
+private func writeOutput(
+  _ bio: OpaquePointer?, _ source: UnsafePointer<CChar>?, _ count: Int, _ moved: UnsafeMutablePointer<Int>?
+) -> Int32 {
+  let transport = unsafe transport(of: bio)
+  unsafe peer_BIO_clear_retry_flags(bio)
+  guard unsafe count <= transport.pointee.output.space else {
+    unsafe moved?.pointee = 0
+    unsafe peer_BIO_set_retry_write(bio)
+    return -1
+  }
+  let written = unsafe transport.pointee.output.fill { room in
+    unsafe room.copyMemory(from: UnsafeRawBufferPointer(start: source, count: count))
+    return count
+  }
+  unsafe moved?.pointee = written
+  return 1
+}
+
+/// Answers what OpenSSL asks a BIO besides; 0 means "no" or "not known", also for the kernel's TLS.
+private func control(
+  _ bio: OpaquePointer?, _ command: Int32, _ number: Int, _ pointer: UnsafeMutableRawPointer?
+) -> Int {
+  switch command {
+  case BIO_CTRL_FLUSH: 1
+  case BIO_CTRL_EOF: unsafe transport(of: bio).pointee.hasEnded ? 1 : 0
+  case BIO_CTRL_PENDING: unsafe transport(of: bio).pointee.input.count
+  case BIO_CTRL_WPENDING: unsafe transport(of: bio).pointee.output.count
+  default: 0
+  }
+}
+
+private func transport(of bio: OpaquePointer?) -> UnsafeMutablePointer<Transport> {
+  unsafe BIO_get_data(bio).assumingMemoryBound(to: Transport.self)
+}
+
+extension Transport {
+  fileprivate var hasEnded: Bool { inputEnded && input.count == 0 }
+}

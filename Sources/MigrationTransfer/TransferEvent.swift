@@ -1,0 +1,115 @@
+package import MigrationWire
+
+/// What a part of a transfer is called on both sides.
+package enum TransferPhase: String, Sendable {
+  case pairing
+  case checking
+  case sending
+  case receiving
+  case verifying
+  case importing
+}
+
+/// How far a transfer is, over all of it: what an earlier session brought is included.
+package struct TransferProgress: Equatable, Sendable {
+  package let phase: TransferPhase
+  package let bytes: UInt64
+  package let totalBytes: UInt64
+  package let items: UInt64
+  package let totalItems: UInt64
+
+  package init(phase: TransferPhase, bytes: UInt64, totalBytes: UInt64, items: UInt64, totalItems: UInt64) {
+    self.phase = phase
+    self.bytes = bytes
+    self.totalBytes = totalBytes
+    self.items = items
+    self.totalItems = totalItems
+  }
+}
+
+/// What a finished transfer came to.
+package struct TransferResult: Equatable, Sendable {
+  package let total: Tally
+  /// Payload bytes that crossed the wire in this run.
+  package let sentBytes: UInt64
+  /// Bytes that an earlier session had brought.
+  package let heldBytes: UInt64
+  /// Seconds since the pairing.
+  package let seconds: Double
+  /// How many items of the source could not be sent.
+  package let unsent: UInt64
+  /// What the destination could not hold.
+  package let losses: [Done.Loss]
+
+  package init(
+    total: Tally, sentBytes: UInt64, heldBytes: UInt64, seconds: Double, unsent: UInt64, losses: [Done.Loss]
+  ) {
+    self.total = total
+    self.sentBytes = sentBytes
+    self.heldBytes = heldBytes
+    self.seconds = seconds
+    self.unsent = unsent
+    self.losses = losses
+  }
+}
+
+/// What the engine has to tell the person or the program that started it.
+///
+/// Texts and names in events come from the other device as they are; whoever shows them escapes them.
+package enum TransferEvent: Sendable {
+  /// The receiver can be reached: host texts without port, most useful first.
+  case listening(addresses: [String], port: UInt16)
+  /// A code to show, and for how many seconds it works.
+  case code(PairingCode, lifetime: Double)
+  /// Somebody entered a wrong code.
+  case wrongCode(attempt: Int, allowed: Int, from: String)
+  /// The sender reaches out.
+  case connecting(address: String)
+  /// Both devices are sure of each other; the other one's label and address.
+  case paired(label: String, address: String)
+  /// What is to be transferred, and how much room the destination has (nil at the sender).
+  case offer(Offer, availableBytes: UInt64?)
+  case progress(TransferProgress)
+  /// The connection is lost; the transfer goes on by itself when it can.
+  case interrupted(reason: String)
+  case resumed(heldBytes: UInt64)
+  /// Everything has arrived and agrees.
+  case staged
+  case importing
+  /// An item that could not be sent.
+  case unsent(Unsent)
+  case done(TransferResult)
+}
+
+/// How a transfer ended without being done.
+package struct TransferFailure: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The kinds of failure, each with its exit code in the command's documentation.
+  package enum Kind: Int32, Sendable {
+    case failed = 1
+    case usage = 2
+    case pairing = 3
+    case refused = 4
+    case connectionLost = 5
+    case noSpace = 6
+    case importFailed = 7
+    case exportFailed = 9
+    /// By SIGINT.
+    case interrupted = 130
+    /// By SIGTERM.
+    case terminated = 143
+  }
+
+  package let kind: Kind
+  /// A complete lower-case clause; parts from the other device are escaped already.
+  package let message: String
+  /// A sentence that says what to do.
+  package let hint: String?
+
+  package init(_ kind: Kind, _ message: String, hint: String? = nil) {
+    self.kind = kind
+    self.message = message
+    self.hint = hint
+  }
+
+  package var description: String { message }
+}

@@ -1,0 +1,78 @@
+/// A path within an archive that has passed every rule of Protocol §8.1. Bytes, never normalised.
+package struct ArchivePath: Hashable, Comparable, Sendable {
+  package let bytes: [UInt8]
+
+  /// Checks a path from anywhere; the only way to make one from bytes.
+  package init(_ bytes: [UInt8]) throws(Violation) {
+    try Self.check(bytes.span)
+    self.bytes = bytes
+  }
+
+  /// Checks borrowed bytes before it copies them.
+  package init(copying bytes: Span<UInt8>) throws(Violation) {
+    try Self.check(bytes)
+    self.bytes = [UInt8](copying: bytes)
+  }
+
+  private init(trusted bytes: [UInt8]) { self.bytes = bytes }
+
+  /// This path with one more component.
+  package func appending(_ name: Span<UInt8>) throws(Violation) -> ArchivePath {
+    try ArchivePath(bytes + [UInt8(ascii: "/")] + [UInt8](copying: name))
+  }
+
+  /// The path of the directory that this item is in; nil for a root.
+  package var parent: ArchivePath? {
+    guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+    return ArchivePath(trusted: Array(bytes[..<slash]))
+  }
+
+  /// The last component.
+  package var name: ArraySlice<UInt8> {
+    guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return bytes[...] }
+    return bytes[(slash + 1)...]
+  }
+
+  /// The first component.
+  package var root: ArraySlice<UInt8> {
+    bytes.prefix { $0 != UInt8(ascii: "/") }
+  }
+
+  package var components: [ArraySlice<UInt8>] {
+    bytes.split(separator: UInt8(ascii: "/"))
+  }
+
+  /// How many components it has.
+  package var depth: Int {
+    bytes.count { $0 == UInt8(ascii: "/") } + 1
+  }
+
+  package static func < (left: ArchivePath, right: ArchivePath) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+
+  /// Fails with the reason why these bytes are no path.
+  package static func check(_ bytes: Span<UInt8>) throws(Violation) {
+    guard bytes.count <= Limits.path else { throw Violation(.limit, "a path") }
+    var start = 0
+    var depth = 0
+    for index in 0...bytes.count where index == bytes.count || bytes[index] == UInt8(ascii: "/") {
+      try checkComponent(bytes.extracting(start..<index))
+      depth += 1
+      start = index + 1
+    }
+    guard depth <= Limits.depth else { throw Violation(.limit, "a path's depth") }
+  }
+
+  /// Fails unless the bytes may stand between two slashes.
+  package static func checkComponent(_ bytes: Span<UInt8>) throws(Violation) {
+    let dot = UInt8(ascii: ".")
+    guard bytes.count <= Limits.component else { throw Violation(.limit, "a component of a path") }
+    guard bytes.count > 0,
+      !(bytes[0] == dot && (bytes.count == 1 || (bytes.count == 2 && bytes[1] == dot)))
+    else { throw Violation(.path, "a component of a path") }
+    for index in bytes.indices where bytes[index] == 0 || bytes[index] == UInt8(ascii: "/") {
+      throw Violation(.path, "a component of a path")
+    }
+  }
+}

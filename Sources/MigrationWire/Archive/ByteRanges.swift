@@ -1,0 +1,59 @@
+/// A set of byte positions, kept as ascending ranges that neither overlap nor touch.
+package struct ByteRanges: Equatable, Sendable {
+  package private(set) var all: [Range<UInt64>] = []
+
+  package init() {}
+
+  /// How many bytes it covers.
+  package var count: UInt64 { all.reduce(0) { $0 + UInt64($1.count) } }
+
+  /// How a range lies to the set.
+  package enum Cover: Equatable, Sendable {
+    case none
+    case part
+    case whole
+  }
+
+  package func cover(of range: Range<UInt64>) -> Cover {
+    let index = firstIndex(endingAfter: range.lowerBound)
+    guard index < all.count, all[index].lowerBound < range.upperBound else { return .none }
+    return all[index].lowerBound <= range.lowerBound && range.upperBound <= all[index].upperBound ? .whole : .part
+  }
+
+  /// Adds a range, joining it with those that it overlaps or touches.
+  package mutating func insert(_ range: Range<UInt64>) {
+    guard !range.isEmpty else { return }
+    let first = firstIndex(endingAfter: range.lowerBound > 0 ? range.lowerBound - 1 : 0)
+    var last = first
+    var joined = range
+    while last < all.count, all[last].lowerBound <= range.upperBound {
+      joined = min(joined.lowerBound, all[last].lowerBound)..<max(joined.upperBound, all[last].upperBound)
+      last += 1
+    }
+    all.replaceSubrange(first..<last, with: CollectionOfOne(joined))
+  }
+
+  /// What of `range` is not in the set, in ascending order.
+  package func gaps(in range: Range<UInt64>) -> [Range<UInt64>] {
+    var gaps: [Range<UInt64>] = []
+    var start = range.lowerBound
+    var index = firstIndex(endingAfter: start)
+    while index < all.count, all[index].lowerBound < range.upperBound {
+      if start < all[index].lowerBound { gaps.append(start..<all[index].lowerBound) }
+      start = max(start, all[index].upperBound)
+      index += 1
+    }
+    if start < range.upperBound { gaps.append(start..<range.upperBound) }
+    return gaps
+  }
+
+  /// The first range whose end lies behind `position`, found by halving.
+  private func firstIndex(endingAfter position: UInt64) -> Int {
+    var (low, high) = (0, all.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if all[middle].upperBound > position { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

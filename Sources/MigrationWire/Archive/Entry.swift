@@ -1,0 +1,175 @@
+/// A chunk's tag and the nonce it was made with (Protocol §9.3).
+package struct ChunkSeal: Equatable, Sendable {
+  package let nonceHigh: UInt64
+  package let nonceLow: UInt32
+  package let tag: UInt128
+
+  package init(nonceHigh: UInt64, nonceLow: UInt32, tag: UInt128) {
+    self.nonceHigh = nonceHigh
+    self.nonceLow = nonceLow
+    self.tag = tag
+  }
+
+  package static let size = 28
+
+  init(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) {
+    nonceHigh = try reader.u64(bytes)
+    nonceLow = try reader.u32(bytes)
+    tag = try reader.u128(bytes)
+  }
+
+  package func write(to writer: inout ByteWriter) {
+    writer.u64(nonceHigh)
+    writer.u32(nonceLow)
+    writer.u128(tag)
+  }
+}
+
+/// A piece of one generation of one file: bytes, or a hole that stands for zeros.
+package struct ChunkPlace: Equatable, Sendable {
+  package let path: ArchivePath
+  package let generation: Generation
+  package let range: Range<UInt64>
+  package let isHole: Bool
+
+  package init(path: ArchivePath, generation: Generation, range: Range<UInt64>, isHole: Bool = false) {
+    self.path = path
+    self.generation = generation
+    self.range = range
+    self.isHole = isHole
+  }
+
+  /// What the tag covers besides the data (Protocol §9.3).
+  package func writeTagged(to writer: inout ByteWriter) {
+    writer.u8(isHole ? 3 : 2)
+    writer.u64(range.lowerBound)
+    writer.u64(range.upperBound - range.lowerBound)
+    writer.u128(generation)
+    writer.array(path.bytes)
+  }
+}
+
+/// One entry of a DATA frame (Protocol §6.8). Data stays in the frame; the entry says where.
+package enum Entry: Equatable, Sendable {
+  /// A record, and for a small file the whole content behind it.
+  case item(ItemRecord, content: Content?)
+  case chunk(ChunkPlace, ChunkSeal, data: Range<Int>)
+  case hole(ChunkPlace, ChunkSeal)
+
+  /// The content of a small file, in the same frame as its record.
+  package struct Content: Equatable, Sendable {
+    package let seal: ChunkSeal
+    package let data: Range<Int>
+
+    package init(seal: ChunkSeal, data: Range<Int>) {
+      self.seal = seal
+      self.data = data
+    }
+  }
+
+  /// The kinds' numbers on the wire.
+  package enum Kind {
+    package static let item: UInt8 = 1
+    package static let chunk: UInt8 = 2
+    package static let hole: UInt8 = 3
+    package static let content: UInt8 = 4
+  }
+}
+
+/// Walks the entries of one DATA frame, one call an entry.
+package struct EntryReader: Sendable {
+  private var reader: ByteReader
+
+  /// Reads the entries that fill `range`.
+  package init(_ range: Range<Int>) {
+    reader = ByteReader(range, of: "an entry of a data frame")
+  }
+
+  /// The next entry, nil at the end.
+  package mutating func next(_ bytes: Span<UInt8>) throws(Violation) -> Entry? {
+    guard !reader.isAtEnd else { return nil }
+    switch try reader.u8(bytes) {
+    case Entry.Kind.item: return try item(bytes)
+    case Entry.Kind.chunk: return try chunk(bytes)
+    case Entry.Kind.hole: return try hole(bytes)
+    case Entry.Kind.content: throw Violation(.field, "content without a record in front of it")
+    default: throw Violation(.unknown, "an entry of a data frame")
+    }
+  }
+
+  private mutating func item(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
+    let length = Int(try reader.u32(bytes))
+    let record = try ItemRecord(bytes, try reader.take(length))
+    guard !reader.isAtEnd, bytes[reader.offset] == Entry.Kind.content else { return .item(record, content: nil) }
+    _ = try reader.u8(bytes)
+    let size = Int(try reader.u32(bytes))
+    guard case .file(UInt64(size)) = record.body, size > 0, size <= Limits.chunk else {
+      throw Violation(.value, "the content of a file")
+    }
+    let seal = try ChunkSeal(&reader, bytes)
+    return .item(record, content: Entry.Content(seal: seal, data: try reader.take(size)))
+  }
+
+  private mutating func chunk(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
+    let pathLength = Int(try reader.u16(bytes))
+    let generation = try reader.u128(bytes)
+    let offset = try reader.u64(bytes)
+    let length = Int(try reader.u32(bytes))
+    guard length > 0, length <= Limits.chunk else { throw Violation(.limit, "a chunk") }
+    let seal = try ChunkSeal(&reader, bytes)
+    let place = try place(bytes, pathLength, generation, offset, UInt64(length), isHole: false)
+    return .chunk(place, seal, data: try reader.take(length))
+  }
+
+  private mutating func hole(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
+    let pathLength = Int(try reader.u16(bytes))
+    let generation = try reader.u128(bytes)
+    let offset = try reader.u64(bytes)
+    let length = try reader.u64(bytes)
+    guard length > 0 else { throw Violation(.value, "a hole") }
+    let seal = try ChunkSeal(&reader, bytes)
+    return .hole(try place(bytes, pathLength, generation, offset, length, isHole: true), seal)
+  }
+
+  private mutating func place(
+    _ bytes: Span<UInt8>, _ pathLength: Int, _ generation: Generation, _ offset: UInt64, _ length: UInt64,
+    isHole: Bool
+  ) throws(Violation) -> ChunkPlace {
+    guard offset <= Limits.fileSize, length <= Limits.fileSize - offset else {
+      throw Violation(.limit, "the place of a chunk")
+    }
+    let path = try ArchivePath(copying: bytes.extracting(try reader.take(pathLength)))
+    return ChunkPlace(path: path, generation: generation, range: offset..<offset + length, isHole: isHole)
+  }
+}
+
+/// Writes the parts of entries that stand in front of data.
+package enum EntryWriter {
+  /// The whole ITEM entry.
+  package static func item(_ record: ItemRecord, to writer: inout ByteWriter) {
+    var body = ByteWriter()
+    record.write(to: &body)
+    writer.u8(Entry.Kind.item)
+    writer.u32(UInt32(body.bytes.count))
+    writer.array(body.bytes)
+  }
+
+  /// Everything of a CHUNK, HOLE or CONTENT entry but the data, which follows.
+  package static func place(_ place: ChunkPlace, _ seal: ChunkSeal, to writer: inout ByteWriter) {
+    writer.u8(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
+    writer.u16(UInt16(place.path.bytes.count))
+    writer.u128(place.generation)
+    writer.u64(place.range.lowerBound)
+    let length = place.range.upperBound - place.range.lowerBound
+    if place.isHole { writer.u64(length) } else { writer.u32(UInt32(length)) }
+    seal.write(to: &writer)
+    writer.array(place.path.bytes)
+  }
+
+  /// A CONTENT entry's header; it must stand directly behind its ITEM.
+  package static func content(length: Int, _ seal: ChunkSeal, to writer: inout ByteWriter) {
+    writer.u8(Entry.Kind.content)
+    writer.u32(UInt32(length))
+    seal.write(to: &writer)
+  }
+}

@@ -1,0 +1,45 @@
+/// Bytes being put together, big-endian.
+package struct ByteWriter: Sendable {
+  /// What has been written so far.
+  package private(set) var bytes: [UInt8] = []
+
+  package init() {}
+
+  /// Forgets the bytes and keeps their memory.
+  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  package mutating func u8(_ value: UInt8) { bytes.append(value) }
+  package mutating func u16(_ value: UInt16) { integer(UInt64(value), 2) }
+  package mutating func u32(_ value: UInt32) { integer(UInt64(value), 4) }
+  package mutating func u64(_ value: UInt64) { integer(value, 8) }
+
+  package mutating func u128(_ value: UInt128) {
+    u64(UInt64(truncatingIfNeeded: value >> 64))
+    u64(UInt64(truncatingIfNeeded: value))
+  }
+
+  package mutating func array(_ value: [UInt8]) { bytes.append(contentsOf: value) }
+
+  /// A varint of Protocol §5. Values of 2⁶² and above cannot be written; no length comes near.
+  package mutating func varint(_ value: UInt64) {
+    precondition(value < 1 << 62, "a varint holds 62 bits")
+    let size = Self.varintSize(value)
+    integer(value | UInt64(size.trailingZeroBitCount) << UInt64(size * 8 - 2), size)
+  }
+
+  /// How many bytes the varint of `value` takes.
+  package static func varintSize(_ value: UInt64) -> Int {
+    switch value {
+    case ..<(1 << 6): 1
+    case ..<(1 << 14): 2
+    case ..<(1 << 30): 4
+    default: 8
+    }
+  }
+
+  private mutating func integer(_ value: UInt64, _ count: Int) {
+    for shift in stride(from: (count - 1) * 8, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
+    }
+  }
+}

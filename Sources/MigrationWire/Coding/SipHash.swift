@@ -1,0 +1,76 @@
+/// SipHash-2-4 with 128 bits of output (Aumasson and Bernstein): a keyed hash for marks, generations and journal records.
+package struct SipHash: Sendable {
+  private var v0: UInt64
+  private var v1: UInt64
+  private var v2: UInt64
+  private var v3: UInt64
+  private var tail: UInt64 = 0
+  private var length = 0
+
+  /// Starts under a key, whose 16 bytes are read big-endian into the integer.
+  package init(key: UInt128) {
+    let k0 = UInt64(truncatingIfNeeded: key >> 64).byteSwapped
+    let k1 = UInt64(truncatingIfNeeded: key).byteSwapped
+    v0 = k0 ^ 0x736f_6d65_7073_6575
+    v1 = k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee
+    v2 = k0 ^ 0x6c79_6765_6e65_7261
+    v3 = k1 ^ 0x7465_6462_7974_6573
+  }
+
+  package mutating func combine(_ byte: UInt8) {
+    tail |= UInt64(byte) << UInt64(length % 8 * 8)
+    length += 1
+    guard length % 8 == 0 else { return }
+    compress(tail)
+    tail = 0
+  }
+
+  package mutating func combine(_ bytes: Span<UInt8>) {
+    for index in bytes.indices { combine(bytes[index]) }
+  }
+
+  package mutating func combine(_ bytes: [UInt8]) { combine(bytes.span) }
+
+  /// Adds an integer as its big-endian bytes.
+  package mutating func combine<Value: FixedWidthInteger>(_ value: Value) {
+    for shift in stride(from: Value.bitWidth - 8, through: 0, by: -8) {
+      combine(UInt8(truncatingIfNeeded: value >> Value(shift)))
+    }
+  }
+
+  /// The hash of everything combined; its 16 bytes big-endian are the hash as its authors write it.
+  package consuming func finish() -> UInt128 {
+    compress(tail | UInt64(truncatingIfNeeded: length) << 56)
+    v2 ^= 0xee
+    for _ in 0..<4 { round() }
+    let first = v0 ^ v1 ^ v2 ^ v3
+    v1 ^= 0xdd
+    for _ in 0..<4 { round() }
+    let second = v0 ^ v1 ^ v2 ^ v3
+    return UInt128(first.byteSwapped) << 64 | UInt128(second.byteSwapped)
+  }
+
+  private mutating func compress(_ word: UInt64) {
+    v3 ^= word
+    round()
+    round()
+    v0 ^= word
+  }
+
+  private mutating func round() {
+    v0 &+= v1
+    v2 &+= v3
+    v1 = rotate(v1, 13) ^ v0
+    v3 = rotate(v3, 16) ^ v2
+    v0 = rotate(v0, 32)
+    v2 &+= v1
+    v0 &+= v3
+    v1 = rotate(v1, 17) ^ v2
+    v3 = rotate(v3, 21) ^ v0
+    v2 = rotate(v2, 32)
+  }
+
+  private func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
+    value << count | value >> (64 - count)
+  }
+}

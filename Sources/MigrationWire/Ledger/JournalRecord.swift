@@ -1,0 +1,128 @@
+/// One line of the receiver's journal: a claim about what is in staging.
+package enum JournalRecord: Equatable, Sendable {
+  /// The first record: which transfer the journal belongs to.
+  case opened(TransferID)
+  /// A complete item; for a small file with the tag of its whole content.
+  case item(ItemRecord, ChunkSeal?)
+  /// A range that is in its staging file.
+  case range(ChunkPlace, ChunkSeal)
+  /// The record of a file whose bytes are told as ranges.
+  case sealed(ItemRecord)
+  /// Whatever was said of this path before is void.
+  case discarded(ArchivePath)
+  /// Everything in front of this position is durable.
+  case synced(upTo: UInt64)
+  /// Everything arrived and agrees; the import may begin, and what is missing from staging from now on was moved.
+  case concluded(Tally)
+  /// Everything is imported and durable.
+  case imported
+
+  /// Bytes around a record's body: length, kind, authentication code.
+  package static let overhead = 4 + 1 + 16
+
+  /// Appends the record, authenticated for the position in the journal at which it will stand.
+  package func write(to writer: inout ByteWriter, position: UInt64, key: UInt128) {
+    var body = ByteWriter()
+    writeBody(to: &body)
+    writer.u32(UInt32(body.bytes.count))
+    writer.u8(kind)
+    writer.array(body.bytes)
+    writer.u128(Self.code(key, position, kind, body.bytes.span))
+  }
+
+  /// Reads the record at the start of `bytes`, which stands at `position`; nil where the bytes end too early.
+  ///
+  /// A record that is not authentic, or authentic and malformed, is a violation.
+  package static func read(
+    _ bytes: Span<UInt8>, position: UInt64, key: UInt128
+  ) throws(Violation) -> (JournalRecord, length: Int)? {
+    guard bytes.count >= overhead else { return nil }
+    var reader = ByteReader(0..<bytes.count, of: "the journal")
+    let length = Int(try reader.u32(bytes))
+    guard length <= Limits.frameBody else { throw Violation(.limit, "the journal") }
+    guard bytes.count >= overhead + length else { return nil }
+    let kind = try reader.u8(bytes)
+    let body = try reader.take(length)
+    guard try reader.u128(bytes) == code(key, position, kind, bytes.extracting(body)) else {
+      throw Violation(.tag, "a record of the journal")
+    }
+    return (try JournalRecord(kind, bytes, body), overhead + length)
+  }
+
+  private static func code(_ key: UInt128, _ position: UInt64, _ kind: UInt8, _ body: Span<UInt8>) -> UInt128 {
+    var hash = SipHash(key: key)
+    hash.combine(position)
+    hash.combine(kind)
+    hash.combine(body)
+    return hash.finish()
+  }
+
+  private var kind: UInt8 {
+    switch self {
+    case .opened: 1
+    case .item: 2
+    case .range: 3
+    case .sealed: 4
+    case .discarded: 5
+    case .synced: 6
+    case .concluded: 7
+    case .imported: 8
+    }
+  }
+
+  private func writeBody(to body: inout ByteWriter) {
+    switch self {
+    case .opened(let transfer):
+      body.array(Self.magic)
+      body.u128(transfer)
+    case .item(let record, let seal):
+      body.u8(seal == nil ? 0 : 1)
+      seal?.write(to: &body)
+      record.write(to: &body)
+    case .range(let place, let seal):
+      body.u8(place.isHole ? 1 : 0)
+      body.u128(place.generation)
+      body.u64(place.range.lowerBound)
+      body.u64(place.range.upperBound)
+      seal.write(to: &body)
+      body.array(place.path.bytes)
+    case .sealed(let record): record.write(to: &body)
+    case .discarded(let path): body.array(path.bytes)
+    case .synced(let position): body.u64(position)
+    case .concluded(let total):
+      body.u64(total.items)
+      body.u64(total.bytes)
+    case .imported: break
+    }
+  }
+
+  private static let magic = Array("peer journal 1\n".utf8)
+
+  private init(_ kind: UInt8, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "a record of the journal"
+    var reader = ByteReader(range, of: subject)
+    switch kind {
+    case 1:
+      guard try reader.array(bytes, Self.magic.count) == Self.magic else { throw Violation(.unknown, "the journal") }
+      self = .opened(try reader.u128(bytes))
+    case 2:
+      let seal: ChunkSeal? = try reader.u8(bytes) == 0 ? nil : try ChunkSeal(&reader, bytes)
+      self = .item(try ItemRecord(bytes, try reader.take(reader.remaining)), seal)
+    case 3:
+      let isHole = try reader.u8(bytes) == 1
+      let generation = try reader.u128(bytes)
+      let (start, end) = (try reader.u64(bytes), try reader.u64(bytes))
+      guard start < end, end <= Limits.fileSize else { throw Violation(.value, subject) }
+      let seal = try ChunkSeal(&reader, bytes)
+      let path = try ArchivePath(try reader.rest(bytes))
+      self = .range(ChunkPlace(path: path, generation: generation, range: start..<end, isHole: isHole), seal)
+    case 4: self = .sealed(try ItemRecord(bytes, try reader.take(reader.remaining)))
+    case 5: self = .discarded(try ArchivePath(try reader.rest(bytes)))
+    case 6: self = .synced(upTo: try reader.u64(bytes))
+    case 7: self = .concluded(Tally(items: try reader.u64(bytes), bytes: try reader.u64(bytes)))
+    case 8: self = .imported
+    default: throw Violation(.unknown, subject)
+    }
+    try reader.finish()
+  }
+}

@@ -1,0 +1,205 @@
+/// What a receiver holds of an archive: complete items by their marks, incomplete files by their ranges.
+///
+/// Pure bookkeeping: it decides whether bytes are new, held or contradictory; writing them is the caller's business. Bytes of one
+/// place must be written between `admit` and `stage`.
+package struct Ledger: Sendable {
+  /// Names the staging file of one generation of one incomplete file.
+  package typealias FileNumber = UInt64
+
+  private struct Incomplete {
+    let number: FileNumber
+    let generation: Generation
+    var ranges = ByteRanges()
+    var record: ItemRecord?
+
+    var isComplete: Bool {
+      guard let record else { return false }
+      return record.size == 0 || ranges.cover(of: 0..<record.size) == .whole
+    }
+  }
+
+  /// What to do with a chunk that came.
+  package enum Admission: Equatable, Sendable {
+    /// Write it. `isNew`: the file must be created first, after what was held under `discarded` is removed.
+    case write(FileNumber, isNew: Bool, discarded: FileNumber?)
+    /// Every byte of it is held already.
+    case held
+  }
+
+  /// What to do with a record that came.
+  package enum Reception: Equatable, Sendable {
+    /// It is held already.
+    case held
+    /// Chunks are still missing.
+    case waiting
+    /// Nothing of the item is there: make it. What was held of another generation must be removed first.
+    case create(discarded: FileNumber?)
+    /// It was the last thing missing of this staged file.
+    case complete(FileNumber)
+  }
+
+  private let keys: TransferKeys
+  private let bound: Tally
+  private var incomplete: [ArchivePath: Incomplete] = [:]
+  private var complete: Set<Mark> = []
+  private var nextNumber: FileNumber = 0
+
+  /// The complete items.
+  package private(set) var total = Tally()
+  /// The sum of the marks of the complete items.
+  package private(set) var digest: UInt128 = 0
+  /// Bytes held of incomplete files.
+  package private(set) var incompleteBytes: UInt64 = 0
+  /// Records whose metadata can only be set when everything else is there.
+  package private(set) var directories: [ArchivePath: ItemRecord] = [:]
+  package private(set) var hardLinks: [ArchivePath: ItemRecord] = [:]
+
+  /// An empty ledger that takes at most what `bound` says.
+  package init(keys: TransferKeys, bound: Tally) {
+    self.keys = keys
+    self.bound = bound
+  }
+
+  /// How much is held, complete or not.
+  package var heldBytes: UInt64 { total.bytes + incompleteBytes }
+
+  /// The marks of the complete items, ascending.
+  package var marks: [Mark] { complete.sorted() }
+
+  /// The incomplete files, as they are told to the sender.
+  package var partials: [Partial] {
+    incomplete.filter { !$0.value.ranges.all.isEmpty }
+      .map { Partial(path: $0.key, generation: $0.value.generation, ranges: $0.value.ranges) }
+      .sorted { $0.path < $1.path }
+  }
+
+  /// A chunk or hole came, and its tag fits.
+  package mutating func admit(_ place: ChunkPlace) throws(Violation) -> Admission {
+    if let file = incomplete[place.path], file.generation == place.generation {
+      if let record = file.record, place.range.upperBound > record.size {
+        throw Violation(.conflict, "a chunk beyond the end of its file")
+      }
+      switch file.ranges.cover(of: place.range) {
+      case .whole: return .held
+      case .part: throw Violation(.conflict, "a chunk that is held in part")
+      case .none: break
+      }
+      try checkBytes(UInt64(place.range.count))
+      return .write(file.number, isNew: false, discarded: nil)
+    }
+    if complete.contains(keys.mark(path: place.path, generation: place.generation)) { return .held }
+    try checkBytes(UInt64(place.range.count))
+    let discarded = discard(place.path)
+    return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
+  }
+
+  /// The bytes of an admitted place are written. The file's number and record, if that was the last thing missing.
+  package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
+    guard var file = incomplete[place.path], file.generation == place.generation else { return nil }
+    let before = file.ranges.count
+    file.ranges.insert(place.range)
+    incompleteBytes += file.ranges.count - before
+    incomplete[place.path] = file
+    guard file.isComplete, let record = file.record else { return nil }
+    return (file.number, record)
+  }
+
+  /// A record came; for a file `hasContent` says that the whole content came with it.
+  package mutating func receive(_ record: ItemRecord, hasContent: Bool) throws(Violation) -> Reception {
+    guard !complete.contains(mark(record)) else { return .held }
+    try checkItems()
+    guard case .file(let size) = record.body, size > 0, !hasContent else {
+      try checkBytes(record.size)
+      return .create(discarded: discard(record.path))
+    }
+    if let file = incomplete[record.path], file.generation == record.generation {
+      if let known = file.record, known != record { throw Violation(.conflict, "a second record of a file") }
+      if let last = file.ranges.all.last, last.upperBound > size {
+        throw Violation(.conflict, "a file smaller than its chunks")
+      }
+      incomplete[record.path]?.record = record
+      return incomplete[record.path]?.isComplete == true ? .complete(file.number) : .waiting
+    }
+    // The record overtook its chunks on another stream: the file is made when the first of them comes.
+    return .create(discarded: discard(record.path))
+  }
+
+  /// A file's record came before any of its chunks: the staging file to create for it.
+  package mutating func await(_ record: ItemRecord) throws(Violation) -> FileNumber {
+    let number = try open(record.path, record.generation)
+    incomplete[record.path]?.record = record
+    return number
+  }
+
+  /// An item is made, with everything but what waits for the end.
+  package mutating func finish(_ record: ItemRecord) throws(Violation) {
+    guard complete.insert(mark(record)).inserted else { return }
+    if let file = incomplete.removeValue(forKey: record.path) { incompleteBytes -= file.ranges.count }
+    total.items += 1
+    total.bytes += record.size
+    digest &+= mark(record)
+    switch record.body {
+    case .directory:
+      guard directories.updateValue(record, forKey: record.path) == nil else {
+        throw Violation(.conflict, "a second record of a directory")
+      }
+    case .hardLink:
+      guard hardLinks.updateValue(record, forKey: record.path) == nil else {
+        throw Violation(.conflict, "a second record of a hard link")
+      }
+    case .file, .symbolicLink: break
+    }
+  }
+
+  /// Forgets every incomplete file; the paths whose staged parts are to be removed.
+  package mutating func dropIncomplete() -> [ArchivePath] {
+    defer {
+      incomplete = [:]
+      incompleteBytes = 0
+    }
+    return Array(incomplete.keys)
+  }
+
+  /// Whether this is exactly what the sender says the archive consists of.
+  package func agrees(with finish: Finish) -> Bool {
+    total == finish.total && digest == finish.digest
+  }
+
+  private func mark(_ record: ItemRecord) -> Mark {
+    keys.mark(path: record.path, generation: record.generation)
+  }
+
+  private mutating func discard(_ path: ArchivePath) -> FileNumber? {
+    guard let file = incomplete.removeValue(forKey: path) else { return nil }
+    incompleteBytes -= file.ranges.count
+    return file.number
+  }
+
+  private mutating func open(_ path: ArchivePath, _ generation: Generation) throws(Violation) -> FileNumber {
+    guard incomplete.count < Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
+    defer { nextNumber += 1 }
+    incomplete[path] = Incomplete(number: nextNumber, generation: generation)
+    return nextNumber
+  }
+
+  private func checkItems() throws(Violation) {
+    guard total.items + UInt64(incomplete.count) < bound.items + UInt64(Limits.incompleteFiles) else {
+      throw Violation(.announcement, "the number of items")
+    }
+  }
+
+  private func checkBytes(_ more: UInt64) throws(Violation) {
+    guard more <= bound.bytes, heldBytes <= bound.bytes - more else {
+      throw Violation(.announcement, "the number of bytes")
+    }
+  }
+}
+
+extension Offer {
+  /// The most that the receiver takes upon this offer (Protocol §11): sources live, so a quarter and a fixed margin may come on top.
+  package var bound: Tally {
+    Tally(
+      items: items + items / 4 + 1_024,
+      bytes: min(Limits.fileSize, bytes + bytes / 4 + 67_108_864))
+  }
+}

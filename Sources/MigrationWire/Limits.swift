@@ -1,0 +1,40 @@
+/// The numbers of Protocol §11; every length and count is checked against one of them before anything is allocated.
+package enum Limits {
+  /// The port that is used unless another is chosen.
+  package static let defaultPort: UInt16 = 47470
+  /// Bytes in front of a frame's body: type and length.
+  package static let frameHeader = 5
+  /// The longest body of a frame.
+  package static let frameBody = 1_310_720
+  /// The most entries bytes that one DATA frame stands for.
+  package static let plainLength = 1_310_000
+  /// The most data in one chunk.
+  package static let chunk = 1_048_576
+  /// Bytes in front of a DATA frame's payload: sequence, encoding, plain length.
+  package static let dataHeader = 13
+  /// The most fields in one body.
+  package static let fields = 256
+  package static let path = 65_535
+  package static let component = 255
+  package static let depth = 2_048
+  package static let linkTarget = 4_095
+  package static let roots = 65_536
+  /// File sizes, and the end of every chunk and hole.
+  package static let fileSize = UInt64(Int64.max)
+  package static let incompleteFiles = 256
+  package static let marksInFrame = 65_536
+  package static let rangesInPartial = 65_536
+  package static let streams = 64
+  /// The smallest window that a receiver may offer: two frames.
+  package static let smallestWindow: UInt64 = 2_621_440
+  package static let label = 255
+  package static let software = 64
+  package static let message = 1_024
+  package static let identifier = 1_024
+  package static let optionValue = 1_048_576
+  package static let attributes = 131_072
+  package static let aclEntries = 1_024
+  /// How many unsent items are named one by one.
+  package static let unsent = 10_000
+  package static let beforeReady = 16_384
+}

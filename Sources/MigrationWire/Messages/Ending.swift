@@ -1,0 +1,222 @@
+/// Protocol §6.5: an item that belongs to the archive and could not be sent.
+package struct Unsent: Equatable, Sendable {
+  package enum Reason: UInt8, Sendable {
+    case vanished = 1
+    case unreadable = 2
+    case keepsChanging = 3
+    case notSendable = 4
+    case beyondLimits = 5
+  }
+
+  /// Bytes as the source has them; not checked, since the name may be the reason.
+  package let path: [UInt8]
+  package let reason: Reason
+  package let message: String?
+  private let unknown: Fields
+
+  package init(path: [UInt8], reason: Reason, message: String? = nil) {
+    self.path = Array(path.prefix(Limits.path))
+    self.reason = reason
+    self.message = message
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "an unsent item"
+    let fields = try Fields(bytes, range, of: subject)
+    path = try fields.required(1, subject)
+    guard path.count <= Limits.path else { throw Violation(.limit, subject) }
+    let raw = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
+    guard let reason = Reason(rawValue: raw) else { throw Violation(.unknown, subject) }
+    self.reason = reason
+    message = try fields.optionalText(3, limit: Limits.message, subject)
+    unknown = fields.unknown(besides: 1...3)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, path)
+    fields.append(2, [reason.rawValue])
+    if let message { fields.append(3, Array(message.utf8)) }
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}
+
+/// Protocol §6.5: the export is over, and this is what the archive must consist of.
+package struct Finish: Equatable, Sendable {
+  package let total: Tally
+  package let unsent: UInt64
+  /// The sum of the marks of all items modulo 2¹²⁸.
+  package let digest: UInt128
+  private let unknown: Fields
+
+  package init(total: Tally, unsent: UInt64, digest: UInt128) {
+    self.total = total
+    self.unsent = unsent
+    self.digest = digest
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the end of the export"
+    let fields = try Fields(bytes, range, of: subject)
+    total = try Tally(fields, items: 1, bytes: 2, subject)
+    unsent = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    digest = try fields.readRequired(4, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
+    unknown = fields.unknown(besides: 1...4)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(total, items: 1, bytes: 2)
+    fields.append(3) { $0.u64(unsent) }
+    fields.append(4) { $0.u128(digest) }
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}
+
+/// Protocol §6.4: the ledger has been told.
+package struct HeldEnd: Equatable, Sendable {
+  package let held: Tally
+  private let unknown: Fields
+
+  package init(held: Tally) {
+    self.held = held
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let fields = try Fields(bytes, range, of: "the end of the ledger")
+    held = try Tally(fields, items: 1, bytes: 2, "the end of the ledger")
+    unknown = fields.unknown(besides: 1...2)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(held, items: 1, bytes: 2)
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}
+
+/// Protocol §6.6: how far the receiver is after FINISH.
+package struct ImportProgress: Equatable, Sendable {
+  package enum Phase: UInt8, Sendable {
+    case verifying = 1
+    case importing = 2
+    case makingDurable = 3
+  }
+
+  package let phase: Phase
+  package let done: UInt64
+  package let total: UInt64
+
+  package init(phase: Phase, done: UInt64, total: UInt64) {
+    self.phase = phase
+    self.done = min(done, total)
+    self.total = total
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    var reader = ByteReader(range, of: "the import's progress")
+    guard let phase = Phase(rawValue: try reader.u8(bytes)) else {
+      throw Violation(.unknown, "the import's progress")
+    }
+    self.phase = phase
+    done = try reader.u64(bytes)
+    total = try reader.u64(bytes)
+    try reader.finish()
+    guard done <= total else { throw Violation(.value, "the import's progress") }
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.u8(phase.rawValue)
+    writer.u64(done)
+    writer.u64(total)
+  }
+}
+
+/// Protocol §6.6: everything is imported and durable.
+package struct Done: Equatable, Sendable {
+  /// Something that the destination could not hold, and how often.
+  package struct Loss: Equatable, Sendable {
+    package enum Kind: UInt8, Sendable {
+      case mode = 1
+      case time = 2
+      case owner = 3
+      case attribute = 4
+      case accessList = 5
+      case hardLink = 6
+      case hole = 7
+      case setIDBit = 8
+    }
+
+    package let kind: Kind
+    package let count: UInt64
+
+    package init(kind: Kind, count: UInt64) {
+      self.kind = kind
+      self.count = count
+    }
+  }
+
+  package let total: Tally
+  /// In ascending order of their kinds.
+  package let losses: [Loss]
+  private let unknown: Fields
+
+  package init(total: Tally, losses: [Loss] = []) {
+    self.total = total
+    self.losses = losses
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the receiver's last word"
+    let fields = try Fields(bytes, range, of: subject)
+    total = try Tally(fields, items: 1, bytes: 2, subject)
+    losses =
+      try fields.read(3, subject) { reader, bytes throws(Violation) in
+        var losses: [Loss] = []
+        repeat {
+          guard let kind = Loss.Kind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+          guard losses.last.map({ $0.kind.rawValue < kind.rawValue }) ?? true else { throw Violation(.value, subject) }
+          losses.append(Loss(kind: kind, count: try reader.u64(bytes)))
+        } while !reader.isAtEnd
+        return losses
+      } ?? []
+    unknown = fields.unknown(besides: 1...3)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(total, items: 1, bytes: 2)
+    if !losses.isEmpty {
+      fields.append(3) { writer in
+        for loss in losses {
+          writer.u8(loss.kind.rawValue)
+          writer.u64(loss.count)
+        }
+      }
+    }
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}
+
+extension Tally {
+  fileprivate init(_ fields: Fields, items: UInt8, bytes: UInt8, _ subject: String) throws(Violation) {
+    let total = { (reader: inout ByteReader, bytes: Span<UInt8>) throws(Violation) in try reader.u64(bytes) }
+    self.init(
+      items: try fields.readRequired(items, subject, total), bytes: try fields.readRequired(bytes, subject, total))
+  }
+}
+
+extension Fields {
+  fileprivate mutating func append(_ tally: Tally, items: UInt8, bytes: UInt8) {
+    append(items) { $0.u64(tally.items) }
+    append(bytes) { $0.u64(tally.bytes) }
+  }
+}

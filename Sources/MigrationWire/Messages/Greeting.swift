@@ -1,0 +1,132 @@
+/// Which end of a transfer a device is.
+package enum Role: UInt8, Sendable {
+  case sender = 1
+  case receiver = 2
+}
+
+/// Abilities that both ends must have before one uses them (Protocol §12).
+package struct Features: OptionSet, Sendable {
+  package let rawValue: UInt64
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Can decode zstd.
+  package static let zstd = Features(rawValue: 1)
+}
+
+/// Protocol §6.1: who is there.
+package struct Greeting: Equatable, Sendable {
+  package let role: Role
+  /// What to call the device; from the other end it is shown escaped.
+  package let label: String
+  package let software: String
+  package let features: Features
+  /// The app whose data the receiver wants.
+  package let request: AppRequest?
+  private let unknown: Fields
+
+  package init(role: Role, label: String, software: String, features: Features, request: AppRequest? = nil) {
+    self.role = role
+    self.label = label
+    self.software = software
+    self.features = features
+    self.request = request
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the greeting"
+    let fields = try Fields(bytes, range, of: subject)
+    let rawRole = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
+    guard let role = Role(rawValue: rawRole) else { throw Violation(.unknown, subject) }
+    self.role = role
+    label = try fields.text(2, limit: Limits.label, subject)
+    software = try fields.text(3, limit: Limits.software, subject)
+    features = Features(
+      rawValue: try fields.readRequired(4, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) })
+    request = try fields.read(5, subject) { reader, bytes throws(Violation) in
+      try AppRequest(bytes, try reader.take(reader.remaining))
+    }
+    if request != nil, role == .sender { throw Violation(.field, subject) }
+    unknown = fields.unknown(besides: 1...5)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, [role.rawValue])
+    fields.append(2, Array(label.utf8))
+    fields.append(3, Array(software.utf8))
+    fields.append(4) { $0.u64(features.rawValue) }
+    if let request { fields.append(5) { request.write(to: &$0) } }
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}
+
+/// What a receiver wants of an app: its identity, the platform it is for, and options for its exporter.
+package struct AppRequest: Equatable, Sendable {
+  package struct Option: Equatable, Sendable {
+    package let name: String
+    package let value: [UInt8]
+
+    package init(name: String, value: [UInt8]) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package let bundleIdentifier: String
+  package let platform: String
+  /// In ascending order of their names' bytes.
+  package let options: [Option]
+  private let unknown: Fields
+
+  package init(bundleIdentifier: String, platform: String, options: [Option] = []) {
+    self.bundleIdentifier = bundleIdentifier
+    self.platform = platform
+    self.options = options.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the request for an app"
+    let fields = try Fields(bytes, range, of: subject)
+    bundleIdentifier = try fields.text(1, limit: Limits.identifier, subject)
+    platform = try fields.text(2, limit: Limits.identifier, subject)
+    options = try fields.read(3, subject, Self.readOptions) ?? []
+    if fields.value(3)?.isEmpty == true { throw Violation(.value, subject) }
+    unknown = fields.unknown(besides: 1...3)
+  }
+
+  private static func readOptions(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Option] {
+    let subject = "the options for an app"
+    var options: [Option] = []
+    while !reader.isAtEnd {
+      let nameBytes = try reader.array(bytes, Int(try reader.u8(bytes)))
+      guard let name = String(validating: nameBytes, as: UTF8.self), !name.isEmpty,
+        options.last.map({ $0.name.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true
+      else { throw Violation(.value, subject) }
+      let length = Int(try reader.u32(bytes))
+      guard length <= Limits.optionValue else { throw Violation(.limit, subject) }
+      options.append(Option(name: name, value: try reader.array(bytes, length)))
+    }
+    return options
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, Array(bundleIdentifier.utf8))
+    fields.append(2, Array(platform.utf8))
+    if !options.isEmpty {
+      fields.append(3) { writer in
+        for option in options {
+          writer.u8(UInt8(option.name.utf8.count))
+          writer.array(Array(option.name.utf8))
+          writer.u32(UInt32(option.value.count))
+          writer.array(option.value)
+        }
+      }
+    }
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}

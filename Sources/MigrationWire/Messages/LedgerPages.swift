@@ -1,0 +1,124 @@
+/// Protocol §6.4: a page of marks of items that need not be sent.
+package struct Held: Equatable, Sendable {
+  package enum Kind: UInt8, Sendable {
+    /// Held complete in staging.
+    case staged = 1
+    /// At the destination already with equal size and time.
+    case present = 2
+  }
+
+  package let kind: Kind
+  /// Strictly ascending.
+  package let marks: [Mark]
+
+  package init(kind: Kind, marks: [Mark]) {
+    self.kind = kind
+    self.marks = marks
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    var reader = ByteReader(range, of: "a page of the ledger")
+    guard let kind = Kind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, "a page of the ledger") }
+    self.kind = kind
+    marks = try MarkList.read(&reader, bytes, "a page of the ledger")
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.u8(kind.rawValue)
+    for mark in marks { writer.u128(mark) }
+  }
+}
+
+/// Protocol §6.5: marks of held items that the source no longer has in that generation.
+package struct Drop: Equatable, Sendable {
+  /// Strictly ascending.
+  package let marks: [Mark]
+
+  package init(marks: [Mark]) { self.marks = marks }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    var reader = ByteReader(range, of: "a list of dropped items")
+    marks = try MarkList.read(&reader, bytes, "a list of dropped items")
+  }
+
+  func write(to writer: inout ByteWriter) {
+    for mark in marks { writer.u128(mark) }
+  }
+}
+
+private enum MarkList {
+  /// Reads marks up to the end: at least one, ascending.
+  static func read(_ reader: inout ByteReader, _ bytes: Span<UInt8>, _ subject: String) throws(Violation) -> [Mark] {
+    let count = reader.remaining / 16
+    guard count <= Limits.marksInFrame else { throw Violation(.limit, subject) }
+    guard count > 0 else { throw Violation(.truncated, subject) }
+    var marks: [Mark] = []
+    marks.reserveCapacity(count)
+    while !reader.isAtEnd {
+      let mark = try reader.u128(bytes)
+      if let last = marks.last, last >= mark { throw Violation(.value, subject) }
+      marks.append(mark)
+    }
+    return marks
+  }
+}
+
+/// Protocol §6.4: an incomplete file that the receiver holds parts of.
+package struct Partial: Equatable, Sendable {
+  package let path: ArchivePath
+  package let generation: Generation
+  package let ranges: ByteRanges
+  private let unknown: Fields
+
+  package init(path: ArchivePath, generation: Generation, ranges: ByteRanges) {
+    self.path = path
+    self.generation = generation
+    self.ranges = ranges
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "an incomplete file"
+    let fields = try Fields(bytes, range, of: subject)
+    path = try ArchivePath(try fields.required(1, subject))
+    generation = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
+    ranges = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in
+      var ranges = ByteRanges()
+      while !reader.isAtEnd {
+        let (start, end) = (try reader.u64(bytes), try reader.u64(bytes))
+        guard start < end, end <= Limits.fileSize, ranges.all.last.map({ $0.upperBound < start }) ?? true else {
+          throw Violation(.value, subject)
+        }
+        ranges.insert(start..<end)
+        guard ranges.all.count <= Limits.rangesInPartial else { throw Violation(.limit, subject) }
+      }
+      return ranges
+    }
+    unknown = fields.unknown(besides: 1...3)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, path.bytes)
+    fields.append(2) { $0.u128(generation) }
+    fields.append(3) { writer in
+      for range in ranges.all {
+        writer.u64(range.lowerBound)
+        writer.u64(range.upperBound)
+      }
+    }
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}
+
+/// How much there is of something: items, and the bytes of files.
+package struct Tally: Equatable, Sendable {
+  package var items: UInt64
+  package var bytes: UInt64
+
+  package init(items: UInt64 = 0, bytes: UInt64 = 0) {
+    self.items = items
+    self.bytes = bytes
+  }
+}

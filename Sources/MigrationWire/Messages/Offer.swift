@@ -1,0 +1,158 @@
+/// One announced root of a folder transfer.
+package struct Root: Equatable, Sendable {
+  package let kind: ItemKind
+  /// A single valid component.
+  package let name: [UInt8]
+
+  package init(kind: ItemKind, name: [UInt8]) {
+    self.kind = kind
+    self.name = name
+  }
+}
+
+/// Who an app is, as its sender states it.
+package struct AppIdentity: Equatable, Sendable {
+  package let bundleIdentifier: String
+  package let store: String
+  package let platform: String
+  package let version: String
+
+  package init(bundleIdentifier: String, store: String, platform: String, version: String) {
+    self.bundleIdentifier = bundleIdentifier
+    self.store = store
+    self.platform = platform
+    self.version = version
+  }
+}
+
+/// Protocol §6.2: what the sender has, before any of it is sent.
+package struct Offer: Equatable, Sendable {
+  package enum Contents: Equatable, Sendable {
+    /// In ascending order of their names.
+    case folders([Root])
+    case app(AppIdentity)
+  }
+
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The totals are an estimate.
+    package static let estimated = Flags(rawValue: 1)
+    /// The data may be compressed on its way.
+    package static let compressible = Flags(rawValue: 2)
+  }
+
+  /// The transfer that is to be continued.
+  package let transfer: TransferID?
+  package let contents: Contents
+  package let items: UInt64
+  /// The sum of the files' sizes.
+  package let bytes: UInt64
+  /// What the files take on a disk.
+  package let allocated: UInt64
+  package let flags: Flags
+  private let unknown: Fields
+
+  package init(
+    transfer: TransferID?, contents: Contents, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags
+  ) {
+    self.transfer = transfer
+    self.contents = contents
+    self.items = items
+    self.bytes = bytes
+    self.allocated = allocated
+    self.flags = flags
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the offer"
+    let fields = try Fields(bytes, range, of: subject)
+    transfer = try fields.read(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
+    let kind = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
+    let roots = try fields.read(3, subject, Self.readRoots)
+    let app = try fields.read(7, subject, Self.readApp)
+    switch (kind, roots, app) {
+    case (1, let roots?, nil): contents = .folders(roots)
+    case (2, nil, let app?): contents = .app(app)
+    case (1, _, _), (2, _, _): throw Violation(.field, subject)
+    default: throw Violation(.unknown, subject)
+    }
+    items = try Self.total(fields, 4)
+    self.bytes = try Self.total(fields, 5)
+    allocated = try Self.total(fields, 6)
+    flags = Flags(
+      rawValue: try fields.readRequired(8, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) })
+    unknown = fields.unknown(besides: 1...8)
+  }
+
+  private static func total(_ fields: Fields, _ tag: UInt8) throws(Violation) -> UInt64 {
+    let total = try fields.readRequired(tag, "the offer") { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    guard total <= Limits.fileSize else { throw Violation(.limit, "the offer's totals") }
+    return total
+  }
+
+  private static func readRoots(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Root] {
+    let subject = "the offer's roots"
+    var roots: [Root] = []
+    while !reader.isAtEnd {
+      guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .hardLink else {
+        throw Violation(.unknown, subject)
+      }
+      let name = try reader.take(Int(try reader.u8(bytes)))
+      try ArchivePath.checkComponent(bytes.extracting(name))
+      roots.append(Root(kind: kind, name: [UInt8](copying: bytes.extracting(name))))
+      guard roots.count <= Limits.roots else { throw Violation(.limit, subject) }
+    }
+    for (one, next) in zip(roots, roots.dropFirst()) where !one.name.lexicographicallyPrecedes(next.name) {
+      throw Violation(.value, subject)
+    }
+    guard !roots.isEmpty else { throw Violation(.value, subject) }
+    return roots
+  }
+
+  private static func readApp(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> AppIdentity {
+    let subject = "the offer's app"
+    let fields = try Fields(bytes, try reader.take(reader.remaining), of: subject)
+    guard fields.unknown(besides: 1...4) == Fields() else { throw Violation(.field, subject) }
+    return AppIdentity(
+      bundleIdentifier: try fields.text(1, limit: Limits.identifier, subject),
+      store: try fields.text(2, limit: Limits.identifier, subject),
+      platform: try fields.text(3, limit: Limits.identifier, subject),
+      version: try fields.text(4, limit: Limits.identifier, subject))
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    if let transfer { fields.append(1) { $0.u128(transfer) } }
+    switch contents {
+    case .folders(let roots):
+      fields.append(2, [1])
+      fields.append(3) { writer in
+        for root in roots {
+          writer.u8(root.kind.rawValue)
+          writer.u8(UInt8(root.name.count))
+          writer.array(root.name)
+        }
+      }
+    case .app: fields.append(2, [2])
+    }
+    fields.append(4) { $0.u64(items) }
+    fields.append(5) { $0.u64(bytes) }
+    fields.append(6) { $0.u64(allocated) }
+    if case .app(let app) = contents {
+      fields.append(7) { writer in
+        var inner = Fields()
+        inner.append(1, Array(app.bundleIdentifier.utf8))
+        inner.append(2, Array(app.store.utf8))
+        inner.append(3, Array(app.platform.utf8))
+        inner.append(4, Array(app.version.utf8))
+        inner.write(to: &writer)
+      }
+    }
+    fields.append(8) { $0.u32(flags.rawValue) }
+    fields.merge(unknown)
+    fields.write(to: &writer)
+  }
+}

@@ -1,0 +1,144 @@
+/// The receiver's half of the conversation on the control connection (Protocol §7.2).
+///
+/// A value: messages and events in, actions out. It knows no clock, no socket and no file.
+package struct ReceiverSession: Equatable, Sendable {
+  private enum State: Equatable {
+    /// Leads to waiting.
+    case greeting
+    /// Leads to judging.
+    case waiting
+    /// The offer is being judged. Leads to reporting, answered, closed.
+    case judging
+    /// The ledger is being told. Leads to receiving.
+    case reporting
+    /// Leads to importing.
+    case receiving(lastDropped: Mark?, unsent: Int)
+    /// Leads to answered.
+    case importing
+    /// Leads to done.
+    case answered
+    case done
+    case closed
+  }
+
+  /// What the engine does upon a message.
+  package enum Action: Equatable, Sendable {
+    case nothing
+    case say(ControlMessage)
+    case meet(Greeting)
+    case judge(Offer)
+    case noteUnsent(Unsent)
+    case drop([Mark])
+    /// The export is over: verify and import.
+    case conclude(Finish)
+    /// The sender knows that everything is done.
+    case finish
+    /// The other end has closed.
+    case stop(Close)
+  }
+
+  private var state = State.greeting
+
+  package init() {}
+
+  package var isDone: Bool { state == .done }
+  /// Data streams may join.
+  package var isReceiving: Bool { if case .receiving = state { true } else { false } }
+
+  /// A message came. Valid in every state but closed.
+  package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
+    switch message {
+    case .ping(let token): return .say(.pong(token))
+    case .pong: return .nothing
+    case .close(let close):
+      state = .closed
+      return .stop(close)
+    case .greeting(let greeting):
+      guard state == .greeting, greeting.role == .sender else { throw Violation(.state, "the greeting") }
+      state = .waiting
+      return .meet(greeting)
+    case .offer(let offer):
+      guard state == .waiting else { throw Violation(.state, "the offer") }
+      state = .judging
+      return .judge(offer)
+    case .unsent(let unsent): return try named(unsent)
+    case .drop(let drop): return try dropped(drop.marks)
+    case .finish(let finish):
+      guard isReceiving else { throw Violation(.state, "the end of the export") }
+      state = .importing
+      return .conclude(finish)
+    case .receipt:
+      guard state == .answered else { throw Violation(.state, "the receipt") }
+      state = .done
+      return .finish
+    case .accept, .held, .partial, .heldEnd, .progress, .done:
+      throw Violation(.state, "a message that only a receiver sends")
+    }
+  }
+
+  private mutating func named(_ unsent: Unsent) throws(Violation) -> Action {
+    guard case .receiving(let last, let count) = state else { throw Violation(.state, "an unsent item") }
+    guard count < Limits.unsent else { throw Violation(.limit, "the unsent items") }
+    state = .receiving(lastDropped: last, unsent: count + 1)
+    return .noteUnsent(unsent)
+  }
+
+  private mutating func dropped(_ marks: [Mark]) throws(Violation) -> Action {
+    guard case .receiving(let last, let count) = state else { throw Violation(.state, "a list of dropped items") }
+    if let last, last >= marks[0] { throw Violation(.value, "a list of dropped items") }
+    state = .receiving(lastDropped: marks[marks.count - 1], unsent: count)
+    return .drop(marks)
+  }
+
+  /// The offer is taken. Valid in judging; leads to reporting.
+  package mutating func accept(_ accept: Accept) -> ControlMessage {
+    precondition(state == .judging, "an acceptance answers an offer")
+    state = .reporting
+    return .accept(accept)
+  }
+
+  /// The transfer had been finished before. Valid in judging; leads to answered.
+  package mutating func answerAgain(_ done: Done) -> ControlMessage {
+    precondition(state == .judging, "a finished transfer answers an offer")
+    state = .answered
+    return .done(done)
+  }
+
+  /// A page of the ledger. Valid in reporting.
+  package func report(_ held: Held) -> ControlMessage {
+    precondition(state == .reporting, "the ledger is told after the acceptance")
+    return .held(held)
+  }
+
+  /// An incomplete file of the ledger. Valid in reporting.
+  package func report(_ partial: Partial) -> ControlMessage {
+    precondition(state == .reporting, "the ledger is told after the acceptance")
+    return .partial(partial)
+  }
+
+  /// The ledger is told. Valid in reporting; leads to receiving.
+  package mutating func reported(_ held: Tally) -> ControlMessage {
+    precondition(state == .reporting, "the ledger is told after the acceptance")
+    state = .receiving(lastDropped: nil, unsent: 0)
+    return .heldEnd(HeldEnd(held: held))
+  }
+
+  /// The import goes on. Valid in importing.
+  package func progress(_ progress: ImportProgress) -> ControlMessage {
+    precondition(state == .importing, "progress is told while importing")
+    return .progress(progress)
+  }
+
+  /// Everything is imported and durable. Valid in importing; leads to answered.
+  package mutating func imported(_ done: Done) -> ControlMessage {
+    precondition(state == .importing, "the last word follows the import")
+    state = .answered
+    return .done(done)
+  }
+
+  /// This end stops. Valid in every state; leads to closed.
+  package mutating func close(_ close: Close) -> ControlMessage {
+    state = .closed
+    return .close(close)
+  }
+}

@@ -1,0 +1,169 @@
+/// The sender's half of the conversation on the control connection (Protocol §7.1).
+///
+/// A value: messages and events in, actions out. It knows no clock, no socket and no file.
+package struct SenderSession: Equatable, Sendable {
+  private enum State: Equatable {
+    /// Leads to preparing.
+    case greeting
+    /// The other end is known, the offer is not ready. Leads to offered.
+    case preparing
+    /// Leads to comparing, done.
+    case offered
+    /// The ledger is being told. Leads to streaming.
+    case comparing(LedgerOrder)
+    /// Leads to finishing.
+    case streaming(lastDropped: Mark?)
+    /// Leads to done.
+    case finishing(Tally)
+    case done
+    case closed
+  }
+
+  /// What the engine does upon a message.
+  package enum Action: Equatable, Sendable {
+    case nothing
+    case say(ControlMessage)
+    /// The receiver is known; it may want an app.
+    case meet(Greeting)
+    case begin(Accept)
+    case keepHeld(Held)
+    case keepPartial(Partial)
+    /// Join data streams and send.
+    case stream(held: Tally)
+    case show(ImportProgress)
+    /// Everything has arrived; say RECEIPT and close.
+    case finish(Done)
+    /// The other end has closed.
+    case stop(Close)
+  }
+
+  private var state = State.greeting
+
+  package init() {}
+
+  package var isDone: Bool { state == .done }
+  package var isStreaming: Bool { if case .streaming = state { true } else { false } }
+
+  /// A message came. Valid in every state but closed.
+  package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
+    switch message {
+    case .ping(let token): return .say(.pong(token))
+    case .pong: return .nothing
+    case .close(let close):
+      state = .closed
+      return .stop(close)
+    case .greeting(let greeting): return try met(greeting)
+    case .accept(let accept): return try accepted(accept)
+    case .held(let held): return try toldHeld(held)
+    case .partial(let partial): return try toldPartial(partial)
+    case .heldEnd(let end): return try toldAll(end)
+    case .progress(let progress):
+      guard case .finishing = state else { throw Violation(.state, "the import's progress") }
+      return .show(progress)
+    case .done(let done): return try finished(done)
+    case .offer, .drop, .unsent, .finish, .receipt: throw Violation(.state, "a message that only a sender sends")
+    }
+  }
+
+  private mutating func met(_ greeting: Greeting) throws(Violation) -> Action {
+    guard state == .greeting, greeting.role == .receiver else { throw Violation(.state, "the greeting") }
+    state = .preparing
+    return .meet(greeting)
+  }
+
+  private mutating func accepted(_ accept: Accept) throws(Violation) -> Action {
+    guard state == .offered else { throw Violation(.state, "the acceptance") }
+    state = .comparing(LedgerOrder())
+    return .begin(accept)
+  }
+
+  private mutating func toldHeld(_ held: Held) throws(Violation) -> Action {
+    guard case .comparing(var order) = state else { throw Violation(.state, "a page of the ledger") }
+    try order.check(held)
+    state = .comparing(order)
+    return .keepHeld(held)
+  }
+
+  private mutating func toldPartial(_ partial: Partial) throws(Violation) -> Action {
+    guard case .comparing(var order) = state else { throw Violation(.state, "an incomplete file") }
+    try order.countPartial()
+    state = .comparing(order)
+    return .keepPartial(partial)
+  }
+
+  private mutating func toldAll(_ end: HeldEnd) throws(Violation) -> Action {
+    guard case .comparing(let order) = state else { throw Violation(.state, "the end of the ledger") }
+    guard order.staged == end.held.items else { throw Violation(.conflict, "the end of the ledger") }
+    state = .streaming(lastDropped: nil)
+    return .stream(held: end.held)
+  }
+
+  private mutating func finished(_ done: Done) throws(Violation) -> Action {
+    switch state {
+    case .offered: break
+    case .finishing(let total):
+      guard done.total == total else { throw Violation(.conflict, "the receiver's last word") }
+    case .greeting, .preparing, .comparing, .streaming, .done, .closed:
+      throw Violation(.state, "the receiver's last word")
+    }
+    state = .done
+    return .finish(done)
+  }
+
+  /// The walk or the exporter's estimate is there. Valid in preparing; leads to offered.
+  package mutating func offer(_ offer: Offer) -> ControlMessage {
+    precondition(state == .preparing, "an offer follows the greeting")
+    state = .offered
+    return .offer(offer)
+  }
+
+  /// An item could not be sent. Valid in streaming.
+  package func unsent(_ unsent: Unsent) -> ControlMessage {
+    precondition(isStreaming, "unsent items are named while streaming")
+    return .unsent(unsent)
+  }
+
+  /// Held items are no longer at the source. Valid in streaming; marks ascend over all calls.
+  package mutating func drop(_ marks: [Mark]) -> ControlMessage {
+    guard case .streaming(let last) = state, let first = marks.first, last.map({ $0 < first }) ?? true else {
+      preconditionFailure("dropped items are named in order while streaming")
+    }
+    state = .streaming(lastDropped: marks.last)
+    return .drop(Drop(marks: marks))
+  }
+
+  /// The export is over and every DATA frame is written. Valid in streaming; leads to finishing.
+  package mutating func finish(_ finish: Finish) -> ControlMessage {
+    precondition(isStreaming, "the export ends while streaming")
+    state = .finishing(finish.total)
+    return .finish(finish)
+  }
+
+  /// This end stops. Valid in every state; leads to closed.
+  package mutating func close(_ close: Close) -> ControlMessage {
+    state = .closed
+    return .close(close)
+  }
+}
+
+/// The order in which a ledger is told (Protocol §6.4).
+struct LedgerOrder: Equatable, Sendable {
+  private var last: Held?
+  private(set) var staged: UInt64 = 0
+  private var partials = 0
+
+  mutating func check(_ held: Held) throws(Violation) {
+    if let last {
+      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind == .staged
+      guard ascends else { throw Violation(.value, "a page of the ledger") }
+    }
+    if held.kind == .staged { staged += UInt64(held.marks.count) }
+    // Only the greatest mark of a page is needed to check the next one.
+    last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
+  }
+
+  mutating func countPartial() throws(Violation) {
+    partials += 1
+    guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
+  }
+}

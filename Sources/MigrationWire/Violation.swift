@@ -1,0 +1,59 @@
+/// A breach of the protocol by the other end, or bytes that are no valid encoding.
+package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What kind of breach it is; more may be added.
+  package struct Code: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The bytes end in the middle of something.
+    package static let truncated = Code(rawValue: 1)
+    /// Bytes are left over after the last field.
+    package static let trailing = Code(rawValue: 2)
+    /// A length or count exceeds its limit.
+    package static let limit = Code(rawValue: 3)
+    /// A value lies outside its stated range, or is not encoded in the one valid way.
+    package static let value = Code(rawValue: 4)
+    /// A required field is missing, or a field stands where it may not.
+    package static let field = Code(rawValue: 5)
+    /// A type, kind or encoding that this version does not have.
+    package static let unknown = Code(rawValue: 6)
+    /// A valid message that may not be sent now.
+    package static let state = Code(rawValue: 7)
+    /// A path that breaks the rules of Protocol §8.1.
+    package static let path = Code(rawValue: 8)
+    /// Two statements that contradict each other.
+    package static let conflict = Code(rawValue: 9)
+    /// A chunk's tag does not fit its bytes and place.
+    package static let tag = Code(rawValue: 10)
+    /// More roots, items or bytes than were announced.
+    package static let announcement = Code(rawValue: 11)
+  }
+
+  package let code: Code
+  /// What was being read or done, a lower-case phrase such as "the offer's roots".
+  package let subject: String
+
+  package init(_ code: Code, _ subject: String) {
+    self.code = code
+    self.subject = subject
+  }
+
+  package var description: String {
+    let what =
+      switch code {
+      case .truncated: "ends too early"
+      case .trailing: "has bytes left over"
+      case .limit: "exceeds its limit"
+      case .value: "has a value that is not allowed"
+      case .field: "has a missing or misplaced field"
+      case .unknown: "is of an unknown type"
+      case .state: "came at the wrong time"
+      case .path: "is not a valid path"
+      case .conflict: "contradicts what came before"
+      case .tag: "does not fit its tag"
+      case .announcement: "is more than was announced"
+      default: "breaks the protocol"
+      }
+    return "the other device broke the protocol: \(subject) \(what)"
+  }
+}

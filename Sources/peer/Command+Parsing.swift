@@ -1,0 +1,73 @@
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+extension Command {
+  /// Understands the words behind the program's name.
+  init(_ words: [[UInt8]]) throws(TransferFailure) {
+    guard let first = words.first else {
+      self = .nothing
+      return
+    }
+    let rest = Array(words.dropFirst())
+    let word = VisibleText.of(first)
+    switch word {
+    case "help", "--help", "-h": self = .help(try Self.helpTopic(rest))
+    case "--version":
+      guard rest.isEmpty else { throw .usage("--version stands alone", hint: "run 'peer --version'") }
+      self = .version
+    default:
+      guard let verb = Verb(rawValue: word) else { throw Self.unknown(word) }
+      let arguments = try Arguments(rest, of: verb)
+      if arguments.has("--help") {
+        self = .help(verb)
+      } else {
+        switch verb {
+        case .receive: self = .receive(try ReceiveOptions(arguments))
+        case .send: self = .send(try SendOptions(arguments))
+        }
+      }
+    }
+  }
+
+  private static func helpTopic(_ words: [[UInt8]]) throws(TransferFailure) -> Verb? {
+    guard words.count < 2 else {
+      throw .usage("'peer help' takes one command at most", hint: "run 'peer help' to see which there are")
+    }
+    guard let topic = words.first.map({ VisibleText.of($0) }), topic != "help" else { return nil }
+    guard let verb = Verb(rawValue: topic) else { throw unknown(topic) }
+    return verb
+  }
+
+  private static func unknown(_ word: String) -> TransferFailure {
+    let all = "run 'peer --help' to see what there is"
+    if word.hasPrefix("-") {
+      let known = Verb.allCases.flatMap(\.options).contains { $0.name == word.split(separator: "=").first.map(String.init) }
+      if known {
+        return .usage("'\(word)' stands before the command", hint: "write the command first, as in 'peer send ... \(word)'")
+      }
+      let close = Suggestion.closest(to: word, among: ["--help", "--version"])
+      return .usage("peer has no option '\(word)'", hint: close.map { "did you mean \($0)?" } ?? all)
+    }
+    let close = Suggestion.closest(to: word, among: Verb.allCases.map(\.rawValue) + ["help"])
+    return .usage("peer has no command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
+  }
+}
+
+extension ReceiveOptions {
+  /// Understands what stands behind `peer receive`.
+  fileprivate init(_ arguments: Arguments) throws(TransferFailure) {
+    guard arguments.operands.count < 2 else {
+      let second = VisibleText.of(arguments.operands[1])
+      throw .usage("'peer receive' takes one directory, and '\(second)' is a second one", .receive)
+    }
+    directory = arguments.operands.first
+    guard directory?.isEmpty != true else {
+      throw .usage("the directory to receive into is empty text", hint: "name a directory, or leave it out for this one")
+    }
+    listen = try arguments.hostAndPort(
+      "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)
+    label = try arguments.label()
+    json = arguments.has("--json")
+  }
+}

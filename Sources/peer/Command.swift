@@ -1,0 +1,48 @@
+import MigrationSystem
+
+/// What the command line asks for.
+enum Command: Equatable, Sendable {
+  case receive(ReceiveOptions)
+  case send(SendOptions)
+  /// A help text: of a verb, or of the whole program.
+  case help(Verb?)
+  case version
+  /// Nothing was asked for.
+  case nothing
+}
+
+/// What `peer receive` was told.
+struct ReceiveOptions: Equatable, Sendable {
+  /// Where to put what arrives; nil for the current directory.
+  var directory: [UInt8]?
+  /// Where to listen; nil for the usual port at every address.
+  var listen: HostAndPort?
+  /// What this device calls itself; nil for its host name.
+  var label: String?
+  /// Whether a program reads the output.
+  var json = false
+}
+
+/// What `peer send` was told.
+struct SendOptions: Equatable, Sendable {
+  /// At least one path, without trailing slashes; each has a name, and no two have the same.
+  var sources: [[UInt8]]
+  /// The other device; its host is never nil, its port never zero.
+  var to: HostAndPort
+  /// Where the code comes from.
+  var code = CodeSource.prompt
+  /// What this device calls itself; nil for its host name.
+  var label: String?
+  /// Whether a program reads the output.
+  var json = false
+}
+
+/// Where the sender's code comes from.
+enum CodeSource: Equatable, Sendable {
+  /// A person at the terminal.
+  case prompt
+  /// The first line of standard input.
+  case standardInput
+  /// The first line of a file.
+  case file([UInt8])
+}

@@ -1,0 +1,40 @@
+import MigrationTransfer
+
+/// The number with which the program ends; the help texts say what each means.
+enum ExitCode {
+  /// Everything was done.
+  static let done: Int32 = 0
+  /// The command line is wrong.
+  static let usage = TransferFailure.Kind.usage.rawValue
+  /// Everything was done that could be, but some items could not be sent.
+  static let doneWithUnsent: Int32 = 8
+
+  /// The code of a transfer that came to its end.
+  ///
+  /// Sockets, devices and the like are never sent, so they alone do not count. Of very many unsent
+  /// items not all are named; those count.
+  static func of(_ result: TransferResult, unsent: UnsentList) -> Int32 {
+    unsent.hasFailures || result.unsent > unsent.count ? doneWithUnsent : done
+  }
+
+  /// The code of a transfer that failed.
+  static func of(_ failure: TransferFailure) -> Int32 { failure.kind.rawValue }
+}
+
+extension TransferFailure.Kind {
+  /// What the kind is called in JSON.
+  var name: String {
+    switch self {
+    case .failed: "failed"
+    case .usage: "usage"
+    case .pairing: "pairing"
+    case .refused: "refused"
+    case .connectionLost: "connectionLost"
+    case .noSpace: "noSpace"
+    case .importFailed: "importFailed"
+    case .exportFailed: "exportFailed"
+    case .interrupted: "interrupted"
+    case .terminated: "terminated"
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/// The help texts: what they say is what the program does.
+enum Help {
+  /// The text for a verb, or for the whole program.
+  static func text(_ topic: Verb?) -> String {
+    switch topic {
+    case nil: overview
+    case .receive: receive + "\n" + exitCodes
+    case .send: send + "\n" + exitCodes
+    }
+  }
+
+  private static let overview = """
+    Usage:
+      peer receive [DIR]              on the new device
+      peer send PATH... --to HOST     on the old device
+      peer help [COMMAND]
+      peer --version
+
+    peer moves files and folders from one device to another, over an encrypted
+    connection between the two and nothing else. The new device shows an address
+    and a code; the old one asks for the code and sends.
+
+    Example:
+      new$ peer receive ~/Incoming
+      On the other device:  peer send PATH... --to 192.0.2.7:47470
+      Code: 4829-1367   (works once, for 10 minutes)
+
+      old$ peer send Documents Pictures --to 192.0.2.7
+      Code shown on the other device: 4829-1367
+
+    'peer help receive' and 'peer help send' describe options and exit codes.
+
+    """
+
+  private static let receive = """
+    Usage:
+      peer receive [DIR] [--listen [HOST:]PORT] [--label TEXT] [--json]
+
+    Receives what another device sends, into DIR or the current directory.
+    Shows an address and a code; whoever enters the code may send. What is already
+    there is never overwritten.
+
+    Options:
+      --listen [HOST:]PORT  Wait at this port, and at this address only.
+                            Without it: port 47470, at every address.
+      --label TEXT          What the other device calls this one.
+                            Without it: the host name.
+      --json                Report to a program: one JSON object a line, on
+                            standard output.
+      -h, --help            Show this text.
+
+    Examples:
+      $ peer receive
+      $ peer receive ~/Incoming
+      $ peer receive /srv/incoming --listen 192.0.2.7:5000
+
+    """
+
+  private static let send = """
+    Usage:
+      peer send PATH... --to HOST[:PORT] [--code-file FILE] [--label TEXT] [--json]
+
+    Sends files and folders to a device on which 'peer receive' is waiting, and asks
+    for the code that is shown there. Each arrives under its last name: photos/2026
+    becomes 2026. Nothing here is changed.
+
+    Options:
+      --to HOST[:PORT]      The other device. An IPv6 address with a port is
+                            written [ADDRESS]:PORT. Without a port: 47470.
+      --code-file FILE      Read the code from the first line of a file;
+                            '-' is standard input.
+      --label TEXT          What the other device calls this one.
+                            Without it: the host name.
+      --json                Report to a program: one JSON object a line, on
+                            standard output.
+      -h, --help            Show this text.
+
+    Examples:
+      $ peer send Documents --to 192.0.2.7
+      $ peer send ~/Documents ~/Pictures --to new-laptop.local:5000
+      $ peer send --to 192.0.2.7 -- -a-name-with-a-dash
+
+    """
+
+  private static let exitCodes = """
+    Exit codes:
+        0  done
+        1  failed
+        2  the command line is wrong
+        3  the devices are not paired: no code, a wrong one, or another device
+        4  refused by the other device, or the destination is not fit
+        5  the connection was lost *
+        6  there is not enough space *
+        7  everything has arrived, but could not be put in place
+        8  done, but some items could not be sent
+        9  the source could not be read to its end *
+      130  interrupted by Ctrl-C *
+      143  ended by SIGTERM *
+      * What has arrived is kept. Run the same commands again to go on.
+
+    """
+}

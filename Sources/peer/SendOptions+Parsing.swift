@@ -1,0 +1,79 @@
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+extension SendOptions {
+  /// Understands what stands behind `peer send`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    sources = try Self.sources(arguments.operands)
+    to = try Self.destination(arguments)
+    code =
+      switch arguments.bytes("--code-file") {
+      case nil: .prompt
+      case Array("-".utf8): .standardInput
+      case let path?: .file(path)
+      }
+    label = try arguments.label()
+    json = arguments.has("--json")
+  }
+
+  private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort {
+    let hint = "'peer receive' on the other device shows what to write, as in --to 192.0.2.7"
+    guard let to = try arguments.hostAndPort("--to", hint: hint, by: HostAndPort.parse) else {
+      throw .usage("it is not said where to send: --to is missing", hint: hint)
+    }
+    guard to.host != nil else { throw .usage("--to: a host is missing", hint: hint) }
+    guard to.port != 0 else { throw .usage("--to: no device can be reached at port 0", hint: hint) }
+    return to
+  }
+
+  /// Checks that every source can arrive under a name of its own.
+  private static func sources(_ operands: [[UInt8]]) throws(TransferFailure) -> [[UInt8]] {
+    guard !operands.isEmpty else {
+      throw .usage("it is not said what to send", hint: "name files or folders, as in 'peer send Documents --to HOST'")
+    }
+    var sources: [[UInt8]] = []
+    var typed: [ArraySlice<UInt8>: [UInt8]] = [:]
+    for operand in operands {
+      let source = withoutTrailingSlashes(operand)
+      let name = try arrivalName(of: source, typed: operand)
+      if let other = typed.updateValue(operand, forKey: name) {
+        throw .usage(
+          "'\(VisibleText.of(other))' and '\(VisibleText.of(operand))' would both arrive as '\(VisibleText.of(name))'",
+          hint: "send them one after the other, each into a directory of its own")
+      }
+      sources.append(source)
+    }
+    return sources
+  }
+
+  private static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
+    let end = path.lastIndex { $0 != UInt8(ascii: "/") }
+    return Array(path.prefix(through: end ?? path.startIndex - 1))
+  }
+
+  /// The last component of a path, under which it arrives.
+  private static func arrivalName(of path: [UInt8], typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
+    let shown = VisibleText.of(typed)
+    guard !typed.isEmpty else {
+      throw .usage("one of the paths is empty text", hint: "a variable in the command line may have no value")
+    }
+    guard path != Array("-".utf8) else {
+      throw .usage("standard input cannot be sent", hint: "to send a file that is called '-', write ./-")
+    }
+    let name = path.suffix(while: { $0 != UInt8(ascii: "/") })
+    guard !name.isEmpty, name != Array(".".utf8)[...], name != Array("..".utf8)[...] else {
+      throw .usage(
+        "'\(shown)' has no name under which it could arrive",
+        hint: "name what is inside it, or call it by its name, as in ../Documents")
+    }
+    return name
+  }
+}
+
+extension [UInt8] {
+  fileprivate func suffix(while isIncluded: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+    guard let last = lastIndex(where: { !isIncluded($0) }) else { return self[...] }
+    return self[(last + 1)...]
+  }
+}

@@ -1,0 +1,49 @@
+import MigrationWire
+
+/// What could not be sent: the first few in full, and how many there were.
+struct UnsentList: Equatable, Sendable {
+  /// How many are kept to be shown.
+  static let shown = 20
+
+  /// The first of them.
+  private(set) var first: [Unsent] = []
+  /// How many were named.
+  private(set) var count: UInt64 = 0
+  /// Whether one of them should have been sent, and is no socket, device or the like.
+  private(set) var hasFailures = false
+
+  /// Takes note of one.
+  mutating func note(_ item: Unsent) {
+    count += 1
+    if first.count < Self.shown { first.append(item) }
+    if item.reason != .notSendable { hasFailures = true }
+  }
+}
+
+extension Unsent {
+  /// Why, as a clause about the item.
+  var clause: String {
+    let cause =
+      switch reason {
+      case .vanished: "vanished before it was sent"
+      case .unreadable: "cannot be read"
+      case .keepsChanging: "kept changing while it was read"
+      case .notSendable: "is no file, folder or link"
+      case .beyondLimits: "is too long or too deep to be sent"
+      }
+    return message.map { "\(cause) (\(VisibleText.of($0)))" } ?? cause
+  }
+}
+
+extension Unsent.Reason {
+  /// What the reason is called in JSON.
+  var name: String {
+    switch self {
+    case .vanished: "vanished"
+    case .unreadable: "unreadable"
+    case .keepsChanging: "keepsChanging"
+    case .notSendable: "notSendable"
+    case .beyondLimits: "beyondLimits"
+    }
+  }
+}

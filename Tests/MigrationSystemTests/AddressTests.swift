@@ -1,0 +1,58 @@
+import Testing
+
+@testable import MigrationSystem
+
+@Suite struct AddressTests {
+  @Test(arguments: [
+    ("host:1", "host", 1), ("host", "host", 9), (":80", nil, 80), ("192.0.2.7:47470", "192.0.2.7", 47470),
+    ("[::1]:47470", "::1", 47470), ("[::1]", "::1", 9), ("::1", "::1", 9), ("fe80::1%eth0", "fe80::1%eth0", 9),
+    ("[fe80::1%eth0]:5", "fe80::1%eth0", 5), ("host:0", "host", 0), ("h:65535", "h", 65535), ("bücher", "bücher", 9),
+  ])
+  func `hosts and ports are read`(text: String, host: String?, port: Int) throws {
+    #expect(
+      try HostAndPort.parse(text, defaultPort: 9) == HostAndPort(host: host, port: UInt16(port)))
+  }
+
+  @Test(arguments: [
+    ("", HostAndPort.ParseError.Code.empty), ("host:", .invalidPort), ("host:65536", .invalidPort),
+    ("host:+1", .invalidPort), ("host:-1", .invalidPort), ("host:x", .invalidPort), (":", .invalidPort),
+    ("a:b:1", .missingBrackets), ("::1:", .missingBrackets), ("[::1", .invalidHost), ("[host]:1", .invalidHost),
+    ("[]:1", .invalidHost), ("[::1]x", .invalidPort), ("[::1]:", .invalidPort), ("a b:1", .invalidHost),
+    ("user@host", .invalidHost), ("a/b", .invalidHost), ("a\nb", .invalidHost),
+  ])
+  func `what is no host and port says why`(text: String, code: HostAndPort.ParseError.Code) {
+    let error = #expect(throws: HostAndPort.ParseError.self) { try HostAndPort.parse(text, defaultPort: 9) }
+    #expect(error?.code == code)
+    #expect(error?.description.contains("\n") == false)
+  }
+
+  @Test func `a number alone is a port to listen on`() throws {
+    #expect(try HostAndPort.parseListening("5000", defaultPort: 9) == HostAndPort(host: nil, port: 5000))
+    #expect(try HostAndPort.parseListening("h:5000", defaultPort: 9) == HostAndPort(host: "h", port: 5000))
+    #expect(throws: HostAndPort.ParseError.self) { try HostAndPort.parseListening("70000", defaultPort: 9) }
+  }
+
+  @Test func `addresses are written as they are typed`() throws {
+    #expect(SocketAddress(numeric: "192.0.2.7", port: 47470)?.description == "192.0.2.7:47470")
+    #expect(SocketAddress(numeric: "::1", port: 47470)?.description == "[::1]:47470")
+    #expect(SocketAddress(numeric: "2001:DB8:0:0::1", port: 1)?.hostDescription == "2001:db8::1")
+    #expect(SocketAddress(numeric: "::1", port: 1)?.isLoopback == true)
+    #expect(SocketAddress(numeric: "::", port: 1)?.isLoopback == false)
+    #expect(SocketAddress(numeric: "fe80::2", port: 1)?.isLinkLocal == true)
+    #expect(SocketAddress(numeric: "host", port: 1) == nil)
+  }
+
+  @Test func `names are resolved, and a name that is none is a readable error`() throws {
+    #expect(try SocketAddress.resolve(host: "127.0.0.1", port: 7) == [.loopback(port: 7)])
+    let error = #expect(throws: SystemError.self) { try SocketAddress.resolve(host: "no such host", port: 7) }
+    #expect(error?.description.hasPrefix("cannot find the address of no such host: ") == true)
+    #expect(error?.reason?.isEmpty == false)
+  }
+
+  @Test func `local addresses end with the loopback`() throws {
+    let addresses = try SocketAddress.localAddresses(port: 5)
+    #expect(addresses.allSatisfy { $0.port == 5 })
+    let last = addresses.drop { !$0.isLoopback }
+    #expect(last.allSatisfy { $0.isLoopback })
+  }
+}

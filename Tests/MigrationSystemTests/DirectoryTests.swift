@@ -1,0 +1,197 @@
+import Glibc
+import Testing
+
+@testable import MigrationSystem
+
+@Suite struct DirectoryTests {
+  static let oddNames: [[UInt8]] = [
+    [UInt8](repeating: UInt8(ascii: "n"), count: 255), Array("new\nline".utf8), [0xff, 0xfe, 0x80], Array("...".utf8),
+    Array("..a".utf8), Array(" ".utf8), Array("\\".utf8), [1], Array("e\u{301}".utf8),
+  ]
+
+  @Test(arguments: oddNames) func `any bytes but NUL and the separator make a name`(name: [UInt8]) throws {
+    let scratch = try Scratch()
+    try scratch.directory.createFile(name).append("content".utf8.span.bytes)
+    #expect(try scratch.names() == [name])
+    #expect(try scratch.directory.status(name).size == 7)
+    #expect(try scratch.directory.openBeneath(name).text() == "content")
+    try scratch.directory.rename(name, to: scratch.directory, as: "plain", noReplace: true)
+    try scratch.directory.rename("plain", to: scratch.directory, as: name, noReplace: false)
+    try scratch.directory.remove(name)
+    #expect(try scratch.names().isEmpty)
+  }
+
+  @Test(arguments: ["", ".", "..", "a/b", "/", "a/", "/etc", "a\0b", "\0"])
+  func `what is not one name is refused by every operation`(name: String) throws {
+    let scratch = try Scratch()
+    try scratch.directory.makeDirectories("a")
+    try scratch.write("other", "")
+    func refuses(_ line: Int = #line, _ operation: (borrowing Directory) throws(SystemError) -> Void) {
+      #expect(failure { () throws(SystemError) in try operation(scratch.directory) } == EINVAL, "line \(line)")
+    }
+    let time = Timestamp(seconds: 0)
+    refuses { (it) throws(SystemError) in _ = try it.createFile(name) }
+    refuses { (it) throws(SystemError) in _ = try it.openOrCreateFile(name) }
+    refuses { (it) throws(SystemError) in _ = try it.openChild(name) }
+    refuses { (it) throws(SystemError) in _ = try it.openChildDirectory(name) }
+    refuses { (it) throws(SystemError) in try it.makeDirectory(name) }
+    refuses { (it) throws(SystemError) in try it.makeSymbolicLink(name, target: "t") }
+    refuses { (it) throws(SystemError) in try it.makeHardLink("other", in: it, as: name) }
+    refuses { (it) throws(SystemError) in try it.makeHardLink(name, in: it, as: "new") }
+    refuses { (it) throws(SystemError) in _ = try it.readLink(name) }
+    refuses { (it) throws(SystemError) in _ = try it.status(name) }
+    refuses { (it) throws(SystemError) in try it.remove(name) }
+    refuses { (it) throws(SystemError) in try it.removeDirectory(name) }
+    refuses { (it) throws(SystemError) in try it.removeTree(name) }
+    refuses { (it) throws(SystemError) in try it.setMode(name, 0o600) }
+    refuses { (it) throws(SystemError) in try it.setTimes(name, modified: time) }
+    refuses { (it) throws(SystemError) in try it.rename(name, to: it, as: "new", noReplace: false) }
+    refuses { (it) throws(SystemError) in try it.rename("other", to: it, as: name, noReplace: true) }
+    #expect(try scratch.names().count == 2)
+  }
+
+  @Test func `creating replaces nothing and follows nothing`() throws {
+    let scratch = try Scratch()
+    try scratch.write("file", "old")
+    try scratch.directory.makeSymbolicLink("dangling", target: "new")
+    for name in ["file", "dangling"] {
+      #expect(failure { () throws(SystemError) in _ = try scratch.directory.createFile(name) } == EEXIST)
+    }
+    #expect(failure { () throws(SystemError) in _ = try scratch.directory.openOrCreateFile("dangling") } == ELOOP)
+    #expect(try scratch.directory.openChild("file").text() == "old")
+    #expect(failure { () throws(SystemError) in _ = try scratch.directory.status("new") } == ENOENT)
+  }
+
+  @Test func `renaming without replacing refuses to overwrite`() throws {
+    let scratch = try Scratch()
+    try scratch.write("one", "1")
+    try scratch.write("two", "2")
+    try scratch.directory.makeDirectory("full")
+    try scratch.directory.makeDirectory("empty")
+    let rename = { (from: String, to: String) in
+      failure { () throws(SystemError) in
+        try scratch.directory.rename(from, to: scratch.directory, as: to, noReplace: true)
+      }
+    }
+    #expect(rename("one", "two") == EEXIST)
+    #expect(rename("full", "empty") == EEXIST)
+    #expect(try scratch.directory.openChild("two").text() == "2")
+    #expect(rename("none", "three") == ENOENT)
+    #expect(rename("one", "three") == nil)
+    #expect(rename("full", "full2") == nil)
+    try scratch.directory.rename("three", to: scratch.directory, as: "two", noReplace: false)
+    #expect(try scratch.directory.openChild("two").text() == "1")
+  }
+
+  @Test func `renaming by linking refuses to overwrite too`() throws {
+    let scratch = try Scratch()
+    try scratch.write("one", "1")
+    try scratch.write("two", "2")
+    try scratch.directory.makeSymbolicLink("link", target: "nowhere")
+    #expect(
+      failure { () throws(SystemError) in
+        try scratch.directory.renameByLinking("one", to: scratch.directory, as: "two")
+      } == EEXIST)
+    try scratch.directory.renameByLinking("one", to: scratch.directory, as: "three")
+    try scratch.directory.renameByLinking("link", to: scratch.directory, as: "moved")
+    #expect(try scratch.directory.openChild("three").text() == "1")
+    #expect(try scratch.directory.readLink("moved") == Array("nowhere".utf8))
+    #expect(try scratch.names().count == 3)
+  }
+
+  @Test func `another file system is reported`() throws {
+    let scratch = try Scratch()
+    let memory = try Directory.open("/dev/shm")
+    guard try memory.status().device != scratch.directory.status().device else { return }
+    try scratch.write("file", "")
+    let error = failure { () throws(SystemError) in
+      try scratch.directory.rename("file", to: memory, as: "peer-never-there", noReplace: true)
+    }
+    #expect(error == EXDEV)
+  }
+
+  @Test func `links of every length are read whole`() throws {
+    let scratch = try Scratch()
+    for length in [1, 255, 256, 257, 511, 512, 4095] {
+      let target = [UInt8](repeating: 0xfe, count: length)
+      try scratch.directory.makeSymbolicLink("\(length)", target: target)
+      #expect(try scratch.directory.readLink("\(length)") == target)
+    }
+    try scratch.write("file", "")
+    #expect(failure { () throws(SystemError) in _ = try scratch.directory.readLink("file") } == EINVAL)
+  }
+
+  @Test func `hard links share a file, and a link to a link is the link`() throws {
+    let scratch = try Scratch()
+    try scratch.write("file", "x")
+    try scratch.directory.makeSymbolicLink("link", target: "file")
+    try scratch.directory.makeHardLink("file", in: scratch.directory, as: "second")
+    try scratch.directory.makeHardLink("link", in: scratch.directory, as: "secondLink")
+    #expect(try scratch.directory.status("second").inode == scratch.directory.status("file").inode)
+    #expect(try scratch.directory.status("file").linkCount == 2)
+    #expect(try scratch.directory.status("secondLink").kind == .symbolicLink)
+  }
+
+  @Test func `modes have twelve bits and spare links' targets`() throws {
+    let scratch = try Scratch()
+    try scratch.write("file", "")
+    try scratch.directory.makeSymbolicLink("link", target: "file")
+    try scratch.directory.setMode("file", 0o4751)
+    #expect(try scratch.directory.status("file").mode == 0o4751)
+    #expect(failure { () throws(SystemError) in try scratch.directory.setMode("link", 0o777) } == EOPNOTSUPP)
+    #expect(try scratch.directory.status("file").mode == 0o4751)
+    try scratch.directory.openChild("file").setMode(0o600)
+    #expect(try scratch.directory.status("file").mode == 0o600)
+  }
+
+  @Test(arguments: [
+    Timestamp(seconds: -1, nanoseconds: 999_999_999), Timestamp(seconds: -86_400 * 365, nanoseconds: 1),
+    Timestamp(seconds: 0), Timestamp(seconds: 2_147_483_648, nanoseconds: 123_456_789),
+    Timestamp(seconds: 4_102_444_800, nanoseconds: 500),
+  ])
+  func `times before 1970 and after 2038 come back to the nanosecond`(time: Timestamp) throws {
+    let scratch = try Scratch()
+    let file = try scratch.directory.createFile("file")
+    try scratch.directory.makeSymbolicLink("link", target: "file")
+    try scratch.directory.makeDirectory("directory")
+    try file.setTimes(modified: time)
+    #expect(try file.status().modified == time)
+    let other = Timestamp(seconds: 1, nanoseconds: 2)
+    try scratch.directory.setTimes("link", modified: other)
+    try scratch.directory.setTimes("directory", modified: time)
+    #expect(try scratch.directory.status("link").modified == other)
+    #expect(try scratch.directory.status("directory").modified == time)
+    #expect(try scratch.directory.status("file").modified == time)
+  }
+
+  @Test func `thousands of entries are each seen once`() throws {
+    let scratch = try Scratch()
+    var expected: Set<[UInt8]> = []
+    for index in 0..<5_000 {
+      let name = "entry-\(index)"
+      if index % 10 == 0 {
+        try scratch.directory.makeDirectory(name)
+      } else {
+        _ = try scratch.directory.createFile(name)
+      }
+      expected.insert(Array(name.utf8))
+    }
+    for _ in 0..<2 {
+      var seen: Set<[UInt8]> = []
+      var directories = 0
+      try scratch.directory.forEachEntry { (name, kind) throws(SystemError) in
+        #expect(seen.insert(name.copied()).inserted)
+        if kind == .directory { directories += 1 }
+        return true
+      }
+      #expect(seen == expected)
+      #expect(directories == 500)
+    }
+    var count = 0
+    try scratch.directory.forEachEntry { (_, _) throws(SystemError) in
+      count += 1
+      return count < 3
+    }
+    #expect(count == 3)
+  }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import Testing
+
+@testable import MigrationSystem
+
+@Suite struct ProcessTests {
+  @Test func `the process knows itself`() throws {
+    #expect(CurrentProcess.id == getpid())
+    #expect(CurrentProcess.effectiveUserID == geteuid())
+    #expect(try CurrentProcess.umask() <= 0o777)
+    #expect(try !CurrentProcess.hostName().isEmpty)
+    let limit = try CurrentProcess.raiseDescriptorLimit()
+    #expect(limit >= 64)
+    #expect(try CurrentProcess.raiseDescriptorLimit() == limit)
+    #expect(Environment.get("PATH") != nil)
+    #expect(Environment.get("PEER_NEVER_SET") == nil)
+    #expect(Environment.bytes("PATH") == Environment.get("PATH").map { Array($0.utf8) })
+  }
+
+  @Test func `random bytes do not repeat`() throws {
+    #expect(try SystemRandom.bytes(0).isEmpty)
+    let one = try SystemRandom.bytes(1 << 20)
+    #expect(one.count == 1 << 20)
+    #expect(Set(one).count == 256)
+    #expect(try SystemRandom.bytes(16) != SystemRandom.bytes(16))
+  }
+
+  @Test func `a file is no terminal`() throws {
+    let scratch = try Scratch()
+    let file = try scratch.directory.createFile("file")
+    #expect(!Terminal.isTerminal(file.raw))
+    #expect(Terminal.width(file.raw) == nil)
+  }
+
+  @Test func `lines are taken one by one`() throws {
+    let scratch = try Scratch()
+    try scratch.write("input", "first\n\nlast")
+    let input = try scratch.directory.openChild("input")
+    #expect(try Terminal.readLine(from: input.raw) == .line(Array("first".utf8)))
+    #expect(try Terminal.readLine(from: input.raw, echo: false) == .line([]))
+    #expect(try Terminal.readLine(from: input.raw) == .line(Array("last".utf8)))
+    #expect(try Terminal.readLine(from: input.raw) == .endOfInput)
+  }
+
+  @Test func `waiting for a line can be ended`() throws {
+    var ends: [CInt] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let input = Descriptor(owning: ends[0])
+    let writer = Descriptor(owning: ends[1])
+    let wakeup = try Wakeup()
+    #expect(try Terminal.readLine(from: input.raw, until: BootInstant.now() + .milliseconds(5)) == .timedOut)
+    wakeup.signal()
+    #expect(try Terminal.readLine(from: input.raw, unless: [wakeup.raw], until: soon()) == .interrupted)
+    try writer.close()
+  }
+
+  @Test func `a terminal shows nothing of a hidden line and is set back`() throws {
+    let terminal = try PseudoTerminal()
+    let before = terminal.isEchoing
+    let raw = terminal.program.raw
+    let outcome = Condition<Terminal.Line?>(nil)
+    let reader = try OwnerThread(name: "reader") {
+      let line = try? Terminal.readLine(from: raw, echo: false, until: soon())
+      outcome.withLock { $0 = line }
+    }
+    let limit = soon()
+    while terminal.isEchoing && BootInstant.now() < limit { sched_yield() }
+    try terminal.user.append("hidden\n".utf8.span.bytes)
+    reader.join()
+    #expect(outcome.withLock { $0 } == .line(Array("hidden".utf8)))
+    let after = terminal.isEchoing
+    #expect(before && after)
+  }
+}
+
+/// Both sides of a terminal.
+private struct PseudoTerminal: ~Copyable {
+  let user: Descriptor
+  let program: Descriptor
+
+  init() throws {
+    var outside: CInt = -1
+    var inside: CInt = -1
+    try #require(openpty(&outside, &inside, nil, nil, nil) == 0)
+    user = Descriptor(owning: outside)
+    program = Descriptor(owning: inside)
+  }
+
+  var isEchoing: Bool {
+    var settings = termios()
+    return tcgetattr(program.raw, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+  }
+}

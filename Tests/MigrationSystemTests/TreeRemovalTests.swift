@@ -1,0 +1,78 @@
+import Glibc
+import Testing
+
+@testable import MigrationSystem
+
+/// Changes whose rights the calling thread's file operations have, and only this thread's.
+@_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> CInt
+
+@Suite struct TreeRemovalTests {
+  @Test func `a deep tree of unreadable directories goes`() throws {
+    let scratch = try Scratch()
+    let path = scratch.path
+    chmod(path, 0o777)
+    let outcome = Condition<SystemError?>(nil)
+    let thread = try OwnerThread(name: "other user") {
+      // The superuser would not notice the modes.
+      if geteuid() == 0 { _ = setFileSystemUser(65534) }
+      do throws(SystemError) {
+        try Self.buildAndRemove(in: path)
+      } catch {
+        outcome.withLock { $0 = error }
+      }
+    }
+    thread.join()
+    #expect(outcome.withLock { $0 } == nil)
+    #expect(try scratch.names().isEmpty)
+  }
+
+  static func buildAndRemove(in path: String) throws(SystemError) {
+    let root = try Directory.open(path)
+    let component = [UInt8](repeating: UInt8(ascii: "d"), count: 100)
+    let chain = Array(Array(repeating: component, count: 300).joined(separator: [UInt8(ascii: "/")]))
+    let deepest = try root.makeDirectories(chain)
+    _ = try deepest.createFile("leaf")
+    // From the bottom, because nothing passes a directory without rights.
+    for depth in stride(from: 300, to: 0, by: -1) {
+      let directory = try root.openDirectoryBeneath(Array(chain[..<(depth * 101 - 1)]))
+      try directory.descriptor.setMode(0)
+    }
+    try root.removeTree(component)
+  }
+
+  @Test func `links are removed and not followed`() throws {
+    let outside = try Scratch()
+    try outside.write("precious", "x")
+    let scratch = try Scratch()
+    let tree = try scratch.directory.makeDirectories("tree/sub")
+    try tree.makeSymbolicLink("directory", target: outside.path)
+    try tree.makeSymbolicLink("file", target: outside.path + "/precious")
+    try scratch.directory.removeTree("tree")
+    try scratch.directory.makeSymbolicLink("root", target: outside.path)
+    try scratch.directory.removeTree("root")
+    #expect(try scratch.names().isEmpty)
+    #expect(try outside.names().count == 1)
+  }
+
+  @Test func `a wide tree goes, and a file is a tree of one`() throws {
+    let scratch = try Scratch()
+    let tree = try scratch.directory.makeDirectories("tree")
+    for index in 0..<300 {
+      let sub = try tree.makeDirectories("sub-\(index)")
+      for file in 0..<5 { _ = try sub.createFile("file-\(file)") }
+    }
+    try scratch.directory.removeTree("tree")
+    try scratch.write("file", "")
+    try scratch.directory.removeTree("file")
+    #expect(try scratch.names().isEmpty)
+    #expect(failure { () throws(SystemError) in try scratch.directory.removeTree("none") } == ENOENT)
+  }
+
+  @Test func `a removal takes no more descriptors the deeper it goes`() throws {
+    let scratch = try Scratch()
+    try scratch.directory.makeDirectories(Array(repeating: "d", count: 200).joined(separator: "/"))
+    let before = try scratch.directory.descriptor.duplicate().raw
+    try scratch.directory.removeTree("d")
+    #expect(try scratch.directory.descriptor.duplicate().raw <= before + 64)
+  }
+}

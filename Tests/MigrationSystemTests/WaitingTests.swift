@@ -1,0 +1,122 @@
+import Glibc
+import Testing
+
+@testable import MigrationSystem
+
+@Suite struct WaitingTests {
+  @Test func `a wakeup from another thread ends a wait, and clearing rearms it`() throws {
+    let wakeup = try Wakeup()
+    let thread = try OwnerThread(name: "waker") {
+      wakeup.signal()
+      wakeup.signal()
+    }
+    var poller = try Poller()
+    #expect(try poller.wait(for: .readable, on: wakeup.raw, until: soon()) == .readable)
+    thread.join()
+    wakeup.clear()
+    #expect(try poller.wait(for: .readable, on: wakeup.raw, until: .now()) == [])
+  }
+
+  @Test func `a deadline passes, and not before its time`() throws {
+    let wakeup = try Wakeup()
+    var poller = try Poller()
+    for _ in 0..<3 {
+      let start = BootInstant.now()
+      let deadline = start + .milliseconds(20)
+      #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
+      #expect(BootInstant.now() >= deadline)
+      // A second wait for the same moment must not wait for another one.
+      #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
+      #expect(BootInstant.now().seconds(since: start) < 10)
+    }
+  }
+
+  @Test func `only what is ready is reported`() throws {
+    let quiet = try Wakeup()
+    let loud = try Wakeup()
+    loud.signal()
+    var poller = try Poller()
+    var interests = [Poller.Interest(quiet.raw, .readable), Poller.Interest(loud.raw, .readable)]
+    #expect(try poller.wait(&interests, until: soon()))
+    #expect(interests.map(\.ready) == [[], .readable])
+  }
+
+  @Test func `instants add up and stop at the end of the clock`() {
+    let instant = BootInstant(nanoseconds: 5_000_000_000)
+    #expect(instant + .milliseconds(1) == BootInstant(nanoseconds: 5_001_000_000))
+    #expect((instant + .seconds(2)).seconds(since: instant) == 2)
+    #expect(instant + .seconds(Int64.max) == BootInstant(nanoseconds: .max))
+    #expect(BootInstant.now() <= BootInstant.now())
+  }
+
+  @Test func `a condition hands over from thread to thread`() throws {
+    let queue = Condition<[Int]>([])
+    let producer = try OwnerThread(name: "producer") {
+      for value in 0..<1_000 {
+        queue.withLock { $0.append(value) }
+        queue.signal()
+      }
+    }
+    var received: [Int] = []
+    while received.count < 1_000 {
+      let batch = queue.wait(until: soon()) { state in
+        defer { state = [] }
+        return state.isEmpty ? nil : state
+      }
+      received += try #require(batch)
+    }
+    producer.join()
+    #expect(received == Array(0..<1_000))
+  }
+
+  @Test func `a broadcast wakes everybody`() throws {
+    let gate = Condition<(isOpen: Bool, passed: Int)>((false, 0))
+    let threads = try (0..<4).map { index in
+      try OwnerThread(name: "waiter \(index)") {
+        _ = gate.wait(until: soon()) { state -> Int? in
+          guard state.isOpen else { return nil }
+          state.passed += 1
+          return state.passed
+        }
+      }
+    }
+    gate.withLock { $0.isOpen = true }
+    gate.broadcast()
+    for thread in threads { thread.join() }
+    #expect(gate.withLock { $0.passed } == 4)
+  }
+
+  @Test func `waiting for a condition ends with the deadline`() {
+    let condition = Condition(false)
+    let deadline = BootInstant.now() + .milliseconds(20)
+    let result: Bool? = condition.wait(until: deadline) { $0 ? true : nil }
+    #expect(result == nil)
+    #expect(BootInstant.now() >= deadline)
+  }
+
+  @Test func `a thread runs under its name and is joined once`() throws {
+    let names = Condition<[String]>([])
+    let thread = try OwnerThread(name: "a name that is too long", stackSize: 1) {
+      let name = try? Directory.open("/proc/self/task/\(CurrentProcess.threadID)").openChild("comm").text()
+      names.withLock { $0.append(name ?? "") }
+    }
+    thread.join()
+    thread.join()
+    #expect(names.withLock { $0 } == ["a name that is \n"])
+  }
+
+  @Test func `a signal is read instead of ending the program`() throws {
+    let received = Condition<[SignalSource.Signal?]>([])
+    let thread = try OwnerThread(name: "signals") {
+      guard let signals = try? SignalSource(), var poller = try? Poller() else { return }
+      let before = try? signals.next()
+      // To this thread, because the others of the test run have not blocked it.
+      pthread_kill(pthread_self(), SIGTERM)
+      _ = try? poller.wait(for: .readable, on: signals.raw, until: soon())
+      let after = try? signals.next()
+      received.withLock { $0 = [before, after] }
+    }
+    thread.join()
+    #expect(received.withLock { $0 } == [nil, .terminate])
+  }
+}

@@ -1,0 +1,118 @@
+import Testing
+
+@testable import MigrationTLS
+
+@Suite struct ChunkTagTests {
+  private let key = [UInt8](0..<16)
+  private let header: [UInt8] = [1, 2, 3, 4, 5]
+  private let data = patternedBytes(10_000, seed: 7)
+
+  private func nonce(_ bytes: [UInt8]) -> ChunkNonce {
+    ChunkNonce(
+      prefix: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }, counter: bytes[8...].reduce(0) { $0 << 8 | UInt32($1) })
+  }
+
+  @Test(arguments: vectors(in: "gmac"))
+  func `a published code is met wherever the header ends`(vector: Vector) throws {
+    let data = vector["data"]
+    for split in 0...data.count {
+      var tagger = try ChunkTagger(key: vector["key"], firstNonce: nonce(vector["nonce"]))
+      let parts = (header: Array(data[..<split]), data: Array(data[split...]))
+      let tag = tagger.tag(header: parts.header.span.bytes, data: parts.data.span.bytes)
+      #expect(tag.bytes == vector["nonce"] + vector["tag"])
+    }
+  }
+
+  @Test func `a tag vouches for what was tagged, also to another tagger with the key`() throws {
+    var tagger = try ChunkTagger(key: key)
+    let tag = tagger.tag(header: header.span.bytes, data: data.span.bytes)
+    let verified = tagger.verify(tag, header: header.span.bytes, data: data.span.bytes)
+    #expect(verified)
+    var other = try ChunkTagger(key: key)
+    let verifiedByOther = other.verify(tag, header: header.span.bytes, data: data.span.bytes)
+    #expect(verifiedByOther)
+  }
+
+  @Test func `an altered header is refused`() throws {
+    var tagger = try ChunkTagger(key: key)
+    let tag = tagger.tag(header: header.span.bytes, data: data.span.bytes)
+    for position in header.indices {
+      var altered = header
+      altered[position] ^= 0x80
+      let verified = tagger.verify(tag, header: altered.span.bytes, data: data.span.bytes)
+      #expect(!verified)
+    }
+  }
+
+  @Test(arguments: [0, 15, 16, 4_095, 9_999])
+  func `altered data is refused`(position: Int) throws {
+    var tagger = try ChunkTagger(key: key)
+    let tag = tagger.tag(header: header.span.bytes, data: data.span.bytes)
+    var altered = data
+    altered[position] ^= 1
+    let verified = tagger.verify(tag, header: header.span.bytes, data: altered.span.bytes)
+    #expect(!verified)
+  }
+
+  @Test func `shortened or extended data is refused`() throws {
+    var tagger = try ChunkTagger(key: key)
+    let tag = tagger.tag(header: header.span.bytes, data: data.span.bytes)
+    let (shorter, longer) = (Array(data.dropLast()), data + [0])
+    let shortened = tagger.verify(tag, header: header.span.bytes, data: shorter.span.bytes)
+    #expect(!shortened)
+    let extended = tagger.verify(tag, header: header.span.bytes, data: longer.span.bytes)
+    #expect(!extended)
+  }
+
+  @Test(arguments: 0..<28)
+  func `an altered nonce or code is refused`(position: Int) throws {
+    var tagger = try ChunkTagger(key: key)
+    var bytes = tagger.tag(header: header.span.bytes, data: data.span.bytes).bytes
+    bytes[position] ^= 1
+    let altered = try #require(ChunkTag(bytes: bytes))
+    let verified = tagger.verify(altered, header: header.span.bytes, data: data.span.bytes)
+    #expect(!verified)
+  }
+
+  @Test func `another key refuses the tag`() throws {
+    var tagger = try ChunkTagger(key: key)
+    let tag = tagger.tag(header: header.span.bytes, data: data.span.bytes)
+    var other = try ChunkTagger(key: key.reversed())
+    let verified = other.verify(tag, header: header.span.bytes, data: data.span.bytes)
+    #expect(!verified)
+  }
+
+  @Test func `a tag comes back from its bytes and only from 28`() throws {
+    var tagger = try ChunkTagger(key: key)
+    let tag = tagger.tag(header: header.span.bytes, data: data.span.bytes)
+    #expect(tag.bytes.count == ChunkTag.byteCount)
+    #expect(ChunkTag(bytes: tag.bytes) == tag)
+    #expect(ChunkTag(bytes: tag.bytes.dropLast()) == nil)
+    #expect(ChunkTag(bytes: tag.bytes + [0]) == nil)
+    #expect(MemoryLayout<ChunkTag>.size == ChunkTag.byteCount)
+  }
+
+  @Test func `no nonce serves twice`() throws {
+    var tagger = try ChunkTagger(key: key)
+    var seen: Set<ChunkNonce> = []
+    for _ in 0..<100_000 { seen.insert(tagger.tag(header: header.span.bytes, data: header.span.bytes).nonce) }
+    #expect(seen.count == 100_000)
+  }
+
+  @Test func `two taggers under one key draw different prefixes`() throws {
+    var first = try ChunkTagger(key: key)
+    var second = try ChunkTagger(key: key)
+    let one = first.tag(header: header.span.bytes, data: header.span.bytes)
+    let other = second.tag(header: header.span.bytes, data: header.span.bytes)
+    #expect(one.nonce.prefix != other.nonce.prefix)
+  }
+
+  @Test func `when the counter is used up a new prefix is drawn`() throws {
+    var tagger = try ChunkTagger(key: key, firstNonce: ChunkNonce(prefix: 1, counter: .max))
+    let last = tagger.tag(header: header.span.bytes, data: header.span.bytes)
+    let next = tagger.tag(header: header.span.bytes, data: header.span.bytes)
+    #expect(last.nonce == ChunkNonce(prefix: 1, counter: .max))
+    #expect(next.nonce.prefix != 1)
+    #expect(next.nonce.counter == 0)
+  }
+}

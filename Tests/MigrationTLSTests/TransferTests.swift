@@ -1,0 +1,139 @@
+import COpenSSL
+import Testing
+
+@testable import MigrationTLS
+
+@Suite struct TransferTests {
+  @Test func `single bytes of ciphertext make whole messages`() throws {
+    var link = try Link.established(batch: 1)
+    let message = patternedBytes(5_000, seed: 3)
+    let written = try link.client.writeAll(message)
+    #expect(written)
+    var received: [UInt8] = []
+    while link.carryToServer(1) > 0 { received += try link.server.readAll().bytes }
+    #expect(received == message)
+  }
+
+  @Test(arguments: [(TLSSession.defaultBufferSize, Int.max), (40_000, 3_333), (1_000, 777)])
+  func `both directions carry 32 MiB at once and intact`(bufferSize: Int, batch: Int) throws {
+    var link = try Link.established(bufferSize: bufferSize)
+    try expectFullDuplex(&link, count: 32 << 20, batch: batch)
+  }
+
+  @Test func `keys are renewed over and over in full duplex`() throws {
+    var link = try Link.established(recordsPerKey: 3)
+    try expectFullDuplex(&link, count: 32 << 20, batch: .max)
+    let updates = [link.client.keyUpdates, link.server.keyUpdates]
+    // 32 MiB are 2,048 records, if all were full.
+    #expect(updates.allSatisfy { $0 >= 2_048 / 3 - 1 })
+    let bindings = (try link.client.channelBinding(), try link.server.channelBinding())
+    #expect(bindings.0 == bindings.1)
+  }
+
+  @Test func `a key serves for its number of records and no longer`() throws {
+    var link = try Link.established(recordsPerKey: 4)
+    var sizes: [Int] = []
+    for _ in 0..<9 {
+      _ = try link.client.writeAll([1])
+      sizes.append(link.client.takeOutput().count)
+    }
+    // A record of one byte, and before the fifth and the ninth the message that renews the key.
+    #expect(sizes == [23, 23, 23, 23, 50, 23, 23, 23, 50])
+  }
+
+  @Test func `the output stops at its mark and goes on when it is sent`() throws {
+    var link = try Link.established(bufferSize: 50_000)
+    let message = patternedBytes(1 << 20, seed: 5)
+    let first = try message.withUnsafeBytes { try link.client.write($0) }
+    // The record that crosses the mark is the last.
+    #expect(first == .bytes(4 * 16_384))
+    let pending = link.client.pendingOutput
+    #expect(pending == 4 * (16_384 + 22))
+    let refused = try message.withUnsafeBytes { try link.client.write($0) }
+    #expect(refused == .full)
+    link.carryToServer(20_000)
+    let next = try message.withUnsafeBytes { try link.client.write(UnsafeRawBufferPointer(rebasing: $0[65_536...])) }
+    #expect(next == .bytes(16_384))
+    let room = link.server.inputSpace
+    #expect(room == 30_000)
+  }
+
+  @Test func `a read fills its buffer across records`() throws {
+    var link = try Link.established()
+    let message = patternedBytes(100_000, seed: 9)
+    _ = try link.client.writeAll(message)
+    link.carryToServer()
+    var buffer = [UInt8](repeating: 0, count: 70_000)
+    let first = try buffer.withUnsafeMutableBytes { try link.server.read(into: $0) }
+    #expect(first == .bytes(70_000))
+    #expect(buffer == Array(message.prefix(70_000)))
+    let second = try buffer.withUnsafeMutableBytes { try link.server.read(into: $0) }
+    #expect(second == .bytes(30_000))
+    #expect(Array(buffer.prefix(30_000)) == Array(message.suffix(30_000)))
+    let third = try buffer.withUnsafeMutableBytes { try link.server.read(into: $0) }
+    #expect(third == .needsInput)
+  }
+
+  @Test func `a peer that asks for our key over and over cannot make the output grow`() throws {
+    var link = try Link.established(bufferSize: 1_000)
+    let limit = 1_000 + 64 << 10
+    var error: TLSError?
+    for _ in 0..<10_000 where error == nil {
+      link.client.withPointer { _ = SSL_key_update($0, SSL_KEY_UPDATE_REQUESTED) }
+      _ = try link.client.writeAll([1])
+      link.carryToServer()
+      do { _ = try link.server.readAll() } catch let caught { error = caught as? TLSError }
+      let pending = link.server.pendingOutput
+      try #require(pending <= limit)
+    }
+    #expect(error?.code == .protocolViolation)
+  }
+
+  private func expectFullDuplex(_ link: inout Link, count: Int, batch: Int) throws {
+    var toServer = Flow(patternedBytes(count, seed: 1))
+    var toClient = Flow(patternedBytes(count, seed: 2))
+    var rounds = 0
+    while !toServer.isDone || !toClient.isDone {
+      rounds += 1
+      try #require(rounds < 1_000_000, "nothing moves")
+      try toServer.write(to: &link.client)
+      try toClient.write(to: &link.server)
+      link.carryToServer(batch)
+      link.carryToClient(batch)
+      try toServer.read(from: &link.server)
+      try toClient.read(from: &link.client)
+    }
+    #expect(toServer.isIntact)
+    #expect(toClient.isIntact)
+  }
+}
+
+/// One direction's bytes: what is written of them, and whether what is read is the same.
+private struct Flow {
+  private let bytes: [UInt8]
+  private var written = 0
+  private var read = 0
+  private var buffer = [UInt8](repeating: 0, count: 300_000)
+  private(set) var isIntact = true
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  var isDone: Bool { read == bytes.count }
+
+  mutating func write(to session: inout TLSSession) throws {
+    let end = min(bytes.count, written + 1 << 20)
+    let step = try bytes.withUnsafeBytes { try session.write(UnsafeRawBufferPointer(rebasing: $0[written..<end])) }
+    if case .bytes(let count) = step { written += count }
+  }
+
+  mutating func read(from session: inout TLSSession) throws {
+    while case .bytes(let count) = try buffer.withUnsafeMutableBytes({ try session.read(into: $0) }) {
+      isIntact =
+        isIntact && read + count <= bytes.count
+        && bytes.withUnsafeBytes { CRYPTO_memcmp(buffer, $0.baseAddress! + read, count) == 0 }
+      read += count
+    }
+  }
+}

@@ -1,0 +1,262 @@
+@testable import MigrationWire
+
+/// What the vectors say, written down a second time as values. Those with unknown fields have no such value.
+enum Expected {
+  static let all = early.merging(openings) { $1 }.merging(ledger) { $1 }.merging(endings) { $1 }
+    .merging(streams) { $1 }
+
+  private static let early: [String: Frame] = [
+    "pairing-hello-c-pair": .early(.clientHello(versions: 1...1, mode: .pair)),
+    "pairing-hello-c-resume": .early(.clientHello(versions: 1...1, mode: .resume)),
+    "pairing-hello-c-join": .early(.clientHello(versions: 1...1, mode: .join)),
+    "pairing-hello-c-later": .early(.clientHello(versions: 1...3, mode: .pair)),
+    "pairing-hello-s-pair": .early(.serverHello(version: 1, mode: .pair)),
+    "pairing-hello-s-resume": .early(.serverHello(version: 1, mode: .resume)),
+    "pairing-hello-s-join": .early(.serverHello(version: 1, mode: .join)),
+    "pairing-share-a": .early(
+      .pairA(
+        bytes(
+          hex: "040ec67f0bae9fec54bb3e9cf3559b1a7b3e61460af670a2c7dfc427aeb7a3b8df"
+            + "259f0926b3f04df3e44d2a9664deee0969595fac451ced776b797e16028dd006"))),
+    "pairing-share-b": .early(
+      .pairB(
+        bytes(
+          hex: "042782388099221e8432d85ee14c4c9d15cda4c2f401fedcfa971fd8c6a8317430"
+            + "a9120a3444d605d2a76b629d8c223390f8e94c5eeb2b675216ceff10b195f7ae"))),
+    "pairing-confirm-a": .early(
+      .confirmA(bytes(hex: "d2f7459f7b5e5e879a59b9a708fb88d638b3ebcc4bc07b67d49cd26c0a0f4cab"))),
+    "pairing-confirm-b": .early(
+      .confirmB(bytes(hex: "f923724c49d9276c426ad2b6184ea07306bdf4acc58444c1551f26817e12b5ce"))),
+    "pairing-ready": .early(.ready),
+    "pairing-abort-code-mismatch": .early(.abort(.codeMismatch)),
+    "pairing-abort-not-pairing": .early(.abort(.notPairing)),
+    "pairing-abort-code-expired": .early(.abort(.codeExpired)),
+    "pairing-abort-busy": .early(.abort(.busy)),
+    "pairing-abort-version": .early(.abort(.version)),
+    "pairing-abort-malformed": .early(.abort(.malformed)),
+    "pairing-abort-unknown-peer": .early(.abort(.unknownPeer)),
+  ]
+
+  private static let openings: [String: Frame] = [
+    "greeting-sender": .control(
+      .greeting(Greeting(role: .sender, label: "laptop", software: "peer 1.0", features: .zstd))),
+    "greeting-empty": .control(.greeting(Greeting(role: .receiver, label: "", software: "", features: []))),
+    "greeting-request": .control(
+      .greeting(
+        Greeting(
+          role: .receiver, label: "Küche", software: "peer 1.0", features: .zstd,
+          request: AppRequest(bundleIdentifier: "org.example.notes", platform: "linux")))),
+    "greeting-options": .control(
+      .greeting(
+        Greeting(
+          role: .receiver, label: "desk", software: "peer 1.0", features: [],
+          request: AppRequest(
+            bundleIdentifier: "org.example.notes", platform: "linux",
+            options: [
+              AppRequest.Option(name: "since", value: [0, 0xFF, 0x32, 0x30]), AppRequest.Option(name: "a", value: []),
+            ])))),
+    "offer-folders": .control(
+      .offer(
+        Offer(
+          transfer: nil,
+          contents: .folders([
+            Root(kind: .file, name: ascii("notes.txt")), Root(kind: .directory, name: ascii("photos")),
+            Root(kind: .symbolicLink, name: ascii("photoz")),
+          ]), items: 12, bytes: 3456, allocated: 8192, flags: []))),
+    "offer-resume": .control(
+      .offer(
+        Offer(
+          transfer: counted(0x10), contents: .folders([Root(kind: .directory, name: ascii("d"))]),
+          items: Limits.fileSize, bytes: Limits.fileSize, allocated: Limits.fileSize,
+          flags: [.estimated, .compressible]))),
+    "offer-names": .control(
+      .offer(
+        Offer(
+          transfer: nil,
+          contents: .folders([
+            Root(kind: .directory, name: [0x80, 0xFF]),
+            Root(kind: .directory, name: [UInt8](repeating: 0xC3, count: 255)),
+          ]), items: 0, bytes: 0, allocated: 0, flags: []))),
+    "offer-app": .control(
+      .offer(
+        Offer(
+          transfer: nil,
+          contents: .app(
+            AppIdentity(bundleIdentifier: "org.example.notes", store: "store", platform: "linux", version: "2.1")),
+          items: 7, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated))),
+    "accept": .control(.accept(accept(window: 1 << 26, streams: 4, features: .zstd))),
+    "accept-smallest": .control(.accept(accept(window: 2_621_440, streams: 1, features: []))),
+    "accept-largest": .control(.accept(accept(window: .max, streams: 64, features: Features(rawValue: .max)))),
+  ]
+
+  private static func accept(window: UInt64, streams: UInt16, features: Features) -> Accept {
+    Accept(
+      transfer: counted(0x10), session: counted(0x20),
+      keys: TransferKeys(tagKey: counted(0x40), hashKey: counted(0x50)), window: window, streams: streams,
+      features: features)
+  }
+
+  private static let ledger: [String: Frame] = [
+    "held-staged": .control(.held(Held(kind: .staged, marks: [0, 1, counted(0x60), .max]))),
+    "held-present": .control(.held(Held(kind: .present, marks: [counted(0x60)]))),
+    "partial": .control(
+      .partial(
+        Partial(
+          path: path("photos/film.mov"), generation: counted(0xA0),
+          ranges: ByteRanges([0..<1, 2..<1_048_576, 1 << 40..<Limits.fileSize])))),
+    "held-end": .control(.heldEnd(HeldEnd(held: Tally(items: 4, bytes: 123_456_789)))),
+  ]
+
+  private static let endings: [String: Frame] = [
+    "drop": .control(.drop(Drop(marks: [counted(0x60), counted(0x70)]))),
+    "unsent": .control(.unsent(Unsent(path: ascii("photos/x"), reason: .vanished))),
+    "unsent-message": .control(
+      .unsent(
+        Unsent(
+          path: ascii("photos/" + String(repeating: "n", count: 300)), reason: .beyondLimits, message: "zu länglich"))),
+    "finish": .control(.finish(Finish(total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80)))),
+    "progress-verifying": .control(.progress(ImportProgress(phase: .verifying, done: 5, total: 12))),
+    "progress-importing": .control(.progress(ImportProgress(phase: .importing, done: 5, total: 12))),
+    "progress-durable": .control(.progress(ImportProgress(phase: .makingDurable, done: 5, total: 12))),
+    "done": .control(.done(Done(total: Tally(items: 12, bytes: 3456)))),
+    "done-losses": .control(
+      .done(
+        Done(
+          total: Tally(items: 12, bytes: 3456),
+          losses: [
+            Done.Loss(kind: .mode, count: 100), Done.Loss(kind: .time, count: 200), Done.Loss(kind: .owner, count: 300),
+            Done.Loss(kind: .attribute, count: 400), Done.Loss(kind: .accessList, count: 500),
+            Done.Loss(kind: .hardLink, count: 600), Done.Loss(kind: .hole, count: 700),
+            Done.Loss(kind: .setIDBit, count: 800),
+          ]))),
+    "receipt": .control(.receipt),
+    "ping": .control(.ping(1)),
+    "pong": .control(.pong(.max)),
+    "close": .control(.close(Close(.interrupted, "interrupted"))),
+    "close-exists": .control(
+      .close(Close(.exists, "an entry exists", hint: "Move it.", name: [0xFF] + ascii("name")))),
+    "close-space": .control(
+      .close(
+        Close(
+          .noSpace, "not enough space", bytes: Close.Space(needed: 5000, available: 6000),
+          items: Close.Space(needed: 7000, available: 8000)))),
+  ]
+
+  private static let streams: [String: Frame] = [
+    "join": .stream(.join(Join(session: counted(0x20), stream: 3))),
+    "ack": .stream(.ack(Acknowledgement(written: 7, durable: 5))),
+    "end": .stream(.end),
+    "data-directory": data(0, 45, [.item(photos, nil)]),
+    "data-content": data(1, 118, [.item(hello, content(0, 0x346a_e33c_f0c7_25fa_3919_6561_ff3f_5d55))]),
+    "data-empty-file": data(2, 39, [.item(record("e", .file(size: 0)), nil)]),
+    "data-symbolic-link": data(.max, 69, [.item(symbolicLink, nil)]),
+    "data-hard-link": data(
+      3, 58, [.item(record("photos/again", .hardLink(target: path("photos/hello.txt"))), nil)]),
+    "data-file-full": data(4, 267, [.item(fullFile, nil)]),
+    "data-directory-full": data(5, 277, [.item(fullDirectory, nil)]),
+    "data-time-first": data(6, 55, [.item(oldest, nil)]),
+    "data-chunk": data(
+      8, 174,
+      [
+        .chunk(film(1 << 32..<(1 << 32) + 100), seal(1, 0x61d3_3bc7_99a9_86b4_af00_fb18_21ce_5e4c), run(0, 100))
+      ]),
+    "data-hole": data(
+      9, 78, [.hole(film(1..<Limits.fileSize, isHole: true), seal(2, 0x1382_7707_5268_50c0_e4f9_f3ca_fbac_dae2))]),
+    "data-mixed": data(
+      10, 519,
+      [
+        .item(photos, nil), .item(hello, content(3, 0xe671_c21a_2026_9915_ba1c_e5bd_c37a_692a)),
+        .chunk(film(0..<3), seal(4, 0xbe59_93e3_e610_6375_4f92_dc09_ed33_8322), ascii("abc")),
+        .hole(film(3..<4096, isHole: true), seal(5, 0xad12_e1d1_130b_402f_0b12_55b1_f2c8_4927)),
+        .chunk(film(4096..<4099), seal(6, 0xb7b8_9486_1578_a7a2_78e2_f89c_eaec_f6ff), ascii("xyz")),
+        .item(record("photos/film.mov", .file(size: 4099)), nil),
+        .item(
+          ItemRecord(
+            path: try! ArchivePath([0x80] + ascii(" a%20b")), generation: counted(0xA0),
+            body: .symbolicLink(target: ascii("."))), nil),
+      ]),
+  ]
+
+  private static func data(_ sequence: UInt64, _ length: Int, _ pieces: [Frame.Piece]) -> Frame {
+    .data(DataHeader(sequence: sequence, encoding: .plain, plainLength: length), pieces)
+  }
+
+  private static func record(_ name: String, _ body: ItemRecord.Body) -> ItemRecord {
+    ItemRecord(path: path(name), generation: counted(0xA0), body: body)
+  }
+
+  private static func film(_ range: Range<UInt64>, isHole: Bool = false) -> ChunkPlace {
+    ChunkPlace(path: path("photos/film.mov"), generation: counted(0xA0), range: range, isHole: isHole)
+  }
+
+  private static func seal(_ nonce: UInt32, _ tag: UInt128) -> ChunkSeal {
+    ChunkSeal(nonceHigh: 0xC0C1_C2C3_C4C5_C6C7, nonceLow: nonce, tag: tag)
+  }
+
+  private static func content(_ nonce: UInt32, _ tag: UInt128) -> Frame.Content {
+    Frame.Content(seal: seal(nonce, tag), data: ascii("Hello, peer!\n"))
+  }
+
+  private static let photos = ItemRecord(
+    path: path("photos"), generation: counted(0xA0), body: .directory, mode: 0o755,
+    modified: ItemTime(seconds: 0, nanoseconds: 0))
+
+  private static let hello = ItemRecord(
+    path: path("photos/hello.txt"), generation: counted(0xA0), body: .file(size: 13), mode: 0o644,
+    modified: ItemTime(seconds: 1_700_000_000, nanoseconds: 5))
+
+  private static let oldest = ItemRecord(
+    path: path("old"), generation: counted(0xA0), body: .file(size: 0),
+    modified: ItemTime(seconds: .min, nanoseconds: 999_999_999))
+
+  private static let symbolicLink = {
+    var record = record("l", .symbolicLink(target: ascii("../a%20b/") + [0xFF]))
+    record.modified = ItemTime(seconds: 1, nanoseconds: 999_999_999)
+    record.owner = ItemRecord.Owner(user: 0, group: .max)
+    return record
+  }()
+
+  private static let fullFile = {
+    var record = record("big", .file(size: Limits.fileSize))
+    record.mode = 0o7777
+    record.modified = ItemTime(seconds: -1, nanoseconds: 500_000_000)
+    record.owner = ItemRecord.Owner(user: 1000, group: 100)
+    record.attributes = attributes
+    record.accessList = accessList
+    return record
+  }()
+
+  private static let fullDirectory = {
+    var record = record("d", .directory)
+    record.mode = 0o2775
+    record.modified = ItemTime(seconds: .max, nanoseconds: 0)
+    record.owner = ItemRecord.Owner(user: 1, group: 2)
+    record.attributes = attributes
+    record.accessList = accessList
+    record.defaultAccessList = [
+      AccessEntry(subject: .owner, permissions: 7, id: 0), AccessEntry(subject: .groupOwner, permissions: 5, id: 0),
+      AccessEntry(subject: .other, permissions: 0, id: 0),
+    ]
+    return record
+  }()
+
+  private static let attributes = [
+    ExtendedAttribute(name: ascii("user.a"), value: []),
+    ExtendedAttribute(name: ascii("user.mime_type"), value: ascii("text/plain")),
+    ExtendedAttribute(name: ascii("user.z"), value: run(0, 100)),
+  ]
+
+  private static let accessList = [
+    AccessEntry(subject: .owner, permissions: 6, id: 0), AccessEntry(subject: .user, permissions: 7, id: 1000),
+    AccessEntry(subject: .groupOwner, permissions: 4, id: 0), AccessEntry(subject: .group, permissions: 5, id: .max),
+    AccessEntry(subject: .mask, permissions: 7, id: 0), AccessEntry(subject: .other, permissions: 0, id: 0),
+  ]
+}
+
+extension ByteRanges {
+  /// The set of all bytes in `ranges`.
+  init(_ ranges: [Range<UInt64>]) {
+    self.init()
+    for range in ranges { insert(range) }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+
+@testable import MigrationWire
+
+/// Text to the bytes of its UTF-8.
+func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+/// A path that is known to be valid.
+func path(_ text: String) -> ArchivePath { try! ArchivePath(ascii(text)) }
+
+/// Bytes that count up from `start`.
+func run(_ start: UInt8, _ count: Int) -> [UInt8] { (0..<count).map { start &+ UInt8(truncatingIfNeeded: $0) } }
+
+/// Sixteen bytes that count up from `start`, as an integer.
+func counted(_ start: UInt8) -> UInt128 { run(start, 16).reduce(0) { $0 << 8 | UInt128($1) } }
+
+/// Reads pairs of hexadecimal digits.
+func bytes(hex: some StringProtocol) -> [UInt8] {
+  let digits = hex.map { UInt8($0.hexDigitValue!) }
+  return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+}
+
+/// The violation that `body` throws, nil when it throws none.
+func violation(_ body: () throws(Violation) -> Void) -> Violation.Code? {
+  do {
+    try body()
+    return nil
+  } catch { return error.code }
+}
+
+/// One frame in a file below `Vectors`.
+struct Vector: Sendable, CustomStringConvertible {
+  let name: String
+  let bytes: [UInt8]
+
+  var description: String { name }
+  /// It stands before READY, where frames have another form.
+  var isEarly: Bool { name.hasPrefix("pairing-") }
+
+  /// All of them, by name.
+  static let all: [Vector] = {
+    let urls = Bundle.module.urls(forResourcesWithExtension: "hex", subdirectory: "Vectors") ?? []
+    return urls.map { url in
+      let digits = lines(url).joined()
+      return Vector(name: url.deletingPathExtension().lastPathComponent, bytes: MigrationWireTests.bytes(hex: digits))
+    }.sorted { $0.name < $1.name }
+  }()
+
+  /// The vector of that name.
+  static func named(_ name: String) -> Vector { all.first { $0.name == name }! }
+
+  /// What it says.
+  func decoded() throws(Violation) -> Frame {
+    guard let frame = try isEarly ? .early(PairingFrame(bytes.span)) : Frame(bytes) else {
+      throw Violation(.unknown, "a vector")
+    }
+    return frame
+  }
+}
+
+/// The lines of a file below `Vectors` without its remarks.
+func lines(_ name: String) -> [Substring] {
+  lines(Bundle.module.url(forResource: name, withExtension: "txt", subdirectory: "Vectors")!)
+}
+
+private func lines(_ url: URL) -> [Substring] {
+  let text = try! String(contentsOf: url, encoding: .utf8)
+  return text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+}
+
+/// Pseudorandom numbers that are the same in every run (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    return value ^ value >> 31
+  }
+
+  mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
+}

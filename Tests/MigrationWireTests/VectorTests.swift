@@ -1,0 +1,95 @@
+import Testing
+
+@testable import MigrationWire
+
+@Suite struct VectorTests {
+  @Test func `every vector is there, and every expectation has one`() {
+    let names = Set(Vector.all.map(\.name))
+    #expect(names.count == 76)
+    #expect(names.isSuperset(of: Expected.all.keys))
+    let unexpected = names.subtracting(Expected.all.keys)
+    #expect(unexpected.allSatisfy { $0.hasSuffix("unknown") || ["close-needed", "data-zstd"].contains($0) })
+  }
+
+  @Test(arguments: Vector.all)
+  func `a vector decodes and encodes to the same bytes`(vector: Vector) throws {
+    let frame = try vector.decoded()
+    #expect(frame.bytes == vector.bytes)
+  }
+
+  @Test(arguments: Vector.all.filter { Expected.all[$0.name] != nil })
+  func `a vector says what is expected, and the expected says the vector`(vector: Vector) throws {
+    let expected = Expected.all[vector.name]!
+    let decoded = try vector.decoded()
+    #expect(decoded == expected)
+    #expect(expected.bytes == vector.bytes)
+  }
+
+  @Test(arguments: Vector.all.filter { $0.name.hasPrefix("close") })
+  func `CLOSE stands on data streams too`(vector: Vector) throws {
+    let message = try #require(try Frame.onStream(vector.bytes))
+    #expect(message.frame() == vector.bytes)
+  }
+
+  @Test(arguments: Vector.all.filter { !$0.isEarly })
+  func `a frame on the wrong kind of connection is refused`(vector: Vector) {
+    let type = vector.bytes[0]
+    let body = Limits.frameHeader..<vector.bytes.count
+    if type < 0x30 {
+      guard type != 0x20 else { return }
+      #expect(throws: Violation.self) { try Frame.onStream(vector.bytes) }
+    } else {
+      #expect(throws: Violation.self) {
+        try ControlMessage(FrameType(rawValue: type), vector.bytes.span, body)
+      }
+    }
+  }
+
+  @Test func `the greeting's known fields are read beside unknown ones`() throws {
+    guard case .control(.greeting(let greeting)) = try Vector.named("greeting-unknown").decoded() else {
+      Issue.record("no greeting")
+      return
+    }
+    #expect(greeting.label == "desk" && greeting.software == "peer 9" && greeting.features.rawValue == .max)
+    #expect(greeting.request?.bundleIdentifier == "i" && greeting.request?.platform == "p")
+    #expect(greeting != Greeting(role: .receiver, label: "desk", software: "peer 9", features: greeting.features))
+  }
+
+  @Test func `an app's identity is read beside unknown fields`() throws {
+    guard case .control(.offer(let offer)) = try Vector.named("offer-unknown").decoded(), case .app(let app) = offer.contents
+    else {
+      Issue.record("no offer")
+      return
+    }
+    #expect(app.bundleIdentifier == "org.example.notes" && app.version == "2.1")
+    #expect(offer.items == 7 && offer.flags.rawValue == .max)
+  }
+
+  @Test func `a figure of CLOSE may stand without its counterpart`() throws {
+    guard case .control(.close(let close)) = try Vector.named("close-needed").decoded() else {
+      Issue.record("no close")
+      return
+    }
+    #expect(close.code == .noSpace && close.bytes == nil && close.items == nil)
+  }
+
+  @Test func `the packed frame keeps its payload for the unpacker`() throws {
+    guard case .packed(let header, let payload) = try Vector.named("data-zstd").decoded() else {
+      Issue.record("not packed")
+      return
+    }
+    #expect(header == DataHeader(sequence: 11, encoding: .zstd, plainLength: payload.count - 9))
+    #expect(Array(payload.dropFirst(9)) == Array(Vector.named("data-directory").bytes.dropFirst(18)))
+  }
+
+  @Test func `what a tag covers is laid out as the document says`() throws {
+    guard case .data(_, let pieces) = try Vector.named("data-hole").decoded(), case .hole(let place, _) = pieces[0] else {
+      Issue.record("no hole")
+      return
+    }
+    var writer = ByteWriter()
+    place.writeTagged(to: &writer)
+    let start: [UInt8] = [3, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 255, 255, 255, 255, 255, 255, 254]
+    #expect(writer.bytes == start + run(0xA0, 16) + ascii("photos/film.mov"))
+  }
+}
