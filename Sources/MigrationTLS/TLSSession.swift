@@ -28,7 +28,7 @@ import COpenSSL
   /// What a buffer holds unless another size is asked for: 256 KiB.
   package static let defaultBufferSize = 256 << 10
 
-  /// The records that are sent under one key unless another number is asked for: a sixth of AES-GCM's limit.
+  /// The records that are sent under one key unless another number is asked for: 64 GiB, AES-GCM allows about 362.
   package static let defaultRecordsPerKey = 1 << 22
 
   /// Room beyond the mark, for the record that crosses it and for the answers that TLS itself gives.
@@ -172,7 +172,8 @@ extension TLSSession {
         outcome = try unsafe run("reading") {
           unsafe SSL_read_ex($0, target.baseAddress! + total, target.count - total, &count)
         }
-      } catch  where total > 0 {
+      } catch {
+        if total == 0 { throw error }
         // What came before the fault is authentic; the next call throws.
         return .bytes(total)
       }

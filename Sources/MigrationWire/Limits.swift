@@ -13,7 +13,7 @@ package enum Limits {
   /// Bytes in front of a DATA frame's payload: sequence, encoding, plain length.
   package static let dataHeader = 13
   /// The most fields in one body.
-  package static let fields = 256
+  package static let fields = 255
   package static let path = 65_535
   package static let component = 255
   package static let depth = 2_048

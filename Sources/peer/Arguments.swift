@@ -82,7 +82,9 @@ struct Arguments: Equatable {
         hint: "leave it out and type it when asked, or use --code-file FILE")
     }
     let message = "'peer \(verb.rawValue)' has no option '\(name)'"
-    guard let close = Suggestion.closest(to: name, among: verb.options.map(\.name)) else { return .usage(message, verb) }
+    guard let close = Suggestion.closest(to: name, among: verb.options.map(\.name)) else {
+      return .usage(message, verb)
+    }
     return .usage(message, hint: "did you mean \(close)?")
   }
 }

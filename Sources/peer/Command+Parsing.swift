@@ -42,9 +42,10 @@ extension Command {
   private static func unknown(_ word: String) -> TransferFailure {
     let all = "run 'peer --help' to see what there is"
     if word.hasPrefix("-") {
-      let known = Verb.allCases.flatMap(\.options).contains { $0.name == word.split(separator: "=").first.map(String.init) }
-      if known {
-        return .usage("'\(word)' stands before the command", hint: "write the command first, as in 'peer send ... \(word)'")
+      let name = word.prefix { $0 != "=" }
+      if let verb = Verb.allCases.first(where: { $0.options.contains { $0.name == name } }) {
+        return .usage(
+          "'\(word)' stands before the command", hint: "write the command first, as in 'peer \(verb.rawValue) \(word)'")
       }
       let close = Suggestion.closest(to: word, among: ["--help", "--version"])
       return .usage("peer has no option '\(word)'", hint: close.map { "did you mean \($0)?" } ?? all)
@@ -63,7 +64,8 @@ extension ReceiveOptions {
     }
     directory = arguments.operands.first
     guard directory?.isEmpty != true else {
-      throw .usage("the directory to receive into is empty text", hint: "name a directory, or leave it out for this one")
+      throw .usage(
+        "the directory to receive into is empty text", hint: "name a directory, or leave it out for this one")
     }
     listen = try arguments.hostAndPort(
       "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)

@@ -12,7 +12,8 @@ enum Figures {
   static func share(_ bytes: UInt64, of total: UInt64) -> String {
     let unit = unit(of: max(bytes, total))
     let whole = digits(total, in: unit)
-    return padded(digits(min(bytes, total), in: unit, whole.contains(".")), to: whole.count) + "/\(whole) \(units[unit])"
+    return padded(digits(min(bytes, total), in: unit, whole.contains(".")), to: whole.count)
+      + "/\(whole) \(units[unit])"
   }
 
   /// A size a second.

@@ -5,15 +5,12 @@ import MigrationSystem
 enum LocalSystem {
   /// The words behind the program's name, in whatever encoding they were typed.
   static var arguments: [[UInt8]] {
-    unsafe (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+    (1..<max(1, Int(CommandLine.argc))).compactMap { index in
       unsafe CommandLine.unsafeArgv[index].map { word in
         unsafe Array(UnsafeRawBufferPointer(start: word, count: strlen(word)))
       }
     }
   }
-
-  /// Seconds since 1970, as people count time.
-  static var wallTime: Int64 { Int64(time(nil)) }
 
   /// Opens a file that the user named, following links, so that /dev/stdin and shell substitutions work.
   static func open(_ path: [UInt8], forWriting: Bool = false) throws(SystemError) -> Descriptor {

@@ -48,8 +48,9 @@ extension SendOptions {
   }
 
   private static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
-    let end = path.lastIndex { $0 != UInt8(ascii: "/") }
-    return Array(path.prefix(through: end ?? path.startIndex - 1))
+    var path = path
+    while path.last == UInt8(ascii: "/") { path.removeLast() }
+    return path
   }
 
   /// The last component of a path, under which it arrives.
@@ -61,19 +62,12 @@ extension SendOptions {
     guard path != Array("-".utf8) else {
       throw .usage("standard input cannot be sent", hint: "to send a file that is called '-', write ./-")
     }
-    let name = path.suffix(while: { $0 != UInt8(ascii: "/") })
+    let name = path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
     guard !name.isEmpty, name != Array(".".utf8)[...], name != Array("..".utf8)[...] else {
       throw .usage(
         "'\(shown)' has no name under which it could arrive",
         hint: "name what is inside it, or call it by its name, as in ../Documents")
     }
     return name
-  }
-}
-
-extension [UInt8] {
-  fileprivate func suffix(while isIncluded: (UInt8) -> Bool) -> ArraySlice<UInt8> {
-    guard let last = lastIndex(where: { !isIncluded($0) }) else { return self[...] }
-    return self[(last + 1)...]
   }
 }

@@ -11,7 +11,8 @@ enum Suggestion {
 
   /// How many letters must be put in, left out, changed or swapped with their neighbour.
   static func distance(_ left: String, _ right: String) -> Int {
-    let left = Array(left), right = Array(right)
+    let left = Array(left)
+    let right = Array(right)
     var table = [Array(0...right.count)]
     for row in 1..<(left.count + 1) {
       var line = [row]

@@ -14,6 +14,8 @@ package final class Staging: Sendable {
     var losses: [Done.Loss.Kind: UInt64] = [:]
   }
 
+  /// The transfer that it belongs to.
+  package let transfer: TransferID
   /// Where the staging directory is.
   let parent: SharedDirectory
   /// What it is called there.
@@ -30,6 +32,7 @@ package final class Staging: Sendable {
   package init(
     in parent: SharedDirectory, for offer: Offer, transfer: TransferID, keys: TransferKeys
   ) throws(ArchiveError) {
+    self.transfer = transfer
     self.parent = parent
     name = Array(".peer-\(Self.hexadecimal(transfer))".utf8)
     if case .folders(let roots) = offer.contents { self.roots = Set(roots.map(\.name)) } else { roots = nil }

@@ -18,7 +18,8 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
 
   /// This path with one more component.
   package func appending(_ name: Span<UInt8>) throws(Violation) -> ArchivePath {
-    try ArchivePath(bytes + [UInt8(ascii: "/")] + [UInt8](copying: name))
+    try Self.checkComponent(name)
+    return try ArchivePath(bytes + [UInt8(ascii: "/")] + [UInt8](copying: name))
   }
 
   /// The path of the directory that this item is in; nil for a root.

@@ -2,10 +2,10 @@
 package struct ByteRanges: Equatable, Sendable {
   package private(set) var all: [Range<UInt64>] = []
 
-  package init() {}
-
   /// How many bytes it covers.
-  package var count: UInt64 { all.reduce(0) { $0 + UInt64($1.count) } }
+  package private(set) var count: UInt64 = 0
+
+  package init() {}
 
   /// How a range lies to the set.
   package enum Cover: Equatable, Sendable {
@@ -27,9 +27,11 @@ package struct ByteRanges: Equatable, Sendable {
     var last = first
     var joined = range
     while last < all.count, all[last].lowerBound <= range.upperBound {
+      count -= all[last].upperBound - all[last].lowerBound
       joined = min(joined.lowerBound, all[last].lowerBound)..<max(joined.upperBound, all[last].upperBound)
       last += 1
     }
+    count += joined.upperBound - joined.lowerBound
     all.replaceSubrange(first..<last, with: CollectionOfOne(joined))
   }
 

@@ -43,7 +43,7 @@ package struct Fields: Equatable, Sendable {
   }
 
   /// The fields whose tags are not among `known`.
-  package func unknown(besides known: ClosedRange<UInt8>) -> Fields {
+  package func unknown(besides known: some Sequence<UInt8>) -> Fields {
     var rest = Fields()
     rest.fields = fields.filter { !known.contains($0.tag) }
     return rest

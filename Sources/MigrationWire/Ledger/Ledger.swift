@@ -11,10 +11,12 @@ package struct Ledger: Sendable {
     let generation: Generation
     var ranges = ByteRanges()
     var record: ItemRecord?
+    /// Somebody was told that nothing is missing, and makes an end of it.
+    var isEnding = false
 
     var isComplete: Bool {
       guard let record else { return false }
-      return record.size == 0 || ranges.cover(of: 0..<record.size) == .whole
+      return ranges.all.elementsEqual(CollectionOfOne(0..<record.size))
     }
   }
 
@@ -34,7 +36,7 @@ package struct Ledger: Sendable {
     case waiting
     /// Nothing of the item is there: make it. What was held of another generation must be removed first.
     case create(discarded: FileNumber?)
-    /// It was the last thing missing of this staged file.
+    /// It was the last thing missing of this staged file. Told once.
     case complete(FileNumber)
   }
 
@@ -84,6 +86,10 @@ package struct Ledger: Sendable {
       case .part: throw Violation(.conflict, "a chunk that is held in part")
       case .none: break
       }
+      // So that a PARTIAL can tell them, with what every stream has admitted and not yet staged.
+      guard file.ranges.all.count < Limits.rangesInPartial - Limits.streams else {
+        throw Violation(.limit, "the pieces of an incomplete file")
+      }
       try checkBytes(UInt64(place.range.count))
       return .write(file.number, isNew: false, discarded: nil)
     }
@@ -93,35 +99,57 @@ package struct Ledger: Sendable {
     return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
   }
 
-  /// The bytes of an admitted place are written. The file's number and record, if that was the last thing missing.
+  /// The bytes of an admitted place are written. The file's number and record, once, if that was the last thing missing.
   package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
-    guard var file = incomplete[place.path], file.generation == place.generation else { return nil }
-    let before = file.ranges.count
-    file.ranges.insert(place.range)
+    guard let index = incomplete.index(forKey: place.path),
+      incomplete.values[index].generation == place.generation
+    else { return nil }
+    let before = incomplete.values[index].ranges.count
+    incomplete.values[index].ranges.insert(place.range)
+    let file = incomplete.values[index]
     incompleteBytes += file.ranges.count - before
-    incomplete[place.path] = file
-    guard file.isComplete, let record = file.record else { return nil }
+    guard file.isComplete, !file.isEnding, let record = file.record else { return nil }
+    incomplete.values[index].isEnding = true
     return (file.number, record)
   }
 
   /// A record came; for a file `hasContent` says that the whole content came with it.
   package mutating func receive(_ record: ItemRecord, hasContent: Bool) throws(Violation) -> Reception {
-    guard !complete.contains(mark(record)) else { return .held }
-    try checkItems()
-    guard case .file(let size) = record.body, size > 0, !hasContent else {
+    if complete.contains(mark(record)) {
+      try checkHeld(record)
+      return .held
+    }
+    try checkItems(besides: record.path)
+    try checkStaged(record)
+    guard record.size > 0, !hasContent else {
       try checkBytes(record.size)
       return .create(discarded: discard(record.path))
     }
     if let file = incomplete[record.path], file.generation == record.generation {
-      if let known = file.record, known != record { throw Violation(.conflict, "a second record of a file") }
-      if let last = file.ranges.all.last, last.upperBound > size {
-        throw Violation(.conflict, "a file smaller than its chunks")
-      }
+      guard !file.isEnding else { return .held }
       incomplete[record.path]?.record = record
-      return incomplete[record.path]?.isComplete == true ? .complete(file.number) : .waiting
+      guard incomplete[record.path]?.isComplete == true else { return .waiting }
+      incomplete[record.path]?.isEnding = true
+      return .complete(file.number)
     }
     // The record overtook its chunks on another stream: the file is made when the first of them comes.
     return .create(discarded: discard(record.path))
+  }
+
+  /// Fails when another record of a complete item is held; of files and symbolic links only the mark is.
+  private func checkHeld(_ record: ItemRecord) throws(Violation) {
+    let held = directories[record.path] ?? hardLinks[record.path]
+    guard let held, held.generation == record.generation, held != record else { return }
+    throw Violation(.conflict, "a second record of an item")
+  }
+
+  /// Fails when what is held of the same generation contradicts the record.
+  private func checkStaged(_ record: ItemRecord) throws(Violation) {
+    guard let file = incomplete[record.path], file.generation == record.generation else { return }
+    if let known = file.record, known != record { throw Violation(.conflict, "a second record of an item") }
+    if let last = file.ranges.all.last, last.upperBound > record.size {
+      throw Violation(.conflict, "a file smaller than its chunks")
+    }
   }
 
   /// A file's record came before any of its chunks: the staging file to create for it.
@@ -131,24 +159,31 @@ package struct Ledger: Sendable {
     return number
   }
 
-  /// An item is made, with everything but what waits for the end.
+  /// An item is made, with everything but what waits for the end. A directory or hard link of another generation that had its
+  /// path is dropped.
   package mutating func finish(_ record: ItemRecord) throws(Violation) {
-    guard complete.insert(mark(record)).inserted else { return }
+    guard complete.insert(mark(record)).inserted else { return try checkHeld(record) }
+    if let old = directories[record.path] ?? hardLinks[record.path] { drop(old) }
     if let file = incomplete.removeValue(forKey: record.path) { incompleteBytes -= file.ranges.count }
     total.items += 1
     total.bytes += record.size
     digest &+= mark(record)
     switch record.body {
-    case .directory:
-      guard directories.updateValue(record, forKey: record.path) == nil else {
-        throw Violation(.conflict, "a second record of a directory")
-      }
-    case .hardLink:
-      guard hardLinks.updateValue(record, forKey: record.path) == nil else {
-        throw Violation(.conflict, "a second record of a hard link")
-      }
+    case .directory: directories[record.path] = record
+    case .hardLink: hardLinks[record.path] = record
     case .file, .symbolicLink: break
     }
+  }
+
+  /// A complete item is no longer at the source in this generation: it is as if it had never come.
+  package mutating func drop(_ record: ItemRecord) {
+    let mark = mark(record)
+    guard complete.remove(mark) != nil else { return }
+    total.items -= 1
+    total.bytes -= record.size
+    digest &-= mark
+    if directories[record.path]?.generation == record.generation { directories[record.path] = nil }
+    if hardLinks[record.path]?.generation == record.generation { hardLinks[record.path] = nil }
   }
 
   /// Forgets every incomplete file; the paths whose staged parts are to be removed.
@@ -182,8 +217,9 @@ package struct Ledger: Sendable {
     return nextNumber
   }
 
-  private func checkItems() throws(Violation) {
-    guard total.items + UInt64(incomplete.count) < bound.items + UInt64(Limits.incompleteFiles) else {
+  private func checkItems(besides path: ArchivePath) throws(Violation) {
+    let others = total.items + UInt64(incomplete.count) - (incomplete[path] == nil ? 0 : 1)
+    guard others < bound.items else {
       throw Violation(.announcement, "the number of items")
     }
   }

@@ -40,7 +40,9 @@ package struct Close: Error, Equatable, Sendable {
   package let hint: String?
   /// The entry that the message is about.
   package let name: [UInt8]?
+  /// Room for bytes; nil unless both figures are told.
   package let bytes: Space?
+  /// Room for items; nil unless both figures are told.
   package let items: Space?
   private let unknown: Fields
 
@@ -74,7 +76,9 @@ package struct Close: Error, Equatable, Sendable {
     if let name, name.count > Limits.path { throw Violation(.limit, subject) }
     self.bytes = try Self.space(fields, 5)
     items = try Self.space(fields, 7)
-    unknown = fields.unknown(besides: 1...8)
+    // A figure without its counterpart is kept as it came.
+    let known: [UInt8] = [1, 2, 3, 4] + (self.bytes == nil ? [] : [5, 6]) + (items == nil ? [] : [7, 8])
+    unknown = fields.unknown(besides: known)
   }
 
   private static func space(_ fields: Fields, _ tag: UInt8) throws(Violation) -> Space? {
@@ -82,11 +86,8 @@ package struct Close: Error, Equatable, Sendable {
     let figure = { (reader: inout ByteReader, bytes: Span<UInt8>) throws(Violation) in try reader.u64(bytes) }
     let needed = try fields.read(tag, subject, figure)
     let available = try fields.read(tag + 1, subject, figure)
-    switch (needed, available) {
-    case (nil, nil): return nil
-    case (let needed?, let available?): return Space(needed: needed, available: available)
-    case (nil, _?), (_?, nil): throw Violation(.field, subject)
-    }
+    guard let needed, let available else { return nil }
+    return Space(needed: needed, available: available)
   }
 
   /// Shortens a text to its limit without splitting a character.

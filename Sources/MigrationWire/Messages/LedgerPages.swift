@@ -84,14 +84,14 @@ package struct Partial: Equatable, Sendable {
     generation = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
     ranges = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in
       var ranges = ByteRanges()
-      while !reader.isAtEnd {
+      repeat {
         let (start, end) = (try reader.u64(bytes), try reader.u64(bytes))
         guard start < end, end <= Limits.fileSize, ranges.all.last.map({ $0.upperBound < start }) ?? true else {
           throw Violation(.value, subject)
         }
         ranges.insert(start..<end)
         guard ranges.all.count <= Limits.rangesInPartial else { throw Violation(.limit, subject) }
-      }
+      } while !reader.isAtEnd
       return ranges
     }
     unknown = fields.unknown(besides: 1...3)

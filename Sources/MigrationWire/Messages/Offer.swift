@@ -16,12 +16,34 @@ package struct AppIdentity: Equatable, Sendable {
   package let store: String
   package let platform: String
   package let version: String
+  private let unknown: Fields
 
   package init(bundleIdentifier: String, store: String, platform: String, version: String) {
     self.bundleIdentifier = bundleIdentifier
     self.store = store
     self.platform = platform
     self.version = version
+    unknown = Fields()
+  }
+
+  fileprivate init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the offer's app"
+    let fields = try Fields(bytes, range, of: subject)
+    bundleIdentifier = try fields.text(1, limit: Limits.identifier, subject)
+    store = try fields.text(2, limit: Limits.identifier, subject)
+    platform = try fields.text(3, limit: Limits.identifier, subject)
+    version = try fields.text(4, limit: Limits.identifier, subject)
+    unknown = fields.unknown(besides: 1...4)
+  }
+
+  fileprivate func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, Array(bundleIdentifier.utf8))
+    fields.append(2, Array(store.utf8))
+    fields.append(3, Array(platform.utf8))
+    fields.append(4, Array(version.utf8))
+    fields.merge(unknown)
+    fields.write(to: &writer)
   }
 }
 
@@ -72,7 +94,9 @@ package struct Offer: Equatable, Sendable {
     transfer = try fields.read(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
     let kind = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
     let roots = try fields.read(3, subject, Self.readRoots)
-    let app = try fields.read(7, subject, Self.readApp)
+    let app = try fields.read(7, subject) { reader, bytes throws(Violation) in
+      try AppIdentity(bytes, try reader.take(reader.remaining))
+    }
     switch (kind, roots, app) {
     case (1, let roots?, nil): contents = .folders(roots)
     case (2, nil, let app?): contents = .app(app)
@@ -97,9 +121,7 @@ package struct Offer: Equatable, Sendable {
     let subject = "the offer's roots"
     var roots: [Root] = []
     while !reader.isAtEnd {
-      guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .hardLink else {
-        throw Violation(.unknown, subject)
-      }
+      guard let kind = ItemKind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
       let name = try reader.take(Int(try reader.u8(bytes)))
       try ArchivePath.checkComponent(bytes.extracting(name))
       roots.append(Root(kind: kind, name: [UInt8](copying: bytes.extracting(name))))
@@ -110,17 +132,6 @@ package struct Offer: Equatable, Sendable {
     }
     guard !roots.isEmpty else { throw Violation(.value, subject) }
     return roots
-  }
-
-  private static func readApp(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> AppIdentity {
-    let subject = "the offer's app"
-    let fields = try Fields(bytes, try reader.take(reader.remaining), of: subject)
-    guard fields.unknown(besides: 1...4) == Fields() else { throw Violation(.field, subject) }
-    return AppIdentity(
-      bundleIdentifier: try fields.text(1, limit: Limits.identifier, subject),
-      store: try fields.text(2, limit: Limits.identifier, subject),
-      platform: try fields.text(3, limit: Limits.identifier, subject),
-      version: try fields.text(4, limit: Limits.identifier, subject))
   }
 
   func write(to writer: inout ByteWriter) {
@@ -141,16 +152,7 @@ package struct Offer: Equatable, Sendable {
     fields.append(4) { $0.u64(items) }
     fields.append(5) { $0.u64(bytes) }
     fields.append(6) { $0.u64(allocated) }
-    if case .app(let app) = contents {
-      fields.append(7) { writer in
-        var inner = Fields()
-        inner.append(1, Array(app.bundleIdentifier.utf8))
-        inner.append(2, Array(app.store.utf8))
-        inner.append(3, Array(app.platform.utf8))
-        inner.append(4, Array(app.version.utf8))
-        inner.write(to: &writer)
-      }
-    }
+    if case .app(let app) = contents { fields.append(7) { app.write(to: &$0) } }
     fields.append(8) { $0.u32(flags.rawValue) }
     fields.merge(unknown)
     fields.write(to: &writer)

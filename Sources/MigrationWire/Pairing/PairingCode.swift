@@ -25,7 +25,9 @@ package struct PairingCode: Equatable, Sendable {
 
   /// Reads what a person typed: spaces and dashes are ignored, everything else must be eight ASCII digits.
   package init(typed text: [UInt8]) throws(Mistake) {
-    let ignored: [UInt8] = [UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+    let ignored: [UInt8] = [
+      UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"),
+    ]
     let digits = text.filter { !ignored.contains($0) }
     guard digits.count == 8, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
       throw .malformed

@@ -22,7 +22,9 @@ package struct OutgoingStream: Equatable, Sendable {
 
   /// An acknowledgement came; how many more frames are written now.
   package mutating func received(_ ack: Acknowledgement) throws(Violation) -> UInt64 {
-    guard ack.written <= next, ack.written >= acknowledged.written, ack.durable >= acknowledged.durable else {
+    guard ack.durable <= ack.written, ack.written <= next, ack.written >= acknowledged.written,
+      ack.durable >= acknowledged.durable
+    else {
       throw Violation(.conflict, "an acknowledgement")
     }
     defer { acknowledged = ack }

@@ -45,8 +45,9 @@ package struct ReceiverSession: Equatable, Sendable {
   /// Data streams may join.
   package var isReceiving: Bool { if case .receiving = state { true } else { false } }
 
-  /// A message came. Valid in every state but closed.
+  /// A message came. Valid in every state; in closed it was under way already, and nothing follows from it.
   package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
+    guard state != .closed else { return .nothing }
     switch message {
     case .ping(let token): return .say(.pong(token))
     case .pong: return .nothing

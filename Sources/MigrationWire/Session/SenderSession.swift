@@ -44,8 +44,9 @@ package struct SenderSession: Equatable, Sendable {
   package var isDone: Bool { state == .done }
   package var isStreaming: Bool { if case .streaming = state { true } else { false } }
 
-  /// A message came. Valid in every state but closed.
+  /// A message came. Valid in every state; in closed it was under way already, and nothing follows from it.
   package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
+    guard state != .closed else { return .nothing }
     switch message {
     case .ping(let token): return .say(.pong(token))
     case .pong: return .nothing

@@ -41,7 +41,9 @@ package enum VisibleText {
     // Zero width, direction, separators, invisible operators.
     case 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F: true
     case 0xFFF0...0xFFFB, 0xFE00...0xFE0F, 0xE0000...0xE0FFF: true
-    default: scalar.properties.generalCategory == .unassigned || scalar.properties.generalCategory == .privateUse
+    default:
+      scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.generalCategory == .unassigned
+        || scalar.properties.generalCategory == .privateUse
     }
   }
 

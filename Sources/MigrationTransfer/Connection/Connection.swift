@@ -1,0 +1,229 @@
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// A TLS session on a socket. One thread owns it; nothing here blocks but `wait`, and what is built on it.
+///
+/// The owner signals from outside by the wakeup: it ends every wait.
+struct Connection: ~Copyable {
+  /// What ended a wait.
+  enum Awakening: Equatable {
+    /// Bytes may have come, or may be sent.
+    case socket
+    /// Somebody else wants the owner's attention.
+    case wakeup
+    case deadline
+  }
+
+  let remoteAddress: SocketAddress
+  let wakeup: Wakeup
+  private let isStopped: @Sendable () -> Bool
+  private let socket: StreamSocket
+  private var session: TLSSession
+  private var poller: Poller
+  private var isAtEnd = false
+
+  /// Takes over a connected socket. `isStopped` says whether a wakeup means that the owner is to give up, as long as it
+  /// waits for something of the other end.
+  init(
+    _ socket: consuming StreamSocket, _ context: TLSContext, wakeup: Wakeup,
+    isStopped: @escaping @Sendable () -> Bool = { true }
+  ) throws(ConnectionError) {
+    try ConnectionError.system { () throws(SystemError) in
+      try socket.setNoDelay()
+      try socket.setUserTimeout(.seconds(Int(Heartbeat.silence)))
+    }
+    let poller = try ConnectionError.system { () throws(SystemError) in try Poller() }
+    let session = try ConnectionError.tls { () throws(TLSError) in try TLSSession(context) }
+    remoteAddress = socket.remoteAddress
+    self.wakeup = wakeup
+    self.isStopped = isStopped
+    self.poller = poller
+    self.session = session
+    self.socket = socket
+  }
+
+  /// The other end's key; known after the handshake.
+  var peerFingerprint: KeyFingerprint? { session.peerFingerprint }
+
+  /// What ties a pairing to this connection.
+  func channelBinding() throws(ConnectionError) -> [UInt8] {
+    try ConnectionError.tls { () throws(TLSError) in try session.channelBinding() }
+  }
+
+  // MARK: Without waiting
+
+  /// Reads what has come; nil when nothing has. Zero bytes are the other end's close_notify.
+  mutating func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionError) -> Int? {
+    while true {
+      switch try ConnectionError.tls({ () throws(TLSError) in try unsafe session.read(into: target) }) {
+      case .bytes(let count): return count
+      case .closed: return 0
+      case .needsInput: break
+      }
+      guard try receive() else { return nil }
+    }
+  }
+
+  /// Takes as much of the bytes as there is room for, and sends what can be sent; how many bytes were taken.
+  mutating func write(_ source: UnsafeRawBufferPointer) throws(ConnectionError) -> Int {
+    var taken = 0
+    while taken < source.count {
+      let step = try ConnectionError.tls { () throws(TLSError) in
+        try unsafe session.write(UnsafeRawBufferPointer(rebasing: source[taken...]))
+      }
+      if case .bytes(let count) = step { taken += count }
+      guard try flush() else { break }
+    }
+    return taken
+  }
+
+  /// Reads what has come into a part of an array, as `read` does.
+  mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
+    var bytes = target.mutableSpan
+    return try unsafe bytes.withUnsafeMutableBytes { (buffer) throws(ConnectionError) in
+      try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[range]))
+    }
+  }
+
+  /// Takes as much of a part of an array as there is room for, as `write` does.
+  mutating func write(_ source: [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int {
+    try unsafe source.span.withUnsafeBytes { (bytes) throws(ConnectionError) in
+      try unsafe write(UnsafeRawBufferPointer(rebasing: bytes[range]))
+    }
+  }
+
+  /// Sends pending ciphertext; whether all of it went.
+  @discardableResult
+  mutating func flush() throws(ConnectionError) -> Bool {
+    while session.pendingOutput > 0 {
+      var isFull = false
+      _ = try ConnectionError.system { () throws(SystemError) in
+        try unsafe session.send { (bytes) throws(SystemError) in
+          guard let count = try unsafe socket.send(bytes) else {
+            isFull = true
+            return 0
+          }
+          return count
+        }
+      }
+      if isFull { return false }
+    }
+    return true
+  }
+
+  var hasPendingOutput: Bool { session.pendingOutput > 0 }
+
+  /// Takes ciphertext from the socket; false when there is none.
+  private mutating func receive() throws(ConnectionError) -> Bool {
+    guard !isAtEnd, session.inputSpace > 0 else { return false }
+    var isEmpty = false
+    let count = try ConnectionError.system { () throws(SystemError) in
+      try unsafe session.receive { (buffer) throws(SystemError) in
+        guard let count = try unsafe socket.receive(into: buffer) else {
+          isEmpty = true
+          return 0
+        }
+        return count
+      }
+    }
+    if count == 0, !isEmpty {
+      isAtEnd = true
+      session.transportEnded()
+    }
+    return !isEmpty
+  }
+
+  // MARK: Waiting
+
+  /// Waits until the socket is readable, or writable while output is pending, or the wakeup is signalled.
+  mutating func wait(until deadline: BootInstant?) throws(ConnectionError) -> Awakening {
+    var wanted: Poller.Readiness = .readable
+    if hasPendingOutput { wanted.insert(.writable) }
+    var interests = [Poller.Interest(socket.raw, wanted), Poller.Interest(wakeup.raw, .readable)]
+    let isReady = try ConnectionError.system { () throws(SystemError) in
+      try poller.wait(&interests, until: deadline)
+    }
+    guard isReady else { return .deadline }
+    guard interests[1].ready.isEmpty else {
+      wakeup.clear()
+      return .wakeup
+    }
+    return .socket
+  }
+
+  /// Shakes hands.
+  mutating func handshake(until deadline: BootInstant) throws(ConnectionError) {
+    while true {
+      let step: HandshakeStep
+      do {
+        step = try session.handshake()
+      } catch {
+        // The alert tells the other end why.
+        _ = try? flush()
+        throw ConnectionError(error)
+      }
+      try flush()
+      if step == .finished { return }
+      if try receive() { continue }
+      try waitToGoOn(until: deadline, "the TLS handshake")
+    }
+  }
+
+  /// Reads exactly so many bytes.
+  mutating func readExactly(_ count: Int, until deadline: BootInstant) throws(ConnectionError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      switch try read(into: &bytes, filled..<count) {
+      case 0?: throw ConnectionError(.closed, "the other device closed the connection")
+      case let got?: filled += got
+      case nil: try waitToGoOn(until: deadline, "waiting for the other device")
+      }
+    }
+    return bytes
+  }
+
+  /// Sends all of the bytes.
+  mutating func writeAll(_ bytes: [UInt8], until deadline: BootInstant) throws(ConnectionError) {
+    var sent = 0
+    while sent < bytes.count || hasPendingOutput {
+      if sent < bytes.count { sent += try write(bytes, sent..<bytes.count) }
+      guard try !flush() else { continue }
+      try waitToGoOn(until: deadline, "sending to the other device")
+    }
+  }
+
+  private mutating func waitToGoOn(until deadline: BootInstant, _ what: String) throws(ConnectionError) {
+    switch try wait(until: deadline) {
+    case .socket: return
+    case .wakeup: if isStopped() { throw ConnectionError(.stopped, "\(what) was stopped") }
+    case .deadline: throw ConnectionError(.timedOut, "\(what) took too long")
+    }
+  }
+
+  /// Says close_notify, and gives the other end a moment to take what was sent before.
+  mutating func close(within pause: Duration = .seconds(2)) {
+    let deadline = BootInstant.now().advanced(by: pause)
+    do {
+      try session.close()
+      while try !flush() {
+        if try wait(until: deadline) == .deadline { return }
+      }
+      try socket.shutdownWrite()
+      try drainUntilEnd(deadline)
+    } catch {
+      // It is closed one way or another.
+    }
+  }
+
+  /// Reads on until the other end closes as well: closing a socket with unread bytes resets it, and what was sent may be lost.
+  private mutating func drainUntilEnd(_ deadline: BootInstant) throws(ConnectionError) {
+    var rest = [UInt8](repeating: 0, count: 16 << 10)
+    while true {
+      let count = try read(into: &rest, 0..<rest.count)
+      if count == 0 { return }
+      if count == nil, try wait(until: deadline) == .deadline { return }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// Why a connection is of no more use.
+struct ConnectionError: Error, Equatable, Sendable, CustomStringConvertible {
+  enum Code: Equatable, Sendable {
+    /// It was cut, or never came up.
+    case lost
+    /// The other end said close_notify and is gone.
+    case closed
+    /// TLS refused: the certificate, the version, a forged record.
+    case refused
+    /// A deadline passed.
+    case timedOut
+    /// This end wants to stop.
+    case stopped
+  }
+
+  let code: Code
+  /// A lower-case clause.
+  let description: String
+
+  init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+
+  init(_ error: SystemError) {
+    self.init(.lost, error.description)
+  }
+
+  init(_ error: TLSError) {
+    self.init(error.code == .truncated ? .lost : .refused, error.description)
+  }
+
+  /// Runs something that the kernel may refuse.
+  static func system<Result: ~Copyable>(
+    _ body: () throws(SystemError) -> Result
+  ) throws(ConnectionError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ConnectionError(error)
+    }
+  }
+
+  /// Runs something that TLS may refuse.
+  static func tls<Result: ~Copyable>(_ body: () throws(TLSError) -> Result) throws(ConnectionError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ConnectionError(error)
+    }
+  }
+}

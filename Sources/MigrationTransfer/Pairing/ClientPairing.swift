@@ -1,0 +1,57 @@
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// The sender's side of the frames before READY (Protocol §4.2).
+enum ClientPairing {
+  /// Proves the code, and checks the receiver's proof of it. The connection is at READY afterwards.
+  ///
+  /// Throws a `ConnectionError`, a `Violation`, an `AbortReason` or a `TLSError`.
+  static func pair(
+    _ connection: inout Connection, secret: [UInt8], own: KeyFingerprint, until deadline: BootInstant
+  ) throws -> KeyFingerprint {
+    let hello = PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair)
+    guard let server = connection.peerFingerprint else {
+      throw ConnectionError(.refused, "the other device has no key")
+    }
+    let binding = try connection.channelBinding()
+    // The AAD needs the answer to the hello, the share does not; so one round trip serves both.
+    let answer = PairingFrame.serverHello(version: PairingFrame.version, mode: .pair).bytes
+    let exchange = try Spake2(
+      role: .a, secret: secret, idA: PairingBinding.identityA(client: own, channelBinding: binding),
+      idB: PairingBinding.identityB(server: server, channelBinding: binding),
+      aad: PairingBinding.associatedData(clientHello: hello.bytes, serverHello: answer))
+    try connection.say(hello, .pairA(exchange.share), until: deadline)
+    let (serverHello, bytes) = try connection.pairingFrame(until: deadline)
+    guard case .serverHello = serverHello, bytes == answer else { throw Violation(.value, "the hello") }
+    guard case (.pairB(let share), _) = try connection.pairingFrame(until: deadline) else {
+      throw Violation(.state, "a frame before READY")
+    }
+    let keys = try exchange.finish(peerShare: share)
+    try connection.say(.confirmA(keys.confirmA), until: deadline)
+    guard case (.confirmB(let confirmation), _) = try connection.pairingFrame(until: deadline) else {
+      throw Violation(.state, "a frame before READY")
+    }
+    guard constantTimeEqual(confirmation, keys.confirmB) else { throw AbortReason.codeMismatch }
+    try connection.say(.ready, until: deadline)
+    return server
+  }
+
+  /// Comes back to a receiver that is known by its key: to resume, or to join a data stream.
+  ///
+  /// Nothing is sent to anybody else. Throws as `pair` does.
+  static func come(
+    back mode: ConnectionMode, on connection: inout Connection, to pinned: KeyFingerprint, until deadline: BootInstant
+  ) throws {
+    guard connection.peerFingerprint == pinned else { throw PinMismatch() }
+    let versions = PairingFrame.version...PairingFrame.version
+    try connection.say(.clientHello(versions: versions, mode: mode), until: deadline)
+    guard case (.serverHello(PairingFrame.version, mode), _) = try connection.pairingFrame(until: deadline) else {
+      throw Violation(.value, "the hello")
+    }
+    try connection.say(.ready, until: deadline)
+  }
+}
+
+/// The other device shows a key that is not the pinned one.
+struct PinMismatch: Error {}

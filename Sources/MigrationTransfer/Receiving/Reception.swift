@@ -1,0 +1,97 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Synchronization
+
+/// One accepted transfer at the receiver: what its control connection, its data streams and its workers share.
+final class Reception: Sendable {
+  let session: SessionID
+  let client: KeyFingerprint
+  let keys: TransferKeys
+  let staging: Staging
+  let syncer: Syncer
+  private let mailbox: Mailbox<ReceiverNews>
+
+  private struct State {
+    var isStopped = false
+    var live = 0
+    var numbers: Set<UInt32> = []
+    var wakeups: [Wakeup] = []
+  }
+
+  private let state = Mutex(State())
+  private let threads = ThreadGroup()
+
+  init(session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, mailbox: Mailbox<ReceiverNews>) {
+    self.session = session
+    self.client = client
+    self.keys = keys
+    self.staging = staging
+    self.mailbox = mailbox
+    syncer = Syncer(staging) { mailbox.post(.failed(.init($0))) }
+  }
+
+  var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  /// Runs something on a thread that `stop` waits for.
+  func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    try threads.start(name, body)
+  }
+
+  /// Serves a connection of this session's client that wants to join, until it ends; its thread is the caller's.
+  func serve(_ connection: consuming Connection, until deadline: BootInstant) {
+    do {
+      try join(&connection, until: deadline)
+      let durability = StreamDurability(wakeup: connection.wakeup)
+      syncer.add(durability)
+      let writer = StagingWriter(staging, sealer: try ChunkSealer(keys))
+      var incoming = try IncomingData(connection, writer: writer, durability: durability) { [self] in isStopped }
+      run(&incoming)
+    } catch {
+      // It never became a stream of this session, so the session goes on without it.
+    }
+  }
+
+  private func join(_ connection: inout Connection, until deadline: BootInstant) throws {
+    let header = try connection.readExactly(Limits.frameHeader, until: deadline)
+    let frame = try FrameHeader(header.span)
+    guard frame.type == .join, frame.length == 20 else { throw Violation(.state, "the first frame of a data stream") }
+    let body = try connection.readExactly(frame.length, until: deadline)
+    guard case .join(let join) = try StreamMessage(.join, body.span, 0..<body.count), join.session == session else {
+      throw Violation(.conflict, "the session of a data stream")
+    }
+    let wakeup = connection.wakeup
+    try state.withLock { (state) throws in
+      guard !state.isStopped else { throw ConnectionError(.stopped, "the session is over") }
+      guard state.live < Int(ReceiverControl.streams) else { throw Violation(.limit, "the data streams") }
+      guard state.numbers.insert(join.stream).inserted else { throw Violation(.conflict, "a data stream's number") }
+      state.live += 1
+      state.wakeups.append(wakeup)
+    }
+  }
+
+  private func run(_ incoming: inout IncomingData) {
+    defer { state.withLock { $0.live -= 1 } }
+    do {
+      try incoming.run()
+    } catch is ConnectionError {
+      // The sender replaces a stream that was cut; the control connection knows when it cannot.
+    } catch {
+      let failure = SessionFailure(error)
+      incoming.close(failure.close)
+      mailbox.post(.failed(failure))
+    }
+  }
+
+  /// Ends every stream and worker, and waits for them.
+  func stop() {
+    let wakeups = state.withLock { state in
+      state.isStopped = true
+      return state.wakeups
+    }
+    syncer.stop()
+    for wakeup in wakeups { wakeup.signal() }
+    threads.wait()
+  }
+}

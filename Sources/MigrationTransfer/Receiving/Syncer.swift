@@ -1,0 +1,53 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// Makes what the streams have written durable, in groups and beside the receiving (Protocol §9.4). It has a thread of its own.
+final class Syncer: Sendable {
+  /// How long writes may gather before they are synced.
+  private static let pause = Duration.seconds(2)
+
+  private struct State: Sendable {
+    var streams: [StreamDurability] = []
+    var isStopped = false
+  }
+
+  private let staging: Staging
+  private let state = Condition(State())
+  private let failed: @Sendable (ArchiveError) -> Void
+
+  /// `failed` is called when the disk refuses; nothing more is synced then.
+  init(_ staging: Staging, failed: @escaping @Sendable (ArchiveError) -> Void) {
+    self.staging = staging
+    self.failed = failed
+  }
+
+  /// Looks after one more stream.
+  func add(_ stream: StreamDurability) { state.withLock { $0.streams.append(stream) } }
+
+  /// Ends `run` soon.
+  func stop() {
+    state.withLock { $0.isStopped = true }
+    state.broadcast()
+  }
+
+  /// Syncs whenever something was written, until it is stopped.
+  func run() {
+    while !waitOrStop() {
+      let streams = state.withLock { $0.streams }
+      let written = streams.map(\.writtenFrames)
+      guard zip(streams, written).contains(where: { $0.0.durableFrames < $0.1 }) else { continue }
+      do {
+        try staging.synchronize()
+      } catch {
+        return failed(error)
+      }
+      for (stream, frames) in zip(streams, written) { stream.synced(frames) }
+    }
+  }
+
+  private func waitOrStop() -> Bool {
+    let deadline = BootInstant.now().advanced(by: Self.pause)
+    return state.wait(until: deadline) { $0.isStopped ? true : nil } ?? false
+  }
+}

@@ -1,0 +1,100 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// The sender's end of one data stream: takes packed frames from the queue, sends them, and hears what is written.
+struct OutgoingData: ~Copyable {
+  private var connection: Connection
+  private var stream = OutgoingStream()
+  private let queue: SendQueue
+  private let number: SendQueue.StreamNumber
+  private var incoming: [UInt8] = []
+  /// Headers and small frames on their way.
+  private var prefix: [UInt8] = []
+  private var frame: FrameBuffer?
+  private var sent = 0
+  private var isEnding = false
+
+  /// Takes over a connection that is past READY, and joins the session.
+  init(_ connection: consuming Connection, session: SessionID, number: SendQueue.StreamNumber, queue: SendQueue) {
+    self.connection = connection
+    self.queue = queue
+    self.number = number
+    prefix = StreamMessage.join(Join(session: session, stream: number)).frame()
+  }
+
+  /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a `Close`.
+  mutating func run() throws {
+    while true {
+      let isFlushed = try send()
+      try hear()
+      if isFlushed, frame == nil {
+        switch queue.next(for: number, wakeup: connection.wakeup) {
+        case .send(let next):
+          let header = DataHeader(sequence: stream.assign(), encoding: .plain, plainLength: next.count)
+          prefix = StreamMessage.data(header).frame(payload: next.count)
+          frame = next
+          sent = 0
+          continue
+        case .end where !isEnding:
+          isEnding = true
+          stream.end()
+          prefix = StreamMessage.end.frame()
+          continue
+        case .end: return connection.close()
+        case .wait: break
+        }
+      }
+      _ = try connection.wait(until: nil)
+      if queue.isStopped { throw ConnectionError(.stopped, "the data stream was stopped") }
+    }
+  }
+
+  /// Sends what is in hand; whether all of it went into the session.
+  private mutating func send() throws(ConnectionError) -> Bool {
+    if !prefix.isEmpty {
+      let taken = try connection.write(prefix, 0..<prefix.count)
+      prefix.removeFirst(taken)
+      guard prefix.isEmpty else { return false }
+    }
+    guard let frame else {
+      try connection.flush()
+      return true
+    }
+    sent += try connection.write(frame.bytes, sent..<frame.count)
+    guard sent == frame.count else { return false }
+    self.frame = nil
+    return true
+  }
+
+  /// Takes the acknowledgements that have come.
+  private mutating func hear() throws {
+    let room = 4096
+    while true {
+      let filled = incoming.count
+      incoming.append(contentsOf: repeatElement(0, count: room))
+      let count = try connection.read(into: &incoming, filled..<incoming.count)
+      incoming.removeLast(room - (count ?? 0))
+      guard let count else { return }
+      guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }
+      try takeFrames()
+    }
+  }
+
+  private mutating func takeFrames() throws {
+    while incoming.count >= Limits.frameHeader {
+      let header = try FrameHeader(incoming.span.extracting(first: Limits.frameHeader))
+      let end = Limits.frameHeader + header.length
+      guard incoming.count >= end else { return }
+      let message = try StreamMessage(header.type, incoming.span, Limits.frameHeader..<end)
+      incoming.removeFirst(end)
+      switch message {
+      case .ack(let ack): queue.written(try stream.received(ack), on: number)
+      case .close(let close): throw close
+      case nil: break
+      case .join, .data, .end: throw Violation(.state, "a frame of a data stream")
+      }
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// What the sender's workers have to tell the thread of the control connection.
+enum SenderNews: Sendable {
+  case prepared(Result<SourceSummary, ArchiveError>)
+  case unsent(Unsent)
+  /// Everything is exported and written; the marks are of held items that the source no longer has.
+  case exported(Finish, stale: [Mark])
+  case streamLost(SendQueue.StreamNumber)
+  case failed(SessionFailure)
+  case stop(TransferFailure.Kind)
+}
+
+/// Drives the sender's half of the conversation on one control connection. It does no file I/O.
+struct SenderControl: ~Copyable {
+  /// What of the program the conversation needs.
+  struct Surroundings: Sendable {
+    let greeting: Greeting
+    let source: any ItemSource
+    let dialing: Dialing
+    let addresses: [SocketAddress]
+    let receiver: KeyFingerprint
+    let observe: @Sendable (TransferEvent) -> Void
+  }
+
+  /// How many data streams are opened.
+  private static let streams: UInt32 = 1
+  /// How often a lost stream is replaced while the control connection lives.
+  private static let replacements: UInt32 = 16
+
+  private var link: ControlLink
+  private var session = SenderSession()
+  private let mailbox: Mailbox<SenderNews>
+  private let surroundings: Surroundings
+  private let threads = ThreadGroup()
+  private let start = BootInstant.now()
+
+  private var isMet = false
+  private var summary: SourceSummary?
+  private var accept: Accept?
+  private var held = HeldItems()
+  private var queue: SendQueue?
+  private var nextStream: UInt32 = 0
+  private var unsent: UInt64 = 0
+  private var finish: Finish?
+  private var done: Done?
+
+  /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
+  init(_ connection: consuming Connection, mailbox: Mailbox<SenderNews>, surroundings: Surroundings) {
+    link = ControlLink(connection)
+    self.mailbox = mailbox
+    self.surroundings = surroundings
+  }
+
+  /// Holds the conversation to its end.
+  mutating func run() throws(TransferFailure) -> TransferResult {
+    link.say(.greeting(surroundings.greeting))
+    defer {
+      queue?.stop()
+      threads.wait()
+    }
+    do {
+      while !session.isDone {
+        for news in mailbox.take() { try take(news) }
+        for message in try link.exchange(until: nextTick) { try perform(try session.received(message)) }
+        tick()
+      }
+    } catch {
+      let failure = SessionFailure(error)
+      if !(error is Close) { link.say(session.close(failure.close)) }
+      queue?.stop()
+      link.close()
+      throw failure.failure
+    }
+    link.close()
+    return TransferResult(
+      total: done?.total ?? Tally(), sentBytes: queue?.sentBytes ?? 0, heldBytes: queue?.heldBytes ?? 0,
+      seconds: BootInstant.now().seconds(since: start), unsent: finish?.unsent ?? 0, losses: done?.losses ?? [])
+  }
+
+  // MARK: The conversation
+
+  private mutating func perform(_ action: SenderSession.Action) throws {
+    switch action {
+    case .nothing: break
+    case .say(let message): link.say(message)
+    case .meet(let greeting):
+      surroundings.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
+      isMet = true
+      offerIfReady()
+    case .begin(let accept): self.accept = accept
+    case .keepHeld(let page): held.add(page)
+    case .keepPartial(let partial): held.add(partial)
+    case .stream: try beginStreaming()
+    case .show(let progress): show(progress)
+    case .finish(let done):
+      self.done = done
+      link.say(.receipt)
+    case .stop(let close): throw close
+    }
+  }
+
+  private mutating func take(_ news: SenderNews) throws {
+    switch news {
+    case .prepared(let result):
+      summary = try result.get()
+      offerIfReady()
+    case .unsent(let unsent):
+      surroundings.observe(.unsent(unsent))
+      self.unsent += 1
+      if self.unsent <= Limits.unsent, session.isStreaming { link.say(session.unsent(unsent)) }
+    case .exported(let finish, let stale):
+      queue?.finish()
+      self.finish = finish
+      for page in stale.pages(of: Limits.marksInFrame) { link.say(session.drop(page)) }
+      link.say(session.finish(finish))
+      surroundings.observe(.progress(overall(.verifying)))
+    case .streamLost(let number):
+      queue?.lost(number)
+      guard session.isStreaming else { return }
+      guard nextStream < Self.streams + Self.replacements else {
+        throw ConnectionError(.lost, "the data connections keep breaking")
+      }
+      try openStream()
+    case .failed(let failure): throw failure
+    case .stop(let kind):
+      throw SessionFailure(
+        Close(.interrupted, "the transfer was interrupted on the sending device"),
+        TransferFailure(kind, "interrupted"))
+    }
+  }
+
+  private mutating func offerIfReady() {
+    guard isMet, let summary, accept == nil else { return }
+    let offer = Offer(
+      transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
+      allocated: summary.allocated, flags: summary.flags)
+    surroundings.observe(.offer(offer, availableBytes: nil))
+    link.say(session.offer(offer))
+  }
+
+  // MARK: Streaming
+
+  private mutating func beginStreaming() throws {
+    guard let accept else { preconditionFailure("streaming follows an acceptance") }
+    let mailbox = mailbox
+    let queue = SendQueue(window: accept.window) { mailbox.post(.unsent($0)) }
+    self.queue = queue
+    let (source, held) = (surroundings.source, held)
+    let keys = accept.keys
+    try threads.start("export") {
+      do {
+        let packer = FramePacker(outlet: queue, sealer: try ChunkSealer(keys), keys: keys, held: held)
+        try source.export(to: packer)
+        try packer.drain()
+        mailbox.post(.exported(packer.finish, stale: packer.staleMarks))
+      } catch let error as ArchiveError where error.code == .stopped {
+        // Whoever stopped it knows why.
+      } catch {
+        mailbox.post(.failed(SessionFailure(error)))
+      }
+    }
+    for _ in 0..<min(Self.streams, UInt32(accept.streams)) { try openStream() }
+  }
+
+  private mutating func openStream() throws {
+    guard let accept, let queue else { preconditionFailure("streams belong to a session") }
+    let number = nextStream
+    nextStream += 1
+    let (mailbox, surroundings) = (mailbox, surroundings)
+    try threads.start("stream \(number)") {
+      do {
+        let wakeup = try Wakeup()
+        var connection = try surroundings.dialing.connect(to: surroundings.addresses, wakeup: wakeup)
+        try ClientPairing.come(
+          back: .join, on: &connection, to: surroundings.receiver, until: BootInstant.now().advanced(by: .seconds(10)))
+        var stream = OutgoingData(connection, session: accept.session, number: number, queue: queue)
+        try stream.run()
+      } catch is ConnectionError {
+        mailbox.post(.streamLost(number))
+      } catch {
+        mailbox.post(.failed(SessionFailure(error)))
+      }
+    }
+  }
+
+  // MARK: Progress
+
+  private var lastTick = BootInstant.now()
+  private static let tickPause = Duration.milliseconds(200)
+
+  private var nextTick: BootInstant? {
+    session.isStreaming ? lastTick.advanced(by: Self.tickPause) : nil
+  }
+
+  private mutating func tick() {
+    guard session.isStreaming, BootInstant.now() >= lastTick.advanced(by: Self.tickPause) else { return }
+    lastTick = .now()
+    surroundings.observe(.progress(overall(.sending)))
+  }
+
+  private func show(_ progress: ImportProgress) {
+    surroundings.observe(.progress(overall(progress.phase == .importing ? .importing : .verifying)))
+  }
+
+  private func overall(_ phase: TransferPhase) -> TransferProgress {
+    let arrived = queue?.arrived ?? Tally()
+    let total = summary?.total ?? Tally()
+    return TransferProgress(
+      phase: phase, bytes: arrived.bytes, totalBytes: max(total.bytes, arrived.bytes), items: arrived.items,
+      totalItems: max(total.items, arrived.items))
+  }
+}

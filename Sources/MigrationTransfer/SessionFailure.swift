@@ -1,0 +1,75 @@
+package import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// Why a session ends early: what the other end is told, and what this end's user is told.
+struct SessionFailure: Error, Sendable {
+  let close: Close
+  let failure: TransferFailure
+
+  init(_ close: Close, _ failure: TransferFailure) {
+    self.close = close
+    self.failure = failure
+  }
+
+  /// Makes both out of whatever was thrown on this end.
+  init(_ error: any Error) {
+    switch error {
+    case let error as SessionFailure: self = error
+    case let error as Violation: self.init(Close(error), TransferFailure(.failed, error.description))
+    case let error as ArchiveError: self.init(error)
+    case let close as Close: self.init(close, TransferFailure(told: close))
+    case let error as ConnectionError: self.init(error)
+    case let error as TLSError: self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
+    case let error as SystemError:
+      self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
+    default: self.init(Close(.storage, "something failed"), TransferFailure(.failed, "\(error)"))
+    }
+  }
+
+  private init(_ error: ConnectionError) {
+    let failure = TransferFailure(
+      .connectionLost, error.description,
+      hint: "Start the same command on both devices again.")
+    self.init(Close(error.code == .timedOut ? .silent : .storage, error.description), failure)
+  }
+
+  private init(_ error: ArchiveError) {
+    let (code, kind, hint): (Close.Code, TransferFailure.Kind, String?) =
+      switch error.code {
+      case .exists: (.exists, .refused, "Choose another destination, or move what is there out of the way.")
+      case .noSpace: (.noSpace, .noSpace, "Free some space at the destination, and start again.")
+      case .destination: (.unfit, .refused, "Choose a directory that exists and that you may write to.")
+      case .collision: (.unfit, .refused, "Rename one of the two, or choose a destination that tells such names apart.")
+      case .importFailed: (.importFailed, .importFailed, nil)
+      case .source: (.exportFailed, .usage, "Check the path, and that you may read it.")
+      default: (.storage, .failed, nil)
+      }
+    self.init(
+      Close(
+        code, error.description, hint: hint, name: error.name, bytes: error.shortage?.bytes, items: error.shortage?.items),
+      TransferFailure(kind, error.description, hint: hint))
+  }
+}
+
+extension TransferFailure {
+  /// What a failure on this device means before there is another one.
+  package init(_ error: ArchiveError) { self = SessionFailure(error as any Error).failure }
+
+  /// What a CLOSE from the other end means for this end's user (Protocol §10).
+  init(told close: Close) {
+    let kind: Kind =
+      switch close.code {
+      case .interrupted, .silent: .connectionLost
+      case .refused, .exists, .unfit, .otherApp, .unknownTransfer: .refused
+      case .noSpace: .noSpace
+      case .storage: .connectionLost
+      case .importFailed: .importFailed
+      case .exportFailed: .exportFailed
+      default: .failed
+      }
+    self.init(
+      kind, "the other device stopped: \(VisibleText.of(close.message))", hint: close.hint.map { VisibleText.of($0) })
+  }
+}

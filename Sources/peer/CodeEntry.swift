@@ -1,0 +1,133 @@
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// Gets the code from the person or the file that has it.
+///
+/// What cannot be a code is found out here, before there is any connection: it costs no attempt at the other device.
+enum CodeEntry {
+  /// How often a person may try.
+  static let tries = 3
+
+  /// Gets the code.
+  ///
+  /// - Parameter interruptions: descriptors that end the waiting when they become readable, a `SignalSource`'s say.
+  static func read(
+    _ source: CodeSource, _ output: Output, unless interruptions: [CInt] = []
+  ) throws(TransferFailure) -> PairingCode {
+    switch source {
+    case .prompt:
+      return try prompt(output, interruptions)
+    case .standardInput:
+      if Terminal.isTerminal(Self.standardInput) { return try prompt(output, interruptions) }
+      return try check(
+        try firstLine(Self.standardInput, "standard input", interruptions), from: "standard input")
+    case .file(let path):
+      let name = "'\(VisibleText.of(path))'"
+      let file = try opening { () throws(SystemError) in try LocalSystem.open(path) }
+      return try check(try firstLine(file.raw, name, interruptions), from: name)
+    }
+  }
+
+  /// Asks until there is a code, `tries` times at most. `ask` gives nil at the end of the input.
+  static func ask(
+    _ ask: () throws(TransferFailure) -> [UInt8]?, say: (String) -> Void
+  ) throws(TransferFailure) -> PairingCode {
+    for _ in 0..<tries {
+      guard let line = try ask() else { throw TransferFailure(.pairing, "no code was entered") }
+      do {
+        return try PairingCode(typed: line)
+      } catch {
+        say(error.sentence)
+      }
+    }
+    throw TransferFailure(
+      .pairing, "no valid code was entered", hint: "check the code shown on the other device, and start again")
+  }
+
+  /// Takes a line from a file as the code. There is nobody to ask again.
+  static func check(_ line: [UInt8]?, from name: String) throws(TransferFailure) -> PairingCode {
+    do {
+      return try PairingCode(typed: line ?? [])
+    } catch {
+      let message =
+        switch error {
+        case .malformed: "the first line of \(name) is not a code of eight digits"
+        case .mistyped: "the code in \(name) is not valid: one digit is wrong or two are swapped"
+        }
+      throw TransferFailure(.pairing, message, hint: "check the code shown on the other device")
+    }
+  }
+
+  private static let standardInput: CInt = 0
+
+  private static func prompt(_ output: Output, _ interruptions: [CInt]) throws(TransferFailure) -> PairingCode {
+    // The terminal itself, whatever standard input and output are; not everything that is one can be opened by name.
+    if let terminal = try? LocalSystem.open(Array("/dev/tty".utf8), forWriting: true) {
+      return try prompt(output, terminal.raw, interruptions) { text in
+        try? unsafe terminal.append(text.utf8.span.bytes)
+      }
+    }
+    guard Terminal.isTerminal(standardInput) else {
+      throw .usage(
+        "there is no terminal to ask for the code",
+        hint: "give the code with --code-file FILE, or with --code-file - on standard input")
+    }
+    return try prompt(output, standardInput, interruptions) { text in StandardStream.error.write(text) }
+  }
+
+  private static func prompt(
+    _ output: Output, _ terminal: CInt, _ interruptions: [CInt], _ write: (String) -> Void
+  ) throws(TransferFailure) -> PairingCode {
+    try output.hold { () throws(TransferFailure) in
+      try ask({ () throws(TransferFailure) in
+        write("Code shown on the other device: ")
+        do throws(TransferFailure) {
+          let line = try firstLine(terminal, "the terminal", interruptions)
+          if line == nil { write("\n") }
+          return line
+        } catch {
+          write("\n")
+          throw error
+        }
+      }) { write($0 + "\n") }
+    }
+  }
+
+  private static func firstLine(
+    _ raw: CInt, _ name: String, _ interruptions: [CInt]
+  ) throws(TransferFailure) -> [UInt8]? {
+    let line = try opening { () throws(SystemError) in
+      do throws(SystemError) {
+        return try Terminal.readLine(from: raw, unless: interruptions)
+      } catch {
+        throw error.about(name)
+      }
+    }
+    switch line {
+    case .line(let bytes): return bytes
+    case .endOfInput, .timedOut: return nil
+    case .interrupted: throw TransferFailure(.interrupted, "interrupted before the code was entered")
+    }
+  }
+
+  private static func opening<Result: ~Copyable>(
+    _ body: () throws(SystemError) -> Result
+  ) throws(TransferFailure) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+  }
+}
+
+extension PairingCode.Mistake {
+  /// What the person who typed it is told.
+  fileprivate var sentence: String {
+    switch self {
+    case .malformed: "That is not a code: it has eight digits, like 4829-1367."
+    case .mistyped: "That is not a valid code: one digit is wrong or two are swapped."
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import MigrationTransfer
+import MigrationWire
+
+/// The report for a person: lines on standard error, the result on standard output.
+///
+/// On a terminal one line below them is drawn over and over; elsewhere progress is said now and then.
+struct HumanReport: Report {
+  /// What standard error is.
+  enum Surface: Equatable, Sendable {
+    case terminal(ProgressLine.Bar)
+    case log
+  }
+
+  /// The least time between two drawings on a terminal, in seconds.
+  private static let drawingInterval = 0.1
+  /// The least time between two lines about progress in a log, and the time after which one comes in any case.
+  private static let logInterval = 5.0, longestSilence = 60.0
+  /// The progress in percent that is worth a line in a log.
+  private static let logStep = 10
+  /// To the start of the line, and erase it.
+  private static let erase = "\r\u{1B}[2K"
+
+  let role: Role
+  let surface: Surface
+  private(set) var unsent = UnsentList()
+  private var meter = ProgressMeter()
+  private var isDrawn = false
+  private var hasShownCode = false
+  private var logged: (time: Double, phase: TransferPhase, percent: Int)?
+
+  init(_ role: Role, on surface: Surface) {
+    self.role = role
+    self.surface = surface
+  }
+
+  mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
+    switch event {
+    case .listening(let addresses, let port):
+      return say(Self.invitation(addresses, port))
+    case .code(let code, let lifetime):
+      defer { hasShownCode = true }
+      return say(
+        "\(hasShownCode ? "New code" : "Code"): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
+    case .wrongCode(let attempt, let allowed, let from):
+      return say("Someone entered a wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).")
+    case .connecting(let address):
+      return say("Connecting to \(VisibleText.of(address))")
+    case .paired(let label, let address):
+      let (label, address) = (VisibleText.of(label), VisibleText.of(address))
+      return say(label.isEmpty ? "Paired with \(address)." : "Paired with \(label) (\(address)).")
+    case .offer(let offer, let availableBytes):
+      return say(offer.sentence(role, availableBytes: availableBytes))
+    case .progress(let progress):
+      meter.note(progress, at: moment.elapsed)
+      return progressLine(at: moment)
+    case .interrupted(let reason):
+      meter.stop()
+      return say("Connection lost: \(VisibleText.of(reason)). Going on as soon as it is back.")
+    case .resumed(let heldBytes):
+      meter.stop()
+      return say("Going on: \(Figures.size(heldBytes)) have arrived already.")
+    case .staged:
+      return say("Everything has arrived.")
+    case .importing:
+      return handle(.progress(.starting(.importing)), at: moment)
+    case .unsent(let item):
+      unsent.note(item)
+      return Rendering()
+    case .done(let result):
+      meter.stop()
+      var rendering = clear()
+      rendering.standardOutput = result.text(role, unsent)
+      return rendering
+    }
+  }
+
+  mutating func tick(at moment: Moment) -> Rendering {
+    meter.note(at: moment.elapsed)
+    return progressLine(at: moment)
+  }
+
+  mutating func clear() -> Rendering {
+    defer { isDrawn = false }
+    return Rendering(standardError: isDrawn ? Self.erase : "")
+  }
+
+  mutating func fail(_ failure: TransferFailure) -> Rendering { say(failure.text.dropLast()) }
+
+  /// Writes lines that stay, above the one that is drawn over; the next tick draws that again.
+  private mutating func say(_ lines: some StringProtocol) -> Rendering {
+    var rendering = clear()
+    rendering.standardError += lines + "\n"
+    return rendering
+  }
+
+  private mutating func progressLine(at moment: Moment) -> Rendering {
+    switch surface {
+    case .terminal(let bar): draw(bar, at: moment)
+    case .log: log(at: moment)
+    }
+  }
+
+  private mutating func draw(_ bar: ProgressLine.Bar, at moment: Moment) -> Rendering {
+    guard meter.isDue(at: moment.elapsed, every: Self.drawingInterval), let line = ProgressLine(meter) else {
+      return Rendering()
+    }
+    isDrawn = true
+    return Rendering(standardError: Self.erase + line.text(columns: moment.columns, bar: bar))
+  }
+
+  private mutating func log(at moment: Moment) -> Rendering {
+    guard let line = ProgressLine(meter) else { return Rendering() }
+    let percent = line.progress.percent ?? 0
+    if let logged, logged.phase == line.progress.phase {
+      let silence = moment.elapsed - logged.time
+      let isStep = percent / Self.logStep > logged.percent / Self.logStep
+      guard silence >= Self.longestSilence || (isStep && silence >= Self.logInterval) else { return Rendering() }
+    }
+    logged = (moment.elapsed, line.progress.phase, percent)
+    return say(line.plainText)
+  }
+
+  private static func invitation(_ addresses: [String], _ port: UInt16) -> String {
+    let hosts = addresses.map { address in
+      "--to " + VisibleText.of(address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)")
+    }
+    guard let first = hosts.first else { return "Waiting at port \(port)." }
+    let others = hosts.dropFirst().map { "                  or  ... \($0)" }
+    return (["On the other device:  peer send PATH... \(first)"] + others).joined(separator: "\n")
+  }
+}
+
+extension TransferProgress {
+  /// A phase of which nothing is known but that it begins.
+  fileprivate static func starting(_ phase: TransferPhase) -> TransferProgress {
+    TransferProgress(phase: phase, bytes: 0, totalBytes: 0, items: 0, totalItems: 0)
+  }
+}

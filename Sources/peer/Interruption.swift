@@ -1,0 +1,53 @@
+import MigrationSystem
+import MigrationTransfer
+
+/// Ctrl-C and its kin: the first one ends the transfer in order, the second one ends the program at once.
+///
+/// Made before any thread is, so that all of them leave the signals to it.
+final class Interruption: Sendable {
+  private let signals: SignalSource
+
+  init() throws(TransferFailure) {
+    do {
+      signals = try SignalSource()
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+  }
+
+  /// What becomes readable when a signal comes.
+  var raw: CInt { signals.raw }
+
+  /// Throws if a signal has come.
+  func check() throws(TransferFailure) {
+    if let kind = next() { throw TransferFailure(kind, "interrupted") }
+  }
+
+  /// Tells of the first signal from now on, from a thread of its own.
+  func watch(_ stop: @escaping @Sendable (TransferFailure.Kind) -> Void) throws(TransferFailure) {
+    do throws(SystemError) {
+      _ = try OwnerThread(name: "signals") { [self] in
+        stop(wait())
+        LocalSystem.exit(wait().rawValue)
+      }
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+  }
+
+  private func wait() -> TransferFailure.Kind {
+    while true {
+      if let kind = next() { return kind }
+      var poller = try? Poller()
+      _ = try? poller?.wait(for: .readable, on: signals.raw)
+    }
+  }
+
+  private func next() -> TransferFailure.Kind? {
+    guard let signal = try? signals.next() else { return nil }
+    switch signal {
+    case .interrupt: return .interrupted
+    case .terminate, .hangUp: return .terminated
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import MigrationTransfer
+import MigrationWire
+
+extension Offer {
+  /// What a program is told about an offer.
+  var members: [JSONValue.Member] {
+    let contents: JSONValue.Member =
+      switch contents {
+      case .folders(let roots): .init("roots", .array(roots.map { .object($0.members) }))
+      case .app(let app): .init("app", .object(app.members))
+      }
+    return [contents, .init("items", .integer(items)), .init("bytes", .integer(bytes))]
+  }
+}
+
+extension Root {
+  fileprivate var members: [JSONValue.Member] {
+    let kind =
+      switch kind {
+      case .directory: "directory"
+      case .file: "file"
+      case .symbolicLink: "symbolicLink"
+      case .hardLink: "hardLink"
+      }
+    return JSONValue.Member.name("name", name) + [.init("kind", .string(kind))]
+  }
+}
+
+extension AppIdentity {
+  fileprivate var members: [JSONValue.Member] {
+    [
+      .init("bundleIdentifier", .string(bundleIdentifier)), .init("store", .string(store)),
+      .init("platform", .string(platform)), .init("version", .string(version)),
+    ]
+  }
+}
+
+extension Unsent {
+  /// What a program is told about an item that could not be sent.
+  var members: [JSONValue.Member] {
+    JSONValue.Member.name("path", path) + [
+      .init("reason", .string(reason.name)), .init("message", message.map(JSONValue.string) ?? .null),
+    ]
+  }
+}
+
+extension TransferResult {
+  /// What a program is told about a finished transfer.
+  var members: [JSONValue.Member] {
+    [
+      .init("items", .integer(total.items)), .init("bytes", .integer(total.bytes)),
+      .init("sentBytes", .integer(sentBytes)), .init("heldBytes", .integer(heldBytes)),
+      .init("seconds", .number((seconds * 1000).rounded() / 1000)), .init("unsent", .integer(unsent)),
+      .init(
+        "losses",
+        .array(losses.map { .object([.init("kind", .string($0.kind.name)), .init("count", .integer($0.count))]) })),
+    ]
+  }
+}
+
+extension Done.Loss.Kind {
+  fileprivate var name: String {
+    switch self {
+    case .mode: "mode"
+    case .time: "time"
+    case .owner: "owner"
+    case .attribute: "attribute"
+    case .accessList: "accessList"
+    case .hardLink: "hardLink"
+    case .hole: "hole"
+    case .setIDBit: "setIDBit"
+    }
+  }
+}

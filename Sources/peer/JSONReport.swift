@@ -1,0 +1,98 @@
+import MigrationTransfer
+import MigrationWire
+
+/// The report for a program: one JSON object a line, each with its "event".
+///
+/// The set of events and members only grows. Texts are exact, not made visible: that is up to who shows them.
+struct JSONReport: Report {
+  /// The least time between two lines about progress, in seconds.
+  private static let interval = 0.1
+
+  private(set) var unsent = UnsentList()
+  private var meter = ProgressMeter()
+
+  mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
+    switch event {
+    case .listening(let addresses, let port):
+      return line(
+        "listening",
+        [.init("addresses", .array(addresses.map(JSONValue.string))), .init("port", .integer(UInt64(port)))])
+    case .code(let code, let lifetime):
+      let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
+      return line("code", [.init("code", .string(code.shown)), .init("expires", .string(expires))])
+    case .wrongCode(let attempt, let allowed, let from):
+      return line(
+        "wrongCode",
+        [
+          .init("attempt", .integer(UInt64(attempt))), .init("allowed", .integer(UInt64(allowed))),
+          .init("from", .string(from)),
+        ])
+    case .connecting(let address):
+      return line("connecting", [.init("address", .string(address))])
+    case .paired(let label, let address):
+      return line("paired", [.init("label", .string(label)), .init("address", .string(address))])
+    case .offer(let offer, let availableBytes):
+      return line("offer", offer.members + [.init("availableBytes", availableBytes.map(JSONValue.integer) ?? .null)])
+    case .progress(let progress):
+      meter.note(progress, at: moment.elapsed)
+      return progressLine(at: moment)
+    case .interrupted(let reason):
+      meter.stop()
+      return line("interrupted", [.init("reason", .string(reason))])
+    case .resumed(let heldBytes):
+      meter.stop()
+      return line("resumed", [.init("heldBytes", .integer(heldBytes))])
+    case .staged: return line("staged")
+    case .importing: return line("importing")
+    case .unsent(let item):
+      unsent.note(item)
+      return line("unsent", item.members)
+    case .done(let result):
+      meter.stop()
+      return line("done", result.members)
+    }
+  }
+
+  mutating func tick(at moment: Moment) -> Rendering {
+    meter.note(at: moment.elapsed)
+    return progressLine(at: moment)
+  }
+
+  mutating func clear() -> Rendering { Rendering() }
+
+  mutating func fail(_ failure: TransferFailure) -> Rendering {
+    var rendering = line(
+      "error",
+      [
+        .init("code", .integer(UInt64(ExitCode.of(failure)))), .init("kind", .string(failure.kind.name)),
+        .init("message", .string(failure.message)), .init("hint", failure.hint.map(JSONValue.string) ?? .null),
+      ])
+    rendering.standardError = failure.text
+    return rendering
+  }
+
+  private mutating func progressLine(at moment: Moment) -> Rendering {
+    guard meter.isDue(at: moment.elapsed, every: Self.interval), let progress = meter.latest else { return Rendering() }
+    return line(
+      "progress",
+      [
+        .init("phase", .string(progress.phase.rawValue)), .init("bytes", .integer(progress.bytes)),
+        .init("totalBytes", .integer(progress.totalBytes)), .init("items", .integer(progress.items)),
+        .init("totalItems", .integer(progress.totalItems)),
+        .init("bytesPerSecond", .integer(Figures.whole(meter.bytesPerSecond ?? 0))),
+        .init("secondsLeft", meter.secondsLeft.map { .integer(Figures.whole($0.rounded(.up))) } ?? .null),
+      ])
+  }
+
+  private func line(_ event: String, _ members: [JSONValue.Member] = []) -> Rendering {
+    Rendering(standardOutput: JSONValue.object([.init("event", .string(event))] + members).text + "\n")
+  }
+}
+
+extension JSONValue.Member {
+  /// A name from a file system: the text under `key`, and the exact bytes beside it where they are no text.
+  static func name(_ key: String, _ bytes: [UInt8]) -> [JSONValue.Member] {
+    if let text = String(validating: bytes, as: UTF8.self) { return [.init(key, .string(text))] }
+    return [.init(key, .string(VisibleText.of(bytes))), .init(key + "Base64", .string(Base64.text(of: bytes)))]
+  }
+}

@@ -1,0 +1,54 @@
+import MigrationSystem
+import MigrationTransfer
+
+/// The program.
+@main enum Peer {
+  static func main() {
+    // A reader of our output that goes away must not end a transfer.
+    SignalSource.ignoreBrokenPipe()
+    LocalSystem.exit(run(LocalSystem.arguments))
+  }
+
+  /// Does what the words ask for, and returns the exit code.
+  private static func run(_ words: [[UInt8]]) -> Int32 {
+    do {
+      return run(try Command(words))
+    } catch {
+      // The command line that would say who reads the output is the one that is wrong.
+      let json = words.prefix { $0 != Array("--".utf8) }.contains(Array("--json".utf8))
+      return Output(.sender, json: json).fail(error)
+    }
+  }
+
+  private static func run(_ command: Command) -> Int32 {
+    switch command {
+    case .nothing:
+      StandardStream.error.write(Help.text(nil))
+      return ExitCode.usage
+    case .help(let topic):
+      StandardStream.output.write(Help.text(topic))
+    case .version:
+      StandardStream.output.write("peer \(Version.current)\n")
+    case .receive(let options):
+      return perform(.receiver, json: options.json) { output throws(TransferFailure) in
+        try runReceive(options, output)
+      }
+    case .send(let options):
+      return perform(.sender, json: options.json) { output throws(TransferFailure) in
+        try runSend(options, output)
+      }
+    }
+    return ExitCode.done
+  }
+
+  private static func perform(
+    _ role: Role, json: Bool, _ transfer: (Output) throws(TransferFailure) -> TransferResult
+  ) -> Int32 {
+    let output = Output(role, json: json)
+    do {
+      return output.finish(try transfer(output))
+    } catch {
+      return output.fail(error)
+    }
+  }
+}
