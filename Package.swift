@@ -53,13 +53,20 @@ let package = Package(
       name: "MigrationWireTests", dependencies: ["MigrationWire"], resources: [.copy("Vectors")], swiftSettings: common),
     .testTarget(name: "MigrationSystemTests", dependencies: ["MigrationSystem"], swiftSettings: common),
     .testTarget(
-      name: "MigrationTLSTests", dependencies: ["COpenSSL", "MigrationTLS"], resources: [.copy("Vectors")],
+      name: "MigrationTLSTests", dependencies: ["COpenSSL", "MigrationTLS", "MigrationWire"],
+      resources: [.copy("Vectors")], swiftSettings: common),
+    .testTarget(
+      name: "MigrationArchiveTests", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
       swiftSettings: common),
-    .testTarget(name: "MigrationArchiveTests", dependencies: ["MigrationArchive"], swiftSettings: common),
-    .testTarget(name: "MigrationTransferTests", dependencies: ["MigrationTransfer"], swiftSettings: common),
+    .testTarget(
+      name: "MigrationTransferTests",
+      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire"],
+      swiftSettings: common),
     .testTarget(name: "MigrationHostTests", dependencies: ["MigrationHost"], swiftSettings: common),
     .testTarget(name: "AppMigrationKitTests", dependencies: ["AppMigrationKit"], swiftSettings: common),
-    .testTarget(name: "PeerTests", dependencies: ["peer"], swiftSettings: common),
+    .testTarget(
+      name: "PeerTests", dependencies: ["MigrationSystem", "MigrationTransfer", "MigrationWire", "peer"],
+      swiftSettings: common),
   ],
   swiftLanguageModes: [.v6]
 )

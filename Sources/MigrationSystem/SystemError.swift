@@ -38,8 +38,11 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 
   package var description: String {
     let object = subject.map { " \($0)" } ?? ""
-    return "cannot \(operation)\(object): \(reason ?? Self.text(of: errno))"
+    return "cannot \(operation)\(object): \(words)"
   }
+
+  /// Why, without what was being done: for those who say that themselves.
+  package var words: String { reason ?? Self.text(of: errno) }
 
   /// The C library's words for an error number.
   package static func text(of errno: CInt) -> String {

@@ -1,4 +1,5 @@
 import COpenSSL
+package import MigrationWire
 
 /// Makes and checks the tags of chunks under one key, with AES-128-GCM over associated data alone (GMAC).
 ///
@@ -39,22 +40,21 @@ import COpenSSL
 
   /// Tags a chunk: `header` and `data` as if they lay one behind the other, so the header's length must be fixed or
   /// be told by the header itself.
-  package mutating func tag(header: RawSpan, data: RawSpan) -> ChunkTag {
+  package mutating func tag(header: RawSpan, data: RawSpan) -> ChunkSeal {
     tag(nonce: nonce.next(), header, data)
   }
 
-  /// Whether `tag` was made under this key for exactly this header and data.
-  package mutating func verify(_ tag: ChunkTag, header: RawSpan, data: RawSpan) -> Bool {
-    let expected = self.tag(nonce: tag.nonce, header, data).code
-    let found = tag.code
+  /// Whether `seal` was made under this key for exactly this header and data.
+  package mutating func verify(_ seal: ChunkSeal, header: RawSpan, data: RawSpan) -> Bool {
+    let expected = tag(nonce: ChunkNonce(seal), header, data).tag
     return unsafe withUnsafeBytes(of: expected) { expected in
-      unsafe withUnsafeBytes(of: found) { found in
+      unsafe withUnsafeBytes(of: seal.tag) { found in
         unsafe CRYPTO_memcmp(expected.baseAddress, found.baseAddress, found.count) == 0
       }
     }
   }
 
-  private mutating func tag(nonce: ChunkNonce, _ header: RawSpan, _ data: RawSpan) -> ChunkTag {
+  private mutating func tag(nonce: ChunkNonce, _ header: RawSpan, _ data: RawSpan) -> ChunkSeal {
     var initial = (nonce.prefix.bigEndian, nonce.counter.bigEndian)
     let begun = unsafe withUnsafeBytes(of: &initial) { bytes in
       unsafe EVP_EncryptInit_ex(cipher, nil, nil, nil, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
@@ -69,7 +69,9 @@ import COpenSSL
     }
     // With a key in place there is nothing in this that can fail; a tag that is not one must not get out.
     guard done else { fatalError("OpenSSL made no tag") }
-    return ChunkTag(nonce: nonce, codeHigh: UInt64(bigEndian: code.high), codeLow: UInt64(bigEndian: code.low))
+    return ChunkSeal(
+      nonceHigh: nonce.prefix, nonceLow: nonce.counter,
+      tag: UInt128(UInt64(bigEndian: code.high)) << 64 | UInt128(UInt64(bigEndian: code.low)))
   }
 
   private func authenticate(_ part: RawSpan) -> Bool {

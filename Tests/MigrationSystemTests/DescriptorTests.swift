@@ -24,6 +24,8 @@ import Testing
     var ends: [CInt] = [0, 0]
     #expect(pipe(&ends) == 0)
     let reader = Descriptor(owning: ends[0])
+    // A writer that stays open is an error then, and not a wait without end.
+    #expect(fcntl(reader.raw, F_SETFL, O_NONBLOCK) == 0)
     do {
       let writer = Descriptor(owning: ends[1])
       try writer.append("x".utf8.span.bytes)

@@ -38,6 +38,14 @@ import Testing
       try directory.descriptor.setMode(0)
     }
     try root.removeTree(component)
+    // What may be listed, or not even that, and what may not be changed.
+    for mode: UInt32 in [0o500, 0o400, 0o300, 0o100] {
+      let tree = try root.makeDirectories("tree/inner")
+      _ = try tree.createFile("file")
+      try tree.descriptor.setMode(mode)
+      try root.setMode("tree", mode)
+      try root.removeTree("tree")
+    }
   }
 
   @Test func `links are removed and not followed`() throws {

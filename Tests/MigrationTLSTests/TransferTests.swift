@@ -41,6 +41,18 @@ import Testing
     #expect(sizes == [23, 23, 23, 23, 50, 23, 23, 23, 50])
   }
 
+  @Test func `a renewed key does not ask the peer for another`() throws {
+    var link = try Link.established(recordsPerKey: 1)
+    for _ in 0..<3 { _ = try link.client.writeAll([1]) }
+    link.carryToServer()
+    let read = try link.server.readAll()
+    #expect(read.bytes == [1, 1, 1])
+    _ = try link.server.writeAll([2])
+    // One record of one byte: no message about keys comes before it.
+    let pending = link.server.pendingOutput
+    #expect(pending == 23)
+  }
+
   @Test func `the output stops at its mark and goes on when it is sent`() throws {
     var link = try Link.established(bufferSize: 50_000)
     let message = patternedBytes(1 << 20, seed: 5)

@@ -41,6 +41,7 @@ struct Vector: Sendable, CustomStringConvertible {
   static let all: [Vector] = {
     let urls = Bundle.module.urls(forResourcesWithExtension: "hex", subdirectory: "Vectors") ?? []
     return urls.map { url in
+      let url = url as URL
       let digits = lines(url).joined()
       return Vector(name: url.deletingPathExtension().lastPathComponent, bytes: MigrationWireTests.bytes(hex: digits))
     }.sorted { $0.name < $1.name }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct VectorTests {
   @Test func `every vector is there, and every expectation has one`() {
     let names = Set(Vector.all.map(\.name))
-    #expect(names.count == 76)
+    #expect(names.count == 75)
     #expect(names.isSuperset(of: Expected.all.keys))
     let unexpected = names.subtracting(Expected.all.keys)
     #expect(unexpected.allSatisfy { $0.hasSuffix("unknown") || ["close-needed", "data-zstd"].contains($0) })
@@ -56,7 +56,8 @@ import Testing
   }
 
   @Test func `an app's identity is read beside unknown fields`() throws {
-    guard case .control(.offer(let offer)) = try Vector.named("offer-unknown").decoded(), case .app(let app) = offer.contents
+    guard case .control(.offer(let offer)) = try Vector.named("offer-unknown").decoded(),
+      case .app(let app) = offer.contents
     else {
       Issue.record("no offer")
       return
@@ -83,7 +84,8 @@ import Testing
   }
 
   @Test func `what a tag covers is laid out as the document says`() throws {
-    guard case .data(_, let pieces) = try Vector.named("data-hole").decoded(), case .hole(let place, _) = pieces[0] else {
+    guard case .data(_, let pieces) = try Vector.named("data-hole").decoded(), case .hole(let place, _) = pieces[0]
+    else {
       Issue.record("no hole")
       return
     }

@@ -1,0 +1,332 @@
+import Testing
+
+@testable import MigrationWire
+
+/// One valid message of every kind.
+enum Sample {
+  static let accept = Accept(
+    transfer: 1, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: 1 << 26, streams: 4, features: [])
+  static let offer = Offer(
+    transfer: nil, contents: .folders([Root(kind: .directory, name: ascii("d"))]), items: 1, bytes: 2, allocated: 3,
+    flags: [])
+  static let finish = Finish(total: Tally(items: 1, bytes: 2), unsent: 0, digest: 5)
+  static let done = Done(total: Tally(items: 1, bytes: 2))
+  static let partial = Partial(path: path("d/f"), generation: 1, ranges: ByteRanges([0..<1]))
+  static let unsent = Unsent(path: ascii("d/g"), reason: .vanished)
+  static let close = Close(.interrupted, "interrupted")
+  static let progress = ImportProgress(phase: .importing, done: 1, total: 2)
+
+  static func greeting(_ role: Role) -> Greeting { Greeting(role: role, label: "l", software: "s", features: []) }
+
+  static let messages: [ControlMessage] = [
+    .greeting(greeting(.sender)), .greeting(greeting(.receiver)), .offer(offer), .accept(accept),
+    .held(Held(kind: .staged, marks: [1])), .partial(partial), .heldEnd(HeldEnd(held: Tally())),
+    .drop(Drop(marks: [1])),
+    .unsent(unsent), .finish(finish), .progress(progress), .done(done), .receipt, .ping(7), .pong(7), .close(close),
+  ]
+}
+
+/// Both machines against the tables of Protocol §7.
+@Suite struct SessionTableTests {
+  private enum SenderState: CaseIterable {
+    case greeting, preparing, offered, comparing, streaming, finishing, done, closed
+  }
+
+  private func sender(_ state: SenderState) throws -> SenderSession {
+    var session = SenderSession()
+    if state == .greeting { return session }
+    if state == .closed {
+      _ = session.close(Sample.close)
+      return session
+    }
+    _ = try session.received(.greeting(Sample.greeting(.receiver)))
+    if state == .preparing { return session }
+    _ = session.offer(Sample.offer)
+    if state == .offered { return session }
+    _ = try session.received(.accept(Sample.accept))
+    if state == .comparing { return session }
+    _ = try session.received(.heldEnd(HeldEnd(held: Tally())))
+    if state == .streaming { return session }
+    _ = session.finish(Sample.finish)
+    if state == .finishing { return session }
+    _ = try session.received(.done(Sample.done))
+    return session
+  }
+
+  /// The table of Protocol §7.1: what may come, and which state it leads to.
+  private func next(_ state: SenderState, _ message: ControlMessage) -> SenderState? {
+    switch (state, message) {
+    case (.greeting, .greeting(let greeting)) where greeting.role == .receiver: .preparing
+    case (.offered, .accept): .comparing
+    case (.offered, .done), (.finishing, .done): .done
+    case (.comparing, .held), (.comparing, .partial): .comparing
+    case (.comparing, .heldEnd): .streaming
+    case (.finishing, .progress): .finishing
+    case (_, .ping), (_, .pong): state
+    case (_, .close): .closed
+    default: nil
+    }
+  }
+
+  @Test(arguments: SenderState.allCases)
+  private func `a sender takes exactly what its table lists`(state: SenderState) throws {
+    for message in Sample.messages where state != .closed {
+      var session = try sender(state)
+      guard let next = next(state, message) else {
+        #expect(throws: Violation.self, "\(message.type)") { try session.received(message) }
+        continue
+      }
+      _ = try session.received(message)
+      // Held pages leave a trace within their state.
+      if message.type != .held, message.type != .partial { #expect(session == (try sender(next)), "\(message.type)") }
+      #expect(session.isDone == (next == .done) && session.isStreaming == (next == .streaming))
+    }
+  }
+
+  private enum ReceiverState: CaseIterable {
+    case greeting, waiting, judging, reporting, receiving, importing, answered, done, closed
+  }
+
+  private func receiver(_ state: ReceiverState) throws -> ReceiverSession {
+    var session = ReceiverSession()
+    if state == .greeting { return session }
+    if state == .closed {
+      _ = session.close(Sample.close)
+      return session
+    }
+    _ = try session.received(.greeting(Sample.greeting(.sender)))
+    if state == .waiting { return session }
+    _ = try session.received(.offer(Sample.offer))
+    if state == .judging { return session }
+    _ = session.accept(Sample.accept)
+    if state == .reporting { return session }
+    _ = session.reported(Tally())
+    if state == .receiving { return session }
+    _ = try session.received(.finish(Sample.finish))
+    if state == .importing { return session }
+    _ = session.imported(Sample.done)
+    if state == .answered { return session }
+    _ = try session.received(.receipt)
+    return session
+  }
+
+  /// The table of Protocol §7.2.
+  private func next(_ state: ReceiverState, _ message: ControlMessage) -> ReceiverState? {
+    switch (state, message) {
+    case (.greeting, .greeting(let greeting)) where greeting.role == .sender: .waiting
+    case (.waiting, .offer): .judging
+    case (.receiving, .unsent), (.receiving, .drop): .receiving
+    case (.receiving, .finish): .importing
+    case (.answered, .receipt): .done
+    case (_, .ping), (_, .pong): state
+    case (_, .close): .closed
+    default: nil
+    }
+  }
+
+  @Test(arguments: ReceiverState.allCases)
+  private func `a receiver takes exactly what its table lists`(state: ReceiverState) throws {
+    for message in Sample.messages where state != .closed {
+      var session = try receiver(state)
+      guard let next = next(state, message) else {
+        #expect(throws: Violation.self, "\(message.type)") { try session.received(message) }
+        continue
+      }
+      _ = try session.received(message)
+      if message.type != .unsent, message.type != .drop { #expect(session == (try receiver(next)), "\(message.type)") }
+      #expect(session.isDone == (next == .done) && session.isReceiving == (next == .receiving))
+    }
+  }
+
+  @Test func `a refused message changes nothing`() throws {
+    for state in SenderState.allCases {
+      for message in Sample.messages {
+        var session = try sender(state)
+        if (try? session.received(message)) == nil { #expect(session == (try sender(state))) }
+      }
+    }
+    for state in ReceiverState.allCases {
+      for message in Sample.messages {
+        var session = try receiver(state)
+        if (try? session.received(message)) == nil { #expect(session == (try receiver(state))) }
+      }
+    }
+  }
+
+  @Test func `PING is answered with its token in every state but closed`() throws {
+    for state in SenderState.allCases where state != .closed {
+      var session = try sender(state)
+      #expect(try session.received(.ping(9)) == .say(.pong(9)))
+    }
+    for state in ReceiverState.allCases where state != .closed {
+      var session = try receiver(state)
+      #expect(try session.received(.ping(9)) == .say(.pong(9)))
+    }
+  }
+
+  @Test func `CLOSE ends every state, and whatever comes after a close is ignored`() throws {
+    for state in SenderState.allCases where state != .closed {
+      var session = try sender(state)
+      #expect(try session.received(.close(Sample.close)) == .stop(Sample.close))
+      for message in Sample.messages { #expect(try session.received(message) == .nothing) }
+      #expect(session == (try sender(.closed)))
+    }
+    for state in ReceiverState.allCases where state != .closed {
+      var session = try receiver(state)
+      #expect(try session.received(.close(Sample.close)) == .stop(Sample.close))
+      for message in Sample.messages { #expect(try session.received(message) == .nothing) }
+      #expect(session == (try receiver(.closed)))
+    }
+  }
+}
+
+/// Conversations between the two machines, each message through its bytes.
+@Suite struct ConversationTests {
+  private var sender = SenderSession()
+  private var receiver = ReceiverSession()
+
+  private func carried(_ message: ControlMessage) throws -> ControlMessage {
+    guard case .control(let read)? = try Frame(message.frame) else { throw Violation(.unknown, "a message") }
+    #expect(read == message)
+    return read
+  }
+
+  private mutating func toReceiver(_ message: ControlMessage) throws -> ReceiverSession.Action {
+    try receiver.received(try carried(message))
+  }
+
+  private mutating func toSender(_ message: ControlMessage) throws -> SenderSession.Action {
+    try sender.received(try carried(message))
+  }
+
+  private mutating func begin() throws {
+    #expect(try toReceiver(.greeting(Sample.greeting(.sender))) == .meet(Sample.greeting(.sender)))
+    #expect(try toSender(.greeting(Sample.greeting(.receiver))) == .meet(Sample.greeting(.receiver)))
+    #expect(try toReceiver(sender.offer(Sample.offer)) == .judge(Sample.offer))
+  }
+
+  @Test func `a first transfer goes from greeting to receipt`() throws {
+    var talk = self
+    try talk.begin()
+    #expect(try talk.toSender(talk.receiver.accept(Sample.accept)) == .begin(Sample.accept))
+    #expect(try talk.toSender(talk.receiver.reported(Tally())) == .stream(held: Tally()))
+    #expect(talk.sender.isStreaming && talk.receiver.isReceiving)
+    #expect(try talk.toReceiver(talk.sender.unsent(Sample.unsent)) == .noteUnsent(Sample.unsent))
+    #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
+    #expect(try talk.toSender(talk.receiver.progress(Sample.progress)) == .show(Sample.progress))
+    #expect(try talk.toSender(talk.receiver.imported(Sample.done)) == .finish(Sample.done))
+    #expect(try talk.toReceiver(.receipt) == .finish)
+    #expect(talk.sender.isDone && talk.receiver.isDone)
+  }
+
+  @Test func `a resumed transfer tells the ledger and drops what is gone`() throws {
+    var talk = self
+    try talk.begin()
+    _ = try talk.toSender(talk.receiver.accept(Sample.accept))
+    let pages = [
+      Held(kind: .staged, marks: [1, 5]), Held(kind: .staged, marks: [6]), Held(kind: .present, marks: [2, 3]),
+      Held(kind: .present, marks: [4]),
+    ]
+    for page in pages { #expect(try talk.toSender(talk.receiver.report(page)) == .keepHeld(page)) }
+    #expect(try talk.toSender(talk.receiver.report(Sample.partial)) == .keepPartial(Sample.partial))
+    let held = Tally(items: 3, bytes: 100)
+    #expect(try talk.toSender(talk.receiver.reported(held)) == .stream(held: held))
+    #expect(try talk.toReceiver(talk.sender.drop([1])) == .drop([1]))
+    #expect(try talk.toReceiver(talk.sender.drop([5, 6])) == .drop([5, 6]))
+    #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
+  }
+
+  @Test func `a transfer that was finished is answered at once`() throws {
+    var talk = self
+    try talk.begin()
+    let done = Done(total: Tally(items: 9, bytes: 9))
+    #expect(try talk.toSender(talk.receiver.answerAgain(done)) == .finish(done))
+    #expect(try talk.toReceiver(.receipt) == .finish)
+  }
+
+  @Test func `a refusal ends both`() throws {
+    var talk = self
+    try talk.begin()
+    let close = Close(.noSpace, "not enough space", bytes: Close.Space(needed: 2, available: 1))
+    #expect(try talk.toSender(talk.receiver.close(close)) == .stop(close))
+    #expect(!talk.sender.isDone && !talk.receiver.isDone)
+  }
+
+  private func comparing() throws -> SenderSession {
+    var talk = self
+    try talk.begin()
+    _ = try talk.toSender(talk.receiver.accept(Sample.accept))
+    return talk.sender
+  }
+
+  @Test(arguments: [
+    [Held(kind: .staged, marks: [1, 5]), Held(kind: .staged, marks: [5])],
+    [Held(kind: .staged, marks: [1, 5]), Held(kind: .staged, marks: [4, 6])],
+    [Held(kind: .present, marks: [1]), Held(kind: .staged, marks: [2])],
+    [Held(kind: .staged, marks: [1]), Held(kind: .present, marks: [2]), Held(kind: .present, marks: [2])],
+  ])
+  func `pages of the ledger out of order are refused`(pages: [Held]) throws {
+    var sender = try comparing()
+    for page in pages.dropLast() { _ = try sender.received(.held(page)) }
+    #expect(throws: Violation.self) { try sender.received(.held(pages.last!)) }
+  }
+
+  @Test func `one mark may be held in both ways`() throws {
+    var sender = try comparing()
+    _ = try sender.received(.held(Held(kind: .staged, marks: [.max])))
+    _ = try sender.received(.held(Held(kind: .present, marks: [0, .max])))
+    #expect(try sender.received(.heldEnd(HeldEnd(held: Tally(items: 1)))) == .stream(held: Tally(items: 1)))
+  }
+
+  @Test(arguments: [0, 1, 3, 4, .max] as [UInt64])
+  func `the end of the ledger counts its complete items`(count: UInt64) throws {
+    var sender = try comparing()
+    _ = try sender.received(.held(Held(kind: .staged, marks: [1, 2])))
+    _ = try sender.received(.held(Held(kind: .present, marks: [3])))
+    #expect(throws: Violation.self) { try sender.received(.heldEnd(HeldEnd(held: Tally(items: count)))) }
+    _ = try sender.received(.heldEnd(HeldEnd(held: Tally(items: 2))))
+  }
+
+  @Test func `more incomplete files than there may be are refused`() throws {
+    var sender = try comparing()
+    for _ in 0..<256 { _ = try sender.received(.partial(Sample.partial)) }
+    #expect(throws: Violation.self) { try sender.received(.partial(Sample.partial)) }
+  }
+
+  @Test(arguments: [Tally(items: 1, bytes: 3), Tally(items: 2, bytes: 2), Tally(), Tally(items: .max, bytes: .max)])
+  func `a last word with other totals than FINISH is refused`(total: Tally) throws {
+    var sender = try comparing()
+    _ = try sender.received(.heldEnd(HeldEnd(held: Tally())))
+    _ = sender.finish(Sample.finish)
+    #expect(throws: Violation.self) { try sender.received(.done(Done(total: total))) }
+    #expect(!sender.isDone)
+    _ = try sender.received(.done(Done(total: Sample.finish.total, losses: [Done.Loss(kind: .mode, count: 1)])))
+    #expect(sender.isDone)
+  }
+
+  private func receiving() throws -> ReceiverSession {
+    var talk = self
+    try talk.begin()
+    _ = talk.receiver.accept(Sample.accept)
+    _ = talk.receiver.reported(Tally())
+    return talk.receiver
+  }
+
+  @Test func `10,000 items may be named as unsent, and not one more`() throws {
+    var receiver = try receiving()
+    for _ in 0..<10_000 { _ = try receiver.received(.unsent(Sample.unsent)) }
+    #expect(throws: Violation.self) { try receiver.received(.unsent(Sample.unsent)) }
+    _ = try receiver.received(.drop(Drop(marks: [1])))
+    #expect(throws: Violation.self) { try receiver.received(.unsent(Sample.unsent)) }
+  }
+
+  @Test func `dropped marks ascend over all frames`() throws {
+    var receiver = try receiving()
+    _ = try receiver.received(.drop(Drop(marks: [1, 4])))
+    #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [4]))) }
+    #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [2, 9]))) }
+    _ = try receiver.received(.unsent(Sample.unsent))
+    #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [4, 9]))) }
+    #expect(try receiver.received(.drop(Drop(marks: [5]))) == .drop([5]))
+  }
+}
