@@ -42,7 +42,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   ) {
     self.shortage = shortage
     self.code = cause?.isNoSpace == true ? .noSpace : code
-    self.description = cause.map { "\(description): \($0)" } ?? description
+    self.description = cause.map { "\(description): \($0.words)" } ?? description
     self.name = name
     self.cause = cause
   }

@@ -96,7 +96,7 @@ enum Help {
         9  the source could not be read to its end *
       130  interrupted by Ctrl-C *
       143  ended by SIGTERM *
-      * What has arrived is kept. Run the same commands again to go on.
+      * What has arrived is kept beside the destination, in .peer-NUMBER.
 
     """
 }

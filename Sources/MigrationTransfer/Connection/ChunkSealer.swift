@@ -13,24 +13,11 @@ final class ChunkSealer: ChunkSealing {
   }
 
   func seal(place: [UInt8], data: RawSpan) -> ChunkSeal {
-    unsafe ChunkSeal(tagger.tag(header: place.span.bytes, data: data))
+    unsafe tagger.tag(header: place.span.bytes, data: data)
   }
 
   func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool {
-    var bytes = ByteWriter()
-    seal.write(to: &bytes)
-    guard let tag = ChunkTag(bytes: bytes.bytes) else { return false }
-    return unsafe tagger.verify(tag, header: place.span.bytes, data: data)
-  }
-}
-
-extension ChunkSeal {
-  fileprivate init(_ tag: ChunkTag) {
-    let bytes = tag.bytes
-    func integer<Value: FixedWidthInteger>(_ range: Range<Int>) -> Value {
-      bytes[range].reduce(0) { $0 << 8 | Value($1) }
-    }
-    self.init(nonceHigh: integer(0..<8), nonceLow: integer(8..<12), tag: integer(12..<28))
+    unsafe tagger.verify(seal, header: place.span.bytes, data: data)
   }
 }
 

@@ -1,0 +1,83 @@
+import MigrationSystem
+import MigrationTransfer
+import Testing
+
+@testable import peer
+
+@Suite struct ArgumentsTests {
+  private func parse(_ words: String...) throws(TransferFailure) -> Command {
+    try Command(words.map { Array($0.utf8) })
+  }
+
+  private func sending(_ words: String...) throws -> SendOptions {
+    guard case .send(let options) = try Command((["send"] + words).map { Array($0.utf8) }) else {
+      throw TransferFailure(.failed, "not a send")
+    }
+    return options
+  }
+
+  @Test func `receive needs nothing`() throws {
+    #expect(try parse("receive") == .receive(ReceiveOptions()))
+  }
+
+  @Test func `receive takes a directory and its options in any order`() throws {
+    let expected = ReceiveOptions(
+      directory: Array("in".utf8), listen: HostAndPort(host: "192.0.2.7", port: 5000), label: "new", json: true)
+    #expect(try parse("receive", "in", "--listen", "192.0.2.7:5000", "--label", "new", "--json") == .receive(expected))
+    #expect(try parse("receive", "--json", "--label=new", "--listen=192.0.2.7:5000", "in") == .receive(expected))
+  }
+
+  @Test(arguments: [
+    ("5000", HostAndPort(host: nil, port: 5000)), (":5000", HostAndPort(host: nil, port: 5000)),
+    ("0", HostAndPort(host: nil, port: 0)), ("[::1]:5000", HostAndPort(host: "::1", port: 5000)),
+  ])
+  func `where to listen`(text: String, expected: HostAndPort) throws {
+    #expect(try parse("receive", "--listen", text) == .receive(ReceiveOptions(listen: expected)))
+  }
+
+  @Test func `send takes paths and a destination`() throws {
+    #expect(
+      try sending("a", "b/c/", "--to", "host", "/d///")
+        == SendOptions(
+          sources: ["a", "b/c", "/d"].map { Array($0.utf8) }, to: HostAndPort(host: "host", port: 47470)))
+  }
+
+  @Test func `the code comes from the prompt, a file or standard input`() throws {
+    #expect(try sending("a", "--to=h").code == .prompt)
+    #expect(try sending("a", "--to=h", "--code-file", "-").code == .standardInput)
+    #expect(try sending("a", "--to=h", "--code-file=c").code == .file([UInt8(ascii: "c")]))
+  }
+
+  @Test func `two dashes end the options`() throws {
+    #expect(try sending("--to", "h", "--", "--json", "-x").sources == ["--json", "-x"].map { Array($0.utf8) })
+  }
+
+  @Test func `an attached value may begin with a dash and hold an equals sign`() throws {
+    #expect(try sending("a", "--to=h", "--label=-a=b").label == "-a=b")
+  }
+
+  @Test func `paths need not be UTF-8`() throws {
+    let name: [UInt8] = [0x66, 0xFF, 0x80]
+    let command = try Command([Array("send".utf8), name, Array("--to=h".utf8)])
+    #expect(command == .send(SendOptions(sources: [name], to: HostAndPort(host: "h", port: 47470))))
+  }
+
+  @Test func `names may differ in case and lie inside each other`() throws {
+    #expect(try sending("a", "A", "a/b", "--to=h").sources.count == 3)
+  }
+
+  @Test(
+    arguments: [
+      (["--help"], nil), (["-h"], nil), (["help"], nil), (["help", "help"], nil), (["help", "send"], .send),
+      (["--help", "receive"], .receive), (["send", "--help"], .send), (["receive", "a", "b", "-h"], .receive),
+      (["send", "a", "-h", "--json"], .send),
+    ] as [([String], Verb?)])
+  func `help is found wherever it is asked for`(words: [String], topic: Verb?) throws {
+    #expect(try Command(words.map { Array($0.utf8) }) == .help(topic))
+  }
+
+  @Test func `the version, and nothing`() throws {
+    #expect(try parse("--version") == .version)
+    #expect(try parse() == .nothing)
+  }
+}

@@ -1,0 +1,40 @@
+import MigrationTransfer
+import MigrationWire
+import Testing
+
+@testable import peer
+
+@Suite struct ExitCodeTests {
+  private func list(_ reasons: Unsent.Reason...) -> UnsentList {
+    var list = UnsentList()
+    for reason in reasons { list.note(Unsent(path: [0x61], reason: reason)) }
+    return list
+  }
+
+  @Test func `a transfer that left nothing behind is done`() {
+    #expect(ExitCode.of(Samples.result(), unsent: UnsentList()) == 0)
+  }
+
+  @Test func `sockets and devices alone do not count`() {
+    #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, .notSendable)) == 0)
+  }
+
+  @Test(arguments: [Unsent.Reason.vanished, .unreadable, .keepsChanging, .beyondLimits])
+  func `anything else that is missing does`(reason: Unsent.Reason) {
+    #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, reason)) == 8)
+  }
+
+  @Test func `items that are not named count`() {
+    #expect(ExitCode.of(Samples.result(unsent: 3), unsent: list(.notSendable)) == 8)
+  }
+
+  @Test(
+    arguments: [
+      (.failed, 1), (.usage, 2), (.pairing, 3), (.refused, 4), (.connectionLost, 5), (.noSpace, 6), (.importFailed, 7),
+      (.exportFailed, 9), (.interrupted, 130), (.terminated, 143),
+    ] as [(TransferFailure.Kind, Int32)])
+  func `every failure has its code`(kind: TransferFailure.Kind, code: Int32) {
+    #expect(ExitCode.of(TransferFailure(kind, "")) == code)
+    #expect("\(kind)" == kind.name)
+  }
+}

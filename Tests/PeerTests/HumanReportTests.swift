@@ -1,0 +1,138 @@
+import MigrationTransfer
+import MigrationWire
+import Testing
+
+@testable import peer
+
+@Suite final class HumanReportTests {
+  private var log = HumanReport(.receiver, on: .log)
+  private var terminal = HumanReport(.receiver, on: .terminal(.plain))
+
+  private func said(_ event: TransferEvent) -> String {
+    let rendering = log.handle(event, at: Samples.moment())
+    #expect(rendering.standardOutput.isEmpty)
+    return rendering.standardError
+  }
+
+  @Test func `the receiver shows what to do on the other device`() {
+    #expect(
+      said(.listening(addresses: ["192.0.2.7", "2001:db8::1"], port: 47470)) == """
+        On the other device:  peer send PATH... --to 192.0.2.7:47470
+                          or  ... --to [2001:db8::1]:47470
+
+        """)
+    #expect(
+      said(.code(PairingCode(number: 4_829_136), lifetime: 600)) == "Code: 4829-1367   (works once, for 10 minutes)\n")
+    #expect(said(.code(PairingCode(number: 0), lifetime: 90)) == "New code: 0000-0000   (works once, for 90 seconds)\n")
+    #expect(said(.listening(addresses: [], port: 5)) == "Waiting at port 5.\n")
+  }
+
+  @Test func `a wrong code is told in the agreed words`() {
+    #expect(
+      said(.wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7"))
+        == "Someone entered a wrong code (1 of 3) from 192.0.2.7.\n")
+  }
+
+  @Test func `texts from the other device cannot act on the terminal`() {
+    #expect(
+      said(.paired(label: "\u{1B}[2Jold\n", address: "192.0.2.7"))
+        == "Paired with \\u{1b}[2Jold\\n (192.0.2.7).\n")
+    #expect(said(.paired(label: "", address: "192.0.2.7")) == "Paired with 192.0.2.7.\n")
+    #expect(
+      said(.interrupted(reason: "a\rb"))
+        == "Connection lost: a\\rb. Going on as soon as it is back.\n")
+  }
+
+  @Test func `the offer is a sentence`() {
+    #expect(
+      said(.offer(Samples.offer, availableBytes: 120_000_000_000))
+        == "To receive: Docs, a\\xff (1,204 items, 3.2 GB; 120 GB free here)\n")
+    let roots = (0..<7).map { Root(kind: .file, name: Array("r\($0)".utf8)) }
+    let offer = Offer(
+      transfer: nil, contents: .folders(roots), items: 7, bytes: 0, allocated: 0, flags: .estimated)
+    #expect(
+      offer.sentence(.sender, availableBytes: nil) == "To send: r0, r1, r2, r3, r4 and 2 more (about 7 items, 0 B)")
+  }
+
+  @Test func `a line that stays takes the place of the one that is drawn`() {
+    let drawn = terminal.handle(Samples.progress(500), at: Samples.moment(columns: 16))
+    #expect(drawn.standardError == "\r\u{1B}[2KReceiving   50%")
+    let said = terminal.handle(.staged, at: Samples.moment())
+    #expect(said.standardError == "\r\u{1B}[2KEverything has arrived.\n")
+    #expect(terminal.clear().standardError.isEmpty)
+  }
+
+  @Test func `the terminal is drawn on ten times a second at most`() {
+    _ = terminal.handle(Samples.progress(1), at: Samples.moment(0))
+    #expect(terminal.handle(Samples.progress(2), at: Samples.moment(0.05)) == Rendering())
+    #expect(terminal.tick(at: Samples.moment(0.5)).standardError.contains("Receiving"))
+  }
+
+  @Test func `a log gets a line a phase, and one in ten percent or five seconds`() {
+    var lines: [String] = []
+    for tick in 0...600 {
+      let rendering = log.handle(Samples.progress(UInt64(tick), of: 600), at: Samples.moment(Double(tick) / 10))
+      if !rendering.standardError.isEmpty { lines.append(rendering.standardError) }
+    }
+    #expect(lines.count == 11)
+    #expect(lines.last == "receiving: 100 %, 600 B of 600 B, 1/2 items, 10 B/s\n")
+    #expect(log.handle(.importing, at: Samples.moment(60)).standardError == "importing\n")
+    #expect(log.tick(at: Samples.moment(119)) == Rendering())
+    #expect(log.tick(at: Samples.moment(121)).standardError == "importing\n")
+  }
+
+  @Test func `the result clears the line and goes to standard output`() {
+    _ = terminal.handle(Samples.progress(1000), at: Samples.moment())
+    let rendering = terminal.handle(.done(Samples.result()), at: Samples.moment())
+    #expect(rendering.standardError == "\r\u{1B}[2K")
+    #expect(rendering.standardOutput == "Received 1,204 items, 3.2 GB, in 14.2 s (225 MB/s).\n")
+  }
+
+  @Test func `what had arrived before is not part of the rate`() {
+    #expect(
+      Samples.result(held: 1_200_000_000, seconds: 10).text(.sender, UnsentList())
+        == "Sent 1,204 items, 3.2 GB (1.2 GB of it before), in 10.0 s (200 MB/s).\n")
+    #expect(
+      Samples.result(held: 3_200_000_000, seconds: 0.2).text(.sender, UnsentList())
+        == "Sent 1,204 items, 3.2 GB (3.2 GB of it before), in 0.2 s.\n")
+  }
+
+  @Test func `what is missing and what was lost is named`() {
+    #expect(said(.unsent(Samples.unsent)).isEmpty)
+    #expect(said(.unsent(Samples.socket)).isEmpty)
+    let losses = [Done.Loss(kind: .owner, count: 3), Done.Loss(kind: .hardLink, count: 1)]
+    let rendering = log.handle(.done(Samples.result(unsent: 2, losses: losses)), at: Samples.moment())
+    #expect(
+      rendering.standardOutput == """
+        Received 1,204 items, 3.2 GB, in 14.2 s (225 MB/s).
+        2 items could not be sent:
+          a/\\u{1b}\\xff: cannot be read (permission denied\\u{202e})
+          a/socket: is no file, folder or link
+        The owners of 3 items could not be kept.
+        1 hard link became a file of its own.
+
+        """)
+  }
+
+  @Test func `of many missing items the first are named`() {
+    for number in 0..<30 {
+      _ = said(.unsent(Unsent(path: Array("f\(number)".utf8), reason: .vanished)))
+    }
+    let lines = log.handle(.done(Samples.result(unsent: 31)), at: Samples.moment()).standardOutput.split(
+      separator: "\n")
+    #expect(lines.count == 23)
+    #expect(lines[1] == "31 items could not be sent:")
+    #expect(lines[21] == "  f19: vanished before it was sent")
+    #expect(lines[22] == "  and 11 more")
+  }
+
+  @Test func `a failure is an error with a hint`() {
+    _ = terminal.handle(Samples.progress(1), at: Samples.moment())
+    let rendering = terminal.fail(TransferFailure(.connectionLost, "the other device is gone", hint: "start again"))
+    #expect(
+      rendering.standardError
+        == "\r\u{1B}[2Kpeer: error: the other device is gone\npeer: hint: start again\n")
+    #expect(rendering.standardOutput.isEmpty)
+    #expect(terminal.fail(TransferFailure(.failed, "no")).standardError == "peer: error: no\n")
+  }
+}

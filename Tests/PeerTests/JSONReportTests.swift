@@ -1,0 +1,104 @@
+import MigrationTransfer
+import MigrationWire
+import Testing
+
+@testable import peer
+
+@Suite final class JSONReportTests {
+  private var report = JSONReport()
+
+  private func line(_ event: TransferEvent, at elapsed: Double = 0) -> String {
+    let rendering = report.handle(event, at: Samples.moment(elapsed))
+    #expect(rendering.standardError.isEmpty)
+    return rendering.standardOutput
+  }
+
+  static let lines: [(TransferEvent, String)] = [
+    (
+      .listening(addresses: ["192.0.2.7", "fe80::1%eth0"], port: 47470),
+      #"{"event":"listening","addresses":["192.0.2.7","fe80::1%eth0"],"port":47470}"#
+    ),
+    (
+      .code(PairingCode(number: 4_829_136), lifetime: 600),
+      #"{"event":"code","code":"4829-1367","expires":"2026-11-21T01:13:42Z"}"#
+    ),
+    (
+      .wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7"),
+      #"{"event":"wrongCode","attempt":1,"allowed":3,"from":"192.0.2.7"}"#
+    ),
+    (.connecting(address: "192.0.2.7:47470"), #"{"event":"connecting","address":"192.0.2.7:47470"}"#),
+    (
+      .paired(label: "old\"\u{9B}", address: "192.0.2.7"),
+      #"{"event":"paired","label":"old\"\u009b","address":"192.0.2.7"}"#
+    ),
+    (
+      .offer(Samples.offer, availableBytes: nil),
+      #"{"event":"offer","roots":[{"name":"Docs","kind":"directory"},"#
+        + #"{"name":"a\\xff","nameBase64":"Yf8=","kind":"file"}],"#
+        + #""items":1204,"bytes":3200000000,"availableBytes":null}"#
+    ),
+    (
+      Samples.progress(500),
+      #"{"event":"progress","phase":"receiving","bytes":500,"totalBytes":1000,"items":1,"totalItems":2,"#
+        + #""bytesPerSecond":0,"secondsLeft":null}"#
+    ),
+    (.interrupted(reason: "silence"), #"{"event":"interrupted","reason":"silence"}"#),
+    (.resumed(heldBytes: 7), #"{"event":"resumed","heldBytes":7}"#),
+    (.staged, #"{"event":"staged"}"#),
+    (.importing, #"{"event":"importing"}"#),
+    (
+      .unsent(Samples.unsent),
+      #"{"event":"unsent","path":"a/\\u{1b}\\xff","pathBase64":"YS8b/w==","reason":"unreadable","#
+        + #""message":"permission denied\u202e"}"#
+    ),
+    (
+      .unsent(Samples.socket),
+      #"{"event":"unsent","path":"a/socket","reason":"notSendable","message":null}"#
+    ),
+    (
+      .done(Samples.result(held: 5, seconds: 14.20049, unsent: 2, losses: [Done.Loss(kind: .owner, count: 3)])),
+      #"{"event":"done","items":1204,"bytes":3200000000,"sentBytes":2900000000,"heldBytes":5,"seconds":14.2,"#
+        + #""unsent":2,"losses":[{"kind":"owner","count":3}]}"#
+    ),
+  ]
+
+  @Test(arguments: lines.indices)
+  func `every event is one object on one line`(index: Int) {
+    let (event, text) = Self.lines[index]
+    #expect(line(event) == text + "\n")
+  }
+
+  @Test func `an app is offered by its identity`() {
+    let app = AppIdentity(bundleIdentifier: "com.example.notes", store: "s", platform: "Linux", version: "1.2")
+    let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 2, allocated: 3, flags: .estimated)
+    #expect(
+      line(.offer(offer, availableBytes: 9))
+        == #"{"event":"offer","app":{"bundleIdentifier":"com.example.notes","store":"s","platform":"Linux","#
+        + #""version":"1.2"},"items":1,"bytes":2,"availableBytes":9}"# + "\n")
+  }
+
+  @Test func `progress comes ten times a second at most, with its rate`() {
+    var lines = 0
+    for tick in 0...1000 where !line(Samples.progress(UInt64(tick), of: 2000), at: Double(tick) / 1000).isEmpty {
+      lines += 1
+    }
+    #expect((9...11).contains(lines))
+    #expect(line(Samples.progress(1500, of: 2000), at: 1.5).contains(#""bytesPerSecond":1000,"secondsLeft":1}"#))
+  }
+
+  @Test func `progress is told again while nothing moves, but not without a connection`() {
+    #expect(report.tick(at: Samples.moment()) == Rendering())
+    _ = line(Samples.progress(1))
+    #expect(report.tick(at: Samples.moment(1)).standardOutput.hasPrefix(#"{"event":"progress""#))
+    _ = line(.interrupted(reason: "silence"))
+    #expect(report.tick(at: Samples.moment(2)) == Rendering())
+  }
+
+  @Test func `a failure is told to the program and to the person`() {
+    let rendering = report.fail(TransferFailure(.noSpace, "the disk is \"full\"", hint: "make room"))
+    #expect(
+      rendering.standardOutput
+        == #"{"event":"error","code":6,"kind":"noSpace","message":"the disk is \"full\"","hint":"make room"}"# + "\n")
+    #expect(rendering.standardError == "peer: error: the disk is \"full\"\npeer: hint: make room\n")
+  }
+}

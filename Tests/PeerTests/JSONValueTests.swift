@@ -1,0 +1,46 @@
+import Testing
+
+@testable import peer
+
+@Suite struct JSONValueTests {
+  @Test(arguments: [
+    ("plain", #""plain""#), ("a\"b\\c/d", #""a\"b\\c/d""#), ("\n\r\t", #""\n\r\t""#),
+    ("\0\u{1}\u{1F}\u{7F}", #""\u0000\u0001\u001f\u007f""#), ("\u{1B}[2J\u{9B}", #""\u001b[2J\u009b""#),
+    ("\u{2028}\u{2029}\u{202E}\u{200B}", #""\u2028\u2029\u202e\u200b""#), ("é€😀", #""é€😀""#),
+    ("\u{E0041}", #""\udb40\udc41""#), ("e\u{301}\r\n", "\"e\u{301}\\r\\n\""),
+  ])
+  func `strings are escaped where a terminal or a parser could stumble`(string: String, text: String) {
+    #expect(JSONValue.string(string).text == text)
+  }
+
+  @Test func `values are written without white space, members in their order`() {
+    let value = JSONValue.object([
+      .init("b", .array([.null, .bool(true), .bool(false)])), .init("a", .integer(.max)), .init("c", .number(14.25)),
+      .init("n\"", .object([])), .init("d", .number(.nan)),
+    ])
+    #expect(value.text == #"{"b":[null,true,false],"a":18446744073709551615,"c":14.25,"n\"":{},"d":null}"#)
+  }
+
+  @Test func `a name that is text stands alone`() {
+    #expect(JSONValue.Member.name("path", Array("a\\b".utf8)) == [.init("path", .string("a\\b"))])
+  }
+
+  @Test func `a name that is not UTF-8 is escaped, with its bytes beside it`() {
+    #expect(
+      JSONValue.Member.name("path", [0x61, 0xFF, 0x0A])
+        == [.init("path", .string("a\\xff\\n")), .init("pathBase64", .string("Yf8K"))])
+  }
+
+  @Test(arguments: [
+    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+    ("foobar", "Zm9vYmFy"),
+  ])
+  func `the vectors of RFC 4648`(bytes: String, text: String) {
+    #expect(Base64.text(of: Array(bytes.utf8)) == text)
+  }
+
+  @Test func `every byte value survives in base 64`() {
+    #expect(Base64.text(of: [0xFB, 0xEF, 0xBE]) == "++++")
+    #expect(Base64.text(of: [0xFF, 0xFF, 0xFF]) == "////")
+  }
+}

@@ -1,0 +1,90 @@
+import MigrationSystem
+import MigrationTransfer
+import Synchronization
+import Testing
+
+@testable import peer
+
+@Suite struct OutputTests {
+  /// Collects what is written.
+  private final class Paper: Sendable {
+    private let lines = Mutex<[String]>([])
+    var text: [String] { lines.withLock { $0 } }
+    func put(_ text: Rendering) {
+      lines.withLock { lines in lines += text.standardOutput.split(separator: "\n").map(String.init) }
+    }
+  }
+
+  private let paper = Paper()
+  private let output: Output
+
+  init() {
+    output = Output(JSONReport(), to: { [paper] in paper.put($0) })
+  }
+
+  @Test func `events are written in their order, and the result ends them`() {
+    output.handle(.connecting(address: "a"))
+    output.handle(.staged)
+    output.handle(.importing)
+    #expect(output.finish(Samples.result()) == 0)
+    #expect(
+      paper.text.map { $0.prefix(20) } == [
+        #"{"event":"connecting"#, #"{"event":"staged"}"#, #"{"event":"importing""#, #"{"event":"done","ite"#,
+      ])
+  }
+
+  @Test func `the result is written once, and nothing after it`() {
+    output.handle(.done(Samples.result()))
+    _ = output.finish(Samples.result())
+    output.handle(.staged)
+    #expect(paper.text.count == 1)
+  }
+
+  @Test func `unsent items become the exit code`() {
+    output.handle(.unsent(Samples.unsent))
+    #expect(output.finish(Samples.result(unsent: 1)) == 8)
+  }
+
+  @Test func `a failure is the last word, even before the first`() {
+    #expect(output.fail(TransferFailure(.refused, "no")) == 4)
+    #expect(paper.text == [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
+  }
+
+  @Test func `while the output is held nothing is written, and nothing is lost`() {
+    output.handle(.connecting(address: "a"))
+    output.hold {
+      let before = paper.text.count
+      output.handle(.staged)
+      #expect(paper.text.count == before)
+    }
+    _ = output.finish(Samples.result())
+    #expect(paper.text.count == 3)
+  }
+
+  @Test func `many threads may report at once`() throws {
+    let threads = try (0..<4).map { number in
+      try OwnerThread(name: "test") { [output] in
+        for _ in 0..<500 { output.handle(.connecting(address: "\(number)")) }
+      }
+    }
+    for thread in threads { thread.join() }
+    _ = output.finish(Samples.result())
+    #expect(paper.text.count == 2001)
+  }
+
+  @Test func `a reader that stands still holds nobody up, and of progress it gets the latest`() throws {
+    let gate = Condition(false)
+    let slow = Output(
+      JSONReport(),
+      to: { [paper] text in
+        _ = gate.wait { $0 ? true : nil }
+        paper.put(text)
+      })
+    for bytes in 0...100_000 as ClosedRange<UInt64> { slow.handle(Samples.progress(bytes, of: 100_000)) }
+    gate.withLock { $0 = true }
+    gate.broadcast()
+    _ = slow.finish(Samples.result())
+    #expect(paper.text.count <= 4)
+    #expect(paper.text.dropLast().last?.contains(#""bytes":100000,"#) == true)
+  }
+}

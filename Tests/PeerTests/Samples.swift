@@ -1,0 +1,33 @@
+import MigrationTransfer
+import MigrationWire
+
+@testable import peer
+
+/// What the tests of both reports feed them with.
+enum Samples {
+  static let offer = Offer(
+    transfer: nil,
+    contents: .folders([Root(kind: .directory, name: Array("Docs".utf8)), Root(kind: .file, name: [0x61, 0xFF])]),
+    items: 1204, bytes: 3_200_000_000, allocated: 3_300_000_000, flags: [])
+
+  static let unsent = Unsent(path: [0x61, 0x2F, 0x1B, 0xFF], reason: .unreadable, message: "permission denied\u{202E}")
+  static let socket = Unsent(path: Array("a/socket".utf8), reason: .notSendable)
+
+  static func progress(
+    _ bytes: UInt64, of total: UInt64 = 1000, _ phase: TransferPhase = .receiving
+  ) -> TransferEvent {
+    .progress(TransferProgress(phase: phase, bytes: bytes, totalBytes: total, items: 1, totalItems: 2))
+  }
+
+  static func result(
+    held: UInt64 = 0, seconds: Double = 14.2, unsent: UInt64 = 0, losses: [Done.Loss] = []
+  ) -> TransferResult {
+    TransferResult(
+      total: Tally(items: 1204, bytes: 3_200_000_000), sentBytes: 2_900_000_000, heldBytes: held, seconds: seconds,
+      unsent: unsent, losses: losses)
+  }
+
+  static func moment(_ elapsed: Double = 0, columns: Int = 80) -> Moment {
+    Moment(elapsed: elapsed, wall: 1_795_223_022, columns: columns)
+  }
+}

@@ -1,0 +1,104 @@
+import MigrationTransfer
+import Testing
+
+@testable import peer
+
+/// Every mistake on the command line has one sentence, one hint and exit code 2.
+@Suite struct UsageTests {
+  struct Mistake: Sendable, CustomTestStringConvertible {
+    let words: [String]
+    let message: String
+    /// A part of the hint.
+    let hint: String
+
+    init(_ words: String..., message: String, hint: String) {
+      self.words = words
+      self.message = message
+      self.hint = hint
+    }
+
+    var testDescription: String { words.joined(separator: " ") }
+  }
+
+  static let mistakes = [
+    Mistake("recieve", message: "peer has no command 'recieve'", hint: "did you mean 'peer receive'?"),
+    Mistake("frobnicate", message: "peer has no command 'frobnicate'", hint: "peer --help"),
+    Mistake("help", "sned", message: "peer has no command 'sned'", hint: "did you mean 'peer send'?"),
+    Mistake("help", "send", "receive", message: "'peer help' takes one command at most", hint: "peer help"),
+    Mistake("--versoin", message: "peer has no option '--versoin'", hint: "did you mean --version?"),
+    Mistake("--version", "x", message: "--version stands alone", hint: "peer --version"),
+    Mistake("--json", "receive", message: "'--json' stands before the command", hint: "the command first"),
+    Mistake("--to=h", "send", message: "'--to=h' stands before the command", hint: "the command first"),
+    Mistake("rec\u{1B}[2J", message: "peer has no command 'rec\\u{1b}[2J'", hint: "peer --help"),
+
+    Mistake(
+      "receive", "a", "b", message: "'peer receive' takes one directory, and 'b' is a second one", hint: "--help"),
+    Mistake("receive", "", message: "the directory to receive into is empty text", hint: "leave it out"),
+    Mistake(
+      "receive", "--lisen", "1", message: "'peer receive' has no option '--lisen'", hint: "did you mean --listen?"),
+    Mistake("receive", "--lab", "x", message: "'peer receive' has no option '--lab'", hint: "did you mean --label?"),
+    Mistake("receive", "--to", "h", message: "'peer receive' has no option '--to'", hint: "peer receive --help"),
+    Mistake("receive", "-x", message: "'peer receive' has no option '-x'", hint: "peer receive --help"),
+    Mistake("receive", "--json=1", message: "--json takes no value", hint: "peer receive --help"),
+    Mistake("receive", "--listen", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
+    Mistake("receive", "--listen", "--json", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
+    Mistake("receive", "--listen=", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
+    Mistake("receive", "--listen", "", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
+    Mistake("receive", "--listen=1", "--listen=2", message: "--listen is given twice", hint: "--help"),
+    Mistake("receive", "--label", String(repeating: "x", count: 256), message: "the label is too long", hint: "255"),
+
+    Mistake("send", "--to", "h", message: "it is not said what to send", hint: "peer send Documents"),
+    Mistake("send", "a", message: "it is not said where to send: --to is missing", hint: "peer receive"),
+    Mistake("send", "a", "--to", ":5", message: "--to: a host is missing", hint: "--to 192.0.2.7"),
+    Mistake("send", "a", "--to", "h:0", message: "--to: no device can be reached at port 0", hint: "--to 192.0.2.7"),
+    Mistake("send", "", "--to=h", message: "one of the paths is empty text", hint: "variable"),
+    Mistake("send", "-", "--to=h", message: "standard input cannot be sent", hint: "./-"),
+    Mistake("send", ".", "--to=h", message: "'.' has no name under which it could arrive", hint: "../Documents"),
+    Mistake("send", "a/../", "--to=h", message: "'a/../' has no name under which it could arrive", hint: "inside"),
+    Mistake("send", "a/.", "--to=h", message: "'a/.' has no name under which it could arrive", hint: "inside"),
+    Mistake("send", "//", "--to=h", message: "'//' has no name under which it could arrive", hint: "inside"),
+    Mistake("send", "a/x", "b/x/", "--to=h", message: "'a/x' and 'b/x/' would both arrive as 'x'", hint: "directory"),
+    Mistake("send", "x", "x", "--to=h", message: "'x' and 'x' would both arrive as 'x'", hint: "one after the other"),
+    Mistake(
+      "send", "a", "--to=h", "--code", "4829-1367",
+      message: "a code is not taken from the command line, where every user of this device could read it",
+      hint: "--code-file FILE"),
+    Mistake(
+      "send", "a", "--code=48291367",
+      message: "a code is not taken from the command line, where every user of this device could read it",
+      hint: "type it when asked"),
+  ]
+
+  @Test(arguments: mistakes)
+  func `a mistake is named and a way out is shown`(mistake: Mistake) {
+    let failure = #expect(throws: TransferFailure.self) { try Command(mistake.words.map { Array($0.utf8) }) }
+    #expect(failure?.kind == .usage)
+    #expect(failure?.message == mistake.message)
+    #expect(failure?.hint?.contains(mistake.hint) == true, "\(failure?.hint ?? "no hint")")
+  }
+
+  @Test(arguments: ["h:99999", "h:+1", "a b", "fe80::1:x", "[::1"])
+  func `what is no address is refused before anything is asked`(text: String) {
+    let failure = #expect(throws: TransferFailure.self) {
+      try Command(["send", "a", "--to", text].map { Array($0.utf8) })
+    }
+    #expect(failure?.kind == .usage)
+    #expect(failure?.message.hasPrefix("--to: ") == true)
+  }
+
+  @Test func `a value that is not text is shown escaped`() {
+    let words = ["receive", "--label"].map { Array($0.utf8) } + [[0x61, 0xFF]]
+    let failure = #expect(throws: TransferFailure.self) { try Command(words) }
+    #expect(failure?.message == "the value of --label is not UTF-8: 'a\\xff'")
+  }
+
+  @Test(
+    arguments: [
+      ("--listne", "--listen"), ("--jsn", "--json"), ("--too", "--to"), ("--t", "--to"), ("--code-fil", "--code-file"),
+      ("--codefile", "--code-file"), ("--frobnicate", nil), ("-", nil),
+    ] as [(String, String?)])
+  func `the nearest option is suggested, if one is near`(typed: String, expected: String?) {
+    let names = Set(Verb.allCases.flatMap(\.options).map(\.name)).sorted()
+    #expect(Suggestion.closest(to: typed, among: names) == expected)
+  }
+}
