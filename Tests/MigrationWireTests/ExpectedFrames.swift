@@ -144,6 +144,7 @@ enum Expected {
 
   private static let streams: [String: Frame] = [
     "join": .stream(.join(Join(session: counted(0x20), stream: 3))),
+    "join-replacing": .stream(.join(Join(session: counted(0x20), stream: 4, replaces: 3))),
     "ack": .stream(.ack(Acknowledgement(written: 7, durable: 5))),
     "end": .stream(.end),
     "data-directory": data(0, 52, [.item(photos, nil)]),

@@ -54,6 +54,7 @@ struct IncomingData: ~Copyable {
   mutating func run() throws {
     var header = [UInt8](repeating: 0, count: Limits.frameHeader)
     while true {
+      if isStopped() { throw ConnectionError(.stopped, "the data stream was stopped") }
       try fill(&header, Limits.frameHeader)
       let frame = try FrameHeader(header.span)
       if body.count < frame.length {

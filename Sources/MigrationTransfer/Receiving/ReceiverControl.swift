@@ -52,10 +52,10 @@ struct ReceiverControl: ~Copyable {
         for message in try link.exchange(until: nextTick) { try perform(try session.received(message)) }
         tick()
       }
-    } catch let error as ConnectionError where finish != nil && isImported {
-      // Everything is imported; only the receipt is missing.
-      _ = error
     } catch {
+      // An import that has begun goes on to its end; if it succeeds, only the receipt is missing.
+      if finish != nil { finishImport() }
+      guard !isImported else { return result }
       let failure = SessionFailure(error)
       if !(error is Close) { link.say(session.close(failure.close)) }
       reception?.stop()
@@ -67,6 +67,15 @@ struct ReceiverControl: ~Copyable {
   }
 
   private var isImported = false
+
+  /// Waits for the workers, and hears what became of the import.
+  private mutating func finishImport() {
+    reception?.stop()
+    for case .imported(let losses) in mailbox.take() {
+      self.losses = losses
+      isImported = true
+    }
+  }
 
   private var result: TransferResult {
     TransferResult(

@@ -2,7 +2,6 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
-import Synchronization
 
 /// One accepted transfer at the receiver: what its control connection, its data streams and its workers share.
 final class Reception: Sendable {
@@ -15,12 +14,17 @@ final class Reception: Sendable {
 
   private struct State {
     var isStopped = false
-    var live = 0
     var numbers: Set<UInt32> = []
-    var wakeups: [Wakeup] = []
+    var live: [UInt32: LiveStream] = [:]
   }
 
-  private let state = Mutex(State())
+  /// A stream that is being served: how to end it, and whether it has ended.
+  private struct LiveStream {
+    let wakeup: Wakeup
+    let mustEnd: Flag
+  }
+
+  private let state = Condition(State())
   private let threads = ThreadGroup()
 
   init(session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, mailbox: Mailbox<ReceiverNews>) {
@@ -42,37 +46,55 @@ final class Reception: Sendable {
   /// Serves a connection of this session's client that wants to join, until it ends; its thread is the caller's.
   func serve(_ connection: consuming Connection, until deadline: BootInstant) {
     do {
-      try join(&connection, until: deadline)
+      let (number, mustEnd) = try join(&connection, until: deadline)
+      defer { leave(number) }
       let durability = StreamDurability(wakeup: connection.wakeup)
       syncer.add(durability)
       let writer = StagingWriter(staging, sealer: try ChunkSealer(keys))
-      var incoming = try IncomingData(connection, writer: writer, durability: durability) { [self] in isStopped }
+      var incoming = try IncomingData(connection, writer: writer, durability: durability) { [self] in
+        isStopped || mustEnd.isSet
+      }
       run(&incoming)
     } catch {
       // It never became a stream of this session, so the session goes on without it.
     }
   }
 
-  private func join(_ connection: inout Connection, until deadline: BootInstant) throws {
+  private func join(_ connection: inout Connection, until deadline: BootInstant) throws -> (UInt32, Flag) {
     let header = try connection.readExactly(Limits.frameHeader, until: deadline)
     let frame = try FrameHeader(header.span)
-    guard frame.type == .join, frame.length == 20 else { throw Violation(.state, "the first frame of a data stream") }
+    guard frame.type == .join, frame.length == Join.size else { throw Violation(.state, "the first frame of a data stream") }
     let body = try connection.readExactly(frame.length, until: deadline)
     guard case .join(let join) = try StreamMessage(.join, body.span, 0..<body.count), join.session == session else {
       throw Violation(.conflict, "the session of a data stream")
     }
-    let wakeup = connection.wakeup
+    if let replaced = join.replaces { try end(replaced, until: deadline) }
+    let stream = LiveStream(wakeup: connection.wakeup, mustEnd: Flag())
     try state.withLock { (state) throws in
       guard !state.isStopped else { throw ConnectionError(.stopped, "the session is over") }
-      guard state.live < Int(ReceiverControl.streams) else { throw Violation(.limit, "the data streams") }
+      guard state.live.count < Int(ReceiverControl.streams) else { throw Violation(.limit, "the data streams") }
       guard state.numbers.insert(join.stream).inserted else { throw Violation(.conflict, "a data stream's number") }
-      state.live += 1
-      state.wakeups.append(wakeup)
+      state.live[join.stream] = stream
     }
+    return (join.stream, stream.mustEnd)
+  }
+
+  /// Ends a stream that is being replaced, and waits until it has written what it was writing.
+  private func end(_ number: UInt32, until deadline: BootInstant) throws(ConnectionError) {
+    if let stream = state.withLock({ $0.live[number] }) {
+      stream.mustEnd.set()
+      stream.wakeup.signal()
+    }
+    let hasEnded = state.wait(until: deadline) { $0.live[number] == nil ? true : nil }
+    guard hasEnded == true else { throw ConnectionError(.timedOut, "ending a broken data stream took too long") }
+  }
+
+  private func leave(_ number: UInt32) {
+    state.withLock { $0.live[number] = nil }
+    state.broadcast()
   }
 
   private func run(_ incoming: inout IncomingData) {
-    defer { state.withLock { $0.live -= 1 } }
     do {
       try incoming.run()
     } catch is ConnectionError {
@@ -88,7 +110,7 @@ final class Reception: Sendable {
   func stop() {
     let wakeups = state.withLock { state in
       state.isStopped = true
-      return state.wakeups
+      return state.live.values.map(\.wakeup)
     }
     syncer.stop()
     for wakeup in wakeups { wakeup.signal() }

@@ -17,11 +17,11 @@ struct OutgoingData: ~Copyable {
   private var isEnding = false
 
   /// Takes over a connection that is past READY, and joins the session.
-  init(_ connection: consuming Connection, session: SessionID, number: SendQueue.StreamNumber, queue: SendQueue) {
+  init(_ connection: consuming Connection, _ join: Join, queue: SendQueue) {
     self.connection = connection
     self.queue = queue
-    self.number = number
-    prefix = StreamMessage.join(Join(session: session, stream: number)).frame()
+    number = join.stream
+    prefix = StreamMessage.join(join).frame()
   }
 
   /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a `Close`.
@@ -30,7 +30,7 @@ struct OutgoingData: ~Copyable {
       let isFlushed = try send()
       try hear()
       if isFlushed, frame == nil {
-        switch queue.next(for: number, wakeup: connection.wakeup) {
+        switch queue.next(for: number) {
         case .send(let next):
           let header = DataHeader(sequence: stream.assign(), encoding: .plain, plainLength: next.count)
           prefix = StreamMessage.data(header).frame(payload: next.count)

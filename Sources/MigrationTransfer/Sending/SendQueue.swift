@@ -23,12 +23,24 @@ final class SendQueue: FrameOutlet {
     var allocated = 0
     var ready: [FrameBuffer] = []
     var underWay: [StreamNumber: [FrameBuffer]] = [:]
-    var idle: [StreamNumber: Wakeup] = [:]
+    /// What a broken stream had under way, for the one stream that replaces it.
+    var again: [StreamNumber: [FrameBuffer]] = [:]
+    var wakeups: [StreamNumber: Wakeup] = [:]
+    /// The streams that wait for a frame.
+    var idle: Set<StreamNumber> = []
     var isExported = false
     var isStopped = false
     var written = Tally()
     var held = Tally()
     var sentBytes: UInt64 = 0
+
+    /// What stream `number` must send again, and only then what is new.
+    mutating func takeNext(for number: StreamNumber) -> FrameBuffer? {
+      guard var frames = again.removeValue(forKey: number) else { return ready.isEmpty ? nil : ready.removeFirst() }
+      let frame = frames.removeFirst()
+      if !frames.isEmpty { again[number] = frames }
+      return frame
+    }
   }
 
   private let limit: Int
@@ -65,7 +77,7 @@ final class SendQueue: FrameOutlet {
     let wakeup = try state.withLock { (state) throws(ArchiveError) -> Wakeup? in
       if state.isStopped { throw Self.stopped }
       state.ready.append(frame)
-      return state.idle.popFirst()?.value
+      return state.idle.popFirst().flatMap { state.wakeups[$0] }
     }
     wakeup?.signal()
   }
@@ -73,7 +85,8 @@ final class SendQueue: FrameOutlet {
   func drain() throws(ArchiveError) {
     let isDrained = state.wait { (state) -> Bool? in
       if state.isStopped { return false }
-      return state.ready.isEmpty && state.underWay.values.allSatisfy(\.isEmpty) ? true : nil
+      let isDrained = state.ready.isEmpty && state.again.isEmpty && state.underWay.values.allSatisfy(\.isEmpty)
+      return isDrained ? true : nil
     }
     guard isDrained == true else { throw Self.stopped }
   }
@@ -94,36 +107,40 @@ final class SendQueue: FrameOutlet {
 
   /// Nothing more will be submitted, and everything is written: the streams end.
   func finish() {
-    let idle = state.withLock { state in
+    let wakeups = state.withLock { state in
       state.isExported = true
-      return Array(state.idle.values)
+      return Array(state.wakeups.values)
     }
-    for wakeup in idle { wakeup.signal() }
+    for wakeup in wakeups { wakeup.signal() }
   }
 
   /// Ends every wait; the export and the streams find out.
   func stop() {
-    let idle = state.withLock { state in
+    let wakeups = state.withLock { state in
       state.isStopped = true
-      return Array(state.idle.values)
+      return Array(state.wakeups.values)
     }
     state.broadcast()
-    for wakeup in idle { wakeup.signal() }
+    for wakeup in wakeups { wakeup.signal() }
   }
 
   // MARK: The streams' side
 
+  /// A stream is about to come up; its wakeup is signalled whenever it has to look here.
+  func register(_ number: StreamNumber, _ wakeup: Wakeup) {
+    state.withLock { $0.wakeups[number] = wakeup }
+  }
+
   /// What stream `number` does next.
-  func next(for number: StreamNumber, wakeup: Wakeup) -> Task {
+  func next(for number: StreamNumber) -> Task {
     state.withLock { state in
-      if !state.ready.isEmpty, !state.isStopped {
-        let frame = state.ready.removeFirst()
+      if !state.isStopped, let frame = state.takeNext(for: number) {
         state.underWay[number, default: []].append(frame)
         state.sentBytes += frame.contentBytes
         return .send(frame)
       }
       if state.isExported || state.isStopped, state.underWay[number, default: []].isEmpty { return .end }
-      state.idle[number] = wakeup
+      state.idle.insert(number)
       return .wait
     }
   }
@@ -144,14 +161,14 @@ final class SendQueue: FrameOutlet {
     state.broadcast()
   }
 
-  /// A stream is gone: what it had under way is sent again by another.
-  func lost(_ number: StreamNumber) {
-    let idle = state.withLock { state in
-      state.idle[number] = nil
-      state.ready.insert(contentsOf: state.underWay.removeValue(forKey: number) ?? [], at: 0)
-      return Array(state.idle.values)
+  /// A stream is gone: what it had under way is sent again, by the one that replaces it and by no other (Protocol §7.3).
+  func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
+    state.withLock { state in
+      state.idle.remove(number)
+      state.wakeups[number] = nil
+      let frames = (state.underWay.removeValue(forKey: number) ?? []) + (state.again.removeValue(forKey: number) ?? [])
+      if !frames.isEmpty { state.again[next] = frames }
     }
-    for wakeup in idle { wakeup.signal() }
   }
 
   var isStopped: Bool { state.withLock { $0.isStopped } }

@@ -10,11 +10,14 @@ package final class Sender: Sendable {
     /// What this device is called.
     package let label: String
     package let software: String
+    /// How many data streams carry the archive.
+    package let streams: UInt32
 
-    package init(target: HostAndPort, label: String, software: String) {
+    package init(target: HostAndPort, label: String, software: String, streams: UInt32 = 1) {
       self.target = target
       self.label = label
       self.software = software
+      self.streams = streams
     }
   }
 
@@ -92,7 +95,8 @@ package final class Sender: Sendable {
     }
     let surroundings = SenderControl.Surroundings(
       greeting: Greeting(role: .sender, label: options.label, software: options.software, features: []),
-      source: source, dialing: dialing, addresses: [connection.remoteAddress], receiver: receiver, observe: observer)
+      source: source, dialing: dialing, addresses: [connection.remoteAddress], receiver: receiver,
+      streams: options.streams, observe: observer)
     var control = SenderControl(connection, mailbox: mailbox, surroundings: surroundings)
     let result = try control.run()
     observer(.done(result))

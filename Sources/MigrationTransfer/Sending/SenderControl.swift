@@ -23,11 +23,11 @@ struct SenderControl: ~Copyable {
     let dialing: Dialing
     let addresses: [SocketAddress]
     let receiver: KeyFingerprint
+    /// How many data streams are opened.
+    let streams: UInt32
     let observe: @Sendable (TransferEvent) -> Void
   }
 
-  /// How many data streams are opened.
-  private static let streams: UInt32 = 1
   /// How often a lost stream is replaced while the control connection lives.
   private static let replacements: UInt32 = 16
 
@@ -119,12 +119,12 @@ struct SenderControl: ~Copyable {
       link.say(session.finish(finish))
       surroundings.observe(.progress(overall(.verifying)))
     case .streamLost(let number):
-      queue?.lost(number)
       guard session.isStreaming else { return }
-      guard nextStream < Self.streams + Self.replacements else {
+      guard nextStream < surroundings.streams + Self.replacements else {
         throw ConnectionError(.lost, "the data connections keep breaking")
       }
-      try openStream()
+      queue?.lost(number, replacedBy: nextStream)
+      try openStream(replacing: number)
     case .failed(let failure): throw failure
     case .stop(let kind):
       throw SessionFailure(
@@ -163,21 +163,26 @@ struct SenderControl: ~Copyable {
         mailbox.post(.failed(SessionFailure(error)))
       }
     }
-    for _ in 0..<min(Self.streams, UInt32(accept.streams)) { try openStream() }
+    for _ in 0..<min(surroundings.streams, UInt32(accept.streams)) { try openStream(replacing: nil) }
   }
 
-  private mutating func openStream() throws {
+  private mutating func openStream(replacing lost: SendQueue.StreamNumber?) throws {
     guard let accept, let queue else { preconditionFailure("streams belong to a session") }
     let number = nextStream
     nextStream += 1
     let (mailbox, surroundings) = (mailbox, surroundings)
+    let wakeup = try Wakeup()
+    queue.register(number, wakeup)
+    let dialing = Dialing(target: surroundings.dialing.target, context: surroundings.dialing.context) {
+      queue.isStopped
+    }
     try threads.start("stream \(number)") {
       do {
-        let wakeup = try Wakeup()
-        var connection = try surroundings.dialing.connect(to: surroundings.addresses, wakeup: wakeup)
+        var connection = try dialing.connect(to: surroundings.addresses, wakeup: wakeup)
         try ClientPairing.come(
           back: .join, on: &connection, to: surroundings.receiver, until: BootInstant.now().advanced(by: .seconds(10)))
-        var stream = OutgoingData(connection, session: accept.session, number: number, queue: queue)
+        let join = Join(session: accept.session, stream: number, replaces: lost)
+        var stream = OutgoingData(connection, join, queue: queue)
         try stream.run()
       } catch is ConnectionError {
         mailbox.post(.streamLost(number))

@@ -2,10 +2,32 @@
 package struct Join: Equatable, Sendable {
   package let session: SessionID
   package let stream: UInt32
+  /// The broken stream whose unwritten frames come again on this one.
+  package let replaces: UInt32?
 
-  package init(session: SessionID, stream: UInt32) {
+  package init(session: SessionID, stream: UInt32, replaces: UInt32? = nil) {
     self.session = session
     self.stream = stream
+    self.replaces = replaces
+  }
+
+  /// How many bytes the frame's body has.
+  package static let size = 24
+  /// Stands for a stream that replaces none; no stream has this number.
+  private static let none = UInt32.max
+
+  init(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) {
+    session = try reader.u128(bytes)
+    stream = try reader.u32(bytes)
+    let replaces = try reader.u32(bytes)
+    self.replaces = replaces == Self.none ? nil : replaces
+    guard stream != Self.none, stream != self.replaces else { throw Violation(.value, "the number of a data stream") }
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.u128(session)
+    writer.u32(stream)
+    writer.u32(replaces ?? Self.none)
   }
 }
 
@@ -76,7 +98,7 @@ package enum StreamMessage: Equatable, Sendable {
     case .data: self = .data(try DataHeader(bytes, range))
     case .close: self = .close(try Close(bytes, range))
     case .join:
-      self = .join(Join(session: try reader.u128(bytes), stream: try reader.u32(bytes)))
+      self = .join(try Join(&reader, bytes))
       try reader.finish()
     case .ack:
       let ack = Acknowledgement(written: try reader.u64(bytes), durable: try reader.u64(bytes))
@@ -98,8 +120,7 @@ package enum StreamMessage: Equatable, Sendable {
     switch self {
     case .join(let join):
       type = .join
-      body.u128(join.session)
-      body.u32(join.stream)
+      join.write(to: &body)
     case .data(let header):
       type = .data
       header.write(to: &body)

@@ -279,7 +279,8 @@ def endings():
 
 
 def streams():
-    yield "join", "JOIN of stream 3", frame(0x30, run(0x20, 16) + u32(3))
+    yield "join", "JOIN of stream 3, which replaces none", frame(0x30, run(0x20, 16) + u32(3) + u32(0xFFFFFFFF))
+    yield "join-replacing", "JOIN of stream 4 in the place of stream 3", frame(0x30, run(0x20, 16) + u32(4) + u32(3))
     yield "ack", "ACK: 7 frames written, 5 durable", frame(0x32, u64(7) + u64(5))
     yield "end", "END", frame(0x33)
     hello = b"Hello, peer!\n"
