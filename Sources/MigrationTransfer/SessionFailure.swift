@@ -21,7 +21,8 @@ struct SessionFailure: Error, Sendable {
     case let error as ArchiveError: self.init(error)
     case let close as Close: self.init(close, TransferFailure(told: close))
     case let error as ConnectionError: self.init(error)
-    case let error as TLSError: self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
+    case let error as TLSError:
+      self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
     case let error as SystemError:
       self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
     default: self.init(Close(.storage, "something failed"), TransferFailure(.failed, "\(error)"))
@@ -48,7 +49,8 @@ struct SessionFailure: Error, Sendable {
       }
     self.init(
       Close(
-        code, error.description, hint: hint, name: error.name, bytes: error.shortage?.bytes, items: error.shortage?.items),
+        code, error.description, hint: hint, name: error.name, bytes: error.shortage?.bytes,
+        items: error.shortage?.items),
       TransferFailure(kind, error.description, hint: hint))
   }
 }

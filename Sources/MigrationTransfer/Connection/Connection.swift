@@ -51,6 +51,12 @@ struct Connection: ~Copyable {
     try ConnectionError.tls { () throws(TLSError) in try session.channelBinding() }
   }
 
+  /// Lets the other end take its time: a slow disk may stop a data stream for as long as the control connection lives
+  /// (Protocol §7.4), and the kernel would take a receiver that has no room for a dead one.
+  func allowStalls() throws(ConnectionError) {
+    try ConnectionError.system { () throws(SystemError) in try socket.setUserTimeout(.zero) }
+  }
+
   // MARK: Without waiting
 
   /// Reads what has come; nil when nothing has. Zero bytes are the other end's close_notify.
@@ -137,18 +143,21 @@ struct Connection: ~Copyable {
   // MARK: Waiting
 
   /// Waits until the socket is readable, or writable while output is pending, or the wakeup is signalled.
-  mutating func wait(until deadline: BootInstant?) throws(ConnectionError) -> Awakening {
-    var wanted: Poller.Readiness = .readable
+  ///
+  /// Whoever does not read now says so, or bytes that have come would end every wait at once. A deadline in the past is
+  /// told even if the socket is ready: nobody holds this end by sending without end.
+  mutating func wait(until deadline: BootInstant?, isReading: Bool = true) throws(ConnectionError) -> Awakening {
+    var wanted: Poller.Readiness = isReading ? .readable : []
     if hasPendingOutput { wanted.insert(.writable) }
     var interests = [Poller.Interest(socket.raw, wanted), Poller.Interest(wakeup.raw, .readable)]
     let isReady = try ConnectionError.system { () throws(SystemError) in
       try poller.wait(&interests, until: deadline)
     }
-    guard isReady else { return .deadline }
     guard interests[1].ready.isEmpty else {
       wakeup.clear()
       return .wakeup
     }
+    guard isReady, deadline.map({ .now() < $0 }) ?? true else { return .deadline }
     return .socket
   }
 
@@ -165,7 +174,7 @@ struct Connection: ~Copyable {
       }
       try flush()
       if step == .finished { return }
-      if try receive() { continue }
+      if try receive(), .now() < deadline { continue }
       try waitToGoOn(until: deadline, "the TLS handshake")
     }
   }
@@ -190,12 +199,14 @@ struct Connection: ~Copyable {
     while sent < bytes.count || hasPendingOutput {
       if sent < bytes.count { sent += try write(bytes, sent..<bytes.count) }
       guard try !flush() else { continue }
-      try waitToGoOn(until: deadline, "sending to the other device")
+      try waitToGoOn(until: deadline, isReading: false, "sending to the other device")
     }
   }
 
-  private mutating func waitToGoOn(until deadline: BootInstant, _ what: String) throws(ConnectionError) {
-    switch try wait(until: deadline) {
+  private mutating func waitToGoOn(
+    until deadline: BootInstant, isReading: Bool = true, _ what: String
+  ) throws(ConnectionError) {
+    switch try wait(until: deadline, isReading: isReading) {
     case .socket: return
     case .wakeup: if isStopped() { throw ConnectionError(.stopped, "\(what) was stopped") }
     case .deadline: throw ConnectionError(.timedOut, "\(what) took too long")
@@ -208,7 +219,7 @@ struct Connection: ~Copyable {
     do {
       try session.close()
       while try !flush() {
-        if try wait(until: deadline) == .deadline { return }
+        if try wait(until: deadline, isReading: false) == .deadline { return }
       }
       try socket.shutdownWrite()
       try drainUntilEnd(deadline)
@@ -220,7 +231,7 @@ struct Connection: ~Copyable {
   /// Reads on until the other end closes as well: closing a socket with unread bytes resets it, and what was sent may be lost.
   private mutating func drainUntilEnd(_ deadline: BootInstant) throws(ConnectionError) {
     var rest = [UInt8](repeating: 0, count: 16 << 10)
-    while true {
+    while .now() < deadline {
       let count = try read(into: &rest, 0..<rest.count)
       if count == 0 { return }
       if count == nil, try wait(until: deadline) == .deadline { return }

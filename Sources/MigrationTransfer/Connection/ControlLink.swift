@@ -3,40 +3,55 @@ import MigrationWire
 
 /// The control connection: messages both ways, heartbeats, and silence noticed. One thread owns it.
 struct ControlLink: ~Copyable {
+  /// With so much unsent, nothing more is read: whoever does not hear the answers gets no more of them.
+  private static let backlog = 256 << 10
+
+  private let pace: Pace
   private var connection: Connection
   private var heartbeat: Heartbeat
   private var outgoing: [UInt8] = []
+  /// How many bytes of `outgoing` are gone already.
+  private var sent = 0
   private var incoming: [UInt8] = []
+  /// What has come is read into this first.
+  private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
   /// Takes over a connection that is past READY.
-  init(_ connection: consuming Connection) {
+  init(_ connection: consuming Connection, pace: Pace = Pace()) {
     self.connection = connection
-    heartbeat = Heartbeat(now: Self.now)
+    self.pace = pace
+    heartbeat = Heartbeat(now: pace.now)
   }
 
   var remoteAddress: SocketAddress { connection.remoteAddress }
 
-  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
+  private var isReading: Bool { outgoing.count - sent < Self.backlog }
 
   /// Queues a message; it goes out with the next `exchange`.
   mutating func say(_ message: ControlMessage) {
-    outgoing += message.frame
+    sayRaw(message.frame)
+  }
+
+  /// Queues a whole frame as it is.
+  mutating func sayRaw(_ frame: [UInt8]) {
+    outgoing += frame
   }
 
   /// Sends what is queued, and waits for messages until the deadline or the wakeup; those that came, in order.
   ///
+  /// There may be more than it gives at a time, so that a talkative other end leaves time for everything else.
   /// Throws a `ConnectionError` or a `Violation`.
   mutating func exchange(until deadline: BootInstant?) throws -> [ControlMessage] {
-    if let ping = heartbeat.due(now: Self.now) { say(ping) }
+    if let ping = heartbeat.due(now: pace.now) { say(ping) }
     try send()
     var messages = try receive()
     if messages.isEmpty {
-      let beat = BootInstant(nanoseconds: Int64(heartbeat.next * 1e9))
-      _ = try connection.wait(until: deadline.map { min($0, beat) } ?? beat)
+      let beat = pace.instant(heartbeat.next)
+      _ = try connection.wait(until: deadline.map { min($0, beat) } ?? beat, isReading: isReading)
       try send()
       messages = try receive()
     }
-    if heartbeat.isSilent(now: Self.now) {
+    if heartbeat.isSilent(now: pace.now) {
       throw ConnectionError(.timedOut, "the other device has been silent for \(Int(Heartbeat.silence)) seconds")
     }
     return messages
@@ -49,7 +64,7 @@ struct ControlLink: ~Copyable {
       while !outgoing.isEmpty || connection.hasPendingOutput {
         try send()
         guard !outgoing.isEmpty || connection.hasPendingOutput else { break }
-        if try connection.wait(until: deadline) == .deadline { return }
+        if try connection.wait(until: deadline, isReading: false) == .deadline { return }
       }
     } catch {
       return
@@ -59,44 +74,48 @@ struct ControlLink: ~Copyable {
 
   private mutating func send() throws(ConnectionError) {
     if !outgoing.isEmpty {
-      let taken = try connection.write(outgoing, 0..<outgoing.count)
-      outgoing.removeFirst(taken)
-      if taken > 0 { heartbeat.sent(now: Self.now) }
+      let taken = try connection.write(outgoing, sent..<outgoing.count)
+      sent += taken
+      if sent == outgoing.count {
+        outgoing.removeAll(keepingCapacity: true)
+        sent = 0
+      }
+      if taken > 0 { heartbeat.sent(now: pace.now) }
     }
     try connection.flush()
   }
 
+  /// Takes messages until there are some, or nothing has come. What ended the connection behind them is the next call's.
   private mutating func receive() throws -> [ControlMessage] {
     var messages: [ControlMessage] = []
-    while try fill() {
-      while let message = try nextMessage() {
+    while messages.isEmpty, isReading, try fill() {
+      var start = 0
+      while let message = try nextMessage(&start) {
         if let message { messages.append(message) }
       }
+      incoming.removeFirst(start)
     }
     return messages
   }
 
   /// Appends what has come; false when nothing has.
   private mutating func fill() throws -> Bool {
-    let room = 64 << 10
-    let filled = incoming.count
-    incoming.append(contentsOf: repeatElement(0, count: room))
-    let count = try connection.read(into: &incoming, filled..<incoming.count)
-    incoming.removeLast(room - (count ?? 0))
-    guard let count else { return false }
+    guard let count = try connection.read(into: &scratch, 0..<scratch.count) else { return false }
+    incoming += scratch[..<count]
     guard count > 0 else { throw ConnectionError(.closed, "the other device closed the connection") }
-    heartbeat.heard(now: Self.now)
+    heartbeat.heard(now: pace.now)
     return true
   }
 
-  /// Takes one frame from the front: nil when it is not whole yet, `.some(nil)` when it is to be ignored.
-  private mutating func nextMessage() throws(Violation) -> ControlMessage?? {
-    guard incoming.count >= Limits.frameHeader else { return nil }
-    let header = try FrameHeader(incoming.span.extracting(first: Limits.frameHeader))
-    let end = Limits.frameHeader + header.length
+  /// Reads the frame at `start`, and moves behind it: nil when it is not whole yet, `.some(nil)` when it is to be ignored.
+  private func nextMessage(_ start: inout Int) throws(Violation) -> ControlMessage?? {
+    let body = start + Limits.frameHeader
+    guard incoming.count >= body else { return nil }
+    let header = try FrameHeader(incoming.span.extracting(start..<body))
+    let end = body + header.length
     guard incoming.count >= end else { return nil }
-    let message = try ControlMessage(header.type, incoming.span, Limits.frameHeader..<end)
-    incoming.removeFirst(end)
+    let message = try ControlMessage(header.type, incoming.span, body..<end)
+    start = end
     return .some(message)
   }
 }

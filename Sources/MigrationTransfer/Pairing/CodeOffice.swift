@@ -16,16 +16,18 @@ final class CodeOffice: Sendable {
   private struct State {
     var desk = CodeDesk()
     var live: Live?
+    /// How many tries of the shown code are spent.
+    var tries = 0
   }
 
   private let state = Mutex(State())
+  private let pace: Pace
   private let observe: @Sendable (TransferEvent) -> Void
 
-  init(observe: @escaping @Sendable (TransferEvent) -> Void) {
+  init(pace: Pace = Pace(), observe: @escaping @Sendable (TransferEvent) -> Void) {
+    self.pace = pace
     self.observe = observe
   }
-
-  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
 
   /// Makes and shows the next code if one is wanted. Slow: not for a connection's thread.
   func issueIfWanted() throws(TLSError) {
@@ -34,7 +36,8 @@ final class CodeOffice: Sendable {
     let secret = try PairingSecret.scalar(fromDigits: code.digits)
     let isIssued = state.withLock { state in
       guard state.desk.wantsCode else { return false }
-      state.live = Live(number: state.desk.issue(now: Self.now), secret: secret)
+      state.live = Live(number: state.desk.issue(now: pace.now), secret: secret)
+      state.tries = 0
       return true
     }
     if isIssued { observe(.code(code, lifetime: CodeDesk.lifetime)) }
@@ -43,13 +46,13 @@ final class CodeOffice: Sendable {
   /// The code that a new exchange is about; nil when nobody can be paired now.
   func live() -> Live? {
     state.withLock { state in
-      state.desk.open(now: Self.now) == state.live?.number ? state.live : nil
+      state.desk.open(now: pace.now) == state.live?.number ? state.live : nil
     }
   }
 
   /// When the shown code stops working.
   var expiry: BootInstant? {
-    state.withLock { $0.desk.expiry.map { BootInstant(nanoseconds: Int64($0 * 1e9)) } }
+    state.withLock { $0.desk.expiry.map(pace.instant) }
   }
 
   /// All codes of this run are spent: nobody can pair any more.
@@ -59,13 +62,18 @@ final class CodeOffice: Sendable {
   /// Ends the shown code if its time is over.
   func expireIfDue() {
     state.withLock { state in
-      if state.desk.expire(now: Self.now) != nil { state.live = nil }
+      if state.desk.expire(now: pace.now) != nil { state.live = nil }
     }
   }
 
   /// Spends one try, and only then compares: the answer is nil when the confirmation was right.
   func judge(_ number: CodeDesk.Number, from address: String, _ isRight: () -> Bool) -> AbortReason? {
-    guard state.withLock({ $0.desk.attempt(number, now: Self.now) }) == .compare else { return .codeExpired }
+    let attempt: Int? = state.withLock { state in
+      guard state.desk.attempt(number, now: pace.now) == .compare else { return nil }
+      state.tries += 1
+      return state.tries
+    }
+    guard let attempt else { return .codeExpired }
     if isRight() {
       return state.withLock { state in
         guard state.desk.matched(number) else { return .codeExpired }
@@ -73,14 +81,12 @@ final class CodeOffice: Sendable {
         return nil
       }
     }
-    let consequence = state.withLock { state in
+    state.withLock { state in
       let consequence = state.desk.mismatched(number)
-      if case .wrong = consequence { return consequence }
-      state.live = nil
-      return consequence
+      if case .wrong = consequence { return }
+      // Another code may be shown by now, if others have burned this one meanwhile.
+      if state.live?.number == number { state.live = nil }
     }
-    let attempt: Int
-    if case .wrong(let tries) = consequence { attempt = tries } else { attempt = CodeDesk.triesPerCode }
     observe(.wrongCode(attempt: attempt, allowed: CodeDesk.triesPerCode, from: address))
     return .codeMismatch
   }

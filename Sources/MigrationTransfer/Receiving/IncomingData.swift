@@ -52,13 +52,14 @@ struct IncomingData: ~Copyable {
   ///
   /// Throws a `ConnectionError`, a `Violation` or an `ArchiveError`.
   mutating func run() throws {
+    try connection.allowStalls()
     var header = [UInt8](repeating: 0, count: Limits.frameHeader)
     while true {
       if isStopped() { throw ConnectionError(.stopped, "the data stream was stopped") }
       try fill(&header, Limits.frameHeader)
       let frame = try FrameHeader(header.span)
       if body.count < frame.length {
-        body.append(contentsOf: repeatElement(0, count: frame.length - body.count))
+        body = [UInt8](repeating: 0, count: frame.length)
       }
       try fillBody(frame.length)
       switch try StreamMessage(frame.type, body.span, 0..<frame.length) {

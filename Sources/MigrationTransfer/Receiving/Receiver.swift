@@ -12,6 +12,8 @@ package final class Receiver: ReceptionHost {
     /// What this device is called.
     package let label: String
     package let software: String
+    /// The clock of every deadline and code; tests let it run faster.
+    var pace = Pace()
 
     package init(listen: HostAndPort, label: String, software: String) {
       self.listen = listen
@@ -47,7 +49,7 @@ package final class Receiver: ReceptionHost {
     self.options = options
     self.sink = sink
     self.observer = observer
-    office = CodeOffice(observe: observer)
+    office = CodeOffice(pace: options.pace, observe: observer)
     do {
       identity = try Identity.generate()
       context = try TLSContext(role: .server, identity: identity)
@@ -192,11 +194,11 @@ package final class Receiver: ReceptionHost {
     }
     guard var connection = try? Connection(socket, context, wakeup: wakeup) else { return }
     do {
-      try connection.handshake(until: accepted.advanced(by: .seconds(5)))
+      try connection.handshake(until: options.pace.instant(Patience.handshake, after: accepted))
     } catch {
       return
     }
-    let deadline = accepted.advanced(by: .seconds(10))
+    let deadline = options.pace.instant(Patience.pairing, after: accepted)
     let reception: Reception?
     do {
       reception = try admit(&connection, until: deadline)
@@ -248,7 +250,7 @@ package final class Receiver: ReceptionHost {
       return state.stopped
     }
     if let stopped { mailbox.post(.stop(stopped)) }
-    var control = ReceiverControl(connection, client: client, mailbox: mailbox, host: self)
+    var control = ReceiverControl(connection, client: client, mailbox: mailbox, pace: options.pace, host: self)
     do {
       let result = try control.run()
       observer(.done(result))

@@ -34,9 +34,10 @@ struct ReceiverControl: ~Copyable {
 
   /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
   init(
-    _ connection: consuming Connection, client: KeyFingerprint, mailbox: Mailbox<ReceiverNews>, host: any ReceptionHost
+    _ connection: consuming Connection, client: KeyFingerprint, mailbox: Mailbox<ReceiverNews>, pace: Pace,
+    host: any ReceptionHost
   ) {
-    link = ControlLink(connection)
+    link = ControlLink(connection, pace: pace)
     self.client = client
     self.mailbox = mailbox
     self.host = host

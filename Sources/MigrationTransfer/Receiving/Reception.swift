@@ -27,7 +27,8 @@ final class Reception: Sendable {
   private let state = Condition(State())
   private let threads = ThreadGroup()
 
-  init(session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, mailbox: Mailbox<ReceiverNews>) {
+  init(session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, mailbox: Mailbox<ReceiverNews>)
+  {
     self.session = session
     self.client = client
     self.keys = keys
@@ -63,7 +64,9 @@ final class Reception: Sendable {
   private func join(_ connection: inout Connection, until deadline: BootInstant) throws -> (UInt32, Flag) {
     let header = try connection.readExactly(Limits.frameHeader, until: deadline)
     let frame = try FrameHeader(header.span)
-    guard frame.type == .join, frame.length == Join.size else { throw Violation(.state, "the first frame of a data stream") }
+    guard frame.type == .join, frame.length == Join.size else {
+      throw Violation(.state, "the first frame of a data stream")
+    }
     let body = try connection.readExactly(frame.length, until: deadline)
     guard case .join(let join) = try StreamMessage(.join, body.span, 0..<body.count), join.session == session else {
       throw Violation(.conflict, "the session of a data stream")

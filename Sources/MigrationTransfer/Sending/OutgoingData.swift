@@ -10,6 +10,8 @@ struct OutgoingData: ~Copyable {
   private let queue: SendQueue
   private let number: SendQueue.StreamNumber
   private var incoming: [UInt8] = []
+  /// What has come is read into this first.
+  private var scratch = [UInt8](repeating: 0, count: 4096)
   /// Headers and small frames on their way.
   private var prefix: [UInt8] = []
   private var frame: FrameBuffer?
@@ -26,6 +28,7 @@ struct OutgoingData: ~Copyable {
 
   /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a `Close`.
   mutating func run() throws {
+    try connection.allowStalls()
     while true {
       let isFlushed = try send()
       try hear()
@@ -70,14 +73,9 @@ struct OutgoingData: ~Copyable {
 
   /// Takes the acknowledgements that have come.
   private mutating func hear() throws {
-    let room = 4096
-    while true {
-      let filled = incoming.count
-      incoming.append(contentsOf: repeatElement(0, count: room))
-      let count = try connection.read(into: &incoming, filled..<incoming.count)
-      incoming.removeLast(room - (count ?? 0))
-      guard let count else { return }
+    while let count = try connection.read(into: &scratch, 0..<scratch.count) {
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }
+      incoming += scratch[..<count]
       try takeFrames()
     }
   }

@@ -1,0 +1,26 @@
+import MigrationSystem
+
+/// The clock by which deadlines are kept. Tests let it run faster than the world.
+struct Pace: Sendable {
+  /// How many of its seconds pass in one second.
+  var speed = 1.0
+
+  /// Seconds since the start of the machine, on this clock.
+  var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 * speed }
+
+  /// When this clock shows so many seconds.
+  func instant(_ seconds: Double) -> BootInstant {
+    BootInstant(nanoseconds: Int64(seconds / speed * 1e9))
+  }
+
+  /// When so many seconds of this clock have passed since an instant.
+  func instant(_ seconds: Double, after start: BootInstant) -> BootInstant {
+    start.advanced(by: .seconds(seconds / speed))
+  }
+}
+
+/// How long each step before READY may take, in seconds from the start of the connection (Protocol §11).
+enum Patience {
+  static let handshake: Double = 5
+  static let pairing: Double = 10
+}

@@ -1,0 +1,140 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+@Suite struct LimitTests {
+  private func isSignalled(_ wakeup: Wakeup) throws -> Bool {
+    var poller = try Poller()
+    return try !poller.wait(for: .readable, on: wakeup.raw, until: BootInstant(nanoseconds: 0)).isEmpty
+  }
+
+  @Test func `a third connection of one address pushes out that address's oldest`() throws {
+    var gate = AdmissionGate()
+    let wakeups = try (0..<4).map { _ in try Wakeup() }
+    _ = gate.enter(host: "other", wakeup: wakeups[0])
+    for wakeup in wakeups[1...] { _ = gate.enter(host: "one", wakeup: wakeup) }
+    #expect(try wakeups.map(isSignalled) == [false, true, false, false])
+    #expect(gate.count == 3)
+  }
+
+  @Test func `a ninth connection pushes out the oldest of all`() throws {
+    var gate = AdmissionGate()
+    let wakeups = try (0..<9).map { _ in try Wakeup() }
+    for (number, wakeup) in wakeups.enumerated() { _ = gate.enter(host: "host \(number)", wakeup: wakeup) }
+    #expect(try wakeups.map(isSignalled) == [true] + [Bool](repeating: false, count: 8))
+    #expect(gate.count == AdmissionGate.places)
+  }
+
+  @Test func `whoever is past READY makes room and is never pushed out`() throws {
+    var gate = AdmissionGate()
+    let wakeups = try (0..<4).map { _ in try Wakeup() }
+    let first = gate.enter(host: "one", wakeup: wakeups[0])
+    gate.leave(first)
+    for wakeup in wakeups[1...2] { _ = gate.enter(host: "one", wakeup: wakeup) }
+    #expect(try wakeups.map(isSignalled) == [false, false, false, false])
+  }
+
+  @Test func `twenty connections come at once, then ten a second`() {
+    var bucket = AcceptBucket(now: 100)
+    for _ in 0..<20 { #expect(bucket.take(now: 100) == nil) }
+    #expect(bucket.take(now: 100) != nil)
+    #expect(bucket.take(now: 100.11) == nil)
+    #expect(bucket.take(now: 100.12) != nil)
+    for _ in 0..<20 { _ = bucket.take(now: 200) }
+    #expect(bucket.take(now: 200) != nil)
+  }
+
+  @Test(
+    arguments: [
+      (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.violation, .failed), (.version, .failed),
+      (.refused, .refused), (.exists, .refused), (.noSpace, .noSpace), (.unfit, .refused), (.storage, .connectionLost),
+      (.importFailed, .importFailed), (.exportFailed, .exportFailed), (.unknownTransfer, .refused),
+      (.announcement, .failed), (.otherApp, .refused), (.silent, .connectionLost),
+    ] as [(Close.Code, TransferFailure.Kind)])
+  func `a reason from the other device ends this one with the documented code`(
+    code: Close.Code, kind: TransferFailure.Kind
+  ) {
+    let failure = TransferFailure(told: Close(code, "a \u{1B}[31m reason", hint: "Do \u{202E}this."))
+    #expect(failure.kind == kind)
+    #expect(!failure.message.unicodeScalars.contains("\u{1B}"))
+    #expect(failure.hint?.unicodeScalars.contains("\u{202E}") == false)
+  }
+}
+
+@Suite struct SendQueueTests {
+  private func frame(_ queue: SendQueue, _ byte: UInt8) throws -> FrameBuffer {
+    var frame = try queue.buffer()
+    frame.append([byte])
+    frame.note(items: 1, contentBytes: 10)
+    return frame
+  }
+
+  private func sent(_ task: SendQueue.Task) -> UInt8? {
+    if case .send(let frame) = task { frame.bytes[0] } else { nil }
+  }
+
+  @Test func `the window bounds how many frames there are`() throws {
+    let queue = SendQueue(window: UInt64(Limits.frameBody) * 2) { _ in }
+    let wakeup = try Wakeup()
+    queue.register(0, wakeup)
+    try queue.submit(try frame(queue, 1))
+    try queue.submit(try frame(queue, 2))
+    let third = Promise<Bool>()
+    let thread = try OwnerThread(name: "export") {
+      _ = try? queue.buffer()
+      third.fulfil(.success(true))
+    }
+    #expect(sent(queue.next(for: 0)) == 1)
+    #expect(queue.arrived == Tally())
+    queue.written(1, on: 0)
+    #expect(try third.wait())
+    #expect(queue.arrived == Tally(items: 1, bytes: 10))
+    thread.join()
+  }
+
+  @Test func `what a broken stream had under way goes to its successor alone, in order`() throws {
+    let queue = SendQueue(window: 1 << 30) { _ in }
+    for number in 0..<3 as Range<UInt32> { queue.register(number, try Wakeup()) }
+    for byte in 1...5 as ClosedRange<UInt8> { try queue.submit(try frame(queue, byte)) }
+    #expect(sent(queue.next(for: 0)) == 1)
+    #expect(sent(queue.next(for: 1)) == 2)
+    #expect(sent(queue.next(for: 0)) == 3)
+    queue.lost(0, replacedBy: 2)
+    #expect(sent(queue.next(for: 1)) == 4)
+    #expect(sent(queue.next(for: 2)) == 1)
+    queue.lost(2, replacedBy: 3)
+    queue.register(3, try Wakeup())
+    #expect(sent(queue.next(for: 1)) == 5)
+    #expect(sent(queue.next(for: 3)) == 1)
+    #expect(sent(queue.next(for: 3)) == 3)
+    queue.written(2, on: 3)
+    queue.written(3, on: 1)
+    try queue.drain()
+    #expect(queue.arrived.items == 5)
+  }
+
+  @Test func `stopping ends every wait`() throws {
+    let queue = SendQueue(window: 1 << 30) { _ in }
+    let wakeup = try Wakeup()
+    queue.register(0, wakeup)
+    try queue.submit(try frame(queue, 1))
+    let ended = Promise<Bool>()
+    let thread = try OwnerThread(name: "export") {
+      do throws(ArchiveError) {
+        try queue.drain()
+        ended.fulfil(.success(false))
+      } catch {
+        ended.fulfil(.success(error.code == .stopped))
+      }
+    }
+    queue.stop()
+    #expect(try ended.wait())
+    thread.join()
+    var poller = try Poller()
+    #expect(try poller.wait(for: .readable, on: wakeup.raw, until: soon()).contains(.readable))
+    #expect(throws: ArchiveError.self) { _ = try queue.buffer() }
+  }
+}

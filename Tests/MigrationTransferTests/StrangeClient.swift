@@ -1,0 +1,156 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+@testable import MigrationTransfer
+
+/// A client that says whatever a test wants, over real TLS.
+struct StrangeClient: ~Copyable {
+  var connection: Connection
+  let identity: Identity
+
+  /// Connects and shakes hands.
+  init(port: UInt16, identity: Identity? = nil) throws {
+    let identity = try identity ?? Identity.generate()
+    let connection = try Self.connect(port, identity)
+    self.identity = identity
+    self.connection = connection
+  }
+
+  private static func connect(_ port: UInt16, _ identity: Identity) throws -> Connection {
+    let context = try TLSContext(role: .client, identity: identity)
+    let dialing = Dialing(target: HostAndPort(host: "127.0.0.1", port: port), context: context) { false }
+    return try dialing.connect(to: try dialing.addresses(), wakeup: try Wakeup())
+  }
+
+  /// Everything up to the answer to PAIR_A; the confirmations that would be right for `code`.
+  mutating func exchangeShares(_ code: PairingCode) throws -> (confirmA: [UInt8], confirmB: [UInt8]) {
+    let hello = PairingFrame.clientHello(versions: 1...1, mode: .pair)
+    let answer = PairingFrame.serverHello(version: 1, mode: .pair).bytes
+    let binding = try connection.channelBinding()
+    let server = connection.peerFingerprint!
+    let exchange = try Spake2(
+      role: .a, secret: try PairingSecret.scalar(fromDigits: code.digits),
+      idA: PairingBinding.identityA(client: identity.fingerprint, channelBinding: binding),
+      idB: PairingBinding.identityB(server: server, channelBinding: binding),
+      aad: PairingBinding.associatedData(clientHello: hello.bytes, serverHello: answer))
+    try connection.say(hello, .pairA(exchange.share), until: soon())
+    _ = try connection.pairingFrame(until: soon())
+    guard case (.pairB(let share), _) = try connection.pairingFrame(until: soon()) else {
+      throw Violation(.state, "a test")
+    }
+    let keys = try exchange.finish(peerShare: share)
+    return (keys.confirmA, keys.confirmB)
+  }
+
+  /// Sends a confirmation; the refusal, nil when it was taken.
+  mutating func confirm(_ confirmation: [UInt8]) throws -> AbortReason? {
+    try connection.say(.confirmA(confirmation), until: soon())
+    return try refusal()
+  }
+
+  /// What the receiver answers: nil for a frame, else its reason.
+  mutating func refusal() throws -> AbortReason? {
+    do {
+      _ = try connection.pairingFrame(until: soon())
+      return nil
+    } catch let reason as AbortReason {
+      return reason
+    }
+  }
+
+  /// Sends raw bytes.
+  mutating func say(_ bytes: [UInt8]) throws { try connection.writeAll(bytes, until: soon()) }
+
+  /// Pairs with the right code, and becomes a control connection.
+  consuming func pair(_ code: PairingCode) throws -> StrangeSender {
+    let confirmations = try exchangeShares(code)
+    guard try confirm(confirmations.confirmA) == nil else { throw AbortReason.codeMismatch }
+    try connection.say(.ready, until: soon())
+    let identity = identity
+    return StrangeSender(control: ControlLink(connection), identity: identity)
+  }
+}
+
+/// A paired sender that says whatever a test wants.
+struct StrangeSender: ~Copyable {
+  var control: ControlLink
+  let identity: Identity
+
+  static let greeting = ControlMessage.greeting(
+    Greeting(role: .sender, label: "strange", software: "test", features: []))
+
+  static func offer(_ roots: [Root], items: UInt64 = 10, bytes: UInt64 = 1 << 20) -> ControlMessage {
+    .offer(
+      Offer(
+        transfer: nil, contents: .folders(roots), items: items, bytes: bytes, allocated: bytes, flags: .compressible))
+  }
+
+  /// The next message that `pick` takes; nil when the receiver closes first.
+  mutating func next<Value>(_ pick: (ControlMessage) -> Value?) throws -> Value? {
+    let deadline = soon(10)
+    while BootInstant.now() < deadline {
+      for message in try control.exchange(until: deadline) {
+        if let value = pick(message) { return value }
+        if case .close = message { return nil }
+      }
+    }
+    return nil
+  }
+
+  /// The reason that the receiver gives for closing.
+  mutating func closeCode() throws -> Close.Code? {
+    try next { if case .close(let close) = $0 { close.code } else { nil } }
+  }
+
+  /// Greets, offers, and hears the whole ledger.
+  mutating func begin(_ offer: ControlMessage) throws -> Accept? {
+    control.say(Self.greeting)
+    control.say(offer)
+    let accept = try next { if case .accept(let accept) = $0 { accept } else { nil } }
+    guard let accept else { return nil }
+    _ = try next { if case .heldEnd = $0 { true } else { nil } }
+    return accept
+  }
+
+  /// Joins a data stream.
+  func join(_ port: UInt16, _ join: Join, as other: Identity? = nil) throws -> StrangeClient {
+    var client = try StrangeClient(port: port, identity: other ?? identity)
+    try ClientPairing.come(back: .join, on: &client.connection, to: client.connection.peerFingerprint!, until: soon())
+    try client.say(StreamMessage.join(join).frame())
+    return client
+  }
+}
+
+/// Puts entries together for a DATA frame.
+struct StrangeFrame {
+  private var entries = ByteWriter()
+
+  mutating func item(_ record: ItemRecord) { EntryWriter.item(record, to: &entries) }
+
+  mutating func file(_ record: ItemRecord, _ content: [UInt8], _ sealer: ChunkSealer, spoil: Bool = false) {
+    item(record)
+    let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
+    EntryWriter.content(length: content.count, seal(place, content, sealer), to: &entries)
+    entries.array(spoil ? content.map { $0 ^ 1 } : content)
+  }
+
+  mutating func chunk(_ place: ChunkPlace, _ content: [UInt8], _ sealer: ChunkSealer) {
+    EntryWriter.place(place, seal(place, content, sealer), to: &entries)
+    entries.array(content)
+  }
+
+  mutating func hole(_ place: ChunkPlace, _ seal: ChunkSeal) { EntryWriter.place(place, seal, to: &entries) }
+
+  func frame(_ sequence: UInt64) -> [UInt8] {
+    let header = DataHeader(sequence: sequence, encoding: .plain, plainLength: entries.bytes.count)
+    return StreamMessage.data(header).frame(payload: entries.bytes.count) + entries.bytes
+  }
+
+  private func seal(_ place: ChunkPlace, _ content: [UInt8], _ sealer: ChunkSealer) -> ChunkSeal {
+    var tagged = ByteWriter()
+    place.writeTagged(to: &tagged)
+    return sealer.seal(place: tagged.bytes, data: content.span.bytes)
+  }
+}
