@@ -77,6 +77,13 @@ struct StrangeClient: ~Copyable {
 struct StrangeSender: ~Copyable {
   var control: ControlLink
   let identity: Identity
+  /// What has come and was not asked for yet.
+  private var heard: [ControlMessage] = []
+
+  init(control: consuming ControlLink, identity: Identity) {
+    self.control = control
+    self.identity = identity
+  }
 
   static let greeting = ControlMessage.greeting(
     Greeting(role: .sender, label: "strange", software: "test", features: []))
@@ -91,10 +98,12 @@ struct StrangeSender: ~Copyable {
   mutating func next<Value>(_ pick: (ControlMessage) -> Value?) throws -> Value? {
     let deadline = soon(10)
     while BootInstant.now() < deadline {
-      for message in try control.exchange(until: deadline) {
+      while !heard.isEmpty {
+        let message = heard.removeFirst()
         if let value = pick(message) { return value }
         if case .close = message { return nil }
       }
+      heard += try control.exchange(until: deadline)
     }
     return nil
   }
