@@ -51,4 +51,16 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   package init(_ action: String, _ path: ArchivePath, _ cause: SystemError) {
     self.init(.storage, "\(action) \"\(VisibleText.of(path))\" failed", name: path.bytes, cause: cause)
   }
+
+  /// A failure to give an item its place: something else has it, or the disk failed.
+  init(placing path: ArchivePath, _ action: String, _ cause: SystemError) {
+    guard cause.isAlreadyExisting || cause.isNotDirectory || cause.isSymbolicLink else {
+      self.init(action, path, cause)
+      return
+    }
+    self.init(
+      .collision,
+      "another item already has the name \"\(VisibleText.of(path))\", or one that the destination takes for it",
+      name: path.bytes)
+  }
 }

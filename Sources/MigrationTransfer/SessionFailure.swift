@@ -21,6 +21,11 @@ struct SessionFailure: Error, Sendable {
     case let error as ArchiveError: self.init(error)
     case let close as Close: self.init(close, TransferFailure(told: close))
     case let error as ConnectionError: self.init(error)
+    case is PinMismatch:
+      self.init(
+        Close(.violation, "the key is not the one of the pairing"),
+        TransferFailure(.pairing, "The other device's key is not the one you paired with. Stopped."))
+    case let reason as AbortReason: self.init(Close(.violation, reason.failure.message), reason.failure)
     case let error as TLSError:
       self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
     case let error as SystemError:

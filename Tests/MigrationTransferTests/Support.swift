@@ -77,12 +77,14 @@ final class RunningReceiver: Sendable {
   let receiver: Receiver
   private let outcome = Promise<TransferResult>()
 
-  init(_ destination: Scratch) throws {
+  init(_ destination: Scratch, pace: Pace = Pace()) throws {
     self.destination = destination
     let events = events
+    var options = Receiver.Options(
+      listen: HostAndPort(host: "127.0.0.1", port: 0), label: "new device", software: "test")
+    options.pace = pace
     receiver = try Receiver(
-      Receiver.Options(listen: HostAndPort(host: "127.0.0.1", port: 0), label: "new device", software: "test"),
-      sink: try FolderSink(destination: Array(destination.path.utf8))
+      options, sink: try FolderSink(destination: Array(destination.path.utf8))
     ) { events.add($0) }
     let (receiver, outcome) = (receiver, outcome)
     _ = try OwnerThread(name: "receiver") { outcome.fulfil(Result { try receiver.run() }) }

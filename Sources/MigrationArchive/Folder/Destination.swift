@@ -9,21 +9,29 @@ struct Destination: Sendable {
   private func openNearest() throws(ArchiveError) -> (SharedDirectory, exists: Bool) {
     do {
       return (SharedDirectory(try Directory.open(path)), true)
-    } catch where error.isNotFound {
+    } catch  where error.isNotFound {
       return (try openParent(), false)
     } catch {
-      throw ArchiveError(.destination, "the destination \"\(VisibleText.of(path))\" cannot be used", name: path, cause: error)
+      throw ArchiveError(
+        .destination, "the destination \"\(VisibleText.of(path))\" cannot be used", name: path, cause: error)
     }
   }
 
   private func openParent() throws(ArchiveError) -> SharedDirectory {
-    var parent = path[...]
-    while parent.last == UInt8(ascii: "/") { parent.removeLast() }
+    var trimmed = path[...]
+    while trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
+    var parent = trimmed
     while let last = parent.last, last != UInt8(ascii: "/") { parent.removeLast() }
-    do {
-      return SharedDirectory(try Directory.open(parent.isEmpty ? Array(".".utf8)[...] : parent))
+    do throws(SystemError) {
+      let directory = SharedDirectory(try Directory.open(parent.isEmpty ? Array(".".utf8)[...] : parent))
+      // A name that is there leads nowhere; one that is none can never be.
+      if try !directory.directory.isFree(trimmed[parent.endIndex...]) {
+        throw SystemError(reason: "it is a link that leads nowhere", operation: "open")
+      }
+      return directory
     } catch {
-      throw ArchiveError(.destination, "the destination \"\(VisibleText.of(path))\" cannot be made", name: path, cause: error)
+      throw ArchiveError(
+        .destination, "the destination \"\(VisibleText.of(path))\" cannot be made", name: path, cause: error)
     }
   }
 
@@ -33,7 +41,8 @@ struct Destination: Sendable {
     do {
       try directory.directory.checkWritable()
     } catch {
-      throw ArchiveError(.destination, "the destination \"\(VisibleText.of(path))\" cannot be written to", name: path, cause: error)
+      throw ArchiveError(
+        .destination, "the destination \"\(VisibleText.of(path))\" cannot be written to", name: path, cause: error)
     }
   }
 
@@ -43,7 +52,8 @@ struct Destination: Sendable {
     do {
       return try FileSystemSpace.of(directory.directory.descriptor)
     } catch {
-      throw ArchiveError(.destination, "the room at \"\(VisibleText.of(path))\" cannot be measured", name: path, cause: error)
+      throw ArchiveError(
+        .destination, "the room at \"\(VisibleText.of(path))\" cannot be measured", name: path, cause: error)
     }
   }
 
@@ -55,10 +65,11 @@ struct Destination: Sendable {
       do {
         _ = try directory.directory.status(name)
         return name
-      } catch where error.isNotFound {
+      } catch  where error.isNotFound {
         continue
       } catch {
-        throw ArchiveError(.destination, "the destination cannot hold \"\(VisibleText.of(name))\"", name: name, cause: error)
+        throw ArchiveError(
+          .destination, "the destination cannot hold \"\(VisibleText.of(name))\"", name: name, cause: error)
       }
     }
     return nil
@@ -69,12 +80,25 @@ struct Destination: Sendable {
     do {
       do {
         try Directory.make(path, mode: 0o777)
-      } catch where error.isAlreadyExisting {
+      } catch  where error.isAlreadyExisting {
         // The usual case.
       }
       return SharedDirectory(try Directory.open(path))
     } catch {
-      throw ArchiveError(.destination, "the destination \"\(VisibleText.of(path))\" cannot be made", name: path, cause: error)
+      throw ArchiveError(
+        .destination, "the destination \"\(VisibleText.of(path))\" cannot be made", name: path, cause: error)
+    }
+  }
+}
+
+extension Directory {
+  /// Whether nothing has a name here.
+  fileprivate func isFree(_ name: ArraySlice<UInt8>) throws(SystemError) -> Bool {
+    do {
+      _ = try status(name)
+      return false
+    } catch  where error.isNotFound {
+      return true
     }
   }
 }

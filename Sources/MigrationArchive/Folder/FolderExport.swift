@@ -47,7 +47,7 @@ struct FolderExport {
     } catch let error as ArchiveError {
       try fail(index, error)
     } catch let error as SystemError {
-      try unsent(index, error.isNotFound ? .vanished : .unreadable, error.description)
+      try unsent(index, error.isNotFound ? .vanished : .unreadable, error.words)
     } catch {
       try unsent(index, .beyondLimits, nil)
     }
@@ -108,7 +108,7 @@ struct FolderExport {
   private mutating func fail(_ index: Int, _ error: ArchiveError) throws(ArchiveError) {
     guard error.code == .storage || error.code == .noSpace, let cause = error.cause else { throw error }
     // Chunks of it may be under way; the receiver drops what never becomes complete.
-    try unsent(index, cause.isNotFound ? .vanished : .unreadable, cause.description)
+    try unsent(index, cause.isNotFound ? .vanished : .unreadable, cause.words)
   }
 
   private func unsent(_ index: Int, _ reason: Unsent.Reason, _ message: String?) throws(ArchiveError) {

@@ -40,7 +40,7 @@ struct FolderImport {
     for root in roots {
       do {
         _ = try staging.parent.directory.status(root)
-      } catch where error.isNotFound {
+      } catch  where error.isNotFound {
         continue
       } catch {
         throw ArchiveError(.importFailed, "\"\(VisibleText.of(root))\" cannot be imported", name: root, cause: error)
@@ -70,7 +70,8 @@ struct FolderImport {
 
   private func taken(_ root: [UInt8]) -> ArchiveError {
     ArchiveError(
-      .importFailed, "\"\(VisibleText.of(root))\" was created in the destination in the meantime; it was left as it is, "
+      .importFailed,
+      "\"\(VisibleText.of(root))\" was created in the destination in the meantime; it was left as it is, "
         + "and what arrived is kept in \"\(VisibleText.of(staging.name))\"", name: root)
   }
 }

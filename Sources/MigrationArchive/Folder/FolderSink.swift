@@ -35,8 +35,11 @@ package final class FolderSink: ItemSink {
   /// What is missing for this offer, nil when there is room.
   private func shortage(for offer: Offer) throws(ArchiveError) -> SpaceShortage? {
     let space = try destination.space()
+    let (overhead, isEndless) = offer.items.multipliedReportingOverflow(by: Self.overheadPerItem)
+    // Both are below 2⁶³ then.
+    let needed = offer.allocated + (isEndless ? Limits.fileSize : min(overhead, Limits.fileSize))
     let shortage = SpaceShortage(
-      bytes: Close.Space(needed: offer.allocated + offer.items * Self.overheadPerItem, available: space.availableBytes),
+      bytes: Close.Space(needed: needed, available: space.availableBytes),
       items: space.availableItems.map { Close.Space(needed: offer.items + 8, available: $0) })
     return shortage.isReal ? shortage : nil
   }

@@ -10,7 +10,8 @@ package final class FolderSource: ItemSource {
   /// Opens what the paths lead to; no two may have one last component.
   package init(paths: [[UInt8]]) throws(ArchiveError) {
     var roots: [SourceRoot] = []
-    for path in paths { roots.append(try SourceRoot(path: path)) }
+    var parents: [[UInt8]: SharedDirectory] = [:]
+    for path in paths { roots.append(try SourceRoot(path: path, sharing: &parents)) }
     roots.sort { $0.name.lexicographicallyPrecedes($1.name) }
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
       throw ArchiveError(

@@ -13,7 +13,7 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
 
   package var description: String {
     if bytes.needed > bytes.available {
-      return "not enough space: \(bytes.needed) bytes are needed, \(bytes.available) are available"
+      return "not enough space: \(bytes.needed) bytes are needed, \(bytes.available) bytes are available"
     }
     guard let items else { return "not enough space" }
     return "not enough file system entries: \(items.needed) are needed, \(items.available) are available"

@@ -123,9 +123,7 @@ package final class FramePacker {
   func skipHeld(_ record: ItemRecord) -> Bool {
     let mark = mark(record)
     guard held.take(mark) else { return false }
-    total.items += 1
-    total.bytes += record.size
-    digest &+= mark
+    tally(record, mark)
     outlet.skipped(items: 1, bytes: record.size)
     return true
   }
@@ -139,8 +137,10 @@ package final class FramePacker {
 
   /// Sends the unfinished frame.
   package func flush() throws(ArchiveError) {
-    guard let full = frame.take() else { return }
-    if !full.isEmpty { try outlet.submit(full) }
+    // An empty one is kept: its memory is counted, and would be missing.
+    guard let full = frame, !full.isEmpty else { return }
+    frame = nil
+    try outlet.submit(full)
   }
 
   /// Returns when everything that was added is written at the receiver.
@@ -164,9 +164,14 @@ package final class FramePacker {
 
   private func count(_ record: ItemRecord, contentBytes: UInt64) {
     frame?.note(items: 1, contentBytes: contentBytes)
+    tally(record, mark(record))
+  }
+
+  private func tally(_ record: ItemRecord, _ mark: Mark) {
     total.items += 1
-    total.bytes += record.size
-    digest &+= mark(record)
+    // Beyond that no receiver takes it; files with holes get there.
+    total.bytes = min(Limits.fileSize, total.bytes + record.size)
+    digest &+= mark
   }
 
   private func mark(_ record: ItemRecord) -> Mark {

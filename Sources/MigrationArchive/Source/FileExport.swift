@@ -21,7 +21,7 @@ struct FileExport {
     guard before.kind == .regular else {
       throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
     }
-    try settle(file, &before)
+    guard try settle(file, &before) else { return .changed(startedChunks: false) }
     let generation = packer.generation(before)
     guard let record = ItemRecord(before, path: path, generation: generation) else {
       return .changed(startedChunks: false)
@@ -101,7 +101,10 @@ struct FileExport {
         guard data < size else { break }
         let end = try file.nextHole(from: Int64(data)).map { min(size, UInt64($0)) } ?? size
         // A file system that contradicts itself is read as data.
-        guard end > data else { return extents = [(0..<size, false)] }
+        guard end > data else {
+          extents = [(0..<size, false)]
+          return
+        }
         extents.append((data..<end, false))
         position = end
       }
@@ -110,16 +113,17 @@ struct FileExport {
   }
 
   /// Waits until the file system's clock has moved past the file's last change, so that another change cannot go unseen
-  /// behind the same time stamp.
-  private func settle(_ file: borrowing Descriptor, _ status: inout FileStatus) throws(ArchiveError) {
+  /// behind the same time stamp; false if the file does not hold still for that long.
+  private func settle(_ file: borrowing Descriptor, _ status: inout FileStatus) throws(ArchiveError) -> Bool {
     for _ in 0..<4 {
       // File systems without fractions of a second count whole ones; the others follow the kernel's tick.
       let granule = status.changed.nanoseconds == 0 ? 2.0 : 0.012
       let age = Timestamp.coarseNow().seconds(since: status.changed)
-      guard age >= 0, age < granule else { return }
+      guard abs(age) < granule else { return true }
       try packer.pause(seconds: granule - age)
       status = try reading { () throws(SystemError) in try file.status() }
     }
+    return false
   }
 
   /// Says of a failure which file it is about.

@@ -10,6 +10,12 @@ package struct SourceRoot: Sendable {
 
   /// Opens what the user's path leads to; the last component is not followed if it is a link.
   package init(path: [UInt8]) throws(ArchiveError) {
+    var parents: [[UInt8]: SharedDirectory] = [:]
+    try self.init(path: path, sharing: &parents)
+  }
+
+  /// Opens what the user's path leads to; sources that are in one directory hold it by one descriptor.
+  init(path: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]) throws(ArchiveError) {
     let shown = VisibleText.of(path)
     var trimmed = path[...]
     while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
@@ -27,7 +33,8 @@ package struct SourceRoot: Sendable {
       case let slash?: Array(trimmed[..<slash])
       }
     do {
-      parent = SharedDirectory(try Directory.open(directory))
+      parent = try parents[directory] ?? SharedDirectory(try Directory.open(directory))
+      parents[directory] = parent
       let status = try parent.directory.status(name)
       guard let kind = ItemKind(status.kind) else {
         throw ArchiveError(.source, "the source \"\(shown)\" is neither file, directory nor link", name: path)

@@ -49,8 +49,11 @@ package struct SourceTree: Sendable {
       Node(parent: parent, kind: kind, nameLength: UInt8(name.count), nameStart: names.count, size: size))
     for index in name.indices { names.append(name[index]) }
     total.items += 1
-    total.bytes += size
-    if kind == .file { allocated += min(UInt64(status.allocatedBytes), (size + 4095) / 4096 * 4096) }
+    // Files with holes may be as large as they please; more than an offer can say is refused by every receiver.
+    total.bytes = min(Limits.fileSize, total.bytes + size)
+    if kind == .file {
+      allocated = min(Limits.fileSize, allocated + min(UInt64(status.allocatedBytes), (size + 4095) / 4096 * 4096))
+    }
     return nodes.count - 1
   }
 

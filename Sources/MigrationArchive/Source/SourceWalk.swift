@@ -26,7 +26,7 @@ package struct SourceWalk {
     let root = roots[index]
     do {
       let status = try root.parent.directory.status(root.name)
-      guard let kind = ItemKind(status.kind) else { return }
+      guard let kind = ItemKind(status.kind) else { return tree.note(Unsent(path: root.name, reason: .notSendable)) }
       let node = tree.add(root.name.span, status, kind: kind, parent: Int32(-1 - index))
       if kind == .directory { pending = [node] }
     } catch {
@@ -49,7 +49,7 @@ package struct SourceWalk {
         pending.append(tree.add(name.span, status, kind: .directory, parent: Int32(parent)))
       }
     } catch {
-      tree.note(Unsent(path: path.bytes, reason: .unreadable, message: error.description))
+      tree.note(Unsent(path: path.bytes, reason: error.isNotFound ? .vanished : .unreadable, message: error.words))
     }
   }
 
@@ -84,10 +84,11 @@ package struct SourceWalk {
   }
 
   /// A name's status; nil when it has gone meanwhile.
-  private static func status(_ name: Span<UInt8>, in directory: borrowing Directory) throws(SystemError) -> FileStatus? {
+  private static func status(_ name: Span<UInt8>, in directory: borrowing Directory) throws(SystemError) -> FileStatus?
+  {
     do {
       return try directory.status(name)
-    } catch where error.isNotFound {
+    } catch  where error.isNotFound {
       return nil
     }
   }

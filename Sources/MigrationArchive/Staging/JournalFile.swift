@@ -30,7 +30,8 @@ final class JournalFile: Sendable {
       for record in records {
         record.write(to: &state.writer, position: state.position + UInt64(state.writer.bytes.count), key: key)
       }
-      try unsafe file.descriptor.append(state.writer.bytes.span.bytes)
+      // At its place, so that a later record writes over one that was cut short.
+      try unsafe file.descriptor.write(at: Int64(state.position), state.writer.bytes.span.bytes)
       state.position += UInt64(state.writer.bytes.count)
     }
   }

@@ -37,8 +37,10 @@ package final class Staging: Sendable {
     name = Array(".peer-\(Self.hexadecimal(transfer))".utf8)
     if case .folders(let roots) = offer.contents { self.roots = Set(roots.map(\.name)) } else { roots = nil }
     shared = Mutex(Shared(ledger: Ledger(keys: keys, bound: offer.bound)))
+    var isMade = false
     do {
       try parent.directory.makeDirectory(name, mode: 0o700)
+      isMade = true
       directory = SharedDirectory(try parent.directory.openChildDirectory(name))
       try directory.directory.makeDirectory("tree", mode: 0o700)
       tree = SharedDirectory(try directory.directory.openChildDirectory("tree"))
@@ -46,6 +48,7 @@ package final class Staging: Sendable {
         try directory.directory.createFile("journal"), key: keys.journalKey, transfer: transfer)
       umask = try CurrentProcess.umask()
     } catch {
+      if isMade { try? parent.directory.removeTree(name) }
       throw ArchiveError(.destination, "the staging directory cannot be made", cause: error)
     }
   }

@@ -57,16 +57,14 @@ extension Staging {
   private func make(_ link: ItemRecord) throws {
     guard case .hardLink(let target) = link.body else { return }
     guard roots?.contains(Array(target.root)) ?? true else { throw Violation(.announcement, "a hard link's target") }
+    guard let from = try? directoryThatIsThere(of: target), let status = try? from.directory.status(target.name),
+      status.kind == .regular
+    else { throw Violation(.conflict, "a hard link's target") }
     do {
-      let from = try directory(of: target)
       let to = try directory(of: link.path)
-      guard try from.directory.status(target.name).kind == .regular else {
-        throw Violation(.conflict, "a hard link's target")
-      }
       try from.directory.makeHardLink(target.name, in: to.directory, as: link.path.name)
-    } catch let error as SystemError {
-      if error.isNotFound { throw Violation(.conflict, "a hard link's target") }
-      throw ArchiveError("linking", link.path, error)
+    } catch {
+      throw ArchiveError(placing: link.path, "linking", error)
     }
   }
 
@@ -87,7 +85,12 @@ extension Staging {
 
   private func directory(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
-    return SharedDirectory(try tree.directory.makeDirectories(parent.bytes))
+    return SharedDirectory(try tree.directory.makeDirectories(parent.bytes, mode: Self.directoryMode))
+  }
+
+  private func directoryThatIsThere(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    guard let parent = path.parent else { return tree }
+    return SharedDirectory(try tree.directory.openDirectoryBeneath(parent.bytes))
   }
 
   private func inParent(

@@ -44,27 +44,41 @@ package final class StagingWriter {
       let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
       try verify(place, content.seal, bytes.extracting(content.data))
     }
-    switch try staging.shared.withLock({ try $0.ledger.receive(record, hasContent: content != nil) }) {
+    switch try receive(record, hasContent: content != nil) {
     case .held: return
     case .waiting: claims.append(.sealed(record))
     case .complete(let number):
       claims.append(.sealed(record))
       try finish(number, record)
     case .create(let discarded):
-      try discard(discarded, record.path)
-      try create(record, content, bytes)
+      if discarded != nil { claims.append(.discarded(record.path)) }
+      if record.size > 0 && content == nil {
+        claims.append(.sealed(record))
+      } else {
+        try create(record, content, bytes)
+      }
+    }
+  }
+
+  /// Asks the ledger, removes what it discards, and makes the file of a record that came before its chunks: all under the
+  /// lock, so that a chunk of it on another stream comes before or after, and finds the file.
+  private func receive(_ record: ItemRecord, hasContent: Bool) throws -> Ledger.Reception {
+    try staging.shared.withLock { shared in
+      let reception = try shared.ledger.receive(record, hasContent: hasContent)
+      guard case .create(let discarded) = reception else { return reception }
+      if let discarded {
+        shared.open[discarded] = nil
+        try removeStaged(record.path)
+      }
+      if record.size > 0 && !hasContent {
+        shared.open[try shared.ledger.await(record)] = try makeFile(record.path, mode: 0o600)
+      }
+      return reception
     }
   }
 
   private func create(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
     switch record.body {
-    case .file(let size) where size > 0 && content == nil:
-      try staging.shared.withLock { shared in
-        let number = try shared.ledger.await(record)
-        shared.open[number] = try makeFile(record.path, mode: 0o600)
-      }
-      claims.append(.sealed(record))
-      return
     case .file: try createWhole(record, content, bytes)
     case .directory: try makeDirectory(record)
     case .symbolicLink(let target): try makeLink(record, target)
@@ -72,7 +86,7 @@ package final class StagingWriter {
     case .hardLink: break
     }
     claims.append(.item(record, content?.seal))
-    try staging.shared.withLock { try $0.ledger.finish(record) }
+    try staging.finish(record)
   }
 
   private func createWhole(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
@@ -95,9 +109,9 @@ package final class StagingWriter {
 
   private func makeDirectory(_ record: ItemRecord) throws(ArchiveError) {
     do {
-      _ = try staging.tree.directory.makeDirectories(record.path.bytes)
+      try staging.tree.directory.makeDirectories(record.path.bytes, mode: Staging.directoryMode)
     } catch {
-      throw failure("creating", record.path, error)
+      throw ArchiveError(placing: record.path, "creating", error)
     }
   }
 
@@ -160,7 +174,7 @@ package final class StagingWriter {
       throw ArchiveError("writing", record.path, error)
     }
     staging.setTime(of: file.descriptor, record)
-    try staging.shared.withLock { try $0.ledger.finish(record) }
+    try staging.finish(record)
   }
 
   // MARK: Places
@@ -178,13 +192,6 @@ package final class StagingWriter {
     guard roots.contains(Array(path.root)) else { throw Violation(.announcement, "a root") }
   }
 
-  private func discard(_ number: Ledger.FileNumber?, _ path: ArchivePath) throws(ArchiveError) {
-    guard let number else { return }
-    staging.shared.withLock { $0.open[number] = nil }
-    try removeStaged(path)
-    claims.append(.discarded(path))
-  }
-
   private func removeStaged(_ path: ArchivePath) throws(ArchiveError) {
     try perform("removing", path) { (directory, name) throws(SystemError) in try directory.remove(name) }
   }
@@ -197,25 +204,31 @@ package final class StagingWriter {
     do {
       guard let parent = path.parent else { return try body(staging.tree.directory, path.name) }
       if let current, current.path == parent { return try body(current.directory.directory, path.name) }
-      let directory = SharedDirectory(try staging.tree.directory.makeDirectories(parent.bytes))
+      let directory = SharedDirectory(
+        try staging.tree.directory.makeDirectories(parent.bytes, mode: Staging.directoryMode))
       current = (parent, directory)
       return try body(directory.directory, path.name)
     } catch {
-      throw failure(action, path, error)
+      throw ArchiveError(placing: path, action, error)
     }
-  }
-
-  private func failure(_ action: String, _ path: ArchivePath, _ cause: SystemError) -> ArchiveError {
-    guard cause.isAlreadyExisting || cause.isNotDirectory || cause.isSymbolicLink else {
-      return ArchiveError(action, path, cause)
-    }
-    return ArchiveError(
-      .collision, "another item already has the name \"\(VisibleText.of(path))\", or one that the destination takes for it",
-      name: path.bytes)
   }
 }
 
 extension Staging {
+  /// What directories are made with: the default, so that those without a record have it in the end. Until then nobody
+  /// else comes through the staging directory.
+  static let directoryMode: UInt32 = 0o777
+
+  /// An item is made: from now on it counts, and so does what of its record is not kept.
+  func finish(_ record: ItemRecord) throws(Violation) {
+    try shared.withLock { (shared) throws(Violation) in
+      try shared.ledger.finish(record)
+      if let mode = record.mode, mode & 0o6000 != 0 { shared.losses[.setIDBit, default: 0] += 1 }
+      if !record.attributes.isEmpty { shared.losses[.attribute, default: 0] += UInt64(record.attributes.count) }
+      if !record.accessList.isEmpty || !record.defaultAccessList.isEmpty { shared.losses[.accessList, default: 0] += 1 }
+    }
+  }
+
   /// The rights that an item gets: without set-id bits, and default ones where the record has none.
   func mode(of record: ItemRecord) -> UInt32 {
     let standard: UInt32 = record.kind == .directory ? 0o777 : 0o666

@@ -31,6 +31,7 @@ struct IncomingData: ~Copyable {
   private var stream = IncomingStream()
   private let durability: StreamDurability
   private let writer: StagingWriter
+  private let gate: WritingGate
   private let isStopped: @Sendable () -> Bool
   private var pending: [UInt8] = []
   /// Frames are read into this; it grows to the largest frame that came.
@@ -38,12 +39,13 @@ struct IncomingData: ~Copyable {
 
   /// Takes over a connection whose JOIN has been accepted.
   init(
-    _ connection: consuming Connection, writer: StagingWriter, durability: StreamDurability,
+    _ connection: consuming Connection, writer: StagingWriter, durability: StreamDurability, gate: WritingGate,
     isStopped: @escaping @Sendable () -> Bool
   ) throws(Violation) {
     self.connection = connection
     self.writer = writer
     self.durability = durability
+    self.gate = gate
     self.isStopped = isStopped
     try stream.joined()
   }
@@ -83,19 +85,19 @@ struct IncomingData: ~Copyable {
   private mutating func take(_ data: DataHeader, _ length: Int) throws {
     try stream.received(data)
     guard data.encoding == .plain else { throw Violation(.unknown, "the encoding of a data frame") }
-    try writer.write(body.span, entries: Limits.dataHeader..<length)
+    do {
+      try gate.enter()
+      defer { gate.leave() }
+      try writer.write(body.span, entries: Limits.dataHeader..<length)
+    }
     stream.wrote()
     durability.wrote(stream.writtenFrames)
     try acknowledge()
   }
 
+  /// Tells how far it is. One acknowledgement is on its way at a time: the next one says what came meanwhile.
   private mutating func acknowledge() throws(ConnectionError) {
-    stream.synced(durability.durableFrames)
-    if let ack = stream.acknowledge() { pending += StreamMessage.ack(ack).frame() }
-    try send()
-  }
-
-  private mutating func send() throws(ConnectionError) {
+    if pending.isEmpty { prepareAcknowledgement() }
     if !pending.isEmpty {
       let taken = try connection.write(pending, 0..<pending.count)
       pending.removeFirst(taken)
@@ -103,9 +105,15 @@ struct IncomingData: ~Copyable {
     try connection.flush()
   }
 
+  private mutating func prepareAcknowledgement() {
+    stream.synced(durability.durableFrames)
+    if let ack = stream.acknowledge() { pending += StreamMessage.ack(ack).frame() }
+  }
+
   /// The sender waits for the last acknowledgement, and then closes.
   private mutating func finish() {
-    try? acknowledge()
+    prepareAcknowledgement()
+    try? connection.writeAll(pending, until: BootInstant.now().advanced(by: .seconds(2)))
     connection.close()
   }
 
@@ -125,7 +133,8 @@ struct IncomingData: ~Copyable {
       case let got?: filled += got
       case nil:
         if isStopped() { throw ConnectionError(.stopped, "the data stream was stopped") }
-        if try connection.wait(until: nil) == .wakeup { try acknowledge() } else { try send() }
+        _ = try connection.wait(until: nil)
+        try acknowledge()
       }
     }
   }

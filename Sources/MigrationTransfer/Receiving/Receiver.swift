@@ -121,7 +121,6 @@ package final class Receiver: ReceptionHost {
   private func acceptUntilOver(_ socket: borrowing ListeningSocket) throws -> Result<TransferResult, TransferFailure> {
     var poller = try Poller()
     var bucket = AcceptBucket(now: Self.now)
-    try start("code") { [self] in issueCode() }
     while true {
       attention.clear()
       if let outcome = state.withLock({ $0.outcome }) { return outcome }
@@ -169,14 +168,31 @@ package final class Receiver: ReceptionHost {
     guard let socket = try listening.accept() else { return false }
     let wakeup = try Wakeup()
     let host = socket.remoteAddress.hostDescription
-    let ticket = state.withLock { $0.gate.enter(host: host, wakeup: wakeup) }
+    // Here and not on its thread: whoever ends everything must not miss a connection that has just come.
+    let ticket = state.withLock { state in
+      state.wakeups[ObjectIdentifier(wakeup)] = wakeup
+      return state.gate.enter(host: host, wakeup: wakeup)
+    }
     let accepted = BootInstant.now()
     let parcel = Parcel(socket)
-    try start("connection") { [self] in
-      guard let socket = parcel.open() else { return }
-      serve(socket, wakeup: wakeup, ticket: ticket, accepted: accepted)
+    do {
+      try start("connection") { [self] in
+        defer { forget(wakeup, ticket) }
+        guard let socket = parcel.open() else { return }
+        serve(socket, wakeup: wakeup, ticket: ticket, accepted: accepted)
+      }
+    } catch {
+      forget(wakeup, ticket)
+      throw error
     }
     return true
+  }
+
+  private func forget(_ wakeup: Wakeup, _ ticket: AdmissionGate.Ticket) {
+    state.withLock { state in
+      state.wakeups[ObjectIdentifier(wakeup)] = nil
+      state.gate.leave(ticket)
+    }
   }
 
   // MARK: One connection
@@ -184,26 +200,21 @@ package final class Receiver: ReceptionHost {
   private func serve(
     _ socket: consuming StreamSocket, wakeup: Wakeup, ticket: AdmissionGate.Ticket, accepted: BootInstant
   ) {
-    let key = ObjectIdentifier(wakeup)
-    state.withLock { $0.wakeups[key] = wakeup }
-    defer {
-      state.withLock { state in
-        state.wakeups[key] = nil
-        state.gate.leave(ticket)
-      }
-    }
     guard var connection = try? Connection(socket, context, wakeup: wakeup) else { return }
     do {
       try connection.handshake(until: options.pace.instant(Patience.handshake, after: accepted))
     } catch {
       return
     }
+    // A paired device has a place of its own, which no flood of newcomers takes from it (Protocol §11).
+    if (try? knownReception(connection.peerFingerprint)) != nil { state.withLock { $0.gate.leave(ticket) } }
     let deadline = options.pace.instant(Patience.pairing, after: accepted)
     let reception: Reception?
     do {
       reception = try admit(&connection, until: deadline)
     } catch {
-      return connection.abort(Self.abortReason(error))
+      if let reason = Self.abortReason(error) { connection.abort(reason) }
+      return
     }
     state.withLock { $0.gate.leave(ticket) }
     if let reception { reception.serve(connection, until: deadline) } else { converse(connection) }
@@ -224,8 +235,10 @@ package final class Receiver: ReceptionHost {
     }
   }
 
-  private static func abortReason(_ error: any Error) -> AbortReason {
-    error as? AbortReason ?? .malformed
+  /// What the other end is told; nothing when its connection ended, was pushed out or took too long.
+  private static func abortReason(_ error: any Error) -> AbortReason? {
+    if error is ConnectionError { return nil }
+    return error as? AbortReason ?? .malformed
   }
 
   private func knownReception(_ client: KeyFingerprint?) throws(AbortReason) -> Reception {

@@ -59,7 +59,8 @@ struct ReceiverControl: ~Copyable {
       guard !isImported else { return result }
       let failure = SessionFailure(error)
       if !(error is Close) { link.say(session.close(failure.close)) }
-      reception?.stop()
+      // The other end hears of it at once; what cannot be broken off here is waited for afterwards.
+      reception?.halt()
       link.close()
       throw failure.failure
     }
@@ -127,8 +128,9 @@ struct ReceiverControl: ~Copyable {
   }
 
   private mutating func conclude(_ finish: Finish) throws {
-    self.finish = finish
     guard let reception else { preconditionFailure("a finish follows an acceptance") }
+    try reception.gate.shut()
+    self.finish = finish
     let (sink, mailbox) = (host.sink, mailbox)
     try reception.start("import") {
       do {
@@ -149,7 +151,7 @@ struct ReceiverControl: ~Copyable {
       host.observe(.staged)
       host.observe(.importing)
     case .progress(let progress):
-      link.say(session.progress(progress))
+      tell(progress)
       let phase: TransferPhase = progress.phase == .importing ? .importing : .verifying
       host.observe(.progress(overall(phase)))
     case .imported(let losses):
@@ -159,11 +161,23 @@ struct ReceiverControl: ~Copyable {
       link.say(session.imported(Done(total: finish.total, losses: losses)))
     case .failed(let failure): throw failure
     case .stop(let kind):
+      // An import that has begun is not broken off, and the other end shall hear how it ends.
+      if finish != nil, !isImported { return }
       throw SessionFailure(
         Close(.interrupted, "the transfer was interrupted on the receiving device"),
         TransferFailure(kind, "interrupted", hint: nil))
     }
   }
+
+  /// Tells a new phase at once, and otherwise ten times a second at most (Protocol §6.6).
+  private mutating func tell(_ progress: ImportProgress) {
+    let now = BootInstant.now()
+    if let told, told.phase == progress.phase, now < told.at.advanced(by: .milliseconds(100)) { return }
+    told = (progress.phase, now)
+    link.say(session.progress(progress))
+  }
+
+  private var told: (phase: ImportProgress.Phase, at: BootInstant)?
 
   private mutating func accept(_ reception: Reception) throws {
     self.reception = reception

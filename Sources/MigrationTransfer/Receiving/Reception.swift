@@ -10,6 +10,8 @@ final class Reception: Sendable {
   let keys: TransferKeys
   let staging: Staging
   let syncer: Syncer
+  /// Shut when the sender has said FINISH.
+  let gate = WritingGate()
   private let mailbox: Mailbox<ReceiverNews>
 
   private struct State {
@@ -46,18 +48,27 @@ final class Reception: Sendable {
 
   /// Serves a connection of this session's client that wants to join, until it ends; its thread is the caller's.
   func serve(_ connection: consuming Connection, until deadline: BootInstant) {
+    let (number, mustEnd): (UInt32, Flag)
     do {
-      let (number, mustEnd) = try join(&connection, until: deadline)
-      defer { leave(number) }
-      let durability = StreamDurability(wakeup: connection.wakeup)
-      syncer.add(durability)
+      (number, mustEnd) = try join(&connection, until: deadline)
+    } catch {
+      // It never became a stream of this session, so the session goes on without it.
+      return
+    }
+    let durability = StreamDurability(wakeup: connection.wakeup)
+    syncer.add(durability)
+    defer {
+      syncer.remove(durability)
+      leave(number)
+    }
+    do {
       let writer = StagingWriter(staging, sealer: try ChunkSealer(keys))
-      var incoming = try IncomingData(connection, writer: writer, durability: durability) { [self] in
+      var incoming = try IncomingData(connection, writer: writer, durability: durability, gate: gate) { [self] in
         isStopped || mustEnd.isSet
       }
       run(&incoming)
     } catch {
-      // It never became a stream of this session, so the session goes on without it.
+      mailbox.post(.failed(SessionFailure(error)))
     }
   }
 
@@ -71,7 +82,7 @@ final class Reception: Sendable {
     guard case .join(let join) = try StreamMessage(.join, body.span, 0..<body.count), join.session == session else {
       throw Violation(.conflict, "the session of a data stream")
     }
-    if let replaced = join.replaces { try end(replaced, until: deadline) }
+    if let replaced = join.replaces { try replace(replaced, until: deadline) }
     let stream = LiveStream(wakeup: connection.wakeup, mustEnd: Flag())
     try state.withLock { (state) throws in
       guard !state.isStopped else { throw ConnectionError(.stopped, "the session is over") }
@@ -83,12 +94,20 @@ final class Reception: Sendable {
   }
 
   /// Ends a stream that is being replaced, and waits until it has written what it was writing.
-  private func end(_ number: UInt32, until deadline: BootInstant) throws(ConnectionError) {
-    if let stream = state.withLock({ $0.live[number] }) {
+  ///
+  /// One that has not come yet must not come any more; what it was to replace is not known then, and may be any stream.
+  private func replace(_ number: UInt32, until deadline: BootInstant) throws(ConnectionError) {
+    let ending = state.withLock { state in
+      let isNew = state.numbers.insert(number).inserted
+      return state.live.filter { isNew || $0.key == number }
+    }
+    for stream in ending.values {
       stream.mustEnd.set()
       stream.wakeup.signal()
     }
-    let hasEnded = state.wait(until: deadline) { $0.live[number] == nil ? true : nil }
+    let hasEnded = state.wait(until: deadline) { state in
+      ending.keys.allSatisfy { state.live[$0] == nil } ? true : nil
+    }
     guard hasEnded == true else { throw ConnectionError(.timedOut, "ending a broken data stream took too long") }
   }
 
@@ -104,19 +123,24 @@ final class Reception: Sendable {
       // The sender replaces a stream that was cut; the control connection knows when it cannot.
     } catch {
       let failure = SessionFailure(error)
-      incoming.close(failure.close)
       mailbox.post(.failed(failure))
+      incoming.close(failure.close)
     }
   }
 
-  /// Ends every stream and worker, and waits for them.
-  func stop() {
+  /// Ends every stream and worker soon.
+  func halt() {
     let wakeups = state.withLock { state in
       state.isStopped = true
       return state.live.values.map(\.wakeup)
     }
     syncer.stop()
     for wakeup in wakeups { wakeup.signal() }
+  }
+
+  /// Ends every stream and worker, and waits for the workers.
+  func stop() {
+    halt()
     threads.wait()
   }
 }

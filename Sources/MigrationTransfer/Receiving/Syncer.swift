@@ -25,6 +25,9 @@ final class Syncer: Sendable {
   /// Looks after one more stream.
   func add(_ stream: StreamDurability) { state.withLock { $0.streams.append(stream) } }
 
+  /// A stream is over; nobody is left to be told about it.
+  func remove(_ stream: StreamDurability) { state.withLock { $0.streams.removeAll { $0 === stream } } }
+
   /// Ends `run` soon.
   func stop() {
     state.withLock { $0.isStopped = true }

@@ -135,6 +135,8 @@ final class SendQueue: FrameOutlet {
   func next(for number: StreamNumber) -> Task {
     state.withLock { state in
       if !state.isStopped, let frame = state.takeNext(for: number) {
+        // Else the wakeup for another frame could be spent on a stream that is busy.
+        state.idle.remove(number)
         state.underWay[number, default: []].append(frame)
         state.sentBytes += frame.contentBytes
         return .send(frame)

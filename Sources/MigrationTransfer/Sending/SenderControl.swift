@@ -9,6 +9,7 @@ enum SenderNews: Sendable {
   case unsent(Unsent)
   /// Everything is exported and written; the marks are of held items that the source no longer has.
   case exported(Finish, stale: [Mark])
+  case streamJoined
   case streamLost(SendQueue.StreamNumber)
   case failed(SessionFailure)
   case stop(TransferFailure.Kind)
@@ -28,8 +29,8 @@ struct SenderControl: ~Copyable {
     let observe: @Sendable (TransferEvent) -> Void
   }
 
-  /// How often a lost stream is replaced while the control connection lives.
-  private static let replacements: UInt32 = 16
+  /// How many streams may be lost while nothing arrives at the receiver.
+  private static let losses = 16
 
   private var link: ControlLink
   private var session = SenderSession()
@@ -44,6 +45,10 @@ struct SenderControl: ~Copyable {
   private var held = HeldItems()
   private var queue: SendQueue?
   private var nextStream: UInt32 = 0
+  /// How many streams are still to be opened, each when the one before it has joined.
+  private var missing: UInt32 = 0
+  /// The streams that were lost since so much had arrived.
+  private var lost = (count: 0, arrived: Tally())
   private var unsent: UInt64 = 0
   private var finish: Finish?
   private var done: Done?
@@ -118,13 +123,11 @@ struct SenderControl: ~Copyable {
       for page in stale.pages(of: Limits.marksInFrame) { link.say(session.drop(page)) }
       link.say(session.finish(finish))
       surroundings.observe(.progress(overall(.verifying)))
-    case .streamLost(let number):
-      guard session.isStreaming else { return }
-      guard nextStream < surroundings.streams + Self.replacements else {
-        throw ConnectionError(.lost, "the data connections keep breaking")
-      }
-      queue?.lost(number, replacedBy: nextStream)
-      try openStream(replacing: number)
+    case .streamJoined:
+      guard session.isStreaming, missing > 0 else { return }
+      missing -= 1
+      try openStream(replacing: nil)
+    case .streamLost(let number): try replace(number)
     case .failed(let failure): throw failure
     case .stop(let kind):
       throw SessionFailure(
@@ -163,10 +166,22 @@ struct SenderControl: ~Copyable {
         mailbox.post(.failed(SessionFailure(error)))
       }
     }
-    for _ in 0..<min(surroundings.streams, UInt32(accept.streams)) { try openStream(replacing: nil) }
+    // One at a time: the receiver has few places for connections that have not joined yet.
+    missing = max(1, min(surroundings.streams, UInt32(accept.streams))) - 1
+    try openStream(replacing: nil)
   }
 
-  private mutating func openStream(replacing lost: SendQueue.StreamNumber?) throws {
+  /// Opens another stream for one that broke; the more break while nothing arrives, the later.
+  private mutating func replace(_ number: SendQueue.StreamNumber) throws {
+    guard session.isStreaming, let queue else { return }
+    if queue.arrived != lost.arrived { lost = (0, queue.arrived) }
+    lost.count += 1
+    guard lost.count <= Self.losses else { throw ConnectionError(.lost, "the data connections keep breaking") }
+    queue.lost(number, replacedBy: nextStream)
+    try openStream(replacing: number, after: lost.count == 1 ? 0 : min(2, 0.01 * Double(1 << lost.count)))
+  }
+
+  private mutating func openStream(replacing lost: SendQueue.StreamNumber?, after pause: Double = 0) throws {
     guard let accept, let queue else { preconditionFailure("streams belong to a session") }
     let number = nextStream
     nextStream += 1
@@ -178,12 +193,16 @@ struct SenderControl: ~Copyable {
     }
     try threads.start("stream \(number)") {
       do {
+        if pause > 0 { try queue.pause(seconds: pause) }
         var connection = try dialing.connect(to: surroundings.addresses, wakeup: wakeup)
         try ClientPairing.come(
           back: .join, on: &connection, to: surroundings.receiver, until: BootInstant.now().advanced(by: .seconds(10)))
+        mailbox.post(.streamJoined)
         let join = Join(session: accept.session, stream: number, replaces: lost)
         var stream = OutgoingData(connection, join, queue: queue)
         try stream.run()
+      } catch let error as ArchiveError where error.code == .stopped {
+        // Whoever stopped it knows why.
       } catch is ConnectionError {
         mailbox.post(.streamLost(number))
       } catch {

@@ -1,0 +1,137 @@
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+/// A receiver's half of one transfer in a scratch directory's `destination`.
+struct Arrival {
+  let scratch: Scratch
+  let sink: FolderSink
+  let staging: Staging
+
+  init(_ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC) throws {
+    self.scratch = scratch
+    sink = try FolderSink(destination: scratch.at("destination"))
+    try sink.admit(offer)
+    staging = try sink.stage(offer, transfer: transfer, keys: testKeys)
+  }
+
+  func writer() -> StagingWriter { StagingWriter(staging, sealer: HashSealer()) }
+
+  func write(_ frames: [[UInt8]]) throws {
+    let writer = writer()
+    for frame in frames { try writer.write(frame) }
+  }
+
+  @discardableResult
+  func finish(_ finish: Finish) throws -> [Done.Loss] {
+    try staging.complete(finish) { _ in }
+    return try sink.importItems(of: staging) { _ in }
+  }
+
+  /// Where the archive grows, as a path beneath the scratch directory.
+  var tree: String { "destination/\(String(decoding: staging.name, as: UTF8.self))/tree" }
+  var journal: String { "destination/\(String(decoding: staging.name, as: UTF8.self))/journal" }
+}
+
+extension StagingWriter {
+  func write(_ frame: [UInt8]) throws { try write(frame.span, entries: 0..<frame.count) }
+}
+
+/// Puts entries together as any sender might, honest or not.
+struct Crafted {
+  private var writer = ByteWriter()
+  private let sealer = HashSealer()
+
+  var frame: [UInt8] { writer.bytes }
+
+  static func frame(_ build: (inout Crafted) throws -> Void) rethrows -> [UInt8] {
+    var crafted = Crafted()
+    try build(&crafted)
+    return crafted.frame
+  }
+
+  mutating func item(_ record: ItemRecord) { EntryWriter.item(record, to: &writer) }
+
+  mutating func file(_ record: ItemRecord, _ data: [UInt8]) {
+    item(record)
+    let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<UInt64(data.count))
+    EntryWriter.content(length: data.count, seal(place, data), to: &writer)
+    writer.array(data)
+  }
+
+  /// A chunk that is sealed for `sealedFor`, wherever it says that it belongs.
+  mutating func chunk(
+    _ path: String, _ generation: Generation, at offset: UInt64, _ data: [UInt8], sealedFor: ChunkPlace? = nil
+  ) throws {
+    let place = try place(path, generation, offset, UInt64(data.count))
+    EntryWriter.place(place, seal(sealedFor ?? place, data), to: &writer)
+    writer.array(data)
+  }
+
+  mutating func hole(_ path: String, _ generation: Generation, at offset: UInt64, _ length: UInt64) throws {
+    let place = try place(path, generation, offset, length, isHole: true)
+    EntryWriter.place(place, seal(place, []), to: &writer)
+  }
+
+  private func seal(_ place: ChunkPlace, _ data: [UInt8]) -> ChunkSeal {
+    var tagged = ByteWriter()
+    place.writeTagged(to: &tagged)
+    return sealer.seal(place: tagged.bytes, data: data.span.bytes)
+  }
+}
+
+func place(
+  _ path: String, _ generation: Generation, _ offset: UInt64, _ length: UInt64, isHole: Bool = false
+) throws -> ChunkPlace {
+  ChunkPlace(
+    path: try ArchivePath(Array(path.utf8)), generation: generation, range: offset..<offset + length, isHole: isHole)
+}
+
+func record(
+  _ path: String, _ body: ItemRecord.Body, generation: Generation = 1, mode: UInt16? = nil, modified: ItemTime? = nil
+) throws -> ItemRecord {
+  ItemRecord(
+    path: try ArchivePath(Array(path.utf8)), generation: generation, body: body, mode: mode, modified: modified)
+}
+
+func hardLink(_ path: String, to target: String, generation: Generation = 1) throws -> ItemRecord {
+  try record(path, .hardLink(target: try ArchivePath(Array(target.utf8))), generation: generation)
+}
+
+func link(_ path: String, to target: String, generation: Generation = 1) throws -> ItemRecord {
+  try record(path, .symbolicLink(target: Array(target.utf8)), generation: generation)
+}
+
+func offer(
+  _ roots: [String] = ["root"], items: UInt64 = 100, bytes: UInt64 = 1 << 28, allocated: UInt64 = 0
+) -> Offer {
+  Offer(
+    transfer: nil, contents: .folders(roots.map { Root(kind: .directory, name: Array($0.utf8)) }), items: items,
+    bytes: bytes, allocated: allocated, flags: [])
+}
+
+/// The FINISH of an archive of these records.
+func finish(_ records: [ItemRecord]) -> Finish {
+  var digest: UInt128 = 0
+  for record in records { digest &+= testKeys.mark(path: record.path, generation: record.generation) }
+  return Finish(
+    total: Tally(items: UInt64(records.count), bytes: records.reduce(0) { $0 + $1.size }), unsent: 0, digest: digest)
+}
+
+/// What kind of error `body` throws, in a word; nil if it throws none.
+func failure(_ body: () throws -> Void) -> String? {
+  do {
+    try body()
+    return nil
+  } catch let error as Violation {
+    return "violation \(error.code.rawValue)"
+  } catch let error as ArchiveError {
+    return error.code.rawValue
+  } catch {
+    return "untyped \(type(of: error))"
+  }
+}
+
+func violation(_ code: Violation.Code) -> String { "violation \(code.rawValue)" }

@@ -1,0 +1,219 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+/// Sources that do not hold still. What arrives is one version, or nothing and a word about it.
+@Suite struct ChangingFileTests {
+  /// Exports `source/file` while `change` is called with every buffer that the export asks for, and imports what came.
+  private func send(
+    _ scratch: Scratch, _ change: @escaping @Sendable (Int) -> Void
+  ) throws -> (export: Export, arrived: TreeSnapshot.Entry?) {
+    scratch.write("source/calm", [1, 2, 3])
+    let export = try Export([scratch.at("source")], outlet: Outlet(whenBuffer: change))
+    let arrival = try Arrival(scratch, export.offer)
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.packer.finish)
+    #expect(scratch.snapshot("destination")["source/calm"]?.content == [1, 2, 3])
+    #expect(export.packer.finish.unsent == UInt64(export.outlet.unsent.count))
+    try expectDrainBetweenGenerations(export)
+    #expect(scratch.openDescriptors() <= 6)
+    return (export, scratch.snapshot("destination")["source/file"])
+  }
+
+  /// No chunk of a generation is submitted before everything of the one before has been drained.
+  private func expectDrainBetweenGenerations(_ export: Export) throws {
+    var current: Generation?
+    var drained = true
+    for event in export.outlet.events {
+      switch event {
+      case .drained: drained = true
+      case .submitted(let index):
+        for entry in try entriesOf(export.outlet.frames[index]) where entry.text == "source/file" {
+          if let current, current != entry.generation { #expect(drained, "no drain between two generations") }
+          current = entry.generation
+        }
+        drained = false
+      }
+    }
+  }
+
+  @Test(arguments: [1000, 262_144, 262_145, 3_000_000])
+  func `a file that grows arrives grown`(_ size: Int) throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", pattern(size))
+    let at = size > 1 << 20 ? 2 : 1
+    let (export, arrived) = try send(scratch) { number in
+      if number == at { scratch.patch("source/file", [1, 2, 3], at: size) }
+    }
+    #expect(arrived?.content == pattern(size) + [1, 2, 3])
+    #expect(export.outlet.unsent.isEmpty)
+  }
+
+  @Test(arguments: [1000, 262_144, 262_145, 3_000_000])
+  func `a file that shrinks arrives shrunk`(_ size: Int) throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", pattern(size))
+    let at = size > 1 << 20 ? 2 : 1
+    let (_, arrived) = try send(scratch) { number in
+      if number == at { scratch.cut("source/file", to: size / 3) }
+    }
+    #expect(arrived?.content == Array(pattern(size).prefix(size / 3)))
+  }
+
+  @Test(arguments: [1000, 3_000_000])
+  func `an edit of equal size with its time put back does not mix two versions`(_ size: Int) throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", pattern(size))
+    scratch.setTime("source/file", 1_000_000, 5)
+    let at = size > 1 << 20 ? 3 : 1
+    let (_, arrived) = try send(scratch) { number in
+      guard number == at else { return }
+      scratch.patch("source/file", pattern(size, seed: 77), at: 0)
+      scratch.setTime("source/file", 1_000_000, 5)
+    }
+    #expect(arrived?.content == pattern(size, seed: 77))
+    #expect(arrived?.seconds == 1_000_000)
+  }
+
+  @Test(arguments: [1000, 3_000_000])
+  func `a file that is replaced arrives as the new one`(_ size: Int) throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", pattern(size))
+    let at = size > 1 << 20 ? 2 : 1
+    let (_, arrived) = try send(scratch) { number in
+      guard number == at else { return }
+      scratch.write("outside/new", pattern(size, seed: 5))
+      scratch.move("outside/new", to: "source/file")
+    }
+    // A small one is read at once, and either version is one version.
+    #expect(arrived?.content == pattern(size, seed: 5) || (at == 1 && arrived?.content == pattern(size)))
+  }
+
+  @Test(arguments: [1000, 3_000_000])
+  func `a file that vanishes is named`(_ size: Int) throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", pattern(size))
+    let at = size > 1 << 20 ? 2 : 1
+    let (export, arrived) = try send(scratch) { number in
+      if number == at { scratch.remove("source/file") }
+    }
+    #expect(arrived == nil)
+    #expect(export.outlet.unsent.map(\.reason) == [.vanished])
+    #expect(export.outlet.unsent.map(\.path) == [Array("source/file".utf8)])
+  }
+
+  @Test func `a file that never holds still is named`() throws {
+    let scratch = try Scratch()
+    // Larger than a frame, so that each reading of it asks for buffers, and each buffer changes it.
+    scratch.write("source/file", pattern(2_000_000))
+    let (export, arrived) = try send(scratch) { number in
+      scratch.patch("source/file", [UInt8(truncatingIfNeeded: number)], at: 0)
+    }
+    #expect(arrived == nil)
+    #expect(export.outlet.unsent.map(\.reason) == [.keepsChanging])
+    #expect(export.packer.finish.total.items == 2)
+  }
+
+  @Test func `a large file that becomes small or empty arrives so`() throws {
+    for size in [0, 10] {
+      let scratch = try Scratch()
+      scratch.write("source/file", pattern(3_000_000))
+      let (_, arrived) = try send(scratch) { number in
+        if number == 3 { scratch.cut("source/file", to: size) }
+      }
+      #expect(arrived?.size == size)
+    }
+  }
+
+  @Test func `a hole that is filled while its file is read is not lost`() throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", pattern(2_000_000))
+    scratch.cut("source/file", to: 8_000_000)
+    let (_, arrived) = try send(scratch) { number in
+      if number == 2 { scratch.patch("source/file", pattern(100), at: 6_000_000) }
+    }
+    #expect(arrived?.content[6_000_000..<6_000_100].elementsEqual(pattern(100)) == true)
+    #expect(arrived?.size == 8_000_000)
+  }
+
+  @Test func `what is replaced by another kind between walk and export is named, and not followed`() throws {
+    let scratch = try Scratch()
+    for name in ["file", "gone"] { scratch.write("source/\(name)", pattern(10)) }
+    for name in ["dir", "away", "swapped"] {
+      scratch.makeDirectory("source/\(name)")
+      scratch.write("source/\(name)/inner", [1])
+    }
+    scratch.makeLink("source/link", to: "file")
+    scratch.write("source/pipe", [1])
+    let export = try Export([scratch.at("source")]) {
+      scratch.remove("source/file")
+      scratch.makeLink("source/file", to: "../outside/secret")
+      scratch.remove("source/gone")
+      scratch.move("source/dir", to: "outside/dir")
+      scratch.makeLink("source/dir", to: "../outside")
+      scratch.move("source/away", to: "outside/away")
+      scratch.move("source/swapped", to: "outside/swapped")
+      scratch.write("source/swapped", [1])
+      scratch.remove("source/link")
+      scratch.makeDirectory("source/link")
+      scratch.remove("source/pipe")
+      precondition(mkfifo("\(scratch.path)/source/pipe", 0o600) == 0)
+    }
+    let named = export.outlet.unsent.map { String(decoding: $0.path, as: UTF8.self) }
+    #expect(
+      named.sorted() == [
+        "source/away", "source/away/inner", "source/dir", "source/dir/inner", "source/file", "source/gone",
+        "source/link", "source/pipe", "source/swapped", "source/swapped/inner",
+      ])
+    #expect(try export.entries.map(\.text) == ["source"])
+    #expect(export.packer.finish.unsent == 10)
+    let arrival = try Arrival(scratch, export.offer)
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.packer.finish)
+  }
+
+  @Test func `a directory that is replaced while its files are sent keeps them apart`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("source/d")
+    for name in 0..<6 { scratch.write("source/d/\(name)", pattern(700_000, seed: 1)) }
+    let outlet = Outlet { number in
+      guard number == 4 else { return }
+      scratch.move("source/d", to: "outside/d")
+      scratch.makeDirectory("source/d")
+      for name in 0..<6 { scratch.write("source/d/\(name)", pattern(700_000, seed: 2)) }
+    }
+    let export = try Export([scratch.at("source")], outlet: outlet)
+    let arrival = try Arrival(scratch, export.offer)
+    try arrival.write(outlet.frames)
+    try arrival.finish(export.packer.finish)
+    for name in 0..<6 {
+      let content = scratch.snapshot("destination")["source/d/\(name)"]?.content
+      #expect(content == pattern(700_000, seed: 1) || content == pattern(700_000, seed: 2))
+    }
+  }
+
+  @Test(.enabled(if: !isRoot)) func `a file that cannot be read is named`() throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", [1])
+    scratch.setMode("source/file", 0)
+    let (export, arrived) = try send(scratch) { _ in }
+    #expect(arrived == nil)
+    #expect(export.outlet.unsent.map(\.reason) == [.unreadable])
+  }
+
+  @Test func `an export that is stopped ends at once`() throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", pattern(3_000_000))
+    let source = try FolderSource(paths: [scratch.at("source")])
+    _ = try source.prepare { false }
+    let outlet = Outlet()
+    outlet.stop()
+    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
+    #expect(failure { try source.export(to: packer) } == "stopped")
+    #expect(outlet.frames.isEmpty && outlet.unsent.isEmpty)
+    #expect(scratch.openDescriptors() == 2)
+  }
+}

@@ -1,0 +1,232 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+@Suite struct DestinationTests {
+  @Test func `an existing entry of any kind is named, and nothing is written`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("destination/dir")
+    scratch.write("destination/file", [1])
+    scratch.makeLink("destination/link", to: "nowhere")
+    let before = scratch.snapshot("destination")
+    let sink = try FolderSink(destination: scratch.at("destination"))
+    for name in ["dir", "file", "link"] {
+      do {
+        try sink.admit(offer(["a", name, "z"]))
+        Issue.record("\(name) was admitted")
+      } catch {
+        #expect(error.code == .exists && error.name == Array(name.utf8))
+      }
+    }
+    #expect(scratch.snapshot("destination").differences(from: before) == [])
+  }
+
+  @Test(
+    arguments: [
+      (1, 1 << 62), (1 << 62, 0), (UInt64(Int64.max), UInt64(Int64.max)), (UInt64(Int64.max), 0),
+      (0, UInt64(Int64.max)),
+    ] as [(UInt64, UInt64)])
+  func `an offer that does not fit is refused with its figures`(_ items: UInt64, _ allocated: UInt64) throws {
+    let scratch = try Scratch()
+    let sink = try FolderSink(destination: scratch.at("destination"))
+    do {
+      try sink.admit(offer(items: items, allocated: allocated))
+      Issue.record("it was admitted")
+    } catch {
+      let shortage = try #require(error.shortage)
+      #expect(error.code == .noSpace && shortage.isReal && shortage.bytes.needed >= allocated)
+    }
+    #expect(scratch.names("destination") == [])
+  }
+
+  @Test func `an app's data is refused`() throws {
+    let scratch = try Scratch()
+    let sink = try FolderSink(destination: scratch.at("destination"))
+    let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
+    let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
+    #expect(failure { try sink.admit(offer) } == "destination")
+    #expect(sink.availableBytes() ?? 0 > 0)
+  }
+
+  @Test func `a missing destination is made with the staging directory and not before`() throws {
+    let scratch = try Scratch()
+    for name in ["new", "new/", "destination/deeper///"] {
+      let bare = name.split(separator: "/").joined(separator: "/")
+      let sink = try FolderSink(destination: scratch.at(name))
+      try sink.admit(offer())
+      #expect(sink.availableBytes() ?? 0 > 0)
+      #expect(!scratch.exists(bare))
+      let staging = try sink.stage(offer(), transfer: 1, keys: testKeys)
+      #expect(scratch.names(bare).count == 1)
+      try staging.remove()
+      #expect(scratch.names(bare) == [])
+      try scratch.directory.directory.descriptor.synchronize()
+      #expect(rmdir("\(scratch.path)/\(bare)") == 0)
+    }
+  }
+
+  @Test(arguments: [
+    "outside/secret", "outside/secret/x", "missing/x", "dangling", "dangling/x", "missing/../x", "missing/.",
+  ])
+  func `what is no directory and cannot become one is refused`(_ name: String) throws {
+    let scratch = try Scratch()
+    scratch.makeLink("dangling", to: "nowhere")
+    let before = TreeSnapshot.of(scratch.path)
+    #expect(failure { _ = try FolderSink(destination: scratch.at(name)) } == "destination")
+    #expect(TreeSnapshot.of(scratch.path).differences(from: before) == [])
+    #expect(failure { _ = try FolderSink(destination: []) } == "destination")
+  }
+
+  @Test func `a link to a directory that the user named is followed`() throws {
+    let scratch = try Scratch()
+    scratch.makeLink("link", to: "destination")
+    let sink = try FolderSink(destination: scratch.at("link"))
+    try sink.stage(offer(), transfer: 1, keys: testKeys).remove()
+    #expect(scratch.names("destination") == [])
+  }
+
+  @Test(.enabled(if: !isRoot)) func `a directory that cannot be written to is refused`() throws {
+    let scratch = try Scratch()
+    scratch.setMode("destination", 0o500)
+    #expect(failure { _ = try FolderSink(destination: scratch.at("destination")) } == "destination")
+    #expect(failure { _ = try FolderSink(destination: scratch.at("destination/new")) } == "destination")
+  }
+
+  @Test func `a staging directory of that name is not taken over`() throws {
+    let scratch = try Scratch()
+    let arrival = try Arrival(scratch, offer())
+    let before = scratch.names("destination")
+    #expect(failure { _ = try arrival.sink.stage(offer(), transfer: 0xABC, keys: testKeys) } == "destination")
+    #expect(scratch.names("destination") == before)
+    #expect(scratch.names(arrival.tree) == [])
+    #expect(scratch.openDescriptors() <= 5)
+  }
+
+  @Test(.enabled(if: isRoot)) func `a full disk is named, leaves nothing, and goes on once there is room`() throws {
+    let scratch = try Scratch()
+    guard mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0 else { return }
+    defer { umount2("\(scratch.path)/destination", CInt(MNT_DETACH)) }
+    let sink = try FolderSink(destination: scratch.at("destination"))
+    #expect(failure { try sink.admit(offer(items: 1, allocated: 4 << 20)) } == "no space")
+    #expect(failure { try sink.admit(offer(items: 100, allocated: 0)) } == "no space")
+    scratch.write("destination/filler", pattern(1 << 20))
+    do {
+      let arrival = try Arrival(scratch, offer(items: 5, bytes: 16 << 20))
+      let writer = arrival.writer()
+      let chunks = try (0..<3).map { index in
+        try Crafted.frame { try $0.chunk("root/f", 1, at: UInt64(index) << 20, pattern(1 << 20)) }
+      }
+      try writer.write(chunks[0])
+      #expect(failure { for chunk in chunks.dropFirst() { try writer.write(chunk) } } == "no space")
+      scratch.remove("destination/filler")
+      for chunk in chunks.prefix(2) { try writer.write(chunk) }
+      let item = try record("root/f", .file(size: 2 << 20))
+      try writer.write(Crafted.frame { $0.item(item) })
+      // Whatever was cut short, the journal reads to its end.
+      #expect(try JournalReading(scratch, arrival).records.last == .sealed(item))
+      try arrival.staging.remove()
+    }
+    #expect(scratch.names("destination") == [])
+    // Without room for the journal there is no staging directory at all.
+    scratch.write("destination/filler", [])
+    let file = open("\(scratch.path)/destination/filler", O_WRONLY | O_CLOEXEC)
+    while posix_fallocate(file, 0, off_t(scratch.snapshot("destination")["filler"]!.size + 4096)) == 0 {}
+    close(file)
+    #expect(failure { _ = try sink.stage(offer(), transfer: 5, keys: testKeys) } == "no space")
+    #expect(scratch.names("destination") == ["filler"])
+  }
+}
+
+@Suite struct FolderImportTests {
+  @Test(arguments: [0, 1, 2])
+  func `a name that was taken in the meantime is left as it is, and what arrived is kept`(_ kind: Int) throws {
+    let scratch = try Scratch()
+    let arrival = try Arrival(scratch, offer(["a", "b"]))
+    let records = [try record("a", .file(size: 1)), try record("b", .directory), try record("b/x", .file(size: 1))]
+    try arrival.write([
+      Crafted.frame { frame in
+        frame.file(records[0], [1])
+        frame.item(records[1])
+        frame.file(records[2], [2])
+      }
+    ])
+    try arrival.staging.complete(finish(records)) { _ in }
+    switch kind {
+    case 0: scratch.write("destination/b", [9, 9])
+    case 1: scratch.makeDirectory("destination/b")
+    default: scratch.makeLink("destination/b", to: "../outside")
+    }
+    let before = scratch.snapshot("destination")["b"]
+    do {
+      _ = try arrival.sink.importItems(of: arrival.staging) { _ in }
+      Issue.record("it was imported")
+    } catch {
+      #expect(error.code == .importFailed && error.name == [0x62])
+    }
+    #expect(scratch.snapshot("destination")["b"] == before)
+    #expect(!scratch.exists("destination/a"))
+    #expect(scratch.snapshot(arrival.tree)["a"]?.content == [1])
+    #expect(scratch.snapshot(arrival.tree)["b/x"]?.content == [2])
+    // Once the name is free, the same import goes through.
+    try scratch.open("destination").directory.removeTree("b")
+    _ = try arrival.sink.importItems(of: arrival.staging) { _ in }
+    #expect(scratch.names("destination") == ["a", "b"])
+    #expect(scratch.snapshot("outside").entries.count == 1)
+  }
+
+  @Test func `directories without rights arrive, with their times`() throws {
+    let scratch = try Scratch()
+    let names = ["r000", "r500", "r755"]
+    let arrival = try Arrival(scratch, offer(names))
+    var records: [ItemRecord] = []
+    for (name, mode) in zip(names, [0, 0o500, 0o755] as [UInt16]) {
+      let time = ItemTime(seconds: Int64(mode) - 5, nanoseconds: 17)
+      records.append(try record(name, .directory, mode: mode, modified: time))
+      records.append(try record("\(name)/in", .directory, mode: mode, modified: time))
+      records.append(try record("\(name)/in/side", .file(size: 1), mode: mode, modified: time))
+    }
+    // The directories come first in one, last in the other.
+    let frames = records.map { item in
+      Crafted.frame { if item.kind == .file { $0.file(item, [1]) } else { $0.item(item) } }
+    }
+    try arrival.write(Array(frames[0..<3] + frames[3..<9].reversed()))
+    var phases: [ImportProgress] = []
+    try arrival.staging.complete(finish(records)) { phases.append($0) }
+    _ = try arrival.sink.importItems(of: arrival.staging) { phases.append($0) }
+    #expect(phases.filter { $0.phase == .importing }.map(\.done) == [1, 2, 3])
+    for (name, mode) in zip(names, [0, 0o500, 0o755] as [mode_t]) {
+      var status = stat()
+      #expect(lstat("\(scratch.path)/destination/\(name)", &status) == 0)
+      #expect(status.st_mode & 0o7777 == mode && status.st_mtim.tv_sec == Int(mode) - 5 && status.st_mtim.tv_nsec == 17)
+      if isRoot {
+        for inner in ["in", "in/side"] {
+          let entry = scratch.snapshot("destination")["\(name)/\(inner)"]
+          #expect(entry?.mode == mode && entry?.seconds == Int(mode) - 5 && entry?.nanoseconds == 17)
+        }
+      }
+    }
+    #expect(scratch.names("destination") == names)
+  }
+
+  @Test func `removing a staging directory removes everything in it, whatever its rights`() throws {
+    let scratch = try Scratch()
+    let arrival = try Arrival(scratch, offer())
+    let records = [
+      try record("root", .directory, mode: 0), try record("root/d", .directory, mode: 0),
+      try record("root/d/f", .file(size: 1), mode: 0), try link("root/l", to: "../../../../outside"),
+    ]
+    try arrival.write([
+      try Crafted.frame { frame in
+        for item in records { if item.kind == .file { frame.file(item, [1]) } else { frame.item(item) } }
+        try frame.chunk("root/part", 1, at: 0, [1])
+      }
+    ])
+    try arrival.staging.complete(finish(records)) { _ in }
+    try arrival.staging.remove()
+    #expect(scratch.names("destination") == [])
+    #expect(scratch.snapshot("outside").entries.count == 1)
+  }
+}

@@ -1,0 +1,392 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+/// What a hostile sender tries. Whatever it is: a typed error, and nothing outside staging is made or changed.
+@Suite struct RefusalTests {
+  let scratch: Scratch
+  let arrival: Arrival
+  private let outside: TreeSnapshot
+
+  init() throws {
+    scratch = try Scratch()
+    outside = scratch.snapshot("outside")
+    arrival = try Arrival(scratch, offer(["other", "root"], items: 4, bytes: 1000))
+  }
+
+  /// Writes the frames, all but the last of which must pass, and checks what the last one leads to.
+  private func expect(
+    _ expected: String, _ frames: [[UInt8]], finishing records: [ItemRecord]? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let writer = arrival.writer()
+    let passing = records == nil ? frames.dropLast() : frames[...]
+    for frame in passing { try writer.write(frame) }
+    let got = failure {
+      if let records {
+        try arrival.staging.complete(finish(records)) { _ in }
+      } else if let last = frames.last {
+        try writer.write(last)
+      }
+    }
+    #expect(got == expected, sourceLocation: sourceLocation)
+    try expectUntouched(sourceLocation: sourceLocation)
+  }
+
+  private func expectUntouched(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    #expect(scratch.snapshot("outside").differences(from: outside) == [], sourceLocation: sourceLocation)
+    #expect(
+      scratch.names("destination") == [String(decoding: arrival.staging.name, as: UTF8.self)],
+      sourceLocation: sourceLocation)
+    try arrival.staging.remove()
+    #expect(scratch.names("destination") == [], sourceLocation: sourceLocation)
+  }
+
+  private func one(_ build: (inout Crafted) throws -> Void) throws -> [[UInt8]] { [try Crafted.frame(build)] }
+
+  // MARK: Tags
+
+  @Test func `bytes that were changed do not fit their tag`() throws {
+    let frames = [
+      try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) },
+      Crafted.frame { $0.file(try! record("root/f", .file(size: 3)), [1, 2, 3]) },
+    ]
+    for var frame in frames {
+      frame[frame.count - 1] ^= 1
+      #expect(failure { try arrival.writer().write(frame) } == violation(.tag))
+    }
+    #expect(scratch.names(arrival.tree) == [])
+    try expectUntouched()
+  }
+
+  @Test func `no bit of a sealed entry's place or tag can be flipped`() throws {
+    let chunk = try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) }
+    let hole = try Crafted.frame { try $0.hole("root/f", 1, at: 0, 3) }
+    // Behind the kind; with that flipped it is no such entry any more. The high part of the nonce is not in these tags.
+    for frame in [chunk, hole] {
+      let header = frame == chunk ? 1 + 2 + 16 + 8 + 4 : 1 + 2 + 16 + 8 + 8
+      for bit in 8..<frame.count * 8 where !(header..<header + 8).contains(bit / 8) {
+        var flipped = frame
+        flipped[bit / 8] ^= 1 << (bit % 8)
+        let result = failure { try arrival.writer().write(flipped) }
+        #expect(result?.hasPrefix("violation") == true, "bit \(bit)")
+      }
+    }
+    #expect(scratch.names(arrival.tree) == [])
+    try expectUntouched()
+  }
+
+  @Test(arguments: [("root/g", 1, 0, 4), ("root/f", 2, 0, 4), ("root/f", 1, 4, 4), ("root/f", 1, 0, 3)])
+  func `bytes that were sealed for another place are refused`(
+    _ path: String, _ generation: Generation, _ offset: UInt64, _ length: UInt64
+  ) throws {
+    let other = try place(path, generation, offset, length)
+    try expect(
+      violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3, 4], sealedFor: other) })
+  }
+
+  @Test func `a hole's tag is no chunk's`() throws {
+    let other = try place("root/f", 1, 0, 4, isHole: true)
+    try expect(violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [0, 0, 0, 0], sealedFor: other) })
+  }
+
+  // MARK: Contradictions
+
+  @Test func `data behind the end of its file is refused`() throws {
+    let item = try record("root/f", .file(size: 4))
+    try expect(violation(.conflict), try one { $0.item(item) } + one { try $0.chunk("root/f", 1, at: 3, [1, 2]) })
+  }
+
+  @Test func `a record smaller than what came is refused`() throws {
+    let item = try record("root/f", .file(size: 4))
+    try expect(violation(.conflict), try one { try $0.chunk("root/f", 1, at: 3, [1, 2]) } + one { $0.item(item) })
+  }
+
+  @Test func `a hole behind the end of its file is refused`() throws {
+    let item = try record("root/f", .file(size: 4))
+    try expect(violation(.conflict), try one { $0.item(item) } + one { try $0.hole("root/f", 1, at: 0, 5) })
+  }
+
+  @Test func `a range that is held in part is refused`() throws {
+    try expect(
+      violation(.conflict),
+      try one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) } + one { try $0.chunk("root/f", 1, at: 2, [3, 4]) })
+  }
+
+  @Test func `a second, different record is refused`() throws {
+    let items = [try record("root/f", .file(size: 4)), try record("root/f", .file(size: 5))]
+    try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+  }
+
+  @Test func `a second, different record of a directory is refused`() throws {
+    let items = [try record("root/d", .directory, mode: 0o700), try record("root/d", .directory, mode: 0o777)]
+    try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+  }
+
+  @Test(arguments: [0, 1, 2, 3, 4])
+  func `one path in two generations is refused once it is complete`(_ kind: Int) throws {
+    let first = try Crafted.frame { $0.file(try record("root/f", .file(size: 1), generation: 1), [1]) }
+    let second = try Crafted.frame { frame in
+      switch kind {
+      case 0: frame.file(try record("root/f", .file(size: 1), generation: 2), [2])
+      case 1: try frame.chunk("root/f", 2, at: 0, [2])
+      case 2: frame.item(try link("root/f", to: "x", generation: 2))
+      case 3: frame.item(try record("root/f", .directory, generation: 2))
+      default: frame.item(try record("root/f", .file(size: 5), generation: 2))
+      }
+    }
+    try expect("collision", [first, second])
+  }
+
+  @Test func `an item beneath a file is refused`() throws {
+    let file = try record("root/f", .file(size: 0))
+    try expect("collision", try one { $0.item(file) } + one { try $0.chunk("root/f/x", 1, at: 0, [1]) })
+  }
+
+  @Test func `an item beneath a file that is incomplete is refused`() throws {
+    try expect(
+      "collision",
+      try one { try $0.chunk("root/f", 1, at: 0, [1]) } + one { $0.item(try record("root/f/x", .directory)) })
+  }
+
+  @Test func `a file where a directory is is refused`() throws {
+    let items = [try record("root/d", .directory), try record("root/d", .file(size: 0), generation: 2)]
+    try expect("collision", try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+  }
+
+  // MARK: Places outside
+
+  @Test(arguments: ["elsewhere", "elsewhere/x", "roo", "rootx", "Root/x", "journal", "tree/x"])
+  func `a root that was not announced is refused`(_ path: String) throws {
+    for frame in [
+      try Crafted.frame { $0.item(try record(path, .directory)) },
+      try Crafted.frame { try $0.chunk(path, 1, at: 0, [1]) },
+      try Crafted.frame { try $0.hole(path, 1, at: 0, 1) },
+      try Crafted.frame { $0.file(try record(path, .file(size: 1)), [1]) },
+      try Crafted.frame { $0.item(try hardLink(path, to: "root/x")) },
+      try Crafted.frame { $0.item(try link(path, to: "x")) },
+    ] {
+      #expect(failure { try arrival.writer().write(frame) } == violation(.announcement))
+    }
+    #expect(scratch.names(arrival.tree) == [])
+    try expectUntouched()
+  }
+
+  @Test(arguments: ["../x", "root/../../x", "/x", "root//x", "root/", "root/./x", "", "root/x\0y"])
+  func `a path that leads elsewhere is refused`(_ path: String) throws {
+    // The honest encoder cannot write it, so a path of its length is replaced.
+    let bytes = Array(path.utf8)
+    let stand = Array("root/".utf8) + [UInt8](repeating: 0x78, count: max(1, bytes.count - 5))
+    var frame = try Crafted.frame { try $0.chunk(String(decoding: stand, as: UTF8.self), 1, at: 0, [1]) }
+    let start = 1 + 2 + 16 + 8 + 4 + ChunkSeal.size
+    frame.replaceSubrange(start..<start + stand.count, with: bytes)
+    frame[1] = UInt8(bytes.count >> 8)
+    frame[2] = UInt8(bytes.count & 0xFF)
+    let result = failure { try arrival.writer().write(frame) }
+    #expect(result?.hasPrefix("violation") == true)
+    #expect(scratch.names(arrival.tree) == [])
+    try expectUntouched()
+  }
+
+  @Test(arguments: ["up", "absolute"], 0..<6)
+  func `nothing goes through a link that was sent first`(_ kind: String, _ attempt: Int) throws {
+    let target = kind == "up" ? "../../../../outside" : "\(scratch.path)/outside"
+    let writer = arrival.writer()
+    try writer.write(try Crafted.frame { $0.item(try link("root/out", to: target)) })
+    let frames = [
+      try Crafted.frame { $0.file(try record("root/out/planted", .file(size: 1)), [1]) },
+      try Crafted.frame { try $0.chunk("root/out/secret", 1, at: 0, [1]) },
+      try Crafted.frame { $0.item(try record("root/out/d", .directory)) },
+      try Crafted.frame { $0.item(try record("root/out", .directory, generation: 2)) },
+      try Crafted.frame { $0.item(try link("root/out/l", to: "x")) },
+      try Crafted.frame { $0.item(try record("root/out", .file(size: 9), generation: 2)) },
+    ]
+    // The first failure ends a session, so each frame has a staging directory of its own.
+    #expect(failure { try writer.write(frames[attempt]) } == "collision")
+    try expectUntouched()
+  }
+
+  @Test func `a link as the root is no way out either`() throws {
+    let target = "\(scratch.path)/outside"
+    let root = try link("root", to: target)
+    try expect(
+      "collision", try one { $0.item(root) } + one { $0.file(try record("root/secret", .file(size: 1)), [1]) })
+  }
+
+  @Test func `a hard link through a link is refused`() throws {
+    let records = [try link("root/out", to: "\(scratch.path)/outside"), try hardLink("root/h", to: "root/out/secret")]
+    try expect(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
+  }
+
+  @Test func `a hard link that would be made through a link is refused`() throws {
+    let records = [
+      try link("root/out", to: "\(scratch.path)/outside"), try record("root/f", .file(size: 0)),
+      try hardLink("root/out/planted", to: "root/f"),
+    ]
+    try expect("collision", one { for item in records { $0.item(item) } }, finishing: records)
+  }
+
+  @Test(arguments: ["root/unknown", "root/d", "root/s", "elsewhere/x", "other/x", "root/f/x"])
+  func `a hard link to what is no file of the archive is refused`(_ target: String) throws {
+    let records = [
+      try record("root/d", .directory), try link("root/s", to: "f"), try record("root/f", .file(size: 0)),
+      try hardLink("root/h", to: target),
+    ]
+    let expected = target.hasPrefix("elsewhere") ? violation(.announcement) : violation(.conflict)
+    try expect(expected, one { for item in records { $0.item(item) } }, finishing: records)
+  }
+
+  @Test func `a hard link where a file is is refused`() throws {
+    let records = [
+      try record("root/f", .file(size: 0)), try record("root/h", .file(size: 0)),
+      try hardLink("root/h", to: "root/f", generation: 2),
+    ]
+    try expect("collision", one { for item in records { $0.item(item) } }, finishing: records)
+  }
+
+  // MARK: Links that somebody else planted in staging
+
+  @Test func `a planted parent is not gone through`() throws {
+    scratch.makeDirectory("\(arrival.tree)/root")
+    scratch.makeLink("\(arrival.tree)/root/d", to: "\(scratch.path)/outside")
+    let writer = arrival.writer()
+    for frame in [
+      try Crafted.frame { $0.file(try record("root/d/planted", .file(size: 1)), [1]) },
+      try Crafted.frame { try $0.chunk("root/d/secret", 1, at: 0, [1]) },
+      try Crafted.frame { $0.item(try record("root/d/e", .directory)) },
+    ] {
+      #expect(failure { try writer.write(frame) } == "collision")
+    }
+    try expectUntouched()
+  }
+
+  @Test(arguments: 0..<4)
+  func `a planted leaf is neither written through nor replaced`(_ attempt: Int) throws {
+    scratch.makeDirectory("\(arrival.tree)/root")
+    scratch.makeLink("\(arrival.tree)/root/f", to: "\(scratch.path)/outside/secret")
+    let frames = [
+      try Crafted.frame { $0.file(try record("root/f", .file(size: 1)), [1]) },
+      try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1]) },
+      try Crafted.frame { $0.item(try record("root/f", .file(size: 0), generation: 3)) },
+      try Crafted.frame { $0.item(try record("root/f", .directory, generation: 3)) },
+    ]
+    #expect(failure { try arrival.writer().write(frames[attempt]) } == "collision")
+    try expectUntouched()
+  }
+
+  @Test func `a directory that is exchanged for a link before its rights are set keeps them inside`() throws {
+    let directory = try record("root/d/e", .directory, mode: 0o777, modified: ItemTime(seconds: 1, nanoseconds: 0))
+    try arrival.write([Crafted.frame { $0.item(directory) }])
+    scratch.move("\(arrival.tree)/root/d", to: "\(arrival.tree)/root/moved")
+    scratch.makeDirectory("outside/e")
+    scratch.setMode("outside/e", 0o700)
+    let before = scratch.snapshot("outside")
+    scratch.makeLink("\(arrival.tree)/root/d", to: "\(scratch.path)/outside")
+    #expect(failure { try arrival.staging.complete(finish([directory])) { _ in } } == "storage")
+    #expect(scratch.snapshot("outside").differences(from: before) == [])
+  }
+
+  @Test func `a leaf directory that is exchanged for a link keeps the rights of what it leads to`() throws {
+    let directory = try record("root/d", .directory, mode: 0o777, modified: ItemTime(seconds: 1, nanoseconds: 0))
+    try arrival.write([Crafted.frame { $0.item(directory) }])
+    scratch.move("\(arrival.tree)/root/d", to: "\(arrival.tree)/root/moved")
+    scratch.makeLink("\(arrival.tree)/root/d", to: "\(scratch.path)/outside")
+    let mode = TreeSnapshot.of(scratch.path, deep: false)["outside"]
+    #expect(failure { try arrival.staging.complete(finish([directory])) { _ in } } == "storage")
+    #expect(TreeSnapshot.of(scratch.path, deep: false)["outside"] == mode)
+  }
+
+  // MARK: More than announced
+
+  @Test func `more items than announced are refused`() throws {
+    let writer = arrival.writer()
+    let bound = try #require(Int(exactly: offer(items: 4).bound.items))
+    for number in 0..<bound { try writer.write(try Crafted.frame { $0.item(try link("root/\(number)", to: "x")) }) }
+    let frame = try Crafted.frame { $0.item(try link("root/last", to: "x")) }
+    #expect(failure { try writer.write(frame) } == violation(.announcement))
+    try expectUntouched()
+  }
+
+  @Test func `more bytes than announced are refused, as holes too`() throws {
+    let bound = offer(bytes: 1000).bound.bytes
+    let writer = arrival.writer()
+    try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, bound - 1) })
+    #expect(
+      failure { try writer.write(try Crafted.frame { try $0.chunk("root/g", 1, at: 0, [1, 2]) }) }
+        == violation(.announcement))
+    #expect(
+      failure { try writer.write(try Crafted.frame { $0.file(try record("root/g", .file(size: 2)), [1, 2]) }) }
+        == violation(.announcement))
+    #expect(
+      failure { try writer.write(try Crafted.frame { try $0.hole("root/h", 1, at: 0, Limits.fileSize) }) }
+        == violation(.announcement))
+    try expectUntouched()
+  }
+
+  @Test func `too many incomplete files are refused`() throws {
+    let writer = arrival.writer()
+    for number in 0..<Limits.incompleteFiles {
+      try writer.write(try Crafted.frame { try $0.chunk("root/\(number)", 1, at: 0, [1]) })
+    }
+    #expect(
+      failure { try writer.write(try Crafted.frame { try $0.chunk("root/last", 1, at: 0, [1]) }) } == violation(.limit))
+    try arrival.staging.remove()
+  }
+
+  // MARK: The end
+
+  @Test func `an archive that is not what the sender meant is not imported`() throws {
+    let file = try record("root/f", .file(size: 2))
+    try arrival.write([Crafted.frame { $0.file(file, [1, 2]) }])
+    let right = finish([file])
+    for wrong in [
+      Finish(total: Tally(items: 2, bytes: 2), unsent: 0, digest: right.digest),
+      Finish(total: Tally(items: 1, bytes: 3), unsent: 0, digest: right.digest),
+      Finish(total: right.total, unsent: 0, digest: right.digest &+ 1),
+    ] {
+      #expect(failure { try arrival.staging.complete(wrong) { _ in } } == violation(.conflict))
+    }
+    try expectUntouched()
+  }
+
+  @Test func `an incomplete file is not imported`() throws {
+    let whole = try record("root/whole", .file(size: 1))
+    let parts = [
+      Crafted.frame { $0.file(whole, [1]) }, try Crafted.frame { try $0.chunk("root/part", 1, at: 0, [1]) },
+      try Crafted.frame { $0.item(try record("root/bare", .file(size: 4))) },
+    ]
+    try arrival.write(parts)
+    try arrival.finish(finish([whole]))
+    #expect(scratch.names("destination/root") == ["whole"])
+    #expect(scratch.openDescriptors() <= 5)
+  }
+
+  @Test func `sealed bytes behind a hole's place, and zero sizes, make no trap`() throws {
+    let writer = arrival.writer()
+    for frame in [
+      try Crafted.frame { try $0.hole("root/f", 1, at: Limits.fileSize - 1, 1) },
+      try Crafted.frame { try $0.chunk("root/f", 1, at: Limits.fileSize - 2, [1]) },
+    ] {
+      _ = failure { try writer.write(frame) }
+    }
+    try writer.write(try Crafted.frame { $0.item(try record("root/zero", .file(size: 0))) })
+    #expect(
+      failure { try writer.write(try Crafted.frame { try $0.chunk("root/zero", 1, at: 0, [1]) }) } == nil,
+      "what is complete takes no more, and what comes for it is checked and ignored")
+    #expect(scratch.snapshot(arrival.tree)["root/zero"]?.size == 0)
+    try writer.write([])
+    try expectUntouched()
+  }
+
+  @Test func `a time that no file system holds is counted or taken as near as it goes`() throws {
+    let items = try [Int64.min, Int64.max, -1].enumerated().map { index, seconds in
+      try record("root/\(index)", .file(size: 0), modified: ItemTime(seconds: seconds, nanoseconds: 999_999_999))
+    }
+    try arrival.write([Crafted.frame { for item in items { $0.item(item) } }])
+    try arrival.finish(finish(items))
+    #expect(scratch.snapshot("destination")["root/2"]?.seconds == -1)
+  }
+}

@@ -1,0 +1,276 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import Testing
+
+@testable import MigrationArchive
+
+@Suite struct SourceRootTests {
+  @Test(arguments: [".", "..", "/", "//", "", "a/.", "a/..", "a/./"])
+  func `a source without a name of its own is refused`(_ path: String) {
+    #expect(failure { _ = try SourceRoot(path: Array(path.utf8)) } == "source")
+  }
+
+  @Test func `a source that is missing, long or with a NUL is refused`() throws {
+    let scratch = try Scratch()
+    for path in [
+      scratch.at("source/missing"), scratch.at("missing/x"), scratch.at("source/" + String(repeating: "n", count: 256)),
+      scratch.at("source") + [0, 65], scratch.at("outside/secret/x"),
+    ] {
+      #expect(failure { _ = try SourceRoot(path: path) } == "source")
+    }
+    #expect(scratch.openDescriptors() == 1)
+  }
+
+  @Test func `slashes at the end do not matter`() throws {
+    let scratch = try Scratch()
+    let root = try SourceRoot(path: scratch.at("source///"))
+    #expect(root.name == Array("source".utf8))
+    #expect(root.kind == .directory)
+  }
+
+  @Test func `a link that the user named is sent as a link`() throws {
+    let scratch = try Scratch()
+    scratch.makeLink("source/link", to: "../outside")
+    for path in ["source/link", "source/link/"] {
+      let export = try Export([scratch.at(path)])
+      #expect(export.summary.total == Tally(items: 1, bytes: 0))
+      #expect(try export.entries.compactMap(\.record).map(\.body) == [.symbolicLink(target: Array("../outside".utf8))])
+    }
+  }
+
+  @Test func `a special file is no source`() throws {
+    let scratch = try Scratch()
+    #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
+    #expect(failure { _ = try SourceRoot(path: scratch.at("source/fifo")) } == "source")
+  }
+
+  @Test func `two sources of one name are refused, and of other names arrive in order`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("source/secret")
+    #expect(
+      failure { _ = try FolderSource(paths: [scratch.at("source/secret"), scratch.at("outside/secret")]) } == "source")
+    let source = try FolderSource(paths: [scratch.at("source"), scratch.at("outside"), scratch.at("destination")])
+    guard case .folders(let roots) = try source.prepare(isStopped: { false }).contents else {
+      Issue.record("no folders")
+      return
+    }
+    #expect(roots.map(\.name) == ["destination", "outside", "source"].map { Array($0.utf8) })
+  }
+
+  @Test func `many sources of one directory hold it once`() throws {
+    let scratch = try Scratch()
+    let names = (0..<300).map { "source/\($0)" }
+    for name in names { scratch.write(name, []) }
+    let source = try FolderSource(paths: names.map { scratch.at($0) })
+    #expect(scratch.openDescriptors() == 2)
+    #expect(try source.prepare { false }.total.items == 300)
+  }
+}
+
+@Suite struct SourceWalkTests {
+  private func walk(_ scratch: Scratch, _ name: String = "source") throws -> SourceTree {
+    try SourceWalk.walk([SourceRoot(path: scratch.at(name))])
+  }
+
+  private func paths(_ tree: SourceTree) throws -> [String] {
+    try tree.nodes.indices.map { String(decoding: try tree.path($0).bytes, as: UTF8.self) }
+  }
+
+  @Test func `names, kinds and totals are those of the disk`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("source/b")
+    scratch.makeDirectory("source/b/c")
+    scratch.write("source/a", pattern(5))
+    scratch.write("source/b/x", pattern(4097))
+    scratch.makeLink("source/b/c/link", to: "nowhere")
+    let tree = try walk(scratch)
+    #expect(tree.total == Tally(items: 6, bytes: 4102))
+    #expect(tree.allocated == 4096 + 8192)
+    #expect(tree.unsent.isEmpty)
+    #expect(try paths(tree) == ["source", "source/a", "source/b", "source/b/x", "source/b/c", "source/b/c/link"])
+    #expect(tree.nodes.map(\.kind) == [.directory, .file, .directory, .file, .directory, .symbolicLink])
+  }
+
+  @Test func `a directory's items stand together, files in front`() throws {
+    let scratch = try Scratch()
+    for directory in ["source/d1", "source/d2", "source/d1/e1", "source/d1/e2"] { scratch.makeDirectory(directory) }
+    for file in ["f", "d1/f", "d2/f", "d1/e1/f", "d1/e2/f", "g", "d1/g"] { scratch.write("source/\(file)", [1]) }
+    let tree = try walk(scratch)
+    var parents: [Int32] = []
+    for node in tree.nodes where parents.last != node.parent { parents.append(node.parent) }
+    #expect(Set(parents).count == parents.count, "each directory is entered once")
+    for (one, next) in zip(tree.nodes, tree.nodes.dropFirst()) where one.parent == next.parent {
+      #expect(!(one.kind == .directory && next.kind == .file))
+    }
+  }
+
+  @Test func `a file with holes counts what it takes`() throws {
+    let scratch = try Scratch()
+    scratch.write("source/sparse", [1])
+    scratch.cut("source/sparse", to: 1 << 30)
+    let tree = try walk(scratch)
+    #expect(tree.total.bytes == 1 << 30)
+    #expect(tree.allocated <= 65_536)
+  }
+
+  @Test func `files with holes beyond every sum do not overflow it`() throws {
+    let scratch = try Scratch()
+    for name in 0..<3 {
+      scratch.write("source/\(name)", [])
+      // Whatever the file system can hold; with ext4 the sum stays small.
+      for size in [Int.max, 1 << 43] where truncate("\(scratch.path)/source/\(name)", size) == 0 { break }
+    }
+    var tree = SourceTree()
+    let name = Array("n".utf8)
+    let status = try scratch.open("source").directory.status("0")
+    for _ in 0..<4 { _ = tree.add(name.span, status, kind: .file, parent: -1) }
+    #expect(try walk(scratch).total.bytes <= Limits.fileSize)
+  }
+
+  @Test func `special files are named, and nothing else is lost`() throws {
+    let scratch = try Scratch()
+    #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
+    scratch.write("source/file", [1])
+    let tree = try walk(scratch)
+    #expect(tree.unsent == [Unsent(path: Array("source/fifo".utf8), reason: .notSendable)])
+    #expect(tree.total == Tally(items: 2, bytes: 1))
+  }
+
+  @Test(.enabled(if: !isRoot)) func `an unreadable directory is sent itself and named`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("source/closed")
+    scratch.setMode("source/closed", 0)
+    let tree = try walk(scratch)
+    #expect(tree.unsent.map(\.reason) == [.unreadable])
+    #expect(tree.unsent.map(\.path) == [Array("source/closed".utf8)])
+    #expect(tree.total.items == 2)
+  }
+
+  @Test func `the reasons of unsent items fit into their messages, however deep`() throws {
+    let scratch = try Scratch()
+    let component = [UInt8](repeating: 0x64, count: 250)
+    try DeepTree.make(in: scratch.open("source"), component, depth: 30, file: "leaf")
+    let counter = Mutex(0)
+    let roots = [try SourceRoot(path: scratch.at("source"))]
+    // The tree vanishes under the walk, so that its deepest directories are not there to be opened.
+    let tree = try SourceWalk.walk(roots) {
+      if counter.withLock({
+        $0 += 1
+        return $0
+      }) == 28 {
+        try? scratch.directory.directory.removeTree("source")
+      }
+      return false
+    }
+    #expect(!tree.unsent.isEmpty)
+    for unsent in tree.unsent { #expect((unsent.message ?? "").utf8.count < 200 && unsent.reason == .vanished) }
+    let outlet = Outlet()
+    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
+    var export = FolderExport(roots: roots, tree: tree, packer: packer)
+    try export.run()
+    #expect(outlet.unsent.count == tree.nodes.count)
+    for unsent in outlet.unsent { #expect((unsent.message ?? "").utf8.count < 200 && unsent.reason == .vanished) }
+    #expect(packer.finish.total == Tally() && packer.finish.unsent == UInt64(tree.nodes.count))
+  }
+
+  @Test func `what is deeper or longer than a path may be is named`() throws {
+    let scratch = try Scratch()
+    try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_046, file: "leaf")
+    let tree = try walk(scratch)
+    #expect(tree.total.items == 2_048, "the source, its directories, and a leaf in the 2,048th component")
+    try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_048, file: "leaf")
+    let deeper = try walk(scratch)
+    #expect(deeper.unsent.map(\.reason) == [.beyondLimits])
+    #expect(deeper.total.items == 2_049)
+  }
+
+  @Test func `paths longer than a path may be are named`() throws {
+    let scratch = try Scratch()
+    // "source" and 256 components of 255 bytes with their slashes: one more byte would not fit.
+    try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x64, count: 255), depth: 255, file: "leaf")
+    #expect(try walk(scratch).unsent.isEmpty)
+    try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x64, count: 255), depth: 256, file: nil)
+    let tree = try walk(scratch)
+    #expect(tree.unsent.map(\.reason) == [.beyondLimits])
+    #expect(tree.unsent[0].path.count <= Limits.path)
+  }
+
+  @Test func `three hundred levels and more than PATH_MAX are walked`() throws {
+    let scratch = try Scratch()
+    try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x65, count: 60), depth: 300, file: "leaf")
+    let tree = try walk(scratch)
+    #expect(tree.total == Tally(items: 302, bytes: 4))
+    #expect(try tree.path(301).bytes.count > Int(PATH_MAX))
+  }
+
+  @Test func `a walk holds few descriptors and stops when it is told to`() throws {
+    let scratch = try Scratch()
+    for directory in 0..<100 {
+      scratch.makeDirectory("source/\(directory)")
+      for file in 0..<200 { scratch.write("source/\(directory)/\(file)", []) }
+    }
+    let most = Mutex(0)
+    let roots = [try SourceRoot(path: scratch.at("source"))]
+    let tree = try SourceWalk.walk(roots) {
+      let count = scratch.openDescriptors()
+      most.withLock { $0 = max($0, count) }
+      return false
+    }
+    #expect(tree.total.items == 20_101)
+    #expect(most.withLock { $0 } <= 4)
+    let calls = Mutex(0)
+    #expect(
+      failure {
+        _ = try SourceWalk.walk(roots) {
+          calls.withLock {
+            $0 += 1
+            return $0 == 10
+          }
+        }
+      } == "stopped")
+    #expect(calls.withLock { $0 } == 10)
+    #expect(scratch.openDescriptors() == 2)
+  }
+
+  @Test func `a source that goes between naming and walking ends the walk`() throws {
+    let scratch = try Scratch()
+    let source = try FolderSource(paths: [scratch.at("source")])
+    scratch.move("source", to: "elsewhere")
+    #expect(failure { _ = try source.prepare { false } } == "source")
+  }
+
+  @Test func `a source that becomes a special file is named`() throws {
+    let scratch = try Scratch()
+    let source = try FolderSource(paths: [scratch.at("source")])
+    scratch.move("source", to: "elsewhere")
+    #expect(mkfifo("\(scratch.path)/source", 0o600) == 0)
+    let outlet = Outlet()
+    #expect(try source.prepare { false }.total == Tally())
+    try source.export(to: FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems()))
+    #expect(outlet.unsent == [Unsent(path: Array("source".utf8), reason: .notSendable)])
+  }
+}
+
+/// Trees that no single path leads to the bottom of.
+enum DeepTree {
+  /// Makes `depth` directories, each in the one before, and a file in the last one.
+  static func make(in top: SharedDirectory, _ component: [UInt8], depth: Int, file: String?) throws {
+    let name = (component + [0]).map { CChar(bitPattern: $0) }
+    var current = fcntl(top.directory.raw, F_DUPFD_CLOEXEC, 0)
+    for _ in 0..<depth {
+      _ = mkdirat(current, name, 0o755)
+      let next = openat(current, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      precondition(next >= 0, "\(errno)")
+      close(current)
+      current = next
+    }
+    if let file {
+      let leaf = openat(current, file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+      precondition(leaf >= 0 && Glibc.write(leaf, "leaf", 4) == 4)
+      close(leaf)
+    }
+    close(current)
+  }
+}

@@ -1,0 +1,206 @@
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import Testing
+
+@testable import MigrationTLS
+@testable import MigrationTransfer
+
+/// Newcomers that come in numbers, come slowly, or never get to the point.
+@Suite struct FloodTests {
+  private static let root = Root(kind: .directory, name: Array("root".utf8))
+
+  /// Connects from another address of this machine, and says nothing.
+  private func connect(to port: UInt16, from host: String) throws -> StreamSocket {
+    let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    for (name, isOwn) in [(host, true), ("127.0.0.1", false)] {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = isOwn ? 0 : port.bigEndian
+      inet_pton(AF_INET, name, &address.sin_addr)
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+          return isOwn ? bind(raw, $0, size) : Glibc.connect(raw, $0, size)
+        }
+      }
+      guard result == 0 else { throw SystemError(errno: errno, operation: "connect a test") }
+    }
+    _ = fcntl(raw, F_SETFL, O_NONBLOCK)
+    let remote = SocketAddress.loopback(port: port)
+    return StreamSocket(owning: Descriptor(owning: raw), remoteAddress: remote)
+  }
+
+  /// Waits until the other end has ended a silent connection; how long that took.
+  private func end(of socket: borrowing StreamSocket) throws -> Double {
+    let start = BootInstant.now()
+    var poller = try Poller()
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    while BootInstant.now() < start.advanced(by: .seconds(10)) {
+      _ = try poller.wait(for: .readable, on: socket.raw, until: soon(10))
+      do {
+        if try bytes.withUnsafeMutableBytes({ try socket.receive(into: $0) }) == 0 { break }
+      } catch {
+        break
+      }
+    }
+    return BootInstant.now().seconds(since: start)
+  }
+
+  @Test func `a connection that never shakes hands is ended in time`() throws {
+    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 10))
+    let silent = try connect(to: try receiver.port(), from: "127.0.0.2")
+    let time = try end(of: silent)
+    #expect(time > 0.3 && time < 5)
+    receiver.stop()
+  }
+
+  @Test func `a connection that shakes hands and says nothing, or too little at a time, is ended in time`() throws {
+    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 5))
+    let port = try receiver.port()
+    let start = BootInstant.now()
+    var silent = try StrangeClient(port: port)
+    var slow = try StrangeClient(port: port)
+    for byte in PairingFrame.clientHello(versions: 1...1, mode: .pair).bytes.prefix(8) { try slow.say([byte]) }
+    for _ in 0..<2 {
+      #expect(throws: ConnectionError.self) { _ = try silent.connection.readExactly(1, until: soon(10)) }
+      swap(&silent, &slow)
+    }
+    let time = BootInstant.now().seconds(since: start)
+    #expect(time > 1 && time < 6)
+    receiver.stop()
+  }
+
+  @Test func `a paired device keeps its conversation and may join streams through a flood`() throws {
+    let destination = try Scratch()
+    let receiver = try RunningReceiver(destination)
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
+    let flood = Flood()
+    for host in 2...13 { flood.add(try connect(to: port, from: "127.0.0.\(host)")) }
+    sender.control.say(.ping(7))
+    let token: UInt64? = try sender.next { if case .pong(let token) = $0 { token } else { nil } }
+    #expect(token == 7)
+    var stream = try sender.join(port, Join(session: accept.session, stream: 0))
+    let path = try ArchivePath(Array("root".utf8))
+    var frame = StrangeFrame()
+    frame.item(ItemRecord(path: path, generation: 1, body: .directory, mode: 0o755))
+    try stream.say(frame.frame(0))
+    #expect(try stream.connection.readExactly(1, until: soon()) == [FrameType.ack.rawValue])
+    // The first of the flood had to go for the last of it.
+    #expect(try flood.first { try end(of: $0) } < 5)
+    sender.control.say(.close(Close(.interrupted, "enough")))
+    sender.control.close()
+    #expect(receiver.failure()?.kind == .connectionLost)
+  }
+
+  @Test func `a client without a certificate is refused, and others pair`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    let port = try receiver.port()
+    let context = try TLSContext(role: .client, showing: nil)
+    let dialing = Dialing(target: HostAndPort(host: "127.0.0.1", port: port), context: context) { false }
+    // The client's handshake is over before the server has judged it: what it hears then is the refusal.
+    #expect(throws: ConnectionError.self) {
+      var connection = try dialing.connect(to: try dialing.addresses(), wakeup: try Wakeup())
+      try connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
+      _ = try connection.readExactly(1, until: soon())
+    }
+    var honest = try StrangeClient(port: port)
+    let confirmations = try honest.exchangeShares(try receiver.events.code())
+    #expect(try honest.confirm(confirmations.confirmA) == nil)
+    receiver.stop()
+  }
+
+  @Test func `pings without end are answered, and do not keep the receiver from stopping`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    _ = try #require(try sender.begin(StrangeSender.offer([Self.root])))
+    for token in 1...20_000 as ClosedRange<UInt64> { sender.control.say(.ping(token)) }
+    var last: UInt64 = 0
+    while last < 20_000 {
+      last = try #require(try sender.next { if case .pong(let token) = $0 { token } else { nil } })
+    }
+    let start = BootInstant.now()
+    receiver.receiver.stop(.interrupted)
+    let code = try sender.next { message -> Close.Code? in
+      if case .close(let close) = message { return close.code }
+      return nil
+    }
+    #expect(code == .interrupted)
+    sender.control.close()
+    #expect(receiver.failure()?.kind == .interrupted)
+    #expect(BootInstant.now().seconds(since: start) < 5)
+  }
+
+  @Test func `a sender that asks without end and never listens cannot hold the receiver`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    var client = try StrangeClient(port: try receiver.port())
+    let confirmations = try client.exchangeShares(try receiver.events.code())
+    #expect(try client.confirm(confirmations.confirmA) == nil)
+    try client.connection.say(.ready, until: soon())
+    _ = try receiver.events.first { if case .code = $0 { true } else { nil } }
+    let pings = (0..<5000).flatMap { _ in ControlMessage.ping(1).frame }
+    try client.say(StrangeSender.greeting.frame)
+    let start = BootInstant.now()
+    // Until neither end takes more: nobody reads the answers.
+    var count = 0
+    while count < 1000, (try? client.connection.writeAll(pings, until: .now().advanced(by: .milliseconds(300)))) != nil
+    {
+      count += 1
+    }
+    #expect(count < 1000)
+    #expect(receiver.stop()?.kind == .interrupted)
+    #expect(BootInstant.now().seconds(since: start) < 15)
+  }
+
+  @Test func `a paired device that falls silent is given up`() throws {
+    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 10))
+    let sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    #expect(receiver.failure()?.kind == .connectionLost)
+    _ = consume sender
+  }
+
+  @Test func `a code ends with its time, and another is shown`() throws {
+    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 300))
+    let first = try receiver.events.code()
+    let second = try receiver.events.code(2)
+    #expect(first != second)
+    receiver.stop()
+  }
+
+  @Test func `a pairing that never says READY makes room for another code`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    let port = try receiver.port()
+    var client = try StrangeClient(port: port)
+    let confirmations = try client.exchangeShares(try receiver.events.code())
+    #expect(try client.confirm(confirmations.confirmA) == nil)
+    client.connection.close(within: .milliseconds(100))
+    let code = try receiver.events.code(2)
+    let sender = try StrangeClient(port: port).pair(code)
+    #expect(receiver.stop()?.kind == .interrupted)
+    _ = consume sender
+  }
+}
+
+/// Connections that only stand there.
+private final class Flood: Sendable {
+  private let sockets = Mutex<[Box]>([])
+
+  private final class Box: Sendable {
+    let socket: StreamSocket
+    init(_ socket: consuming StreamSocket) { self.socket = socket }
+  }
+
+  func add(_ socket: consuming StreamSocket) {
+    let box = Box(socket)
+    sockets.withLock { $0.append(box) }
+  }
+
+  func first<Value>(_ body: (borrowing StreamSocket) throws -> Value) rethrows -> Value {
+    let box = sockets.withLock { $0[0] }
+    return try body(box.socket)
+  }
+}

@@ -1,0 +1,118 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+/// Data streams of a paired sender, and how they begin, follow each other and end.
+@Suite struct ReceptionTests {
+  private static let root = Root(kind: .directory, name: Array("root".utf8))
+
+  private func directory() throws -> [UInt8] {
+    var frame = StrangeFrame()
+    let path = try ArchivePath(Array("root".utf8))
+    frame.item(ItemRecord(path: path, generation: 1, body: .directory, mode: 0o755))
+    return frame.frame(0)
+  }
+
+  /// A receiver that has paired, and has its offer accepted.
+  private func begin(_ sender: inout StrangeSender) throws -> Accept {
+    try #require(try sender.begin(StrangeSender.offer([Self.root])))
+  }
+
+  private func expectEnd(_ stream: inout StrangeClient) throws {
+    // An acknowledgement may still be in front of the end.
+    #expect(throws: ConnectionError.self) { while true { _ = try stream.connection.readExactly(1, until: soon(10)) } }
+  }
+
+  @Test func `nothing is taken behind the end of the export`() throws {
+    let destination = try Scratch()
+    let receiver = try RunningReceiver(destination)
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    let accept = try begin(&sender)
+    var stream = try sender.join(try receiver.port(), Join(session: accept.session, stream: 0))
+    sender.control.say(.finish(Finish(total: Tally(), unsent: 0, digest: 0)))
+    _ = try sender.next { if case .done = $0 { true } else { nil } }
+    try stream.say(try directory())
+    try expectEnd(&stream)
+    #expect(destination.names == [])
+    sender.control.say(.receipt)
+    sender.control.close()
+    receiver.stop()
+  }
+
+  @Test func `a number that was used or replaced joins no more`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    let accept = try begin(&sender)
+    let port = try receiver.port()
+    let first = try sender.join(port, Join(session: accept.session, stream: 3))
+    var again = try sender.join(port, Join(session: accept.session, stream: 3))
+    try expectEnd(&again)
+    var heir = try sender.join(port, Join(session: accept.session, stream: 4, replaces: 5))
+    try heir.say(try directory())
+    #expect(try heir.connection.readExactly(1, until: soon()) == [FrameType.ack.rawValue])
+    var late = try sender.join(port, Join(session: accept.session, stream: 5))
+    try expectEnd(&late)
+    sender.control.say(.close(Close(.interrupted, "enough")))
+    sender.control.close()
+    #expect(receiver.failure()?.kind == .connectionLost)
+    _ = consume first
+  }
+
+  @Test func `the heir of a stream that never came ends whatever it may have been an heir of`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    let accept = try begin(&sender)
+    let port = try receiver.port()
+    var first = try sender.join(port, Join(session: accept.session, stream: 0))
+    try first.say(try directory())
+    #expect(try first.connection.readExactly(1, until: soon()) == [FrameType.ack.rawValue])
+    let heir = try sender.join(port, Join(session: accept.session, stream: 2, replaces: 1))
+    try expectEnd(&first)
+    sender.control.say(.close(Close(.interrupted, "enough")))
+    sender.control.close()
+    #expect(receiver.failure()?.kind == .connectionLost)
+    _ = consume heir
+  }
+
+  @Test func `a silent data stream ends with its control connection`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    let accept = try begin(&sender)
+    var stream = try sender.join(try receiver.port(), Join(session: accept.session, stream: 0))
+    try stream.say(Array(try directory().prefix(7)))
+    sender.control.close()
+    try expectEnd(&stream)
+    #expect(receiver.failure()?.kind == .connectionLost)
+  }
+
+  @Test func `a data stream that never pauses does not keep the receiver from stopping`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    let accept = try begin(&sender)
+    var stream = try sender.join(try receiver.port(), Join(session: accept.session, stream: 0))
+    let start = BootInstant.now()
+    receiver.receiver.stop(.terminated)
+    let ignored: [UInt8] = [0x90, 0, 0, 0x40, 0] + [UInt8](repeating: 0, count: 0x4000)
+    while BootInstant.now() < start.advanced(by: .seconds(10)) {
+      if (try? stream.connection.writeAll(ignored, until: soon(1))) == nil { break }
+    }
+    let code = try sender.closeCode()
+    #expect(code == .interrupted)
+    sender.control.close()
+    #expect(receiver.failure()?.kind == .terminated)
+    #expect(BootInstant.now().seconds(since: start) < 8)
+  }
+
+  @Test func `behind the gate nothing is written, and it does not shut on a writer`() throws {
+    let gate = WritingGate()
+    try gate.enter()
+    #expect(throws: Violation.self) { try gate.shut() }
+    gate.leave()
+    try gate.shut()
+    #expect(throws: Violation.self) { try gate.enter() }
+  }
+}

@@ -1,0 +1,65 @@
+import MigrationSystem
+import Synchronization
+import Testing
+
+@testable import MigrationTransfer
+
+@Suite struct ThreadTests {
+  @Test func `a promise gives its result to whoever waits, early or late`() throws {
+    let promise = Promise<Int>()
+    let seen = Promise<Int>()
+    _ = try OwnerThread(name: "waiting") { seen.fulfil(Result { try promise.wait() }) }
+    promise.fulfil(.success(3))
+    #expect(try seen.wait() == 3)
+    #expect(try promise.wait() == 3)
+  }
+
+  @Test func `a promise passes a failure on`() {
+    let promise = Promise<Int>()
+    promise.fulfil(.failure(ConnectionError(.lost, "gone")))
+    #expect(throws: ConnectionError.self) { try promise.wait() }
+  }
+
+  @Test func `letters are kept in order, and wake the owner even if they came before it looked`() throws {
+    let mailbox = Mailbox<Int>(wakeup: try Wakeup())
+    mailbox.post(1)
+    mailbox.post(2)
+    var poller = try Poller()
+    #expect(try poller.wait(for: .readable, on: mailbox.wakeup.raw, until: soon()) == .readable)
+    mailbox.wakeup.clear()
+    // A signal that was cleared by somebody who waited for something else loses no letter.
+    #expect(mailbox.take() == [1, 2])
+    #expect(mailbox.take() == [])
+  }
+
+  @Test func `a flag stays set`() {
+    let flag = Flag()
+    #expect(!flag.isSet)
+    flag.set()
+    flag.set()
+    #expect(flag.isSet)
+  }
+
+  @Test func `a group is waited for until its last thread has ended`() throws {
+    let group = ThreadGroup()
+    let go = Promise<Bool>()
+    let count = Condition(0)
+    for _ in 0..<8 {
+      try group.start("one of a group") {
+        _ = try? go.wait()
+        count.withLock { $0 += 1 }
+      }
+    }
+    go.fulfil(.success(true))
+    group.wait()
+    #expect(count.withLock { $0 } == 8)
+    group.wait()
+  }
+
+  @Test func `a fast clock keeps its deadlines sooner`() {
+    let pace = Pace(speed: 10)
+    let start = BootInstant.now()
+    #expect(pace.instant(5, after: start) == start.advanced(by: .milliseconds(500)))
+    #expect(abs(pace.instant(pace.now).seconds(since: .now())) < 0.1)
+  }
+}
