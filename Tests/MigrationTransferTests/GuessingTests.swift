@@ -1,0 +1,99 @@
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Synchronization
+import Testing
+
+@testable import MigrationTransfer
+
+/// Many exchanges of one code at a time, without the limits on connections: the office alone must hold.
+@Suite struct GuessingTests {
+  /// Serves one connection as the receiver does; the reason why it was refused.
+  private static func serve(
+    _ socket: consuming StreamSocket, _ context: TLSContext, _ identity: Identity, _ office: CodeOffice
+  ) throws -> AbortReason? {
+    var connection = try Connection(socket, context, wakeup: try Wakeup())
+    try connection.handshake(until: soon(20))
+    do {
+      let (_, hello) = try ServerPairing.hello(&connection, until: soon(20))
+      _ = try ServerPairing.pair(
+        &connection, hello: hello, office: office, own: identity.fingerprint, until: soon(20))
+      return nil
+    } catch let reason as AbortReason {
+      connection.abort(reason)
+      return reason
+    }
+  }
+
+  /// Brings `count` exchanges to just before CONF_A, and then lets all of them confirm at once; the receiver's reasons.
+  private func guess(_ count: Int, _ events: Events, right: Bool) throws -> [AbortReason?] {
+    let office = CodeOffice { events.add($0) }
+    try office.issueIfWanted()
+    let code = try events.code()
+    let identity = try Identity.generate()
+    let context = try TLSContext(role: .server, identity: identity)
+    let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
+    let port = listening.port
+    let reasons = Condition<[AbortReason?]>([])
+    let ready = Condition(0)
+    let go = Promise<Bool>()
+    let threads = ThreadGroup()
+    for _ in 0..<count {
+      try threads.start("guesser") {
+        guard var client = try? StrangeClient(port: port), let shares = try? client.exchangeShares(code) else { return }
+        ready.withLock { $0 += 1 }
+        ready.broadcast()
+        _ = try? go.wait()
+        _ = try? client.confirm(right ? shares.confirmA : [UInt8](repeating: 9, count: 32))
+      }
+      var poller = try Poller()
+      _ = try poller.wait(for: .readable, on: listening.raw, until: soon(10))
+      let parcel = Condition<StreamSocket?>(try listening.accept())
+      try threads.start("server") {
+        guard let socket = parcel.withLock({ $0.take() }) else { return }
+        guard let reason = try? Self.serve(socket, context, identity, office) else { return }
+        reasons.withLock { $0.append(reason) }
+      }
+    }
+    let isReady = ready.wait(until: soon(20)) { $0 == count ? true : nil }
+    #expect(isReady == true)
+    go.fulfil(.success(true))
+    threads.wait()
+    return reasons.withLock { $0 }
+  }
+
+  @Test func `twenty guesses at once get three comparisons and no more`() throws {
+    let events = Events()
+    let reasons = try guess(20, events, right: false)
+    #expect(reasons.count { $0 == .codeMismatch } == 3)
+    #expect(reasons.count { $0 == .codeExpired } == 17)
+    #expect(events.wrongCodes == 3)
+    let attempts = events.all.compactMap { if case .wrongCode(let attempt, 3, _) = $0 { attempt } else { nil } }
+    #expect(attempts.sorted() == [1, 2, 3])
+  }
+
+  @Test func `of six right confirmations at once one pairs`() throws {
+    let events = Events()
+    let reasons = try guess(6, events, right: true)
+    // The one that was taken never says READY, and so is refused last of all.
+    #expect(reasons.allSatisfy { $0 == .codeExpired })
+    #expect(reasons.count <= 5)
+    #expect(events.wrongCodes == 0)
+  }
+
+  @Test func `a late wrong guess at an old code does no harm to the new one`() throws {
+    let office = CodeOffice { _ in }
+    try office.issueIfWanted()
+    let old = try #require(office.live())
+    // While the last guess is compared, others burn the code and another is shown.
+    let reason = office.judge(old.number, from: "") {
+      for _ in 0..<2 { #expect(office.judge(old.number, from: "") { false } == .codeMismatch) }
+      #expect((try? office.issueIfWanted()) != nil)
+      return false
+    }
+    #expect(reason == .codeMismatch)
+    let new = try #require(office.live())
+    #expect(new.number != old.number)
+    #expect(office.judge(new.number, from: "") { true } == nil)
+  }
+}

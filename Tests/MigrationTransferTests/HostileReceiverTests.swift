@@ -1,0 +1,196 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+/// A paired receiver that breaks the protocol, or the pairing: the sender ends with the documented kind.
+@Suite struct HostileReceiverTests {
+  private let source: Scratch
+
+  init() throws {
+    source = try Scratch()
+    try source.make("file", pattern(8 << 20))
+  }
+
+  /// Pairs with a real sender, and lets `act` play the receiver; how the sender ended.
+  private func play(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    var control = try receiver.pair()
+    try act(receiver, &control)
+    // What is still queued goes out, and the sender's last word is awaited.
+    _ = try? control.closeCode()
+    control.control.close()
+    return sender.failure()
+  }
+
+  /// As `play`, from the moment at which the offer has come.
+  private func answer(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
+    try play { receiver, control in
+      control.control.say(StrangeReceiver.greeting)
+      _ = try control.next { if case .offer = $0 { true } else { nil } }
+      try act(receiver, &control)
+    }
+  }
+
+  /// As `answer`, with a data stream that has joined.
+  private func take(
+    window: UInt64 = 24 << 20, _ act: (inout StrangeSender, inout StrangeStream) throws -> Void
+  ) throws -> TransferFailure? {
+    try answer { receiver, control in
+      try accept(&control, window: window)
+      var stream = try receiver.join()
+      try act(&control, &stream)
+    }
+  }
+
+  private func accept(_ control: inout StrangeSender, window: UInt64 = 24 << 20) throws {
+    control.control.say(StrangeReceiver.accept(window: window))
+    control.control.say(StrangeReceiver.nothingHeld)
+    _ = try control.control.exchange(until: .now())
+  }
+
+  @Test(arguments: [
+    StrangeReceiver.accept(), StrangeReceiver.nothingHeld, .done(Done(total: Tally())), .receipt,
+    .progress(ImportProgress(phase: .verifying, done: 0, total: 1)),
+    .greeting(Greeting(role: .sender, label: "", software: "", features: [])),
+  ])
+  func `a message in front of the greeting is refused`(message: ControlMessage) throws {
+    let failure = try play { _, control in control.control.say(message) }
+    #expect(failure?.kind == .failed)
+  }
+
+  @Test(arguments: [
+    [StrangeReceiver.accept(window: Limits.smallestWindow - 1)], [StrangeReceiver.accept(streams: 0)],
+    [StrangeReceiver.accept(streams: 65)], [StrangeReceiver.accept(), StrangeReceiver.accept()],
+    [StrangeReceiver.accept(), .held(Held(kind: .staged, marks: [5])), .held(Held(kind: .staged, marks: [4]))],
+    [StrangeReceiver.accept(), .held(Held(kind: .present, marks: [5])), .held(Held(kind: .staged, marks: [6]))],
+    [StrangeReceiver.accept(), .heldEnd(HeldEnd(held: Tally(items: 1)))],
+    [StrangeReceiver.nothingHeld], [.finish(Finish(total: Tally(), unsent: 0, digest: 0))],
+  ])
+  func `an answer to the offer that is not right is refused`(messages: [ControlMessage]) throws {
+    let failure = try answer { _, control in for message in messages { control.control.say(message) } }
+    #expect(failure?.kind == .failed)
+  }
+
+  @Test func `an acknowledgement of what was not sent is refused`() throws {
+    let failure = try take { control, stream in
+      try stream.acknowledge(1000)
+      #expect(try control.closeCode() == .violation)
+    }
+    #expect(failure?.kind == .failed)
+  }
+
+  @Test func `an acknowledgement that goes back is refused`() throws {
+    let failure = try take { control, stream in
+      _ = try stream.next()
+      try stream.acknowledge(1)
+      try stream.acknowledge(0)
+      #expect(try control.closeCode() == .violation)
+    }
+    #expect(failure?.kind == .failed)
+  }
+
+  @Test func `a last word with other totals is refused`() throws {
+    let failure = try take { control, stream in
+      try stream.takeAll()
+      stream.connection.close(within: .milliseconds(500))
+      _ = try control.next { if case .finish = $0 { true } else { nil } }
+      control.control.say(.done(Done(total: Tally(items: 1, bytes: 1))))
+    }
+    #expect(failure?.kind == .failed)
+  }
+
+  @Test func `another key behind a data stream stops everything, in the words for people`() throws {
+    let failure = try answer { receiver, control in
+      try accept(&control)
+      _ = try? receiver.accept(as: try Identity.generate())
+    }
+    #expect(failure?.message == "The other device's key is not the one you paired with. Stopped.")
+  }
+
+  @Test func `a data stream that the receiver does not know ends the transfer with a reason`() throws {
+    let failure = try answer { receiver, control in
+      try accept(&control)
+      var connection = try receiver.accept()
+      _ = try ServerPairing.hello(&connection, until: soon())
+      connection.abort(.unknownPeer)
+    }
+    #expect(failure?.kind == .refused)
+  }
+
+  @Test(arguments: [
+    (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.exists, .refused), (.noSpace, .noSpace),
+    (.importFailed, .importFailed), (.violation, .failed), (.storage, .connectionLost),
+  ])
+  func `a CLOSE is heard although the connection ends right behind it`(
+    code: Close.Code, kind: TransferFailure.Kind
+  ) throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    var control = try receiver.pair()
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    control.control.say(.close(Close(code, "it has\u{1B} to be", hint: "Do so.")))
+    control.control.close()
+    let failure = sender.failure()
+    #expect(failure?.kind == kind)
+    #expect(failure?.message.hasPrefix("the other device stopped: it has") == true)
+    #expect(failure?.message.contains("\u{1B}") == false)
+    #expect(failure?.hint == "Do so.")
+  }
+
+  @Test func `no more than the window is under way, and a sender that waits can be stopped`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    var control = try receiver.pair()
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    try accept(&control, window: Limits.smallestWindow)
+    var stream = try receiver.join()
+    _ = try stream.next()
+    _ = try stream.next()
+    let nothing = #expect(throws: ConnectionError.self) {
+      _ = try stream.next(until: .now().advanced(by: .milliseconds(300)))
+    }
+    #expect(nothing?.code == .timedOut)
+    let start = BootInstant.now()
+    sender.sender.stop(.terminated)
+    let told = try control.next { message -> Close.Code? in
+      if case .close(let close) = message { close.code } else { nil }
+    }
+    control.control.close()
+    #expect(sender.failure()?.kind == .terminated)
+    #expect(told == .interrupted)
+    #expect(BootInstant.now().seconds(since: start) < 5)
+  }
+
+  @Test func `a sender whose data nobody reads ends soon when it is stopped`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    var control = try receiver.pair()
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    try accept(&control)
+    let stream = try receiver.join()
+    let start = BootInstant.now()
+    sender.sender.stop(.interrupted)
+    #expect(sender.failure()?.kind == .interrupted)
+    #expect(BootInstant.now().seconds(since: start) < 8)
+    _ = consume stream
+  }
+
+  @Test func `a device that never finishes the handshake does not hold a sender that is stopped`() throws {
+    let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
+    let sender = try RunningSender([source.path("file")], to: listening.port, code: PairingCode(number: 1))
+    _ = try sender.events.first { if case .connecting = $0 { true } else { nil } }
+    let start = BootInstant.now()
+    sender.sender.stop(.interrupted)
+    #expect(sender.failure()?.kind == .interrupted)
+    #expect(BootInstant.now().seconds(since: start) < 3)
+  }
+}

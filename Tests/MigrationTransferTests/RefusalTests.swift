@@ -1,0 +1,79 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+/// Offers that the receiver cannot take, and users who stop: both ends end alike, and nothing is written.
+@Suite struct RefusalTests {
+  private static let root = Root(kind: .directory, name: Array("root".utf8))
+
+  private func refusal(of offer: ControlMessage, _ destination: Scratch) throws -> (Close?, TransferFailure?) {
+    let receiver = try RunningReceiver(destination)
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    sender.control.say(StrangeSender.greeting)
+    sender.control.say(offer)
+    let close = try sender.next { message -> Close? in
+      if case .close(let close) = message { close } else { nil }
+    }
+    sender.control.close()
+    return (close, receiver.failure())
+  }
+
+  @Test func `an offer that does not fit is refused with the figures`() throws {
+    let destination = try Scratch()
+    let (close, failure) = try refusal(of: StrangeSender.offer([Self.root], bytes: 1 << 60), destination)
+    #expect(close?.code == .noSpace)
+    #expect(close.map { ($0.bytes?.needed ?? 0) >= 1 << 60 } == true)
+    #expect(close.map { ($0.bytes?.available ?? .max) < 1 << 60 } == true)
+    #expect(failure?.kind == .noSpace)
+    #expect(destination.names == [])
+  }
+
+  @Test func `an offer of a name that is taken is refused with the name`() throws {
+    let destination = try Scratch()
+    try destination.make("root/kept")
+    let (close, failure) = try refusal(of: StrangeSender.offer([Self.root]), destination)
+    #expect(close?.code == .exists)
+    #expect(close?.name == Self.root.name)
+    #expect(failure?.kind == .refused)
+    #expect(destination.names == ["root"])
+  }
+
+  @Test func `a transfer that is not known here cannot be continued`() throws {
+    let offer = ControlMessage.offer(
+      Offer(
+        transfer: 7, contents: .folders([Self.root]), items: 1, bytes: 0, allocated: 0, flags: []))
+    let destination = try Scratch()
+    let (close, failure) = try refusal(of: offer, destination)
+    #expect(close?.code == .unknownTransfer)
+    #expect(failure?.kind == .refused)
+    #expect(destination.names == [])
+  }
+
+  @Test func `a receiver that is stopped in front of READY, and behind it, ends as its user said`() throws {
+    for isPaired in [false, true] {
+      let receiver = try RunningReceiver(try Scratch())
+      let port = try receiver.port()
+      let code = try receiver.events.code()
+      let start = BootInstant.now()
+      if isPaired {
+        var sender = try StrangeClient(port: port).pair(code)
+        sender.control.say(StrangeSender.greeting)
+        _ = try sender.next { if case .greeting = $0 { true } else { nil } }
+        receiver.receiver.stop(.terminated)
+        #expect(try sender.closeCode() == .interrupted)
+        sender.control.close()
+        #expect(receiver.failure()?.kind == .terminated)
+      } else {
+        var client = try StrangeClient(port: port)
+        _ = try client.exchangeShares(code)
+        receiver.receiver.stop(.terminated)
+        #expect(receiver.failure()?.kind == .terminated)
+        #expect(throws: ConnectionError.self) { try client.connection.pairingFrame(until: soon()) }
+      }
+      #expect(BootInstant.now().seconds(since: start) < 5)
+    }
+  }
+}

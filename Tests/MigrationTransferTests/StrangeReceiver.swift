@@ -1,0 +1,130 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+/// A receiver that pairs honestly, and afterwards says whatever a test wants.
+final class StrangeReceiver: Sendable {
+  private let listening: ListeningSocket
+  private let office: CodeOffice
+  private let events: Events
+  let identity: Identity
+
+  init() throws {
+    let (events, identity) = (Events(), try Identity.generate())
+    let office = CodeOffice { events.add($0) }
+    try office.issueIfWanted()
+    listening = try ListeningSocket(host: "127.0.0.1", port: 0)
+    self.events = events
+    self.identity = identity
+    self.office = office
+  }
+
+  var port: UInt16 { listening.port }
+
+  func code() throws -> PairingCode { try events.code() }
+
+  /// Takes the next connection, and shakes hands.
+  func accept(as other: Identity? = nil) throws -> Connection {
+    let context = try TLSContext(role: .server, identity: other ?? identity)
+    let wakeup = try Wakeup()
+    var poller = try Poller()
+    let deadline = soon(10)
+    while BootInstant.now() < deadline {
+      if let socket = try listening.accept() {
+        var connection = try Connection(socket, context, wakeup: wakeup)
+        try connection.handshake(until: soon())
+        return connection
+      }
+      _ = try poller.wait(for: .readable, on: listening.raw, until: deadline)
+    }
+    throw ConnectionError(.timedOut, "nobody came")
+  }
+
+  /// Pairs with the next client; its control connection.
+  func pair() throws -> StrangeSender {
+    var connection = try accept()
+    let (_, hello) = try ServerPairing.hello(&connection, until: soon())
+    _ = try ServerPairing.pair(
+      &connection, hello: hello, office: office, own: identity.fingerprint, until: soon())
+    return StrangeSender(control: ControlLink(connection), identity: identity)
+  }
+
+  /// Takes the next data stream, up to its JOIN.
+  func join() throws -> StrangeStream {
+    var connection = try accept()
+    _ = try ServerPairing.hello(&connection, until: soon())
+    try ServerPairing.welcome(back: .join, on: &connection, until: soon())
+    var stream = StrangeStream(connection: connection)
+    _ = try stream.next()
+    return stream
+  }
+
+  static let greeting = ControlMessage.greeting(
+    Greeting(role: .receiver, label: "strange", software: "test", features: []))
+
+  static func accept(window: UInt64 = 24 << 20, streams: UInt16 = 1) -> ControlMessage {
+    .accept(
+      Accept(
+        transfer: 1, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: window, streams: streams,
+        features: []))
+  }
+
+  static let nothingHeld = ControlMessage.heldEnd(HeldEnd(held: Tally()))
+}
+
+/// The receiver's end of a data stream, read frame by frame.
+struct StrangeStream: ~Copyable {
+  var connection: Connection
+
+  init(connection: consuming Connection) { self.connection = connection }
+
+  /// The next frame; of DATA its header.
+  mutating func next(until deadline: BootInstant = soon(10)) throws -> StreamMessage {
+    let start = try connection.readExactly(Limits.frameHeader, until: deadline)
+    let header = try FrameHeader(start.span)
+    let body = try connection.readExactly(header.length, until: deadline)
+    let message = try StreamMessage(header.type, body.span, 0..<body.count)
+    return try #require(message, "a frame of this version")
+  }
+
+  mutating func acknowledge(_ written: UInt64) throws {
+    try connection.writeAll(StreamMessage.ack(Acknowledgement(written: written)).frame(), until: soon())
+  }
+
+  /// Acknowledges everything up to END.
+  mutating func takeAll() throws {
+    while case .data(let data) = try next() { try acknowledge(data.sequence + 1) }
+  }
+}
+
+/// A real sender on a thread of its own.
+final class RunningSender: Sendable {
+  let events = Events()
+  let sender: Sender
+  private let outcome = Condition<Result<TransferResult, any Error>?>(nil)
+
+  init(_ paths: [[UInt8]], to port: UInt16, code: PairingCode) throws {
+    let events = events
+    sender = try Sender(
+      Sender.Options(target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test"),
+      source: try FolderSource(paths: paths)
+    ) { events.add($0) }
+    try sender.prepare()
+    let (sender, outcome) = (sender, outcome)
+    _ = try OwnerThread(name: "sender") {
+      let result = Result { try sender.run(code) }
+      outcome.withLock { $0 = result }
+      outcome.broadcast()
+    }
+  }
+
+  /// Waits for the end; nil when all went well, or when it does not come.
+  func failure() -> TransferFailure? {
+    guard case .failure(let error) = outcome.wait(until: soon(15), { $0 }) else { return nil }
+    return error as? TransferFailure
+  }
+}
