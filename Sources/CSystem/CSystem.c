@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,6 +66,17 @@ off_t csystem_seek_data(int descriptor, off_t offset) { return lseek(descriptor,
 off_t csystem_seek_hole(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_HOLE); }
 
 int csystem_advise_sequential(int descriptor) { return posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL); }
+
+int csystem_punch_hole(int descriptor, off_t offset, off_t length) {
+  return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
+}
+
+int csystem_file_system_id(int descriptor, uint64_t *identifier) {
+  struct statfs status;
+  if (fstatfs(descriptor, &status) == -1) return -1;
+  memcpy(identifier, &status.f_fsid, sizeof *identifier);
+  return 0;
+}
 
 int csystem_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }
 

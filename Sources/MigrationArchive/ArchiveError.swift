@@ -20,6 +20,10 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     package static let noSpace = Code(rawValue: "no space")
     /// Reading or writing failed.
     package static let storage = Code(rawValue: "storage")
+    /// What an earlier run staged cannot be believed.
+    package static let journal = Code(rawValue: "journal")
+    /// Another process works on the same thing.
+    package static let inUse = Code(rawValue: "in use")
     /// What arrived is complete and could not be put in its place.
     package static let importFailed = Code(rawValue: "import")
     /// The transfer was stopped while this was going on.

@@ -57,6 +57,21 @@ extension Descriptor {
     try perform("set the size") { ftruncate(raw, off_t(size)) }
   }
 
+  /// Makes a range read as zeros, without changing the size; as a hole where the file system has those.
+  package func clear(_ range: Range<Int64>) throws(SystemError) {
+    do {
+      try perform("clear") { csystem_punch_hole(raw, off_t(range.lowerBound), off_t(range.count)) }
+    } catch  where error.isUnsupported {
+      let zeros = [UInt8](repeating: 0, count: Int(min(Int64(range.count), 1 << 20)))
+      var start = range.lowerBound
+      while start < range.upperBound {
+        let count = min(Int64(zeros.count), range.upperBound - start)
+        try unsafe write(at: start, zeros.span.extracting(0..<Int(count)).bytes)
+        start += count
+      }
+    }
+  }
+
   /// Tells the kernel that the file will be read from front to back. It may not care.
   package func adviseSequential() {
     _ = csystem_advise_sequential(raw)

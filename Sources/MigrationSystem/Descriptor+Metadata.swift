@@ -9,6 +9,13 @@ extension Descriptor {
     return FileStatus(status)
   }
 
+  /// A number of the file system that holds the open file, which mostly outlives a restart; zero where there is none.
+  package func fileSystemIdentifier() throws(SystemError) -> UInt64 {
+    var identifier: UInt64 = 0
+    try perform("examine the file system") { unsafe csystem_file_system_id(raw, &identifier) }
+    return identifier
+  }
+
   /// Sets the twelve permission bits.
   package func setMode(_ mode: UInt32) throws(SystemError) {
     try perform("set the mode") { fchmod(raw, mode) }

@@ -56,6 +56,25 @@ package struct FileStatus: Equatable, Sendable {
   /// When its content or metadata last changed. No program can set this.
   package let changed: Timestamp
 
+  /// Puts a status together; the kernel's own are made by those who ask it.
+  package init(
+    kind: FileKind, mode: UInt32, size: Int64, allocatedBytes: Int64, device: UInt64, inode: UInt64,
+    linkCount: UInt64 = 1,
+    owner: UInt32 = 0, group: UInt32 = 0, modified: Timestamp, changed: Timestamp
+  ) {
+    self.kind = kind
+    self.mode = mode
+    self.size = size
+    self.allocatedBytes = allocatedBytes
+    self.device = device
+    self.inode = inode
+    self.linkCount = linkCount
+    self.owner = owner
+    self.group = group
+    self.modified = modified
+    self.changed = changed
+  }
+
   init(_ status: stat) {
     // The kernel has no other kinds; one of the future is nothing that could be read.
     kind = FileKind(mode: status.st_mode) ?? .characterDevice

@@ -30,6 +30,11 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     self.reason = reason
   }
 
+  /// Something of that name was found where there must be nothing.
+  package init(alreadyExisting operation: String) {
+    self.init(errno: EEXIST, operation: operation)
+  }
+
   /// The same error, with a subject that its catcher knows better.
   package func about(_ subject: String) -> SystemError {
     if let reason { return SystemError(reason: reason, operation: operation, subject: subject) }

@@ -13,7 +13,7 @@ struct Arrival {
   init(_ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC) throws {
     self.scratch = scratch
     sink = try FolderSink(destination: scratch.at("destination"))
-    try sink.admit(offer)
+    try sink.admit(offer, held: Tally())
     staging = try sink.stage(offer, transfer: transfer, keys: testKeys)
   }
 
@@ -27,12 +27,16 @@ struct Arrival {
   @discardableResult
   func finish(_ finish: Finish) throws -> [Done.Loss] {
     try staging.complete(finish) { _ in }
-    return try sink.importItems(of: staging) { _ in }
+    let losses = try sink.importItems(of: staging) { _ in }
+    try clear()
+    return losses
   }
 
+  func clear() throws { try sink.clear(staging.transfer) }
+
   /// Where the archive grows, as a path beneath the scratch directory.
-  var tree: String { "destination/\(String(decoding: staging.name, as: UTF8.self))/tree" }
-  var journal: String { "destination/\(String(decoding: staging.name, as: UTF8.self))/journal" }
+  var tree: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/tree" }
+  var journal: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/journal" }
 }
 
 extension StagingWriter {

@@ -15,7 +15,7 @@ import Testing
     let sink = try FolderSink(destination: scratch.at("destination"))
     for name in ["dir", "file", "link"] {
       do {
-        try sink.admit(offer(["a", name, "z"]))
+        try sink.admit(offer(["a", name, "z"]), held: Tally())
         Issue.record("\(name) was admitted")
       } catch {
         #expect(error.code == .exists && error.name == Array(name.utf8))
@@ -33,7 +33,7 @@ import Testing
     let scratch = try Scratch()
     let sink = try FolderSink(destination: scratch.at("destination"))
     do {
-      try sink.admit(offer(items: items, allocated: allocated))
+      try sink.admit(offer(items: items, allocated: allocated), held: Tally())
       Issue.record("it was admitted")
     } catch {
       let shortage = try #require(error.shortage)
@@ -47,7 +47,7 @@ import Testing
     let sink = try FolderSink(destination: scratch.at("destination"))
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
-    #expect(failure { try sink.admit(offer) } == "destination")
+    #expect(failure { try sink.admit(offer, held: Tally()) } == "destination")
     #expect(sink.availableBytes() ?? 0 > 0)
   }
 
@@ -56,12 +56,12 @@ import Testing
     for name in ["new", "new/", "destination/deeper///"] {
       let bare = name.split(separator: "/").joined(separator: "/")
       let sink = try FolderSink(destination: scratch.at(name))
-      try sink.admit(offer())
+      try sink.admit(offer(), held: Tally())
       #expect(sink.availableBytes() ?? 0 > 0)
       #expect(!scratch.exists(bare))
-      let staging = try sink.stage(offer(), transfer: 1, keys: testKeys)
+      _ = try sink.stage(offer(), transfer: 1, keys: testKeys)
       #expect(scratch.names(bare).count == 1)
-      try staging.remove()
+      try sink.clear(1)
       #expect(scratch.names(bare) == [])
       try scratch.directory.directory.descriptor.synchronize()
       #expect(rmdir("\(scratch.path)/\(bare)") == 0)
@@ -84,7 +84,8 @@ import Testing
     let scratch = try Scratch()
     scratch.makeLink("link", to: "destination")
     let sink = try FolderSink(destination: scratch.at("link"))
-    try sink.stage(offer(), transfer: 1, keys: testKeys).remove()
+    _ = try sink.stage(offer(), transfer: 1, keys: testKeys)
+    try sink.clear(1)
     #expect(scratch.names("destination") == [])
   }
 
@@ -110,8 +111,8 @@ import Testing
     guard mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0 else { return }
     defer { umount2("\(scratch.path)/destination", CInt(MNT_DETACH)) }
     let sink = try FolderSink(destination: scratch.at("destination"))
-    #expect(failure { try sink.admit(offer(items: 1, allocated: 4 << 20)) } == "no space")
-    #expect(failure { try sink.admit(offer(items: 100, allocated: 0)) } == "no space")
+    #expect(failure { try sink.admit(offer(items: 1, allocated: 4 << 20), held: Tally()) } == "no space")
+    #expect(failure { try sink.admit(offer(items: 100, allocated: 0), held: Tally()) } == "no space")
     scratch.write("destination/filler", pattern(1 << 20))
     do {
       let arrival = try Arrival(scratch, offer(items: 5, bytes: 16 << 20))
@@ -127,7 +128,7 @@ import Testing
       try writer.write(Crafted.frame { $0.item(item) })
       // Whatever was cut short, the journal reads to its end.
       #expect(try JournalReading(scratch, arrival).records.last == .sealed(item))
-      try arrival.staging.remove()
+      try arrival.clear()
     }
     #expect(scratch.names("destination") == [])
     // Without room for the journal there is no staging directory at all.
@@ -173,6 +174,7 @@ import Testing
     // Once the name is free, the same import goes through.
     try scratch.open("destination").directory.removeTree("b")
     _ = try arrival.sink.importItems(of: arrival.staging) { _ in }
+    try arrival.clear()
     #expect(scratch.names("destination") == ["a", "b"])
     #expect(scratch.snapshot("outside").entries.count == 1)
   }
@@ -196,6 +198,7 @@ import Testing
     var phases: [ImportProgress] = []
     try arrival.staging.complete(finish(records)) { phases.append($0) }
     _ = try arrival.sink.importItems(of: arrival.staging) { phases.append($0) }
+    try arrival.clear()
     #expect(phases.filter { $0.phase == .importing }.map(\.done) == [1, 2, 3])
     for (name, mode) in zip(names, [0, 0o500, 0o755] as [mode_t]) {
       var status = stat()
@@ -225,7 +228,7 @@ import Testing
       }
     ])
     try arrival.staging.complete(finish(records)) { _ in }
-    try arrival.staging.remove()
+    try arrival.clear()
     #expect(scratch.names("destination") == [])
     #expect(scratch.snapshot("outside").entries.count == 1)
   }

@@ -55,7 +55,7 @@ struct JournalReading {
         frame.item(directory)
       })
     kinds = try JournalReading(scratch, arrival).records.map(kind)
-    #expect(kinds[5...] == ["sealed root/large", "hole root/large", "discarded root/stale", "range root/stale"])
+    #expect(kinds[5...] == ["discarded root/stale", "sealed root/large", "hole root/large", "range root/stale"])
     let first = try JournalReading(scratch, arrival)
     #expect(first.records[0] == .opened(42))
     guard case .range(let claimed, let seal) = first.records[4] else {
@@ -68,7 +68,7 @@ struct JournalReading {
     let data: [UInt8] = [1]
     let isAuthentic = HashSealer().verify(seal, place: tagged.bytes, data: data.span.bytes)
     #expect(isAuthentic)
-    try arrival.staging.remove()
+    try arrival.clear()
   }
 
   @Test func `a sync mark vouches for what stood in front of it`() throws {
@@ -85,7 +85,7 @@ struct JournalReading {
         .opened(0xABC), .synced(upTo: journal.positions[1]), .item(file, nil), .synced(upTo: journal.positions[3]),
         .synced(upTo: journal.positions[4]), .concluded(Tally(items: 1, bytes: 0)),
       ])
-    try arrival.staging.remove()
+    try arrival.clear()
   }
 
   @Test func `an entry that is refused is not claimed`() throws {
@@ -96,17 +96,17 @@ struct JournalReading {
     #expect(failure { try arrival.writer().write(frame) } == violation(.tag))
     #expect(try JournalReading(scratch, arrival).records == [.opened(0xABC)])
     #expect(arrival.staging.report.partials.isEmpty && arrival.staging.held == Tally())
-    try arrival.staging.remove()
+    try arrival.clear()
   }
 
   @Test func `the staging directory is for its owner alone`() throws {
     let scratch = try Scratch()
     let arrival = try Arrival(scratch, offer())
     let snapshot = scratch.snapshot("destination")
-    let name = String(decoding: arrival.staging.name, as: UTF8.self)
+    let name = String(decoding: arrival.staging.disk.name, as: UTF8.self)
     #expect(name == ".peer-00000000000000000000000000000abc")
     #expect(snapshot[name]?.mode == 0o700 && snapshot["\(name)/journal"]?.mode == 0o600)
-    try arrival.staging.remove()
+    try arrival.clear()
   }
 
   private func kind(_ record: JournalRecord) -> String {
@@ -118,6 +118,9 @@ struct JournalReading {
     case .range(let place, _): return (place.isHole ? "hole " : "range ") + name(place.path)
     case .sealed(let item): return "sealed \(name(item.path))"
     case .discarded(let path): return "discarded \(name(path))"
+    case .discardedTree(let path): return "discarded tree \(name(path))"
+    case .void: return "void"
+    case .moving: return "moving"
     case .synced: return "synced"
     case .concluded: return "concluded"
     case .imported: return "imported"

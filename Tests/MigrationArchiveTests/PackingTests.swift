@@ -86,7 +86,7 @@ import Testing
     let second = try Export([scratch.at("source/stays"), scratch.at("source/changes")], held: held(arrival.staging))
     #expect(second.packer.staleMarks.count == 2)
     #expect(try second.entries.map(\.text) == ["changes"])
-    try arrival.staging.remove()
+    try arrival.clear()
   }
 
   @Test func `no frame is larger than a frame may be, and none is empty`() throws {

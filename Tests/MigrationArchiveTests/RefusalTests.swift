@@ -39,9 +39,9 @@ import Testing
   private func expectUntouched(sourceLocation: SourceLocation = #_sourceLocation) throws {
     #expect(scratch.snapshot("outside").differences(from: outside) == [], sourceLocation: sourceLocation)
     #expect(
-      scratch.names("destination") == [String(decoding: arrival.staging.name, as: UTF8.self)],
+      scratch.names("destination") == [String(decoding: arrival.staging.disk.name, as: UTF8.self)],
       sourceLocation: sourceLocation)
-    try arrival.staging.remove()
+    try arrival.clear()
     #expect(scratch.names("destination") == [], sourceLocation: sourceLocation)
   }
 
@@ -244,7 +244,7 @@ import Testing
       try record("root/f", .file(size: 0)), try record("root/h", .file(size: 0)),
       try hardLink("root/h", to: "root/f", generation: 2),
     ]
-    try expect("collision", one { for item in records { $0.item(item) } }, finishing: records)
+    try expect("collision", one { for item in records { $0.item(item) } })
   }
 
   // MARK: Links that somebody else planted in staging
@@ -333,7 +333,7 @@ import Testing
     }
     #expect(
       failure { try writer.write(try Crafted.frame { try $0.chunk("root/last", 1, at: 0, [1]) }) } == violation(.limit))
-    try arrival.staging.remove()
+    try arrival.clear()
   }
 
   // MARK: The end

@@ -168,7 +168,7 @@ import Testing
     for unsent in tree.unsent { #expect((unsent.message ?? "").utf8.count < 200 && unsent.reason == .vanished) }
     let outlet = Outlet()
     let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
-    var export = FolderExport(roots: roots, tree: tree, packer: packer)
+    var export = FolderExport(roots: try roots.map { try RealDirectory($0.parent) }, tree: tree, packer: packer)
     try export.run()
     #expect(outlet.unsent.count == tree.nodes.count)
     for unsent in outlet.unsent { #expect((unsent.message ?? "").utf8.count < 200 && unsent.reason == .vanished) }

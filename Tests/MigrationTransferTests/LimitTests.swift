@@ -72,7 +72,7 @@ import Testing
     return frame
   }
 
-  private func sent(_ task: SendQueue.Task) -> UInt8? {
+  private func sent(_ task: SendWindow.Task) -> UInt8? {
     if case .send(let frame) = task { frame.bytes[0] } else { nil }
   }
 

@@ -31,6 +31,10 @@ ssize_t csystem_read_entries(int directory, void *buffer, size_t size);
 off_t csystem_seek_data(int descriptor, off_t offset);
 off_t csystem_seek_hole(int descriptor, off_t offset);
 int csystem_advise_sequential(int descriptor);
+// Makes a range read as zeros without changing the size; EOPNOTSUPP where the file system has no holes.
+int csystem_punch_hole(int descriptor, off_t offset, off_t length);
+// A number of the file system that, other than the device's, mostly outlives a restart; zero where there is none.
+int csystem_file_system_id(int descriptor, uint64_t *identifier);
 
 // All close on exec; sockets and event descriptors do not block.
 int csystem_duplicate(int descriptor);

@@ -75,6 +75,12 @@ struct Destination: Sendable {
     return nil
   }
 
+  /// Opens the directory; nil if it is still to be made.
+  func openIfThere() throws(ArchiveError) -> SharedDirectory? {
+    let (directory, exists) = try openNearest()
+    return exists ? directory : nil
+  }
+
   /// Opens the directory, making it if need be.
   func open() throws(ArchiveError) -> SharedDirectory {
     do {

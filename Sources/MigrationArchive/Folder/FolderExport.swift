@@ -1,28 +1,32 @@
 import MigrationSystem
 import MigrationWire
 
-/// Goes through a walked tree and adds every item as it is now.
-struct FolderExport {
-  /// The pauses before files that changed while they were read are tried again.
-  private static let pauses: [Double] = [0.02, 0.1, 0.5, 2]
+/// What becomes of files that changed while they were read.
+private enum RestlessFile {
+  /// The pauses before they are tried again.
+  static let pauses: [Double] = [0.02, 0.1, 0.5, 2]
+}
 
-  private let roots: [SourceRoot]
+/// Goes through a walked tree and adds every item as it is now.
+package struct FolderExport<Place: SourceDirectory> {
+  /// The directories that the roots are in.
+  private let roots: [Place]
   private let tree: SourceTree
   private let packer: FramePacker
   /// The directory that the last item was in, since the next one is mostly in it too.
-  private var current: (parent: Int32, directory: SharedDirectory, path: ArchivePath?)?
+  private var current: (parent: Int32, directory: Place, path: ArchivePath?)?
   private var restless: [Int] = []
   private var mustDrain = false
 
-  init(roots: [SourceRoot], tree: SourceTree, packer: FramePacker) {
+  package init(roots: [Place], tree: SourceTree, packer: FramePacker) {
     self.roots = roots
     self.tree = tree
     self.packer = packer
   }
 
-  mutating func run() throws(ArchiveError) {
+  package mutating func run() throws(ArchiveError) {
     for index in tree.nodes.indices { try add(index) }
-    for pause in Self.pauses where !restless.isEmpty {
+    for pause in RestlessFile.pauses where !restless.isEmpty {
       if mustDrain { try packer.drain() } else { try packer.flush() }
       mustDrain = false
       try packer.pause(seconds: pause)
@@ -54,10 +58,10 @@ struct FolderExport {
   }
 
   private mutating func addFile(
-    _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: SharedDirectory
+    _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
   ) throws(ArchiveError) {
-    let export = FileExport(packer: packer, path: path, name: name)
-    switch try export.run(in: directory.directory) {
+    let export = FileExport(packer: packer, directory: directory, path: path, name: name)
+    switch try export.run() {
     case .sent: break
     case .changed(let startedChunks):
       restless.append(index)
@@ -66,12 +70,13 @@ struct FolderExport {
   }
 
   private mutating func addOther(
-    _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: SharedDirectory
+    _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
   ) throws {
-    let status = try directory.directory.status(name)
-    let target = status.kind == .symbolicLink ? try directory.directory.readLink(name) : nil
+    let status = try directory.status(name)
+    let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
+    let generation = packer.generation(status, on: directory.fileSystem(of: status))
     guard ItemKind(status.kind) == tree.nodes[index].kind,
-      let record = ItemRecord(status, path: path, generation: packer.generation(status), target: target)
+      let record = ItemRecord(status, path: path, generation: generation, target: target)
     else {
       return try unsent(index, .vanished, "it was replaced by something else")
     }
@@ -79,16 +84,15 @@ struct FolderExport {
   }
 
   /// Opens the directory that an item is in, unless the last item was in it too.
-  private mutating func enter(_ parent: Int32) throws -> SharedDirectory {
+  private mutating func enter(_ parent: Int32) throws -> Place {
     if let current, current.parent == parent { return current.directory }
     if parent < 0 {
-      let directory = roots[Int(-1 - parent)].parent
+      let directory = roots[Int(-1 - parent)]
       current = (parent, directory, nil)
       return directory
     }
     let path = try tree.path(Int(parent))
-    let root = roots[rootNumber(of: parent)].parent
-    let directory = SharedDirectory(try root.directory.openDirectoryBeneath(path.bytes))
+    let directory = try roots[rootNumber(of: parent)].directory(at: path)
     current = (parent, directory, path)
     return directory
   }

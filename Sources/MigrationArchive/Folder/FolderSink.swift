@@ -20,38 +20,109 @@ package final class FolderSink: ItemSink {
     (try? destination.space())?.availableBytes
   }
 
-  package func admit(_ offer: Offer) throws(ArchiveError) {
+  package func admit(_ offer: Offer, held: Tally) throws(ArchiveError) {
     guard case .folders(let roots) = offer.contents else {
       throw ArchiveError(.destination, "the other device offers an app's data, and folders are expected here")
     }
     if let name = try destination.taken(of: roots.map(\.name)) {
       throw ArchiveError(.exists, "\"\(VisibleText.of(name))\" already exists in the destination", name: name)
     }
-    if let shortage = try shortage(for: offer) {
+    if let shortage = try shortage(for: offer, held: held) {
       throw ArchiveError(.noSpace, shortage.description, shortage: shortage)
     }
   }
 
-  /// What is missing for this offer, nil when there is room.
-  private func shortage(for offer: Offer) throws(ArchiveError) -> SpaceShortage? {
+  /// What is missing for the rest of this offer, nil when there is room.
+  private func shortage(for offer: Offer, held: Tally) throws(ArchiveError) -> SpaceShortage? {
     let space = try destination.space()
     let (overhead, isEndless) = offer.items.multipliedReportingOverflow(by: Self.overheadPerItem)
     // Both are below 2⁶³ then.
-    let needed = offer.allocated + (isEndless ? Limits.fileSize : min(overhead, Limits.fileSize))
+    let missing = offer.allocated - min(offer.allocated, held.bytes)
+    let needed = missing + (isEndless ? Limits.fileSize : min(overhead, Limits.fileSize))
     let shortage = SpaceShortage(
       bytes: Close.Space(needed: needed, available: space.availableBytes),
-      items: space.availableItems.map { Close.Space(needed: offer.items + 8, available: $0) })
+      items: space.availableItems.map {
+        Close.Space(needed: offer.items - min(offer.items, held.items) + 8, available: $0)
+      })
     return shortage.isReal ? shortage : nil
   }
 
   package func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging {
-    try Staging(in: try destination.open(), for: offer, transfer: transfer, keys: keys)
+    let directory = try destination.open()
+    let name = Staging.name(of: transfer)
+    let disk: DirectoryDisk
+    do {
+      disk = try DirectoryDisk(making: name, in: directory)
+    } catch {
+      throw ArchiveError(.destination, "the staging directory cannot be made", cause: error)
+    }
+    do {
+      return try Staging(on: disk, for: offer, transfer: transfer, keys: keys)
+    } catch {
+      try? directory.directory.removeTree(name)
+      throw error
+    }
   }
+
+  package func recover(
+    _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing
+  ) throws -> Staging? {
+    guard let disk = try disk(of: transfer) else { return nil }
+    return try Staging.recover(from: disk, for: offer, transfer: transfer, keys: keys, sealer: sealer)
+  }
+
+  /// The staging directory of an earlier run; nil if there is none.
+  private func disk(of transfer: TransferID) throws(ArchiveError) -> DirectoryDisk? {
+    guard let directory = try destination.openIfThere() else { return nil }
+    let name = Staging.name(of: transfer)
+    do throws(SystemError) {
+      _ = try directory.directory.status(name)
+    } catch {
+      if error.isNotFound { return nil }
+      throw ArchiveError(.storage, "what was staged cannot be read", cause: error)
+    }
+    do {
+      return try DirectoryDisk(opening: name, in: directory)
+    } catch {
+      throw ArchiveError(.journal, "\"\(VisibleText.of(name))\" is not as it was left", name: name, cause: error)
+    }
+  }
+
+  package func setAside(_ transfer: TransferID) throws(ArchiveError) -> [UInt8] {
+    let name = Staging.name(of: transfer)
+    guard let directory = try destination.openIfThere() else { return name }
+    for number in 1...Self.asides {
+      let aside = name + Array(".refused-\(number)".utf8)
+      do {
+        try directory.directory.rename(name, to: directory.directory, as: aside, noReplace: true)
+        return aside
+      } catch  where error.isAlreadyExisting {
+        continue
+      } catch {
+        throw ArchiveError(.storage, "\"\(VisibleText.of(name))\" cannot be moved out of the way", cause: error)
+      }
+    }
+    throw ArchiveError(.storage, "there is too much that was set aside beside \"\(VisibleText.of(name))\"")
+  }
+
+  /// How often what was staged of one transfer is set aside at most.
+  private static let asides = 100
 
   package func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss] {
-    try FolderImport(staging: staging).run(progress: progress)
+    if let disk = try disk(of: staging.transfer) { try FolderImport(staging, to: disk).run(progress: progress) }
     return staging.losses
+  }
+
+  package func clear(_ transfer: TransferID) throws(ArchiveError) {
+    guard let directory = try destination.openIfThere() else { return }
+    do {
+      try directory.directory.removeTree(Staging.name(of: transfer))
+    } catch  where error.isNotFound {
+      // It went before.
+    } catch {
+      throw ArchiveError(.storage, "the staging directory cannot be removed", cause: error)
+    }
   }
 }

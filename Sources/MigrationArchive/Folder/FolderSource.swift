@@ -32,7 +32,15 @@ package final class FolderSource: ItemSource {
   package func export(to packer: FramePacker) throws(ArchiveError) {
     guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
     for unsent in tree.unsent { try packer.unsent(unsent) }
-    var export = FolderExport(roots: roots, tree: tree, packer: packer)
+    var places: [RealDirectory] = []
+    for root in roots {
+      do {
+        places.append(try RealDirectory(root.parent))
+      } catch {
+        throw ArchiveError(.source, "the source \"\(VisibleText.of(root.name))\" cannot be read", cause: error)
+      }
+    }
+    var export = FolderExport(roots: places, tree: tree, packer: packer)
     try export.run()
   }
 }

@@ -30,12 +30,22 @@ package protocol ItemSink: AnyObject, Sendable {
   var request: AppRequest? { get }
   /// How much room there is, for the person to see.
   func availableBytes() -> UInt64?
-  /// Judges an offer: names, room, fitness. Nothing is written if it throws.
-  func admit(_ offer: Offer) throws(ArchiveError)
+  /// Judges an offer, of which so much is staged already: names, room, fitness. Nothing is written if it throws.
+  func admit(_ offer: Offer, held: Tally) throws(ArchiveError)
   /// Makes the staging directory of an admitted offer.
   func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging
-  /// Puts the verified contents of the staging directory in their place, durably, and removes the staging directory.
+  /// Takes back what an earlier run staged; nil if there is nothing.
+  ///
+  /// Throws an `ArchiveError`, with the code journal where it cannot be believed.
+  func recover(
+    _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing
+  ) throws -> Staging?
+  /// Moves what cannot be believed out of the way; what it is called now.
+  func setAside(_ transfer: TransferID) throws(ArchiveError) -> [UInt8]
+  /// Puts the verified contents of the staging directory in their place, durably.
   func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss]
+  /// Removes what was staged of a transfer, if anything is left of it.
+  func clear(_ transfer: TransferID) throws(ArchiveError)
 }

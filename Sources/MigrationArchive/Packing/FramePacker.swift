@@ -36,9 +36,12 @@ package final class FramePacker {
   package var staleMarks: [Mark] { held.stale }
 
   /// The generation that a source item is in (Protocol §9.1).
-  func generation(_ status: FileStatus) -> Generation {
-    keys.generation(of: status.fingerprint)
+  func generation(_ status: FileStatus, on fileSystem: UInt64) -> Generation {
+    keys.generation(of: status.fingerprint(on: fileSystem))
   }
+
+  /// Whether the receiver holds anything, so that looking for held items is worth it.
+  var isResuming: Bool { !held.isEmpty }
 
   /// Names an item that cannot be sent.
   package func unsent(_ unsent: Unsent) throws(ArchiveError) {

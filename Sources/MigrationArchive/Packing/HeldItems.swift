@@ -9,6 +9,8 @@ package struct HeldItems: Sendable {
 
   package init() {}
 
+  package var isEmpty: Bool { staged.isEmpty && present.isEmpty && partials.isEmpty }
+
   /// Adds a page; pages come in ascending order.
   package mutating func add(_ page: Held) {
     switch page.kind {

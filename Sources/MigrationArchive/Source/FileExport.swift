@@ -1,28 +1,30 @@
 import MigrationSystem
 import MigrationWire
 
-/// Sends one file in one state, or finds that it does not hold still (Protocol §8.3).
-struct FileExport {
-  /// How a try ended.
-  enum Outcome: Equatable {
-    case sent
-    /// It changed while it was read. `startedChunks`: chunks of the abandoned generation are under way.
-    case changed(startedChunks: Bool)
-  }
+/// How a try to send a file ended.
+enum FileOutcome: Equatable {
+  case sent
+  /// It changed while it was read. `startedChunks`: chunks of the abandoned generation are under way.
+  case changed(startedChunks: Bool)
+}
 
+/// Sends one file in one state, or finds that it does not hold still (Protocol §8.3).
+struct FileExport<Place: SourceDirectory> {
   let packer: FramePacker
+  let directory: Place
   let path: ArchivePath
   let name: ArraySlice<UInt8>
 
   /// Reads the file and adds it, unless the receiver holds it. Failures to open or read it are the kernel's.
-  func run(in directory: borrowing Directory) throws(ArchiveError) -> Outcome {
-    let file = try reading { () throws(SystemError) in try directory.openChild(name, [.readOnly, .nonBlocking]) }
+  func run() throws(ArchiveError) -> FileOutcome {
+    if packer.isResuming, try isHeld() { return .sent }
+    let file = try reading { () throws(SystemError) in try directory.open(name) }
     var before = try reading { () throws(SystemError) in try file.status() }
     guard before.kind == .regular else {
       throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
     }
     guard try settle(file, &before) else { return .changed(startedChunks: false) }
-    let generation = packer.generation(before)
+    let generation = packer.generation(before, on: directory.fileSystem(of: before))
     guard let record = ItemRecord(before, path: path, generation: generation) else {
       return .changed(startedChunks: false)
     }
@@ -35,11 +37,19 @@ struct FileExport {
     return try sendChunks(of: file, record, before)
   }
 
+  /// Whether the receiver has the file in the state in which it is now; nothing need be opened to find out.
+  private func isHeld() throws(ArchiveError) -> Bool {
+    let status = try reading { () throws(SystemError) in try directory.status(name) }
+    let generation = packer.generation(status, on: directory.fileSystem(of: status))
+    guard status.kind == .regular, let record = ItemRecord(status, path: path, generation: generation) else {
+      return false
+    }
+    return packer.skipHeld(record)
+  }
+
   private func sendWhole(
-    _ file: borrowing Descriptor, _ record: ItemRecord, _ before: FileStatus
-  ) throws(ArchiveError) -> Outcome {
-    let raw = file.raw
-    _ = raw
+    _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
+  ) throws(ArchiveError) -> FileOutcome {
     let isWhole = try unsafe packer.addSmallFile(record) { memory throws(SystemError) in
       guard try unsafe file.readFully(at: 0, into: memory) == memory.count else { return false }
       return try file.status().isSameState(as: before)
@@ -48,8 +58,8 @@ struct FileExport {
   }
 
   private func sendChunks(
-    of file: borrowing Descriptor, _ record: ItemRecord, _ before: FileStatus
-  ) throws(ArchiveError) -> Outcome {
+    of file: Place.File, _ record: ItemRecord, _ before: FileStatus
+  ) throws(ArchiveError) -> FileOutcome {
     file.adviseSequential()
     let held = packer.heldRanges(record)
     for extent in try extents(of: file, before) {
@@ -68,7 +78,7 @@ struct FileExport {
   }
 
   private func sendRange(
-    _ range: Range<UInt64>, of file: borrowing Descriptor, _ record: ItemRecord
+    _ range: Range<UInt64>, of file: Place.File, _ record: ItemRecord
   ) throws(ArchiveError) -> Bool {
     var start = range.lowerBound
     while start < range.upperBound {
@@ -89,7 +99,7 @@ struct FileExport {
   private typealias Extent = (range: Range<UInt64>, isHole: Bool)
 
   /// Data and holes in their order; a file without holes is one extent and costs no call.
-  private func extents(of file: borrowing Descriptor, _ status: FileStatus) throws(ArchiveError) -> [Extent] {
+  private func extents(of file: Place.File, _ status: FileStatus) throws(ArchiveError) -> [Extent] {
     let size = UInt64(status.size)
     guard status.allocatedBytes < status.size else { return [(0..<size, false)] }
     var extents: [Extent] = []
@@ -114,11 +124,11 @@ struct FileExport {
 
   /// Waits until the file system's clock has moved past the file's last change, so that another change cannot go unseen
   /// behind the same time stamp; false if the file does not hold still for that long.
-  private func settle(_ file: borrowing Descriptor, _ status: inout FileStatus) throws(ArchiveError) -> Bool {
+  private func settle(_ file: Place.File, _ status: inout FileStatus) throws(ArchiveError) -> Bool {
     for _ in 0..<4 {
       // File systems without fractions of a second count whole ones; the others follow the kernel's tick.
       let granule = status.changed.nanoseconds == 0 ? 2.0 : 0.012
-      let age = Timestamp.coarseNow().seconds(since: status.changed)
+      let age = directory.now.seconds(since: status.changed)
       guard abs(age) < granule else { return true }
       try packer.pause(seconds: granule - age)
       status = try reading { () throws(SystemError) in try file.status() }

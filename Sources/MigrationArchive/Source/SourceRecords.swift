@@ -17,13 +17,16 @@ extension Timestamp {
 
 extension FileStatus {
   /// What a generation is made of (Protocol §9.1).
-  var fingerprint: SourceFingerprint {
+  func fingerprint(on fileSystem: UInt64) -> SourceFingerprint {
     SourceFingerprint(
-      fileSystem: device, inode: inode, size: UInt64(size), modified: ItemTime(modified), changed: ItemTime(changed))
+      fileSystem: fileSystem, inode: inode, size: UInt64(size), modified: ItemTime(modified), changed: ItemTime(changed)
+    )
   }
 
   /// Whether nothing that a generation is made of has changed.
-  func isSameState(as other: FileStatus) -> Bool { fingerprint == other.fingerprint }
+  func isSameState(as other: FileStatus) -> Bool {
+    fingerprint(on: device) == other.fingerprint(on: other.device)
+  }
 }
 
 extension ItemRecord {

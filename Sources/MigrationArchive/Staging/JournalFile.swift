@@ -2,24 +2,24 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// The receiver's journal on disk: claims about staging, appended as they become true.
+/// The receiver's journal: claims about staging, appended as they become true.
 ///
 /// Several threads append; the order of the file is the order of the calls.
 final class JournalFile: Sendable {
   private struct State {
-    var position: UInt64 = 0
+    var position: UInt64
     var writer = ByteWriter()
   }
 
-  private let file: SharedDescriptor
-  private let key: UInt128
-  private let state = Mutex(State())
+  let file: any StagedFile
+  let key: UInt128
+  private let state: Mutex<State>
 
-  /// Starts a journal in a file that is empty.
-  init(_ file: consuming Descriptor, key: UInt128, transfer: TransferID) throws(SystemError) {
-    self.file = SharedDescriptor(file)
+  /// Goes on with a journal whose records end at `position`; 0 starts one.
+  init(_ file: any StagedFile, key: UInt128, position: UInt64) {
+    self.file = file
     self.key = key
-    try append([.opened(transfer)])
+    state = Mutex(State(position: position))
   }
 
   /// Returns once the records are in the file: they survive this process, not yet a power loss.
@@ -31,9 +31,15 @@ final class JournalFile: Sendable {
         record.write(to: &state.writer, position: state.position + UInt64(state.writer.bytes.count), key: key)
       }
       // At its place, so that a later record writes over one that was cut short.
-      try unsafe file.descriptor.write(at: Int64(state.position), state.writer.bytes.span.bytes)
+      try unsafe file.write(at: state.position, state.writer.bytes.span.bytes)
       state.position += UInt64(state.writer.bytes.count)
     }
+  }
+
+  /// Returns once the records, and all before them, survive a power loss.
+  func appendDurably(_ records: [JournalRecord]) throws(SystemError) {
+    try append(records)
+    try file.synchronize()
   }
 
   /// Where the next record will stand.
@@ -41,7 +47,21 @@ final class JournalFile: Sendable {
 
   /// Notes that everything in front of `position` is durable, durably. The data that it vouches for must be synced already.
   func mark(syncedUpTo position: UInt64) throws(SystemError) {
-    try append([.synced(upTo: position)])
-    try file.descriptor.synchronizeData()
+    try appendDurably([.synced(upTo: position)])
+  }
+
+  /// The record at a position at which one was read before; nil if there is none.
+  func record(at position: UInt64) throws(SystemError) -> JournalRecord? {
+    var reader = JournalReader(file, key: key, end: self.position, start: position, block: 4096)
+    guard case .record(let record, _) = try reader.next() else { return nil }
+    return record
+  }
+
+  /// Reads the records up to a position, in order.
+  func forEach(
+    upTo end: UInt64, _ body: (_ position: UInt64, JournalRecord) throws -> Void
+  ) throws {
+    var reader = JournalReader(file, key: key, end: end)
+    while case .record(let record, let position) = try reader.next() { try body(position, record) }
   }
 }

@@ -1,55 +1,112 @@
-package import MigrationSystem
+import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// The private directory in which one transfer's archive is assembled, on the file system of the destination.
+/// One transfer's archive while it is assembled, on a disk of its own.
 ///
-/// It holds `tree`, with everything in its final place, and `journal`. Several streams write at a time, each through its own
-/// `StagingWriter`; what they share is behind one lock.
+/// Several streams write at a time, each through its own `StagingWriter`; what they share is behind one lock. It outlives
+/// sessions, and what an earlier process left is taken back by `StagingRecovery`.
 package final class Staging: Sendable {
+  /// How far the archive is.
+  package enum Stage: Equatable, Sendable {
+    case receiving
+    /// Everything has arrived and agrees, durably; the import may have begun.
+    case concluded(Tally)
+    /// Everything is imported, durably.
+    case imported(Tally)
+  }
+
+  /// A file of which parts have come.
+  struct OpenFile: Sendable {
+    let file: any StagedFile
+    /// An earlier process wrote to it, and not everything that it wrote need count.
+    let isRecovered: Bool
+  }
+
   struct Shared: Sendable {
     var ledger: Ledger
-    /// Files of which parts have come.
-    var open: [Ledger.FileNumber: SharedDescriptor] = [:]
+    var stage = Stage.receiving
+    /// The roots that an import was about to move, with their inodes.
+    var moving: [[UInt8]: UInt64] = [:]
+    var open: [Ledger.FileNumber: OpenFile] = [:]
     var losses: [Done.Loss.Kind: UInt64] = [:]
+    /// What the sender says that the source no longer has.
+    var dropped: Set<Mark> = []
+    /// Where the journal's records of this session begin.
+    var sessionStart: UInt64 = 0
+    /// What earlier sessions brought, by path; made when it is asked for the first time.
+    var earlier: EarlierItems?
+    /// The files that earlier sessions left incomplete.
+    var earlierPartials: Set<ArchivePath> = []
+    var replacedDirectories = 0
   }
 
   /// The transfer that it belongs to.
   package let transfer: TransferID
-  /// Where the staging directory is.
-  let parent: SharedDirectory
-  /// What it is called there.
-  package let name: [UInt8]
+  package let keys: TransferKeys
   /// The first components that may appear; nil for an app, which announces none.
   let roots: Set<[UInt8]>?
-  let tree: SharedDirectory
+  let disk: any StagingDisk
   let journal: JournalFile
   let umask: UInt32
-  private let directory: SharedDirectory
   let shared: Mutex<Shared>
 
-  /// Makes the directory.
+  /// Starts an archive on an empty disk.
   package init(
-    in parent: SharedDirectory, for offer: Offer, transfer: TransferID, keys: TransferKeys
+    on disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys
   ) throws(ArchiveError) {
     self.transfer = transfer
-    self.parent = parent
-    name = Array(".peer-\(Self.hexadecimal(transfer))".utf8)
-    if case .folders(let roots) = offer.contents { self.roots = Set(roots.map(\.name)) } else { roots = nil }
+    self.keys = keys
+    self.disk = disk
+    roots = Self.roots(of: offer)
     shared = Mutex(Shared(ledger: Ledger(keys: keys, bound: offer.bound)))
-    var isMade = false
+    journal = JournalFile(disk.journal, key: keys.journalKey, position: 0)
     do {
-      try parent.directory.makeDirectory(name, mode: 0o700)
-      isMade = true
-      directory = SharedDirectory(try parent.directory.openChildDirectory(name))
-      try directory.directory.makeDirectory("tree", mode: 0o700)
-      tree = SharedDirectory(try directory.directory.openChildDirectory("tree"))
-      journal = try JournalFile(
-        try directory.directory.createFile("journal"), key: keys.journalKey, transfer: transfer)
       umask = try CurrentProcess.umask()
+      try journal.append([.opened(transfer)])
+      // A journal that does not begin like this is none of ours, whatever happened to it.
+      try journal.file.synchronize()
     } catch {
-      if isMade { try? parent.directory.removeTree(name) }
       throw ArchiveError(.destination, "the staging directory cannot be made", cause: error)
+    }
+  }
+
+  /// Goes on with what was taken back.
+  init(
+    on disk: any StagingDisk, roots: Set<[UInt8]>?, transfer: TransferID, keys: TransferKeys, journal: JournalFile,
+    umask: UInt32, shared: consuming Shared
+  ) {
+    self.transfer = transfer
+    self.keys = keys
+    self.disk = disk
+    self.roots = roots
+    self.journal = journal
+    self.umask = umask
+    self.shared = Mutex(shared)
+  }
+
+  /// The names of the roots that an offer announces.
+  static func roots(of offer: Offer) -> Set<[UInt8]>? {
+    if case .folders(let roots) = offer.contents { Set(roots.map(\.name)) } else { nil }
+  }
+
+  /// What the staging directory is called.
+  package static func name(of transfer: TransferID) -> [UInt8] {
+    Array(".peer-\(transfer.hexadecimal)".utf8)
+  }
+
+  package var stage: Stage { shared.withLock { $0.stage } }
+
+  /// Another session begins, with another offer of the same roots. No stream writes meanwhile.
+  package func beginSession(_ offer: Offer) {
+    let position = journal.position
+    shared.withLock { shared in
+      shared.ledger.begin(offer.bound)
+      shared.sessionStart = position
+      shared.earlier = nil
+      shared.earlierPartials = Set(shared.ledger.incompleteFiles.map(\.path))
+      shared.replacedDirectories = 0
+      shared.dropped = []
     }
   }
 
@@ -80,28 +137,29 @@ package final class Staging: Sendable {
     }
   }
 
+  /// The source no longer has what these marks name; it goes when everything has arrived.
+  package func drop(_ marks: [Mark]) {
+    shared.withLock { shared in
+      for mark in marks where shared.ledger.holds(mark) { shared.dropped.insert(mark) }
+    }
+  }
+
   /// Makes everything that was written before the call durable, and marks that in the journal.
   package func synchronize() throws(ArchiveError) {
     let position = journal.position
     do {
-      try tree.directory.descriptor.synchronizeFileSystem()
+      try disk.synchronize()
       try journal.mark(syncedUpTo: position)
     } catch {
       throw ArchiveError(.storage, "the staging directory cannot be synced", cause: error)
     }
   }
+}
 
-  /// Removes the directory and everything in it.
-  package func remove() throws(ArchiveError) {
-    do {
-      try parent.directory.removeTree(name)
-    } catch {
-      throw ArchiveError(.storage, "the staging directory cannot be removed", cause: error)
-    }
-  }
-
-  private static func hexadecimal(_ transfer: TransferID) -> String {
-    let digits = String(transfer, radix: 16)
+extension UInt128 {
+  /// 32 digits.
+  package var hexadecimal: String {
+    let digits = String(self, radix: 16)
     return String(repeating: "0", count: 32 - digits.count) + digits
   }
 }

@@ -8,7 +8,9 @@ extension Staging {
   ///
   /// Throws a `Violation` where the archive is not the one that the sender meant.
   package func complete(_ finish: Finish, progress: (ImportProgress) -> Void) throws {
-    try dropIncomplete()
+    let places = disk.places()
+    try removeIncomplete(in: places)
+    try removeDropped(in: places)
     let (agrees, links, directories) = shared.withLock { shared in
       (
         shared.ledger.agrees(with: finish), Array(shared.ledger.hardLinks.values),
@@ -19,22 +21,23 @@ extension Staging {
     let total = UInt64(links.count + directories.count)
     var done: UInt64 = 0
     for link in links {
-      try make(link)
+      try make(link, in: places)
       done += 1
     }
     // From the leaves up: a directory may lose the rights that are needed to reach what is in it.
     for record in directories.sorted(by: Self.deeperFirst) {
-      try setMetadata(of: record)
+      try setMetadata(of: record, in: places)
       done += 1
       if done % 256 == 0 { progress(ImportProgress(phase: .verifying, done: done, total: total)) }
     }
     progress(ImportProgress(phase: .makingDurable, done: 0, total: 1))
     try synchronize()
     do {
-      try journal.append([.concluded(finish.total)])
+      try journal.appendDurably([.concluded(finish.total)])
     } catch {
       throw ArchiveError(.storage, "the journal cannot be written", cause: error)
     }
+    shared.withLock { $0.stage = .concluded(finish.total) }
     progress(ImportProgress(phase: .makingDurable, done: 1, total: 1))
   }
 
@@ -44,63 +47,42 @@ extension Staging {
     return shared.withLock { $0.ledger.directories[path] }
   }
 
-  private func dropIncomplete() throws(ArchiveError) {
+  private func removeIncomplete(in places: any StagingPlaces) throws(ArchiveError) {
     let partials = shared.withLock { shared in
       shared.open = [:]
       return shared.ledger.dropIncomplete()
     }
-    for path in partials {
-      try inParent(of: path, "removing") { (directory, name) throws(SystemError) in try directory.remove(name) }
-    }
+    for path in partials { try remove(path, in: places) }
+    try removeEmptied(partials, in: places)
   }
 
-  private func make(_ link: ItemRecord) throws {
+  private func make(_ link: ItemRecord, in places: any StagingPlaces) throws {
     guard case .hardLink(let target) = link.body else { return }
     guard roots?.contains(Array(target.root)) ?? true else { throw Violation(.announcement, "a hard link's target") }
-    guard let from = try? directoryThatIsThere(of: target), let status = try? from.directory.status(target.name),
-      status.kind == .regular
-    else { throw Violation(.conflict, "a hard link's target") }
+    guard try kind(of: target, in: places) == .regular else { throw Violation(.conflict, "a hard link's target") }
     do {
-      let to = try directory(of: link.path)
-      try from.directory.makeHardLink(target.name, in: to.directory, as: link.path.name)
+      try places.makeHardLink(link.path, to: target)
     } catch {
       throw ArchiveError(placing: link.path, "linking", error)
     }
   }
 
-  private func setMetadata(of record: ItemRecord) throws(ArchiveError) {
-    let mode = mode(of: record)
-    let isRoot = record.path.parent == nil && roots != nil
-    try inParent(of: record.path, "setting the rights of") { (directory, name) throws(SystemError) in
-      if let modified = record.modified {
-        do {
-          try directory.setTimes(name, modified: Timestamp(modified))
-        } catch {
-          lost(.time)
-        }
-      }
-      if !isRoot { try directory.setMode(name, mode) }
+  private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) -> FileKind? {
+    do {
+      return try places.kind(of: path)
+    } catch {
+      throw ArchiveError("examining", path, error)
     }
   }
 
-  private func directory(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
-    guard let parent = path.parent else { return tree }
-    return SharedDirectory(try tree.directory.makeDirectories(parent.bytes, mode: Self.directoryMode))
-  }
-
-  private func directoryThatIsThere(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
-    guard let parent = path.parent else { return tree }
-    return SharedDirectory(try tree.directory.openDirectoryBeneath(parent.bytes))
-  }
-
-  private func inParent(
-    of path: ArchivePath, _ action: String,
-    _ body: (borrowing Directory, ArraySlice<UInt8>) throws(SystemError) -> Void
-  ) throws(ArchiveError) {
+  private func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {
+    setTime(in: places, record)
+    let isRoot = record.path.parent == nil && roots != nil
+    guard !isRoot else { return }
     do {
-      try body(try directory(of: path).directory, path.name)
+      try places.setMode(record.path, mode(of: record))
     } catch {
-      throw ArchiveError(action, path, error)
+      throw ArchiveError("setting the rights of", record.path, error)
     }
   }
 

@@ -115,7 +115,7 @@ struct ReceiverControl: ~Copyable {
     let (client, sink, mailbox) = (client, host.sink, mailbox)
     try host.start("admission") {
       do {
-        try sink.admit(offer)
+        try sink.admit(offer, held: Tally())
         let keys = TransferKeys.random()
         let staging = try sink.stage(offer, transfer: .randomIdentifier(), keys: keys)
         mailbox.post(
@@ -137,7 +137,9 @@ struct ReceiverControl: ~Copyable {
         reception.syncer.stop()
         try reception.staging.complete(finish) { mailbox.post(.progress($0)) }
         mailbox.post(.staged)
-        mailbox.post(.imported(try sink.importItems(of: reception.staging) { mailbox.post(.progress($0)) }))
+        let losses = try sink.importItems(of: reception.staging) { mailbox.post(.progress($0)) }
+        try sink.clear(reception.staging.transfer)
+        mailbox.post(.imported(losses))
       } catch {
         mailbox.post(.failed(SessionFailure(error)))
       }

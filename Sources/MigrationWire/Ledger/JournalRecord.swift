@@ -10,10 +10,16 @@ package enum JournalRecord: Equatable, Sendable {
   case sealed(ItemRecord)
   /// Whatever was said of this path before is void.
   case discarded(ArchivePath)
+  /// Whatever was said of this path, and of everything beneath it, before is void.
+  case discardedTree(ArchivePath)
+  /// The record at this position was found untrue.
+  case void(at: UInt64)
   /// Everything in front of this position is durable.
   case synced(upTo: UInt64)
   /// Everything arrived and agrees; the import may begin, and what is missing from staging from now on was moved.
   case concluded(Tally)
+  /// The root of this name, which has this inode, is about to be moved to the destination.
+  case moving(root: [UInt8], inode: UInt64)
   /// Everything is imported and durable.
   case imported
 
@@ -49,6 +55,28 @@ package enum JournalRecord: Equatable, Sendable {
     return (try JournalRecord(kind, bytes, body), overhead + length)
   }
 
+  /// The greatest position that an authentic sync mark anywhere in `bytes` vouches for; the first byte stands at `position`.
+  ///
+  /// Behind a record that is not authentic this tells damage in what was durable from an end that was cut short.
+  package static func greatestSyncMark(_ bytes: Span<UInt8>, position: UInt64, key: UInt128) -> UInt64? {
+    var greatest: UInt64?
+    var start = 0
+    while bytes.count - start >= syncedLength {
+      // Its length and its kind, before the costly look.
+      if bytes[start + 3] == 8, bytes[start + 4] == 6,
+        case (.synced(let upTo), _)?? = try? read(
+          bytes.extracting(start...), position: position + UInt64(start), key: key)
+      {
+        greatest = max(greatest ?? 0, upTo)
+      }
+      start += 1
+    }
+    return greatest
+  }
+
+  /// Bytes of a whole sync mark.
+  package static let syncedLength = overhead + 8
+
   private static func code(_ key: UInt128, _ position: UInt64, _ kind: UInt8, _ body: Span<UInt8>) -> UInt128 {
     var hash = SipHash(key: key)
     hash.combine(position)
@@ -67,6 +95,9 @@ package enum JournalRecord: Equatable, Sendable {
     case .synced: 6
     case .concluded: 7
     case .imported: 8
+    case .discardedTree: 9
+    case .moving: 10
+    case .void: 11
     }
   }
 
@@ -87,11 +118,14 @@ package enum JournalRecord: Equatable, Sendable {
       seal.write(to: &body)
       body.array(place.path.bytes)
     case .sealed(let record): record.write(to: &body)
-    case .discarded(let path): body.array(path.bytes)
-    case .synced(let position): body.u64(position)
+    case .discarded(let path), .discardedTree(let path): body.array(path.bytes)
+    case .synced(let position), .void(let position): body.u64(position)
     case .concluded(let total):
       body.u64(total.items)
       body.u64(total.bytes)
+    case .moving(let root, let inode):
+      body.u64(inode)
+      body.array(root)
     case .imported: break
     }
   }
@@ -121,6 +155,13 @@ package enum JournalRecord: Equatable, Sendable {
     case 6: self = .synced(upTo: try reader.u64(bytes))
     case 7: self = .concluded(Tally(items: try reader.u64(bytes), bytes: try reader.u64(bytes)))
     case 8: self = .imported
+    case 9: self = .discardedTree(try ArchivePath(try reader.rest(bytes)))
+    case 10:
+      let inode = try reader.u64(bytes)
+      let root = try reader.rest(bytes)
+      try ArchivePath.checkComponent(root.span)
+      self = .moving(root: root, inode: inode)
+    case 11: self = .void(at: try reader.u64(bytes))
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()

@@ -6,7 +6,7 @@ package struct Ledger: Sendable {
   /// Names the staging file of one generation of one incomplete file.
   package typealias FileNumber = UInt64
 
-  private struct Incomplete {
+  struct Incomplete {
     let number: FileNumber
     let generation: Generation
     var ranges = ByteRanges()
@@ -41,8 +41,9 @@ package struct Ledger: Sendable {
   }
 
   private let keys: TransferKeys
-  private let bound: Tally
-  private var incomplete: [ArchivePath: Incomplete] = [:]
+  /// The most that is taken in this session, what it begins with included.
+  private var bound: Tally
+  var incomplete: [ArchivePath: Incomplete] = [:]
   private var complete: Set<Mark> = []
   private var nextNumber: FileNumber = 0
 
@@ -51,7 +52,7 @@ package struct Ledger: Sendable {
   /// The sum of the marks of the complete items.
   package private(set) var digest: UInt128 = 0
   /// Bytes held of incomplete files.
-  package private(set) var incompleteBytes: UInt64 = 0
+  package internal(set) var incompleteBytes: UInt64 = 0
   /// Records whose metadata can only be set when everything else is there.
   package private(set) var directories: [ArchivePath: ItemRecord] = [:]
   package private(set) var hardLinks: [ArchivePath: ItemRecord] = [:]
@@ -61,6 +62,24 @@ package struct Ledger: Sendable {
     self.keys = keys
     self.bound = bound
   }
+
+  /// Another session begins. Its offer bounds what comes in it; what is held may all be stale, and so is not counted.
+  package mutating func begin(_ offered: Tally) {
+    let held = Tally(items: total.items + UInt64(incomplete.count), bytes: heldBytes)
+    let (items, isEndless) = offered.items.addingReportingOverflow(held.items)
+    bound = Tally(items: isEndless ? .max : items, bytes: min(Limits.fileSize, offered.bytes + held.bytes))
+  }
+
+  /// Whether a file is held complete in this generation.
+  func holds(path: ArchivePath, _ generation: Generation) -> Bool {
+    complete.contains(keys.mark(path: path, generation: generation))
+  }
+
+  /// Whether an item is held complete.
+  package func holds(_ record: ItemRecord) -> Bool { complete.contains(mark(record)) }
+
+  /// Whether an item of this mark is held complete.
+  package func holds(_ mark: Mark) -> Bool { complete.contains(mark) }
 
   /// How much is held, complete or not.
   package var heldBytes: UInt64 { total.bytes + incompleteBytes }
@@ -93,7 +112,7 @@ package struct Ledger: Sendable {
       try checkBytes(UInt64(place.range.count))
       return .write(file.number, isNew: false, discarded: nil)
     }
-    if complete.contains(keys.mark(path: place.path, generation: place.generation)) { return .held }
+    if holds(path: place.path, place.generation) { return .held }
     try checkBytes(UInt64(place.range.count))
     let discarded = discard(place.path)
     return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
@@ -200,11 +219,14 @@ package struct Ledger: Sendable {
     total == finish.total && digest == finish.digest
   }
 
-  private func mark(_ record: ItemRecord) -> Mark {
+  /// What names an item in one state to both ends.
+  package func mark(_ record: ItemRecord) -> Mark {
     keys.mark(path: record.path, generation: record.generation)
   }
 
-  private mutating func discard(_ path: ArchivePath) -> FileNumber? {
+  /// Forgets an incomplete file; the number of what was staged of it.
+  @discardableResult
+  package mutating func discard(_ path: ArchivePath) -> FileNumber? {
     guard let file = incomplete.removeValue(forKey: path) else { return nil }
     incompleteBytes -= file.ranges.count
     return file.number
@@ -212,8 +234,13 @@ package struct Ledger: Sendable {
 
   private mutating func open(_ path: ArchivePath, _ generation: Generation) throws(Violation) -> FileNumber {
     guard incomplete.count < Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
+    let file = Incomplete(number: takeNumber(), generation: generation)
+    incomplete[path] = file
+    return file.number
+  }
+
+  mutating func takeNumber() -> FileNumber {
     defer { nextNumber += 1 }
-    incomplete[path] = Incomplete(number: nextNumber, generation: generation)
     return nextNumber
   }
 

@@ -1,0 +1,81 @@
+package import MigrationSystem
+import MigrationWire
+
+/// A staging directory on a real file system: `tree` with everything in its final place, and `journal` beside it.
+package final class DirectoryDisk: StagingDisk {
+  package let name: [UInt8]
+  package let journal: any StagedFile
+  /// Where the staging directory is, and where its roots will go.
+  let parent: SharedDirectory
+  let tree: SharedDirectory
+
+  /// Makes the directory, private, with an empty journal.
+  package init(making name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
+    self.name = name
+    self.parent = parent
+    let parts = try Self.make(name, in: parent.directory)
+    tree = parts.tree
+    journal = parts.journal
+  }
+
+  /// Opens one that is there.
+  package init(opening name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
+    self.name = name
+    self.parent = parent
+    let directory = try parent.directory.openChildDirectory(name)
+    tree = SharedDirectory(try directory.openChildDirectory("tree"))
+    journal = DiskFile(try directory.openChild("journal", .readWrite))
+  }
+
+  private static func make(
+    _ name: [UInt8], in parent: borrowing Directory
+  ) throws(SystemError) -> (tree: SharedDirectory, journal: DiskFile) {
+    try parent.makeDirectory(name, mode: 0o700)
+    do {
+      let directory = try parent.openChildDirectory(name)
+      try directory.makeDirectory("tree", mode: 0o700)
+      let journal = DiskFile(try directory.openOrCreateFile("journal"))
+      return (SharedDirectory(try directory.openChildDirectory("tree")), journal)
+    } catch {
+      try? parent.removeTree(name)
+      throw error
+    }
+  }
+
+  package func places() -> any StagingPlaces { DirectoryPlaces(tree: tree) }
+
+  package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }
+}
+
+extension DirectoryDisk: RootDestination {
+  package func stagedRoots() throws(SystemError) -> [[UInt8]] {
+    var roots: [[UInt8]] = []
+    try tree.directory.forEachEntry { (name, _) throws(SystemError) in
+      roots.append([UInt8](copying: name))
+      return true
+    }
+    return roots.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  package func inode(ofStaged root: [UInt8]) throws(SystemError) -> UInt64 { try tree.directory.status(root).inode }
+
+  package func inode(at root: [UInt8]) throws(SystemError) -> UInt64? {
+    do {
+      return try parent.directory.status(root).inode
+    } catch  where error.isNotFound {
+      return nil
+    }
+  }
+
+  package func move(_ root: [UInt8]) throws(SystemError) {
+    try tree.directory.rename(root, to: parent.directory, as: root, noReplace: true)
+  }
+
+  package func setTimes(_ root: [UInt8], modified: Timestamp) throws(SystemError) {
+    try parent.directory.setTimes(root, modified: modified)
+  }
+
+  package func setMode(_ root: [UInt8], _ mode: UInt32) throws(SystemError) {
+    try parent.directory.setMode(root, mode)
+  }
+}

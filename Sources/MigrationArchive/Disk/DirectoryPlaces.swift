@@ -1,0 +1,128 @@
+import MigrationSystem
+import MigrationWire
+
+/// The tree of a real staging directory, seen from one thread.
+final class DirectoryPlaces: StagingPlaces {
+  /// What directories are made with: the default, so that those without a record have it in the end. Until then nobody
+  /// else comes through the staging directory.
+  private static let directoryMode: UInt32 = 0o777
+
+  private let tree: SharedDirectory
+  /// The directory that the last item went to, since the next one mostly goes there too.
+  private var current: (path: ArchivePath, directory: SharedDirectory)?
+
+  init(tree: SharedDirectory) { self.tree = tree }
+
+  func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile {
+    DiskFile(try parent(of: path).directory.createFile(path.name, mode: mode))
+  }
+
+  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile {
+    let parent = try existingParent(of: path)
+    do {
+      return DiskFile(try parent.directory.openChild(path.name, .readWrite))
+    } catch  where error.isPermissionDenied {
+      // It may have its final rights already, which need not be ours.
+      try parent.directory.setMode(path.name, 0o600)
+      return DiskFile(try parent.directory.openChild(path.name, .readWrite))
+    }
+  }
+
+  func makeDirectory(_ path: ArchivePath) throws(SystemError) {
+    try tree.directory.makeDirectories(path.bytes, mode: Self.directoryMode)
+  }
+
+  func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError) {
+    try parent(of: path).directory.makeSymbolicLink(path.name, target: target)
+  }
+
+  func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    let from = try existingParent(of: target)
+    guard try from.directory.status(target.name).kind == .regular else {
+      throw SystemError(reason: "it is no file", operation: "link")
+    }
+    try from.directory.makeHardLink(target.name, in: parent(of: path).directory, as: path.name)
+  }
+
+  func remove(_ path: ArchivePath) throws(SystemError) {
+    do {
+      // What is remembered may be beneath it.
+      current = nil
+      try existingParent(of: path).directory.removeTree(path.name)
+    } catch  where error.isNotFound || error.isNotDirectory {
+      // It is not there, or what it would be in is not.
+    }
+  }
+
+  func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool {
+    do {
+      current = nil
+      try existingParent(of: path).directory.removeDirectory(path.name)
+      return true
+    } catch  where error.isNotEmpty {
+      return false
+    } catch  where error.isNotFound || error.isNotDirectory {
+      return true
+    }
+  }
+
+  func kind(of path: ArchivePath) throws(SystemError) -> FileKind? {
+    do {
+      return try existingParent(of: path).directory.status(path.name).kind
+    } catch  where error.isNotFound || error.isNotDirectory || error.isSymbolicLink {
+      return nil
+    }
+  }
+
+  func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8] {
+    try existingParent(of: path).directory.readLink(path.name)
+  }
+
+  func setTimes(_ path: ArchivePath, modified: Timestamp) throws(SystemError) {
+    try existingParent(of: path).directory.setTimes(path.name, modified: modified)
+  }
+
+  func setMode(_ path: ArchivePath, _ mode: UInt32) throws(SystemError) {
+    try existingParent(of: path).directory.setMode(path.name, mode)
+  }
+
+  func entries(of path: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {
+    var entries: [(name: [UInt8], kind: FileKind)] = []
+    let directory = try accessible(path)
+    try directory.directory.forEachEntry { (name, kind) throws(SystemError) in
+      var found = kind
+      if found == nil { found = try directory.directory.status(name).kind }
+      if let found { entries.append(([UInt8](copying: name), found)) }
+      return true
+    }
+    return entries
+  }
+
+  /// Opens a directory, after it was given back the rights that it may have lost already.
+  private func accessible(_ path: ArchivePath?) throws(SystemError) -> SharedDirectory {
+    guard let path else { return tree }
+    let parent = try existingParent(of: path)
+    if try parent.directory.status(path.name).mode & 0o700 != 0o700 {
+      try parent.directory.setMode(path.name, Self.directoryMode)
+    }
+    return SharedDirectory(try parent.directory.openChildDirectory(path.name))
+  }
+
+  /// The directory that an item belongs in, made if it is missing.
+  private func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    guard let parent = path.parent else { return tree }
+    if let current, current.path == parent { return current.directory }
+    let directory = SharedDirectory(
+      try tree.directory.makeDirectories(parent.bytes, mode: Self.directoryMode))
+    current = (parent, directory)
+    return directory
+  }
+
+  private func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    guard let parent = path.parent else { return tree }
+    if let current, current.path == parent { return current.directory }
+    let directory = SharedDirectory(try tree.directory.openDirectoryBeneath(parent.bytes))
+    current = (parent, directory)
+    return directory
+  }
+}

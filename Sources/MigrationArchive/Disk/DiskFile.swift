@@ -1,0 +1,33 @@
+package import MigrationSystem
+
+/// A file of a real staging directory.
+package final class DiskFile: StagedFile {
+  private let descriptor: Descriptor
+
+  /// Takes over a descriptor.
+  package init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+  package func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
+    try descriptor.write(at: Int64(offset), bytes)
+  }
+
+  package func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    try unsafe descriptor.readFully(at: Int64(offset), into: buffer)
+  }
+
+  package func size() throws(SystemError) -> UInt64 { UInt64(try descriptor.status().size) }
+
+  package func truncate(to size: UInt64) throws(SystemError) { try descriptor.truncate(to: Int64(size)) }
+
+  package func clear(_ range: Range<UInt64>) throws(SystemError) {
+    // What lies behind the end is zeros already.
+    let end = min(range.upperBound, try size())
+    if range.lowerBound < end { try descriptor.clear(Int64(range.lowerBound)..<Int64(end)) }
+  }
+
+  package func setMode(_ mode: UInt32) throws(SystemError) { try descriptor.setMode(mode) }
+
+  package func setTimes(modified: Timestamp) throws(SystemError) { try descriptor.setTimes(modified: modified) }
+
+  package func synchronize() throws(SystemError) { try descriptor.synchronizeData() }
+}

@@ -1,0 +1,84 @@
+package import MigrationSystem
+package import MigrationWire
+
+/// A directory of the source, as far as an export looks into it.
+///
+/// What decides whether a file held still is above this, and so can be tried on sources that change at any moment.
+package protocol SourceDirectory: AnyObject, Sendable {
+  associatedtype File: SourceFile
+
+  /// Opens a file here.
+  func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> File
+  /// What the kernel knows about a name; about a symbolic link itself.
+  func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus
+  func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8]
+  /// Opens the directory at a path beneath this one, through no link.
+  func directory(at path: ArchivePath) throws(SystemError) -> Self
+  /// What the file system of a status is called: a number that outlives a restart, where there is one.
+  func fileSystem(of status: FileStatus) -> UInt64
+  /// The time of day as file systems take it for their stamps.
+  var now: Timestamp { get }
+}
+
+/// A file of the source while it is read.
+package protocol SourceFile: AnyObject {
+  func status() throws(SystemError) -> FileStatus
+  /// Reads until the buffer is full or the file ends, and says how much there was.
+  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int
+  /// The file will be read from front to back.
+  func adviseSequential()
+  /// The first offset from `offset` on that holds data, or nil if only a hole is left.
+  func nextData(from offset: Int64) throws(SystemError) -> Int64?
+  /// The first offset from `offset` on that lies in a hole, the end counting as one; nil at or behind the end.
+  func nextHole(from offset: Int64) throws(SystemError) -> Int64?
+}
+
+/// A real directory of the source.
+final class RealDirectory: SourceDirectory {
+  private let directory: SharedDirectory
+  /// The device of the file system that it is on, and that system's lasting number.
+  private let device: UInt64
+  private let identifier: UInt64
+
+  init(_ directory: SharedDirectory) throws(SystemError) {
+    self.directory = directory
+    device = try directory.directory.status().device
+    identifier = (try? directory.directory.descriptor.fileSystemIdentifier()) ?? 0
+  }
+
+  func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile {
+    RealFile(try directory.directory.openChild(name, [.readOnly, .nonBlocking]))
+  }
+
+  func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus { try directory.directory.status(name) }
+
+  func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] { try directory.directory.readLink(name) }
+
+  func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {
+    try RealDirectory(SharedDirectory(try directory.directory.openDirectoryBeneath(path.bytes)))
+  }
+
+  func fileSystem(of status: FileStatus) -> UInt64 {
+    // A device's number may be another after a restart.
+    status.device == device && identifier != 0 ? identifier : status.device
+  }
+
+  var now: Timestamp { .coarseNow() }
+}
+
+/// A real file of the source.
+final class RealFile: SourceFile {
+  private let descriptor: Descriptor
+
+  init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+  func status() throws(SystemError) -> FileStatus { try descriptor.status() }
+
+  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    try unsafe descriptor.readFully(at: offset, into: buffer)
+  }
+
+  func adviseSequential() { descriptor.adviseSequential() }
+  func nextData(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextData(from: offset) }
+  func nextHole(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextHole(from: offset) }
+}

@@ -1,0 +1,112 @@
+import MigrationSystem
+package import MigrationWire
+import Synchronization
+
+extension Staging {
+  /// Takes back what an earlier process left on a disk.
+  ///
+  /// What lies in front of the last sync mark is believed; later claims are checked against their tags. What is there and not
+  /// claimed is removed. Throws an `ArchiveError` with the code journal when the journal cannot be believed at all.
+  package static func recover(
+    from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
+    sealer: any ChunkSealing
+  ) throws -> Staging {
+    do {
+      let survey = try JournalSurvey(of: disk.journal, key: keys.journalKey, transfer: transfer)
+      let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
+      let staging = Staging(
+        on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
+        umask: try CurrentProcess.umask(),
+        shared: Shared(ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving))
+      var replay = StagingReplay(staging, survey, sealer: sealer)
+      try replay.run()
+      if survey.stage == .receiving {
+        // Behind the end there may be the rest of a record that was cut short.
+        try disk.journal.truncate(to: survey.end)
+        var sweep = StagingSweep(staging, claimed: replay.claimed)
+        try sweep.run()
+        try staging.openIncomplete()
+        // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
+        try staging.synchronize()
+      }
+      return staging
+    } catch let error as SystemError {
+      throw ArchiveError(.storage, "what was staged cannot be read", cause: error)
+    } catch let error as Violation {
+      throw ArchiveError(.journal, "the journal of what was staged contradicts itself (\(error))")
+    }
+  }
+
+  /// Opens the files of which parts are there; of very many the surplus starts afresh.
+  private func openIncomplete() throws {
+    let places = disk.places()
+    let files = shared.withLock { $0.ledger.incompleteFiles }
+    for (index, file) in files.enumerated() {
+      guard index < Limits.incompleteFiles - Limits.streams else {
+        shared.withLock { _ = $0.ledger.discard(file.path) }
+        try journal.append([.discarded(file.path)])
+        try places.remove(file.path)
+        continue
+      }
+      let open = OpenFile(file: try places.openFile(file.path), isRecovered: true)
+      shared.withLock { $0.open[file.number] = open }
+    }
+  }
+}
+
+/// A first look at a journal: how far it goes, how much of it is vouched for, and what later records take back.
+struct JournalSurvey {
+  /// Where the records end.
+  private(set) var end: UInt64 = 0
+  /// What stands in front of this is durable.
+  private(set) var trusted: UInt64 = 0
+  private(set) var stage = Staging.Stage.receiving
+  /// The roots that were about to be moved, with their inodes.
+  private(set) var moving: [[UInt8]: UInt64] = [:]
+  private var voids: Set<UInt64> = []
+  private var discarded: [ArchivePath: UInt64] = [:]
+  private var discardedTrees: [ArchivePath: UInt64] = [:]
+
+  init(of file: any StagedFile, key: UInt128, transfer: TransferID) throws {
+    let size = try file.size()
+    var reader = JournalReader(file, key: key, end: size)
+    while true {
+      switch try reader.next() {
+      case .record(let record, let position):
+        guard position > 0 || record == .opened(transfer) else {
+          throw ArchiveError(.journal, "the journal belongs to another transfer")
+        }
+        note(record, position)
+      case .end(let position):
+        end = position
+        if let later = try reader.laterSyncMark() { trusted = max(trusted, later) }
+        // Its first record is durable before anything else is written, and so is all that a mark vouches for.
+        guard end > 0, trusted <= end else {
+          throw ArchiveError(.journal, "the journal of what was staged is damaged")
+        }
+        return
+      }
+    }
+  }
+
+  private mutating func note(_ record: JournalRecord, _ position: UInt64) {
+    switch record {
+    case .synced(let upTo): trusted = max(trusted, upTo)
+    case .discarded(let path): discarded[path] = position
+    case .discardedTree(let path): discardedTrees[path] = position
+    case .void(let at): voids.insert(at)
+    case .concluded(let total): stage = .concluded(total)
+    case .moving(let root, let inode): moving[root] = inode
+    case .imported: if case .concluded(let total) = stage { stage = .imported(total) }
+    case .opened, .item, .range, .sealed: break
+    }
+  }
+
+  /// Whether a claim about a path is taken back further on.
+  func isVoid(_ path: ArchivePath, at position: UInt64) -> Bool {
+    if voids.contains(position) { return true }
+    if let later = discarded[path], position < later { return true }
+    return !discardedTrees.isEmpty
+      && path.lineage.contains { discardedTrees[$0].map { position < $0 } == true }
+  }
+}

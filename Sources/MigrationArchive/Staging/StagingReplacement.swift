@@ -1,0 +1,124 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// What happens when the source has changed since an earlier session: new items in the place of old ones.
+extension Staging {
+  /// How many directories that an earlier session brought may give way to something else; each costs a reading of the journal.
+  private static let replacedDirectories = 1_024
+
+  /// Removes what an earlier session brought and a new item contradicts; false if nothing of the kind is in the way.
+  ///
+  /// The journal knows before the disk does, and for good: else a crash could leave new bytes under an old claim.
+  func makeWay(for path: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared) throws -> Bool {
+    do {
+      for place in path.lineage {
+        guard let kind = try places.kind(of: place) else { return false }
+        if kind == .directory {
+          if place == path { return try discardTree(path, in: places, &shared) }
+          continue
+        }
+        return try discard(place, in: places, &shared)
+      }
+    } catch let error as SystemError {
+      throw ArchiveError("replacing", path, error)
+    }
+    return false
+  }
+
+  private func discard(_ path: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared) throws -> Bool {
+    if shared.earlierPartials.remove(path) != nil, let number = shared.ledger.discard(path) {
+      shared.open[number] = nil
+    } else {
+      if shared.earlier == nil { shared.earlier = try EarlierItems(journal, upTo: shared.sessionStart) }
+      guard let record = try shared.earlier?.record(of: path, in: journal), shared.ledger.holds(record) else {
+        return false
+      }
+      shared.ledger.drop(record)
+    }
+    try journal.appendDurably([.discarded(path)])
+    try places.remove(path)
+    return true
+  }
+
+  private func discardTree(
+    _ directory: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared
+  ) throws -> Bool {
+    guard shared.replacedDirectories < Self.replacedDirectories else {
+      throw Violation(.limit, "the directories that became something else")
+    }
+    shared.replacedDirectories += 1
+    var items: [ItemRecord] = []
+    var isOld = true
+    try journal.forEach(upTo: journal.position) { position, record in
+      guard let item = record.completedItem, item.path.isWithin(directory), shared.ledger.holds(item) else { return }
+      if position >= shared.sessionStart { isOld = false }
+      items.append(item)
+    }
+    let partials = shared.ledger.incompleteFiles.filter { $0.path.isWithin(directory) }
+    guard isOld, partials.allSatisfy({ shared.earlierPartials.contains($0.path) }) else { return false }
+    for partial in partials {
+      shared.ledger.discard(partial.path)
+      shared.open[partial.number] = nil
+    }
+    for item in items { shared.ledger.drop(item) }
+    try journal.appendDurably([.discardedTree(directory)])
+    try places.remove(directory)
+    return true
+  }
+
+  /// Removes what the sender named as gone from the source.
+  func removeDropped(in places: any StagingPlaces) throws {
+    let dropped = shared.withLock { $0.dropped }
+    guard !dropped.isEmpty else { return }
+    var stale: [ItemRecord] = []
+    try journal.forEach(upTo: journal.position) { _, record in
+      guard let item = record.completedItem else { return }
+      shared.withLock { shared in
+        guard dropped.contains(shared.ledger.mark(item)), shared.ledger.holds(item) else { return }
+        shared.ledger.drop(item)
+        stale.append(item)
+      }
+    }
+    do {
+      try journal.append(stale.map { .discarded($0.path) })
+    } catch {
+      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
+    }
+    for item in stale {
+      switch item.body {
+      // A directory goes when it is empty; a hard link is not made yet.
+      case .directory, .hardLink: break
+      case .file, .symbolicLink: try remove(item.path, in: places)
+      }
+    }
+    try removeEmptied(stale.map(\.path), in: places)
+  }
+
+  /// Removes a path, whatever is there.
+  func remove(_ path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) {
+    do {
+      try places.remove(path)
+    } catch {
+      throw ArchiveError("removing", path, error)
+    }
+  }
+
+  /// Removes what is at these paths and above them, as far as it is an empty directory that the archive does not name.
+  func removeEmptied(_ gone: [ArchivePath], in places: any StagingPlaces) throws(ArchiveError) {
+    var candidates = Set(gone)
+    for path in gone {
+      var parent = path.parent
+      while let directory = parent, candidates.insert(directory).inserted { parent = directory.parent }
+    }
+    let recorded = shared.withLock { $0.ledger.directories }
+    let byDepth = candidates.filter { recorded[$0] == nil }.sorted { ($0.depth, $0) > ($1.depth, $1) }
+    for directory in byDepth {
+      do {
+        _ = try places.removeIfEmpty(directory)
+      } catch {
+        throw ArchiveError("removing", directory, error)
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// Compares the tree with what is claimed of it, by names alone: what nobody claims is removed, and what is not there is
+/// no longer held. No file is opened.
+struct StagingSweep {
+  private let staging: Staging
+  private let places: any StagingPlaces
+  private var missing: [UInt64: StagingReplay.Claim]
+
+  init(_ staging: Staging, claimed: [UInt64: StagingReplay.Claim]) {
+    self.staging = staging
+    places = staging.disk.places()
+    missing = claimed
+  }
+
+  mutating func run() throws {
+    try sweep()
+    try forgetMissing()
+  }
+
+  /// Goes through the tree, directories after what is in them.
+  private mutating func sweep() throws {
+    var pending: [(path: ArchivePath?, isListed: Bool)] = [(nil, false)]
+    while let (path, isListed) = pending.popLast() {
+      if isListed, let path {
+        // One that nobody claims stays as long as something claimed is in it.
+        if !take(path, isDirectory: true) { _ = try places.removeIfEmpty(path) }
+        continue
+      }
+      pending.append((path, true))
+      for entry in try places.entries(of: path) {
+        let child = try path?.appending(entry.name.span) ?? ArchivePath(entry.name)
+        if entry.kind == .directory {
+          pending.append((child, false))
+        } else if !take(child, isDirectory: false) {
+          try places.remove(child)
+        }
+      }
+    }
+  }
+
+  private mutating func take(_ path: ArchivePath, isDirectory: Bool) -> Bool {
+    let hash = EarlierItems.hash(path, staging.journal.key)
+    guard let claim = missing[hash], claim.isDirectory == isDirectory else { return false }
+    missing[hash] = nil
+    return true
+  }
+
+  /// What is claimed and not there: it is as if it had never come.
+  private func forgetMissing() throws {
+    guard !missing.isEmpty else { return }
+    var gone: [JournalRecord] = []
+    for position in missing.values.map(\.position).sorted() {
+      let path: ArchivePath
+      switch try staging.journal.record(at: position) {
+      case .item(let record, _)?, .sealed(let record)?:
+        path = record.path
+        staging.shared.withLock { $0.ledger.forget(path, complete: record) }
+      case .range(let place, _)?:
+        path = place.path
+        try forgetFile(of: place)
+      case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .imported?, nil: continue
+      }
+      gone.append(.discarded(path))
+    }
+    try staging.journal.append(gone)
+  }
+
+  /// A file whose last claim is a range; its record, if there was one, came before.
+  private func forgetFile(of place: ChunkPlace) throws {
+    var sealed: ItemRecord?
+    try staging.journal.forEach(upTo: staging.journal.position) { _, record in
+      if case .sealed(let item) = record, item.path == place.path { sealed = item }
+    }
+    staging.shared.withLock { $0.ledger.forget(place.path, complete: sealed) }
+  }
+}

@@ -1,0 +1,118 @@
+import MigrationArchive
+import MigrationWire
+
+/// The frames between the export and the data streams: packed, under way, and kept until they are written (Protocol §9.4).
+///
+/// A value without threads or clocks. The window bounds how many frames there are, and with that the sender's memory.
+struct SendWindow: Sendable {
+  /// Names a data stream of a session.
+  typealias StreamNumber = UInt32
+
+  /// What a data stream does next.
+  enum Task {
+    case send(FrameBuffer)
+    /// Nothing to send now; somebody says when that changes.
+    case wait
+    /// Nothing more will come, and everything of this stream is written.
+    case end
+  }
+
+  /// What this end keeps in memory at most.
+  private static let ownWindow: UInt64 = 24 << 20
+
+  private let limit: Int
+  private var free: [FrameBuffer] = []
+  private var allocated = 0
+  private var ready: [FrameBuffer] = []
+  private var underWay: [StreamNumber: [FrameBuffer]] = [:]
+  /// What a broken stream had under way, for the one stream that replaces it.
+  private var again: [StreamNumber: [FrameBuffer]] = [:]
+  /// The streams that wait for a frame.
+  private var idle: Set<StreamNumber> = []
+  private(set) var isExported = false
+
+  /// What the receiver has written, and what it held before.
+  private(set) var written = Tally()
+  private(set) var held = Tally()
+  private(set) var sentBytes: UInt64 = 0
+
+  /// `receiverWindow` is what the receiver allows to be under way.
+  init(_ receiverWindow: UInt64) {
+    limit = Int(min(receiverWindow, Self.ownWindow) / UInt64(Limits.frameBody))
+  }
+
+  /// What the receiver has by now.
+  var arrived: Tally { Tally(items: written.items + held.items, bytes: written.bytes + held.bytes) }
+
+  /// Whether everything that was submitted is written.
+  var isDrained: Bool { ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty) }
+
+  // MARK: The export's side
+
+  /// An empty buffer; nil while the window has no room for one.
+  mutating func takeBuffer() -> FrameBuffer? {
+    if let buffer = free.popLast() { return buffer }
+    guard allocated < limit else { return nil }
+    allocated += 1
+    return FrameBuffer(capacity: Limits.plainLength)
+  }
+
+  /// A frame is to be sent; a stream that waited for one.
+  mutating func submit(_ frame: FrameBuffer) -> StreamNumber? {
+    ready.append(frame)
+    return idle.popFirst()
+  }
+
+  /// Something need not be sent.
+  mutating func skip(items: UInt64, bytes: UInt64) {
+    held.items += items
+    held.bytes += bytes
+  }
+
+  /// Nothing more will be submitted.
+  mutating func finish() { isExported = true }
+
+  // MARK: The streams' side
+
+  /// What a stream does next. With `isOver` it only waits for what it has under way.
+  mutating func next(for number: StreamNumber, isOver: Bool = false) -> Task {
+    if !isOver, let frame = takeNext(for: number) {
+      // Else the wakeup for another frame could be spent on a stream that is busy.
+      idle.remove(number)
+      underWay[number, default: []].append(frame)
+      sentBytes += frame.contentBytes
+      return .send(frame)
+    }
+    if isExported || isOver, underWay[number, default: []].isEmpty { return .end }
+    idle.insert(number)
+    return .wait
+  }
+
+  /// What a stream must send again, and only then what is new.
+  private mutating func takeNext(for number: StreamNumber) -> FrameBuffer? {
+    guard var frames = again.removeValue(forKey: number) else { return ready.isEmpty ? nil : ready.removeFirst() }
+    let frame = frames.removeFirst()
+    if !frames.isEmpty { again[number] = frames }
+    return frame
+  }
+
+  /// The receiver has written the next `count` frames of a stream.
+  mutating func written(_ count: UInt64, on number: StreamNumber) {
+    guard var frames = underWay.removeValue(forKey: number) else { return }
+    for var frame in frames.prefix(Int(count)) {
+      written.items += frame.items
+      written.bytes += frame.contentBytes
+      frame.removeAll()
+      free.append(frame)
+    }
+    frames.removeFirst(Int(count))
+    underWay[number] = frames
+  }
+
+  /// A stream is gone: what it had under way is sent again, by the one that replaces it and by no other (Protocol §7.3).
+  mutating func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
+    idle.remove(number)
+    let frames = (underWay.removeValue(forKey: number) ?? []) + (again.removeValue(forKey: number) ?? [])
+    if !frames.isEmpty { again[next] = frames }
+  }
+}
