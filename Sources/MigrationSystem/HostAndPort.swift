@@ -21,6 +21,12 @@ package struct HostAndPort: Equatable, Sendable {
   }
 
   /// The name or the address, without brackets; nil if only a port was given.
+  /// As a user writes it.
+  package var text: String {
+    let host = host ?? ""
+    return (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+  }
+
   package let host: String?
   /// The port that was given, or the default.
   package let port: UInt16

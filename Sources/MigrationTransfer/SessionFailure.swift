@@ -5,13 +5,35 @@ import MigrationWire
 
 /// Why a session ends early: what the other end is told, and what this end's user is told.
 struct SessionFailure: Error, Sendable {
+  /// What a session ended by, as far as that decides whether another one follows.
+  private enum Cause: Equatable {
+    /// The connection was cut, or fell silent.
+    case connection
+    /// The other end said so.
+    case told(Close.Code)
+    /// This end said so.
+    case own
+  }
+
   let close: Close
   let failure: TransferFailure
+  private let cause: Cause
 
   init(_ close: Close, _ failure: TransferFailure) {
+    self.init(close, failure, .own)
+  }
+
+  private init(_ close: Close, _ failure: TransferFailure, _ cause: Cause) {
     self.close = close
     self.failure = failure
+    self.cause = cause
   }
+
+  /// Whether the sender connects again by itself.
+  var isReconnectable: Bool { cause == .connection || cause == .told(.silent) }
+
+  /// Whether the receiver waits for the sender, which may come back by itself or by its user's hand.
+  var senderMayComeBack: Bool { isReconnectable || cause == .told(.interrupted) }
 
   /// Makes both out of whatever was thrown on this end.
   init(_ error: any Error) {
@@ -19,7 +41,7 @@ struct SessionFailure: Error, Sendable {
     case let error as SessionFailure: self = error
     case let error as Violation: self.init(Close(error), TransferFailure(.failed, error.description))
     case let error as ArchiveError: self.init(error)
-    case let close as Close: self.init(close, TransferFailure(told: close))
+    case let close as Close: self.init(close, TransferFailure(told: close), .told(close.code))
     case let error as ConnectionError: self.init(error)
     case is PinMismatch:
       self.init(
@@ -28,6 +50,9 @@ struct SessionFailure: Error, Sendable {
     case let reason as AbortReason: self.init(Close(.violation, reason.failure.message), reason.failure)
     case let error as TLSError:
       self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
+    case let error as StoreError:
+      self.init(Close(.storage, error.description), error.failure)
+    case let error as TransferFailure: self.init(Close(.storage, error.message), error)
     case let error as SystemError:
       self.init(Close(.storage, error.description), TransferFailure(.failed, error.description))
     default: self.init(Close(.storage, "something failed"), TransferFailure(.failed, "\(error)"))
@@ -38,7 +63,7 @@ struct SessionFailure: Error, Sendable {
     let failure = TransferFailure(
       .connectionLost, error.description,
       hint: "Start the same command on both devices again.")
-    self.init(Close(error.code == .timedOut ? .silent : .storage, error.description), failure)
+    self.init(Close(error.code == .timedOut ? .silent : .storage, error.description), failure, .connection)
   }
 
   private init(_ error: ArchiveError) {
@@ -47,6 +72,7 @@ struct SessionFailure: Error, Sendable {
       case .exists: (.exists, .refused, "Choose another destination, or move what is there out of the way.")
       case .noSpace: (.noSpace, .noSpace, "Free some space at the destination, and start again.")
       case .destination: (.unfit, .refused, "Choose a directory that exists and that you may write to.")
+      case .inUse: (.unfit, .refused, "Wait until it is done, or choose another destination.")
       case .collision: (.unfit, .refused, "Rename one of the two, or choose a destination that tells such names apart.")
       case .importFailed: (.importFailed, .importFailed, nil)
       case .source: (.exportFailed, .usage, "Check the path, and that you may read it.")

@@ -76,6 +76,8 @@ package enum TransferEvent: Sendable {
   /// Everything has arrived and agrees.
   case staged
   case importing
+  /// Something that is worth knowing and ends nothing; a lower-case clause.
+  case notice(String)
   /// An item that could not be sent.
   case unsent(Unsent)
   case done(TransferResult)

@@ -16,6 +16,24 @@ extension Arguments {
     }
   }
 
+  /// For how many seconds a lost connection is waited for: a number with s, m or h behind it, or none for seconds.
+  func patience() throws(TransferFailure) -> Double {
+    guard let text = try text("--give-up-after") else { return Patience.standard }
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
+    let unit = text.last.flatMap { units[$0] }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Double(digits) else {
+      throw .usage(
+        "--give-up-after: '\(VisibleText.of(text))' is not a time",
+        hint: "write seconds, or 90s, 10m, 2h; 0 for no wait")
+    }
+    let seconds = number * (unit ?? 1)
+    guard seconds <= Patience.longest else {
+      throw .usage("--give-up-after: '\(VisibleText.of(text))' is more than 30 days", hint: "write a shorter time")
+    }
+    return seconds
+  }
+
   /// What this device wants to be called, nil if it was not said.
   func label() throws(TransferFailure) -> String? {
     guard let label = try text("--label") else { return nil }

@@ -70,6 +70,7 @@ extension ReceiveOptions {
     listen = try arguments.hostAndPort(
       "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)
     label = try arguments.label()
+    giveUpAfter = try arguments.patience()
     json = arguments.has("--json")
   }
 }

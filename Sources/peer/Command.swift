@@ -19,6 +19,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var listen: HostAndPort?
   /// What this device calls itself; nil for its host name.
   var label: String?
+  /// For how many seconds a lost connection may stay lost.
+  var giveUpAfter = Patience.standard
   /// Whether a program reads the output.
   var json = false
 }
@@ -33,6 +35,8 @@ struct SendOptions: Equatable, Sendable {
   var code = CodeSource.prompt
   /// What this device calls itself; nil for its host name.
   var label: String?
+  /// For how many seconds a lost connection may stay lost.
+  var giveUpAfter = Patience.standard
   /// Whether a program reads the output.
   var json = false
 }
@@ -45,4 +49,12 @@ enum CodeSource: Equatable, Sendable {
   case standardInput
   /// The first line of a file.
   case file([UInt8])
+}
+
+/// How long a transfer waits for the other device.
+enum Patience {
+  /// Ten minutes, in seconds.
+  static let standard: Double = 600
+  /// A month: more is a slip of the finger.
+  static let longest: Double = 30 * 24 * 3600
 }

@@ -34,15 +34,23 @@ enum Help {
 
   private static let receive = """
     Usage:
-      peer receive [DIR] [--listen [HOST:]PORT] [--label TEXT] [--json]
+      peer receive [DIR] [--listen [HOST:]PORT] [--give-up-after TIME]
+                   [--label TEXT] [--json]
 
     Receives what another device sends, into DIR or the current directory.
     Shows an address and a code; whoever enters the code may send. What is already
     there is never overwritten.
 
+    A transfer that was interrupted goes on by itself, without a code, when the
+    sender comes back; also after a restart of both, with the same directory here
+    and the same paths there.
+
     Options:
       --listen [HOST:]PORT  Wait at this port, and at this address only.
-                            Without it: port 47470, at every address.
+                            Without it: port 47470, at every address; an
+                            unfinished transfer keeps the port that it had.
+      --give-up-after TIME  How long to wait for a sender that was lost: seconds,
+                            or 90s, 10m, 2h. Without it: 10m.
       --label TEXT          What the other device calls this one.
                             Without it: the host name.
       --json                Report to a program: one JSON object a line, on
@@ -58,17 +66,24 @@ enum Help {
 
   private static let send = """
     Usage:
-      peer send PATH... --to HOST[:PORT] [--code-file FILE] [--label TEXT] [--json]
+      peer send PATH... --to HOST[:PORT] [--code-file FILE] [--give-up-after TIME]
+                [--label TEXT] [--json]
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
     for the code that is shown there. Each arrives under its last name: photos/2026
     becomes 2026. Nothing here is changed.
+
+    A lost connection is made again by itself. Sending the same paths again to the
+    same device goes on with what was interrupted, wherever it is now, and asks for
+    no code.
 
     Options:
       --to HOST[:PORT]      The other device. An IPv6 address with a port is
                             written [ADDRESS]:PORT. Without a port: 47470.
       --code-file FILE      Read the code from the first line of a file;
                             '-' is standard input.
+      --give-up-after TIME  How long to try again when the connection is lost:
+                            seconds, or 90s, 10m, 2h. Without it: 10m.
       --label TEXT          What the other device calls this one.
                             Without it: the host name.
       --json                Report to a program: one JSON object a line, on
@@ -96,7 +111,7 @@ enum Help {
         9  the source could not be read to its end *
       130  interrupted by Ctrl-C *
       143  ended by SIGTERM *
-      * What has arrived is kept beside the destination, in .peer-NUMBER.
+      * What has arrived is kept. The same command goes on with it.
 
     """
 }

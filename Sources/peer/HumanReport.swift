@@ -58,7 +58,11 @@ struct HumanReport: Report {
       return say("Connection lost: \(VisibleText.of(reason)). Going on as soon as it is back.")
     case .resumed(let heldBytes):
       meter.stop()
+      // What could not be sent is named again.
+      unsent = UnsentList()
       return say("Going on: \(Figures.size(heldBytes)) have arrived already.")
+    case .notice(let text):
+      return say("peer: note: \(text)")
     case .staged:
       return say("Everything has arrived.")
     case .importing:

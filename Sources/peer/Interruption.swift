@@ -6,28 +6,26 @@ import MigrationTransfer
 /// Made before any thread is, so that all of them leave the signals to it.
 final class Interruption: Sendable {
   private let signals: SignalSource
+  private let noticed: Wakeup
 
   init() throws(TransferFailure) {
-    do {
+    do throws(SystemError) {
       signals = try SignalSource()
+      noticed = try Wakeup()
     } catch {
       throw TransferFailure(.failed, error.description)
     }
   }
 
-  /// What becomes readable when a signal comes.
-  var raw: CInt { signals.raw }
-
-  /// Throws if a signal has come.
-  func check() throws(TransferFailure) {
-    if let kind = next() { throw TransferFailure(kind, "interrupted") }
-  }
+  /// What becomes readable once the first signal has been told.
+  var raw: CInt { noticed.raw }
 
   /// Tells of the first signal from now on, from a thread of its own.
   func watch(_ stop: @escaping @Sendable (TransferFailure.Kind) -> Void) throws(TransferFailure) {
     do throws(SystemError) {
       _ = try OwnerThread(name: "signals") { [self] in
         stop(wait())
+        noticed.signal()
         LocalSystem.exit(wait().rawValue)
       }
     } catch {

@@ -41,7 +41,10 @@ struct JSONReport: Report {
       return line("interrupted", [.init("reason", .string(reason))])
     case .resumed(let heldBytes):
       meter.stop()
+      // What could not be sent is named again.
+      unsent = UnsentList()
       return line("resumed", [.init("heldBytes", .integer(heldBytes))])
+    case .notice(let message): return line("notice", [.init("message", .string(message))])
     case .staged: return line("staged")
     case .importing: return line("importing")
     case .unsent(let item):

@@ -19,7 +19,9 @@ enum Verb: String, CaseIterable, Sendable {
 
   /// Every option that it takes; each is described in its help text.
   var options: [Option] {
-    let common: [Option] = [.value("--label", "TEXT"), .flag("--json"), .flag("--help")]
+    let common: [Option] = [
+      .value("--give-up-after", "TIME"), .value("--label", "TEXT"), .flag("--json"), .flag("--help"),
+    ]
     return switch self {
     case .receive: [.value("--listen", "[HOST:]PORT")] + common
     case .send: [.value("--to", "HOST[:PORT]"), .value("--code-file", "FILE")] + common

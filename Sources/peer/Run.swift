@@ -12,9 +12,9 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   }
   let receiver = try Receiver(
     Receiver.Options(
-      listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), label: label(options.label),
-      software: software),
-    sink: sink
+      listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
+      label: label(options.label), software: software, giveUpAfter: options.giveUpAfter),
+    sink: sink, store: TransferStore(home: try Home.path())
   ) { output.handle($0) }
   try interruption.watch { receiver.stop($0) }
   return try receiver.run()
@@ -25,20 +25,17 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let interruption = try Interruption()
   prepareProcess()
   let source = try local { () throws(ArchiveError) in try FolderSource(paths: options.sources) }
-  let sender = try Sender(
-    Sender.Options(target: options.to, label: label(options.label), software: software), source: source
+  let sender = Sender(
+    Sender.Options(
+      target: options.to, label: label(options.label), software: software, giveUpAfter: options.giveUpAfter),
+    source: source, store: TransferStore(home: try Home.path())
   ) { output.handle($0) }
   // The sources are walked while the code is being typed.
   try sender.prepare()
-  let code: PairingCode
-  do throws(TransferFailure) {
-    code = try CodeEntry.read(options.code, output, unless: [interruption.raw])
-  } catch {
-    try interruption.check()
-    throw error
-  }
   try interruption.watch { sender.stop($0) }
-  return try sender.run(code)
+  return try sender.run { () throws(TransferFailure) in
+    try CodeEntry.read(options.code, output, unless: [interruption.raw])
+  }
 }
 
 private let software = "peer \(Version.current)"

@@ -14,6 +14,7 @@ extension SendOptions {
       case let path?: .file(path)
       }
     label = try arguments.label()
+    giveUpAfter = try arguments.patience()
     json = arguments.has("--json")
   }
 

@@ -109,14 +109,15 @@ final class RunningSender: Sendable {
 
   init(_ paths: [[UInt8]], to port: UInt16, code: PairingCode) throws {
     let events = events
-    sender = try Sender(
-      Sender.Options(target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test"),
+    sender = Sender(
+      Sender.Options(
+        target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test", giveUpAfter: 0),
       source: try FolderSource(paths: paths)
     ) { events.add($0) }
     try sender.prepare()
     let (sender, outcome) = (sender, outcome)
     _ = try OwnerThread(name: "sender") {
-      let result = Result { try sender.run(code) }
+      let result = Result { try sender.run { code } }
       outcome.withLock { $0 = result }
       outcome.broadcast()
     }

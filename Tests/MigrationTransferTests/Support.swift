@@ -77,14 +77,17 @@ final class RunningReceiver: Sendable {
   let receiver: Receiver
   private let outcome = Promise<TransferResult>()
 
-  init(_ destination: Scratch, pace: Pace = Pace()) throws {
+  init(
+    _ destination: Scratch, pace: Pace = Pace(), port: UInt16 = 0, giveUpAfter: Double = 0, store: TransferStore? = nil
+  ) throws {
     self.destination = destination
     let events = events
     var options = Receiver.Options(
-      listen: HostAndPort(host: "127.0.0.1", port: 0), label: "new device", software: "test")
+      listen: HostAndPort(host: "127.0.0.1", port: port), label: "new device", software: "test",
+      giveUpAfter: giveUpAfter)
     options.pace = pace
     receiver = try Receiver(
-      options, sink: try FolderSink(destination: Array(destination.path.utf8))
+      options, sink: try FolderSink(destination: Array(destination.path.utf8)), store: store
     ) { events.add($0) }
     let (receiver, outcome) = (receiver, outcome)
     _ = try OwnerThread(name: "receiver") { outcome.fulfil(Result { try receiver.run() }) }
@@ -114,15 +117,17 @@ final class RunningReceiver: Sendable {
 
 /// Runs a real sender to its end.
 func send(
-  _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1, events: Events = Events()
+  _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1, giveUpAfter: Double = 0,
+  store: TransferStore? = nil, events: Events = Events()
 ) throws -> TransferResult {
-  let sender = try Sender(
+  let sender = Sender(
     Sender.Options(
-      target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test", streams: streams),
-    source: try FolderSource(paths: paths)
+      target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test", streams: streams,
+      giveUpAfter: giveUpAfter),
+    source: try FolderSource(paths: paths), store: store
   ) { events.add($0) }
   try sender.prepare()
-  return try sender.run(code)
+  return try sender.run { code }
 }
 
 /// Bytes that differ from place to place.

@@ -66,8 +66,9 @@ import Testing
     let port = try receiver.port()
     let sender = Holder()
     let failure = #expect(throws: TransferFailure.self) {
-      let made = try Sender(
-        Sender.Options(target: HostAndPort(host: "127.0.0.1", port: port), label: "old", software: "test"),
+      let made = Sender(
+        Sender.Options(
+          target: HostAndPort(host: "127.0.0.1", port: port), label: "old", software: "test", giveUpAfter: 0),
         source: try FolderSource(paths: [source.path("big")])
       ) { event in
         if case .progress = event { sender.sender?.stop(.interrupted) }
@@ -75,7 +76,7 @@ import Testing
       }
       sender.set(made)
       try made.prepare()
-      _ = try made.run(code)
+      _ = try made.run { code }
     }
     #expect(failure?.kind == .interrupted)
     #expect(receiver.failure()?.kind == .connectionLost)

@@ -80,7 +80,10 @@ import Testing
         _ = gate.wait { $0 ? true : nil }
         paper.put(text)
       })
-    for bytes in 0...100_000 as ClosedRange<UInt64> { slow.handle(Samples.progress(bytes, of: 100_000)) }
+    for bytes in 0..<100_000 as Range<UInt64> { slow.handle(Samples.progress(bytes, of: 100_000)) }
+    // What is complete is told at once, however fast all of this was.
+    slow.handle(
+      .progress(TransferProgress(phase: .receiving, bytes: 100_000, totalBytes: 100_000, items: 2, totalItems: 2)))
     gate.withLock { $0 = true }
     gate.broadcast()
     _ = slow.finish(Samples.result())

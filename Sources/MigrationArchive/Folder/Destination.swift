@@ -75,6 +75,22 @@ struct Destination: Sendable {
     return nil
   }
 
+  /// The absolute path, also of a directory that is still to be made.
+  func canonicalPath() throws(ArchiveError) -> [UInt8] {
+    let (directory, exists) = try openNearest()
+    do throws(SystemError) {
+      let base = try directory.directory.canonicalPath()
+      guard !exists else { return base }
+      var trimmed = path[...]
+      while trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
+      let name = trimmed.lastIndex(of: UInt8(ascii: "/")).map { trimmed[($0 + 1)...] } ?? trimmed
+      return base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + name
+    } catch {
+      throw ArchiveError(
+        .destination, "the destination \"\(VisibleText.of(path))\" cannot be used", name: path, cause: error)
+    }
+  }
+
   /// Opens the directory; nil if it is still to be made.
   func openIfThere() throws(ArchiveError) -> SharedDirectory? {
     let (directory, exists) = try openNearest()

@@ -1,5 +1,6 @@
 import MigrationSystem
 package import MigrationWire
+import Synchronization
 
 /// Folders and files arriving in a directory. Nothing that exists there is ever overwritten.
 package final class FolderSink: ItemSink {
@@ -7,6 +8,8 @@ package final class FolderSink: ItemSink {
   private static let overheadPerItem: UInt64 = 256
 
   private let destination: Destination
+  /// Keeps other receivers away.
+  private let held = Mutex<SharedDirectory?>(nil)
 
   /// Fails unless the directory is there and can be written to, or can be made.
   package init(destination path: [UInt8]) throws(ArchiveError) {
@@ -15,6 +18,32 @@ package final class FolderSink: ItemSink {
   }
 
   package var request: AppRequest? { nil }
+
+  package func place() throws(ArchiveError) -> [UInt8] { try destination.canonicalPath() }
+
+  package func lock() throws(ArchiveError) {
+    // One that is not there yet is locked when it is made.
+    guard let directory = try destination.openIfThere() else { return }
+    try lock(directory)
+  }
+
+  private func lock(_ directory: SharedDirectory) throws(ArchiveError) {
+    guard held.withLock({ $0 == nil }) else { return }
+    let isOurs: Bool
+    do {
+      isOurs = try directory.directory.descriptor.lock()
+    } catch {
+      // A file system without locks: there is nothing that could be asked.
+      return
+    }
+    guard isOurs else {
+      let holder = directory.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
+      throw ArchiveError(
+        .inUse, "another \"peer receive\"\(holder) receives into \"\(VisibleText.of(destination.path))\"",
+        name: destination.path)
+    }
+    held.withLock { $0 = directory }
+  }
 
   package func availableBytes() -> UInt64? {
     (try? destination.space())?.availableBytes
@@ -49,6 +78,7 @@ package final class FolderSink: ItemSink {
 
   package func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging {
     let directory = try destination.open()
+    try lock(directory)
     let name = Staging.name(of: transfer)
     let disk: DirectoryDisk
     do {

@@ -20,6 +20,19 @@ package final class FolderSource: ItemSource {
     self.roots = roots
   }
 
+  package func origin() throws(ArchiveError) -> [[UInt8]] {
+    var origin: [[UInt8]] = []
+    for root in roots {
+      do {
+        let base = try root.parent.directory.canonicalPath()
+        origin.append(base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + root.name)
+      } catch {
+        throw ArchiveError(.source, "the source \"\(VisibleText.of(root.name))\" cannot be found again", cause: error)
+      }
+    }
+    return origin.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
   package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
     let tree = try SourceWalk.walk(roots, isStopped: isStopped)
     let summary = SourceSummary(

@@ -18,6 +18,8 @@ package struct SourceSummary: Sendable {
 
 /// Where the items of a transfer come from: folders, or an app's exporter.
 package protocol ItemSource: AnyObject, Sendable {
+  /// What is sent, as it is known from run to run: the absolute paths of the sources, ascending.
+  func origin() throws(ArchiveError) -> [[UInt8]]
   /// Finds out what there is, without reading content; called once, on a thread of its own, until `isStopped`.
   func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary
   /// Adds every item to the packer; called once a session, on a thread of its own.
@@ -28,6 +30,10 @@ package protocol ItemSource: AnyObject, Sendable {
 package protocol ItemSink: AnyObject, Sendable {
   /// The app that is wanted, nil for folders.
   var request: AppRequest? { get }
+  /// The destination, as it is known from run to run: its absolute path.
+  func place() throws(ArchiveError) -> [UInt8]
+  /// Keeps others away from the destination for as long as this lives, if it is there.
+  func lock() throws(ArchiveError)
   /// How much room there is, for the person to see.
   func availableBytes() -> UInt64?
   /// Judges an offer, of which so much is staged already: names, room, fitness. Nothing is written if it throws.

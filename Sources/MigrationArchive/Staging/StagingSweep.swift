@@ -24,7 +24,8 @@ struct StagingSweep {
   private mutating func sweep() throws {
     var pending: [(path: ArchivePath?, isListed: Bool)] = [(nil, false)]
     while let (path, isListed) = pending.popLast() {
-      if isListed, let path {
+      if isListed {
+        guard let path else { continue }
         // One that nobody claims stays as long as something claimed is in it.
         if !take(path, isDirectory: true) { _ = try places.removeIfEmpty(path) }
         continue

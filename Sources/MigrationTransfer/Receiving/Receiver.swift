@@ -4,72 +4,101 @@ import MigrationTLS
 import MigrationWire
 import Synchronization
 
-/// The receiving device: listens, shows codes, lets one sender pair, and takes its transfer.
-package final class Receiver: ReceptionHost {
+/// The receiving device: listens, shows codes, lets one sender pair or come back, and takes its transfer to its end.
+package final class Receiver: Sendable {
   package struct Options: Sendable {
     /// Where to listen; all addresses when the host is nil.
     package let listen: HostAndPort
+    /// Whether the user chose that port; else that of an unfinished transfer comes first.
+    package let isPortChosen: Bool
     /// What this device is called.
     package let label: String
     package let software: String
+    /// For how many seconds a sender that was lost may stay away.
+    package let giveUpAfter: Double
     /// The clock of every deadline and code; tests let it run faster.
     var pace = Pace()
 
-    package init(listen: HostAndPort, label: String, software: String) {
+    package init(
+      listen: HostAndPort, isPortChosen: Bool = true, label: String, software: String, giveUpAfter: Double = 600
+    ) {
       self.listen = listen
+      self.isPortChosen = isPortChosen
       self.label = label
       self.software = software
+      self.giveUpAfter = giveUpAfter
     }
   }
 
-  private struct State {
+  /// Who the receiver has to do with.
+  fileprivate enum Phase {
+    /// Nobody: whoever knows the code may pair, and whoever is remembered may come back.
+    case open
+    /// A transfer, with a session or an import going on.
+    case engaged(IncomingTransfer)
+    /// A transfer whose sender is away; how it ends if it stays away.
+    case away(IncomingTransfer, until: BootInstant, Result<TransferResult, TransferFailure>)
+  }
+
+  struct State {
     var gate = AdmissionGate()
     var wakeups: [ObjectIdentifier: Wakeup] = [:]
-    /// A sender is paired: newcomers find the receiver busy.
-    var isPaired = false
+    fileprivate var phase = Phase.open
+    /// The transfers that may be continued here.
+    var remembered: [IncomingTransfer] = []
     var control: Mailbox<ReceiverNews>?
     var reception: Reception?
-    var stopped: TransferFailure.Kind?
-    var outcome: Result<TransferResult, TransferFailure>?
+    var port: UInt16 = 0
+    var unsent: UInt64 = 0
+    var began: BootInstant?
+    fileprivate var stopped: TransferFailure.Kind?
+    fileprivate var outcome: Result<TransferResult, TransferFailure>?
   }
 
   let sink: any ItemSink
-  private let options: Options
+  let store: TransferStore?
+  let options: Options
   private let observer: @Sendable (TransferEvent) -> Void
-  private let office: CodeOffice
-  private let identity: Identity
-  private let context: TLSContext
-  private let attention: Wakeup
-  private let state = Mutex(State())
+  let office: CodeOffice
+  let identity: Identity
+  let context: TLSContext
+  let attention: Wakeup
+  let state = Mutex(State())
   private let threads = ThreadGroup()
+  /// What an earlier run left at this destination.
+  private let entries: Mutex<[TransferEntry]>
 
+  /// Fails if somebody else receives into the same destination.
   package init(
-    _ options: Options, sink: any ItemSink, observer: @escaping @Sendable (TransferEvent) -> Void
+    _ options: Options, sink: any ItemSink, store: TransferStore? = nil,
+    observer: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     self.options = options
     self.sink = sink
+    self.store = store
     self.observer = observer
     office = CodeOffice(pace: options.pace, observe: observer)
     do {
-      identity = try Identity.generate()
+      try sink.lock()
+      let entries = try Self.entries(of: store, at: sink)
+      // One key serves all that is unfinished at a destination: a sender sees it before the receiver knows who comes.
+      identity = try entries.first.map { try Identity(encoded: $0.remembered.identity) } ?? Identity.generate()
       context = try TLSContext(role: .server, identity: identity)
       attention = try Wakeup()
+      self.entries = Mutex(entries)
     } catch {
-      throw TransferFailure(.failed, "\(error)")
+      throw SessionFailure(error).failure
     }
   }
 
-  var greeting: Greeting {
-    Greeting(role: .receiver, label: options.label, software: options.software, features: [], request: sink.request)
+  /// What is remembered of this destination, newest first; what another process works on is left to it.
+  private static func entries(of store: TransferStore?, at sink: any ItemSink) throws -> [TransferEntry] {
+    guard let store else { return [] }
+    try store.purge(now: Timestamp.coarseNow().seconds)
+    return try store.remembered(at: try sink.place()).compactMap { listed in
+      try? store.open(listed.remembered.transfer, role: .receiver)
+    }
   }
-
-  func observe(_ event: TransferEvent) { observer(event) }
-
-  func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-    try threads.start(name, body)
-  }
-
-  func open(_ reception: Reception) { state.withLock { $0.reception = reception } }
 
   /// Ends the transfer soon, from any thread; what has arrived is kept.
   package func stop(_ kind: TransferFailure.Kind) {
@@ -83,27 +112,54 @@ package final class Receiver: ReceptionHost {
 
   /// Receives one transfer; blocks until it is over.
   package func run() throws(TransferFailure) -> TransferResult {
-    let socket = try listen()
-    observer(.listening(addresses: Self.reachable(socket.address), port: socket.port))
     let outcome: Result<TransferResult, TransferFailure>
     do {
+      try takeBack()
+      let socket = try listen()
+      state.withLock { $0.port = socket.port }
+      observer(.listening(addresses: Self.reachable(socket.address), port: socket.port))
       outcome = try acceptUntilOver(socket)
     } catch {
-      outcome = .failure(TransferFailure(.failed, "\(error)"))
+      outcome = .failure(SessionFailure(error).failure)
     }
     shutDown()
     return try outcome.get()
   }
 
+  // MARK: What is remembered
+
+  /// Takes back what earlier runs left; an import that had begun goes on at once.
+  private func takeBack() throws {
+    let transfers = entries.withLock { entries in entries.map { IncomingTransfer($0, host: self) } }
+    state.withLock { $0.remembered = transfers }
+    for transfer in transfers where try transfer.recover() {
+      state.withLock { state in
+        state.phase = .engaged(transfer)
+        state.began = BootInstant.now()
+      }
+      return
+    }
+  }
+
+  private var rememberedPort: UInt16? {
+    entries.withLock { $0.first?.remembered.destination?.port }
+  }
+
   // MARK: Listening
 
   private func listen() throws(TransferFailure) -> ListeningSocket {
+    let wanted = options.listen
+    if !options.isPortChosen || wanted.port == 0, let port = rememberedPort,
+      let socket = try? ListeningSocket(host: wanted.host, port: port)
+    {
+      return socket
+    }
     do {
-      return try ListeningSocket(host: options.listen.host, port: options.listen.port)
+      return try ListeningSocket(host: wanted.host, port: wanted.port)
     } catch {
       let hint =
         error.isAddressInUse
-        ? "Another program uses port \(options.listen.port); choose another with --listen, or 0 for any."
+        ? "Another program uses port \(wanted.port); choose another with --listen, or 0 for any."
         : "Check the address given with --listen."
       throw TransferFailure(.failed, error.description, hint: hint)
     }
@@ -123,10 +179,9 @@ package final class Receiver: ReceptionHost {
     var bucket = AcceptBucket(now: Self.now)
     while true {
       attention.clear()
+      let due = look()
       if let outcome = state.withLock({ $0.outcome }) { return outcome }
-      let (stopped, isPaired) = state.withLock { ($0.stopped, $0.isPaired) }
-      if !isPaired {
-        if let stopped { return .failure(TransferFailure(stopped, "interrupted")) }
+      if isInviting {
         if office.isExhausted { return .failure(Self.exhausted) }
         office.expireIfDue()
         if office.wantsCode { issueCode() }
@@ -143,8 +198,8 @@ package final class Receiver: ReceptionHost {
       }
       var interests = [Poller.Interest(attention.raw, .readable)]
       if pause == nil { interests.append(Poller.Interest(socket.raw, .readable)) }
-      let expiry = isPaired ? nil : office.expiry
-      _ = try poller.wait(&interests, until: [pause, expiry].compactMap { $0 }.min())
+      let expiry = isInviting ? office.expiry : nil
+      _ = try poller.wait(&interests, until: [pause, expiry, due].compactMap { $0 }.min())
     }
   }
 
@@ -163,117 +218,151 @@ package final class Receiver: ReceptionHost {
     attention.signal()
   }
 
-  /// Takes one connection to a thread of its own; false when none is waiting.
-  private func accept(_ listening: borrowing ListeningSocket) throws -> Bool {
-    guard let socket = try listening.accept() else { return false }
-    let wakeup = try Wakeup()
-    let host = socket.remoteAddress.hostDescription
-    // Here and not on its thread: whoever ends everything must not miss a connection that has just come.
-    let ticket = state.withLock { state in
-      state.wakeups[ObjectIdentifier(wakeup)] = wakeup
-      return state.gate.enter(host: host, wakeup: wakeup)
-    }
-    let accepted = BootInstant.now()
-    let parcel = Parcel(socket)
-    do {
-      try start("connection") { [self] in
-        defer { forget(wakeup, ticket) }
-        guard let socket = parcel.open() else { return }
-        serve(socket, wakeup: wakeup, ticket: ticket, accepted: accepted)
-      }
-    } catch {
-      forget(wakeup, ticket)
-      throw error
-    }
-    return true
-  }
+  // MARK: Phases
 
-  private func forget(_ wakeup: Wakeup, _ ticket: AdmissionGate.Ticket) {
+  /// Ends the run if it is time to; when to look again.
+  private func look() -> BootInstant? {
     state.withLock { state in
-      state.wakeups[ObjectIdentifier(wakeup)] = nil
-      state.gate.leave(ticket)
+      guard state.outcome == nil else { return nil }
+      switch state.phase {
+      case .open:
+        if let kind = state.stopped { state.outcome = .failure(TransferFailure(kind, "interrupted")) }
+        return nil
+      case .engaged: return nil
+      case .away(let transfer, let deadline, let result):
+        if let kind = state.stopped {
+          state.outcome = transfer.isDone ? result : .failure(TransferFailure(kind, "interrupted"))
+        } else if BootInstant.now() >= deadline {
+          state.outcome = result
+        }
+        return deadline
+      }
     }
   }
 
-  // MARK: One connection
-
-  private func serve(
-    _ socket: consuming StreamSocket, wakeup: Wakeup, ticket: AdmissionGate.Ticket, accepted: BootInstant
-  ) {
-    guard var connection = try? Connection(socket, context, wakeup: wakeup) else { return }
-    do {
-      try connection.handshake(until: options.pace.instant(Patience.handshake, after: accepted))
-    } catch {
-      return
-    }
-    // A paired device has a place of its own, which no flood of newcomers takes from it (Protocol §11).
-    if (try? knownReception(connection.peerFingerprint)) != nil { state.withLock { $0.gate.leave(ticket) } }
-    let deadline = options.pace.instant(Patience.pairing, after: accepted)
-    let reception: Reception?
-    do {
-      reception = try admit(&connection, until: deadline)
-    } catch {
-      if let reason = Self.abortReason(error) { connection.abort(reason) }
-      return
-    }
-    state.withLock { $0.gate.leave(ticket) }
-    if let reception { reception.serve(connection, until: deadline) } else { converse(connection) }
-  }
-
-  /// Brings a connection to READY; the reception that it joins, or nil for a newly paired control connection.
-  private func admit(_ connection: inout Connection, until deadline: BootInstant) throws -> Reception? {
-    let (mode, hello) = try ServerPairing.hello(&connection, until: deadline)
-    switch mode {
-    case .pair:
-      try pair(&connection, hello, until: deadline)
-      return nil
-    case .resume: throw AbortReason.unknownPeer
-    case .join:
-      let reception = try knownReception(connection.peerFingerprint)
-      try ServerPairing.welcome(back: .join, on: &connection, until: deadline)
-      return reception
+  /// Whether somebody may pair: nobody has, or nothing would be lost by another.
+  private var isInviting: Bool {
+    state.withLock { state in
+      switch state.phase {
+      case .open: true
+      case .engaged: false
+      case .away(let transfer, _, _): transfer.isEmpty
+      }
     }
   }
 
-  /// What the other end is told; nothing when its connection ended, was pushed out or took too long.
-  private static func abortReason(_ error: any Error) -> AbortReason? {
-    if error is ConnectionError { return nil }
-    return error as? AbortReason ?? .malformed
+  /// Takes a newly paired sender's transfer; one of which nothing has arrived gives way to it.
+  func engage(pairedWith client: KeyFingerprint) throws(AbortReason) -> IncomingTransfer {
+    let transfer = IncomingTransfer(pairedWith: client, host: self)
+    let old = try state.withLock { (state) throws(AbortReason) -> IncomingTransfer? in
+      var old: IncomingTransfer?
+      switch state.phase {
+      case .open: break
+      case .engaged: throw .busy
+      case .away(let empty, _, _):
+        guard empty.isEmpty else { throw .busy }
+        state.remembered.removeAll { $0 === empty }
+        old = empty
+      }
+      state.phase = .engaged(transfer)
+      state.began = state.began ?? BootInstant.now()
+      state.remembered.append(transfer)
+      return old
+    }
+    old?.discard()
+    attention.signal()
+    return transfer
   }
 
-  private func knownReception(_ client: KeyFingerprint?) throws(AbortReason) -> Reception {
-    guard let reception = state.withLock({ $0.reception }), reception.client == client else { throw .unknownPeer }
-    return reception
+  var mayPair: Bool { isInviting }
+
+  /// Takes a remembered sender that comes back.
+  func engage(returning client: KeyFingerprint?) throws(AbortReason) -> IncomingTransfer {
+    let transfer = try state.withLock { (state) throws(AbortReason) -> IncomingTransfer in
+      guard let transfer = state.remembered.last(where: { $0.client == client }) else { throw .unknownPeer }
+      switch state.phase {
+      case .open: break
+      case .engaged(let other), .away(let other, _, _): guard other === transfer || other.isEmpty else { throw .busy }
+      }
+      state.phase = .engaged(transfer)
+      state.began = state.began ?? BootInstant.now()
+      return transfer
+    }
+    attention.signal()
+    return transfer
   }
 
-  private func pair(_ connection: inout Connection, _ hello: [UInt8], until deadline: BootInstant) throws {
-    guard !state.withLock({ $0.isPaired }) else { throw AbortReason.busy }
-    defer { attention.signal() }
-    _ = try ServerPairing.pair(
-      &connection, hello: hello, office: office, own: identity.fingerprint, until: deadline)
-    state.withLock { $0.isPaired = true }
-  }
-
-  /// Holds the conversation with the paired sender, on its connection's thread.
-  private func converse(_ connection: consuming Connection) {
-    guard let client = connection.peerFingerprint else { return }
+  /// Holds the conversation with a sender on its connection's thread.
+  func converse(_ connection: consuming Connection, _ transfer: IncomingTransfer, isResumed: Bool) {
     let mailbox = Mailbox<ReceiverNews>(wakeup: connection.wakeup)
+    transfer.attach(mailbox)
     let stopped = state.withLock { state in
       state.control = mailbox
       return state.stopped
     }
     if let stopped { mailbox.post(.stop(stopped)) }
-    var control = ReceiverControl(connection, client: client, mailbox: mailbox, pace: options.pace, host: self)
+    var control = ReceiverControl(
+      connection, of: transfer, isResumed: isResumed, mailbox: mailbox, pace: options.pace, host: self)
     do {
-      let result = try control.run()
-      observer(.done(result))
-      end(.success(result))
+      let unsent = try control.run()
+      state.withLock { $0.unsent = max($0.unsent, unsent) }
+      transfer.forget()
+      end(.success(result(of: transfer)))
     } catch {
-      end(.failure(error))
+      let isCurrent = state.withLock { state in
+        guard state.control === mailbox else { return false }
+        state.control = nil
+        return true
+      }
+      if isCurrent { sessionEnded(transfer, error) }
     }
   }
 
-  private func end(_ outcome: Result<TransferResult, TransferFailure>) {
+  private func sessionEnded(_ transfer: IncomingTransfer, _ failure: SessionFailure) {
+    transfer.noteProgress()
+    // Nothing depends on the connection once an import has begun; it tells how it ends.
+    if transfer.isImporting { return }
+    if transfer.isDone { return expect(transfer, .success(result(of: transfer)), for: Self.linger) }
+    let isStopped = state.withLock { $0.stopped != nil }
+    guard failure.senderMayComeBack, !isStopped, options.giveUpAfter > 0 else { return end(.failure(failure.failure)) }
+    observer(.interrupted(reason: failure.failure.message))
+    expect(
+      transfer,
+      .failure(
+        TransferFailure(
+          .connectionLost, "the other device did not come back: \(failure.failure.message)",
+          hint: "What has arrived is kept. Start the same command on both devices again.")),
+      for: options.giveUpAfter)
+  }
+
+  /// How long a finished receiver stays for a sender that has not heard of it, in seconds.
+  private static let linger: Double = 60
+
+  /// The sender is away; it may come back for so many seconds.
+  private func expect(
+    _ transfer: IncomingTransfer, _ result: Result<TransferResult, TransferFailure>, for seconds: Double
+  ) {
+    let deadline = options.pace.instant(min(seconds, 1e9), after: BootInstant.now())
+    if transfer.isEmpty { office.reopen() }
+    state.withLock { state in
+      // It may be back already.
+      if case .engaged(let other) = state.phase, other === transfer, state.control != nil { return }
+      state.phase = .away(transfer, until: deadline, result)
+    }
+    attention.signal()
+  }
+
+  private func result(of transfer: IncomingTransfer) -> TransferResult {
+    let (unsent, began) = state.withLock { ($0.unsent, $0.began) }
+    let done = transfer.done ?? Done(total: Tally())
+    let held = min(transfer.heldAtStart.bytes, done.total.bytes)
+    return TransferResult(
+      total: done.total, sentBytes: done.total.bytes - held, heldBytes: held,
+      seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: unsent, losses: done.losses)
+  }
+
+  func end(_ outcome: Result<TransferResult, TransferFailure>) {
+    if case .success(let result) = outcome { observer(.done(result)) }
     state.withLock { state in
       if state.outcome == nil { state.outcome = outcome }
     }
@@ -282,20 +371,38 @@ package final class Receiver: ReceptionHost {
 
   /// Ends every thread and waits for it.
   private func shutDown() {
-    let (reception, wakeups) = state.withLock { ($0.reception, Array($0.wakeups.values)) }
+    let (transfers, wakeups) = state.withLock { ($0.remembered, Array($0.wakeups.values)) }
     for wakeup in wakeups { wakeup.signal() }
-    reception?.stop()
+    for transfer in transfers { transfer.stop() }
     threads.wait()
   }
 }
 
-/// Carries a socket into the thread that will own it.
-private final class Parcel: Sendable {
-  private let socket: Mutex<StreamSocket?>
-
-  init(_ socket: consuming StreamSocket) { self.socket = Mutex(socket) }
-
-  func open() -> StreamSocket? {
-    socket.withLock { $0.take() }
+extension Receiver: ReceptionHost {
+  var greeting: Greeting {
+    Greeting(role: .receiver, label: options.label, software: options.software, features: [], request: sink.request)
   }
+
+  var port: UInt16 { state.withLock { $0.port } }
+
+  func observe(_ event: TransferEvent) { observer(event) }
+
+  func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    try threads.start(name, body)
+  }
+
+  func open(_ reception: Reception) { state.withLock { $0.reception = reception } }
+
+  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>) {
+    switch result {
+    case .success:
+      observer(.done(self.result(of: transfer)))
+      // A session tells the sender; without one it may still come and ask.
+      if !hasSession { expect(transfer, .success(self.result(of: transfer)), for: Self.linger) }
+    case .failure(let failure):
+      if !hasSession { end(.failure(failure.failure)) }
+    }
+  }
+
+  private var hasSession: Bool { state.withLock { $0.control != nil } }
 }

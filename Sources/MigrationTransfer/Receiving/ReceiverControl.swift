@@ -3,16 +3,6 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// What the receiver's workers have to tell the thread of the control connection.
-enum ReceiverNews: Sendable {
-  case admitted(Reception)
-  case staged
-  case progress(ImportProgress)
-  case imported([Done.Loss])
-  case failed(SessionFailure)
-  case stop(TransferFailure.Kind)
-}
-
 /// Drives the receiver's half of the conversation on one paired control connection. It does no file I/O.
 struct ReceiverControl: ~Copyable {
   /// How many bytes may be under way, and how many data streams may be joined.
@@ -21,30 +11,30 @@ struct ReceiverControl: ~Copyable {
 
   private var link: ControlLink
   private var session = ReceiverSession()
-  private let client: KeyFingerprint
+  private let transfer: IncomingTransfer
   private let host: any ReceptionHost
   private let mailbox: Mailbox<ReceiverNews>
-  private let start = BootInstant.now()
+  /// Whether the sender came back, instead of pairing.
+  private let isResumed: Bool
 
-  private var offer: Offer?
+  private var label = ""
   private var reception: Reception?
   private var finish: Finish?
-  private var unsent: [Unsent] = []
-  private var losses: [Done.Loss] = []
 
   /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
   init(
-    _ connection: consuming Connection, client: KeyFingerprint, mailbox: Mailbox<ReceiverNews>, pace: Pace,
-    host: any ReceptionHost
+    _ connection: consuming Connection, of transfer: IncomingTransfer, isResumed: Bool, mailbox: Mailbox<ReceiverNews>,
+    pace: Pace, host: any ReceptionHost
   ) {
     link = ControlLink(connection, pace: pace)
-    self.client = client
+    self.transfer = transfer
+    self.isResumed = isResumed
     self.mailbox = mailbox
     self.host = host
   }
 
-  /// Holds the conversation to its end.
-  mutating func run() throws(TransferFailure) -> TransferResult {
+  /// Holds the conversation to its end: the sender's receipt. What the export could not send is counted in the result.
+  mutating func run() throws(SessionFailure) -> UInt64 {
     link.say(.greeting(host.greeting))
     defer { reception?.stop() }
     do {
@@ -54,35 +44,15 @@ struct ReceiverControl: ~Copyable {
         tick()
       }
     } catch {
-      // An import that has begun goes on to its end; if it succeeds, only the receipt is missing.
-      if finish != nil { finishImport() }
-      guard !isImported else { return result }
       let failure = SessionFailure(error)
       if !(error is Close) { link.say(session.close(failure.close)) }
       // The other end hears of it at once; what cannot be broken off here is waited for afterwards.
       reception?.halt()
       link.close()
-      throw failure.failure
+      throw failure
     }
     link.close()
-    return result
-  }
-
-  private var isImported = false
-
-  /// Waits for the workers, and hears what became of the import.
-  private mutating func finishImport() {
-    reception?.stop()
-    for case .imported(let losses) in mailbox.take() {
-      self.losses = losses
-      isImported = true
-    }
-  }
-
-  private var result: TransferResult {
-    TransferResult(
-      total: finish?.total ?? Tally(), sentBytes: reception?.staging.held.bytes ?? 0, heldBytes: 0,
-      seconds: BootInstant.now().seconds(since: start), unsent: finish?.unsent ?? 0, losses: losses)
+    return finish?.unsent ?? 0
   }
 
   // MARK: The conversation
@@ -92,54 +62,32 @@ struct ReceiverControl: ~Copyable {
     case .nothing, .finish: break
     case .say(let message): link.say(message)
     case .meet(let greeting):
-      host.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
+      label = greeting.label
+      if !isResumed {
+        host.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
+      }
     case .judge(let offer): try judge(offer)
-    case .noteUnsent(let unsent):
-      self.unsent.append(unsent)
-      host.observe(.unsent(unsent))
-    // The ledger of a first session tells of nothing that could be dropped.
-    case .drop: throw Violation(.conflict, "a list of dropped items")
-    case .conclude(let finish): try conclude(finish)
+    case .noteUnsent(let unsent): host.observe(.unsent(unsent))
+    case .drop(let marks): reception?.staging.drop(marks)
+    case .conclude(let finish):
+      self.finish = finish
+      try transfer.conclude(finish)
     case .stop(let close): throw close
     }
   }
 
   private mutating func judge(_ offer: Offer) throws {
-    guard offer.transfer == nil else {
-      throw SessionFailure(
-        Close(.unknownTransfer, "this transfer is not known here", hint: "Start it anew, with a new code."),
-        TransferFailure(.refused, "the other device wants to continue a transfer that is not known here"))
-    }
-    self.offer = offer
+    if !isResumed, offer.transfer != nil { throw SessionFailure.unknownTransfer }
     host.observe(.offer(offer, availableBytes: host.sink.availableBytes()))
-    let (client, sink, mailbox) = (client, host.sink, mailbox)
+    let (transfer, mailbox, label) = (transfer, mailbox, label)
+    let address = link.remoteAddress.description
     try host.start("admission") {
       do {
-        try sink.admit(offer, held: Tally())
-        let keys = TransferKeys.random()
-        let staging = try sink.stage(offer, transfer: .randomIdentifier(), keys: keys)
-        mailbox.post(
-          .admitted(
-            Reception(session: .randomIdentifier(), client: client, keys: keys, staging: staging, mailbox: mailbox)))
-      } catch {
-        mailbox.post(.failed(SessionFailure(error)))
-      }
-    }
-  }
-
-  private mutating func conclude(_ finish: Finish) throws {
-    guard let reception else { preconditionFailure("a finish follows an acceptance") }
-    try reception.gate.shut()
-    self.finish = finish
-    let (sink, mailbox) = (host.sink, mailbox)
-    try reception.start("import") {
-      do {
-        reception.syncer.stop()
-        try reception.staging.complete(finish) { mailbox.post(.progress($0)) }
-        mailbox.post(.staged)
-        let losses = try sink.importItems(of: reception.staging) { mailbox.post(.progress($0)) }
-        try sink.clear(reception.staging.transfer)
-        mailbox.post(.imported(losses))
+        switch try transfer.admit(offer, label: label, address: address, for: mailbox) {
+        case .session(let reception): mailbox.post(.admitted(reception))
+        case .done(let done): mailbox.post(.imported(done))
+        case .importing: break
+        }
       } catch {
         mailbox.post(.failed(SessionFailure(error)))
       }
@@ -149,30 +97,31 @@ struct ReceiverControl: ~Copyable {
   private mutating func take(_ news: ReceiverNews) throws {
     switch news {
     case .admitted(let reception): try accept(reception)
-    case .staged:
-      host.observe(.staged)
-      host.observe(.importing)
-    case .progress(let progress):
-      tell(progress)
-      let phase: TransferPhase = progress.phase == .importing ? .importing : .verifying
-      host.observe(.progress(overall(phase)))
-    case .imported(let losses):
-      guard let finish else { preconditionFailure("an import follows a finish") }
-      self.losses = losses
-      isImported = true
-      link.say(session.imported(Done(total: finish.total, losses: losses)))
+    case .progress(let progress): tell(progress)
+    case .imported(let done):
+      // The end of an import that began in an earlier session answers the offer of this one.
+      if session.isJudging {
+        link.say(session.answerAgain(done))
+      } else if session.isImporting {
+        link.say(session.imported(done))
+      }
     case .failed(let failure): throw failure
+    case .superseded:
+      throw SessionFailure(
+        Close(.superseded, "the other device has connected anew"),
+        TransferFailure(.connectionLost, "the other device has connected anew"))
     case .stop(let kind):
       // An import that has begun is not broken off, and the other end shall hear how it ends.
-      if finish != nil, !isImported { return }
+      if transfer.isImporting || transfer.isDone { return }
       throw SessionFailure(
         Close(.interrupted, "the transfer was interrupted on the receiving device"),
-        TransferFailure(kind, "interrupted", hint: nil))
+        TransferFailure(kind, "interrupted"))
     }
   }
 
   /// Tells a new phase at once, and otherwise ten times a second at most (Protocol §6.6).
   private mutating func tell(_ progress: ImportProgress) {
+    guard session.isImporting else { return }
     let now = BootInstant.now()
     if let told, told.phase == progress.phase, now < told.at.advanced(by: .milliseconds(100)) { return }
     told = (progress.phase, now)
@@ -194,6 +143,7 @@ struct ReceiverControl: ~Copyable {
       link.say(session.report(Held(kind: .staged, marks: page)))
     }
     for partial in report.partials { link.say(session.report(partial)) }
+    if isResumed { host.observe(.resumed(heldBytes: report.held.bytes)) }
     // Streams may join from the moment that the sender reads the end of the ledger.
     host.open(reception)
     link.say(session.reported(report.held))
@@ -210,26 +160,8 @@ struct ReceiverControl: ~Copyable {
   private mutating func tick() {
     guard session.isReceiving, BootInstant.now() >= lastTick.advanced(by: .milliseconds(200)) else { return }
     lastTick = .now()
-    host.observe(.progress(overall(.receiving)))
+    host.observe(.progress(transfer.overall(.receiving)))
   }
-
-  private func overall(_ phase: TransferPhase) -> TransferProgress {
-    let held = reception?.staging.held ?? Tally()
-    return TransferProgress(
-      phase: phase, bytes: held.bytes, totalBytes: max(offer?.bytes ?? 0, held.bytes), items: held.items,
-      totalItems: max(offer?.items ?? 0, held.items))
-  }
-}
-
-/// What a control connection needs of the program that it runs in.
-protocol ReceptionHost: Sendable {
-  var greeting: Greeting { get }
-  var sink: any ItemSink { get }
-  func observe(_ event: TransferEvent)
-  /// Runs something on a thread that the host waits for at its end.
-  func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError)
-  /// Data streams of this reception may join from now on.
-  func open(_ reception: Reception)
 }
 
 extension Array {

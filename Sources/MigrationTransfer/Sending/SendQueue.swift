@@ -115,6 +115,7 @@ final class SendQueue: FrameOutlet {
 
   /// What the receiver holds by now: items, and bytes of content.
   var arrived: Tally { state.withLock { $0.window.arrived } }
-  var heldBytes: UInt64 { state.withLock { $0.window.held.bytes } }
+  /// Whether anything was written that was not there before.
+  var hasProgressed: Bool { state.withLock { $0.window.written != Tally() } }
   var sentBytes: UInt64 { state.withLock { $0.window.sentBytes } }
 }

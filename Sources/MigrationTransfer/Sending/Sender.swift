@@ -3,7 +3,7 @@ package import MigrationSystem
 import MigrationTLS
 package import MigrationWire
 
-/// The sending device: walks its sources, pairs by the code, and sends.
+/// The sending device: walks its sources, pairs by the code or comes back to a transfer, and sends.
 package final class Sender: Sendable {
   package struct Options: Sendable {
     package let target: HostAndPort
@@ -12,52 +12,60 @@ package final class Sender: Sendable {
     package let software: String
     /// How many data streams carry the archive.
     package let streams: UInt32
+    /// For how many seconds a lost connection is tried again.
+    package let giveUpAfter: Double
 
-    package init(target: HostAndPort, label: String, software: String, streams: UInt32 = 1) {
+    package init(
+      target: HostAndPort, label: String, software: String, streams: UInt32 = 1, giveUpAfter: Double = 600
+    ) {
       self.target = target
       self.label = label
       self.software = software
       self.streams = streams
+      self.giveUpAfter = giveUpAfter
     }
   }
 
-  private let options: Options
-  private let source: any ItemSource
-  private let observer: @Sendable (TransferEvent) -> Void
-  private let identity: Identity
-  private let dialing: Dialing
-  private let mailbox: Mailbox<SenderNews>
-  private let threads = ThreadGroup()
-  private let isStopped = Flag()
+  struct State: Sendable {
+    var summary: Result<SourceSummary, ArchiveError>?
+    var stopped: TransferFailure.Kind?
+    /// The session that is going on, or about to.
+    var mailbox: Mailbox<SenderNews>?
+  }
+
+  let options: Options
+  let source: any ItemSource
+  let store: TransferStore?
+  let observer: @Sendable (TransferEvent) -> Void
+  let state = Condition(State())
+  let threads = ThreadGroup()
+  private let start = BootInstant.now()
 
   package init(
-    _ options: Options, source: any ItemSource, observer: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) {
+    _ options: Options, source: any ItemSource, store: TransferStore? = nil,
+    observer: @escaping @Sendable (TransferEvent) -> Void
+  ) {
     self.options = options
     self.source = source
+    self.store = store
     self.observer = observer
-    do {
-      identity = try Identity.generate()
-      let isStopped = isStopped
-      dialing = Dialing(target: options.target, context: try TLSContext(role: .client, identity: identity)) {
-        isStopped.isSet
-      }
-      mailbox = Mailbox(wakeup: try Wakeup())
-    } catch {
-      throw TransferFailure(.failed, "\(error)")
-    }
   }
 
   /// Starts walking the sources; meanwhile the code may be typed.
   package func prepare() throws(TransferFailure) {
     do throws(SystemError) {
       try threads.start("walk") { [self] in
+        let summary: Result<SourceSummary, ArchiveError>
         do throws(ArchiveError) {
-          let summary = try source.prepare { self.isStopped.isSet }
-          mailbox.post(.prepared(.success(summary)))
+          summary = .success(try source.prepare { self.isStopped })
         } catch {
-          mailbox.post(.prepared(.failure(error)))
+          summary = .failure(error)
         }
+        let mailbox = state.withLock { state in
+          state.summary = summary
+          return state.mailbox
+        }
+        mailbox?.post(.prepared(summary))
       }
     } catch {
       throw TransferFailure(.failed, error.description)
@@ -66,125 +74,119 @@ package final class Sender: Sendable {
 
   /// Ends the transfer soon, from any thread.
   package func stop(_ kind: TransferFailure.Kind) {
-    isStopped.set()
-    mailbox.post(.stop(kind))
+    let mailbox = state.withLock { state in
+      state.stopped = state.stopped ?? kind
+      return state.mailbox
+    }
+    state.broadcast()
+    mailbox?.post(.stop(kind))
   }
 
-  /// Pairs with the code and sends everything; blocks until it is over.
-  package func run(_ code: PairingCode) throws(TransferFailure) -> TransferResult {
+  /// Sends everything; blocks until it is over. `code` is asked for only when there is nothing to continue.
+  package func run(_ code: () throws(TransferFailure) -> PairingCode) throws(TransferFailure) -> TransferResult {
     defer {
-      isStopped.set()
+      stop(.interrupted)
       threads.wait()
     }
-    let addresses = try dialing.addresses()
-    observer(.connecting(address: addresses.first?.description ?? ""))
-    let secret = derive(code)
-    var connection: Connection
-    do {
-      connection = try dialing.connect(to: addresses, wakeup: mailbox.wakeup)
+    if let (transfer, end) = try continueUnfinished() { return try carry(transfer, from: end) }
+    let known: PairingCode
+    do throws(TransferFailure) {
+      known = try code()
     } catch {
-      throw unreached(error)
+      throw isStopped ? interrupted : error
     }
-    let receiver: KeyFingerprint
-    do {
-      receiver = try ClientPairing.pair(
-        &connection, secret: try secret.wait(), own: identity.fingerprint,
-        until: BootInstant.now().advanced(by: .seconds(10)))
-    } catch {
-      throw unpaired(error, &connection)
-    }
-    let surroundings = SenderControl.Surroundings(
-      greeting: Greeting(role: .sender, label: options.label, software: options.software, features: []),
-      source: source, dialing: dialing, addresses: [connection.remoteAddress], receiver: receiver,
-      streams: options.streams, observe: observer)
-    var control = SenderControl(connection, mailbox: mailbox, surroundings: surroundings)
-    let result = try control.run()
-    observer(.done(result))
-    return result
+    let (transfer, end) = try pair(known)
+    return try carry(transfer, from: end)
   }
 
-  /// Stretches the code on a thread of its own, while the connection comes up.
-  private func derive(_ code: PairingCode) -> Promise<[UInt8]> {
-    let promise = Promise<[UInt8]>()
+  /// Goes on session after session until everything is done.
+  private func carry(
+    _ transfer: OutgoingTransfer, from first: SessionEnd
+  ) throws(TransferFailure) -> TransferResult {
+    var end = first
+    var backoff: Backoff?
+    while true {
+      switch end.result {
+      case .success(let done):
+        transfer.forget()
+        let result = TransferResult(
+          total: done.total, sentBytes: transfer.sentBytes, heldBytes: transfer.heldAtStart,
+          seconds: BootInstant.now().seconds(since: start), unsent: transfer.unsent, losses: done.losses)
+        observer(.done(result))
+        return result
+      case .failure(let failure):
+        guard failure.isReconnectable, !isStopped, options.giveUpAfter > 0 else { throw failure.failure }
+        observer(.interrupted(reason: failure.failure.message))
+      }
+      // A connection that dies again before anything has arrived is no new beginning.
+      var next = backoff.flatMap { end.hasProgressed ? nil : $0 } ?? Backoff(now: now, patience: options.giveUpAfter)
+      end = try comeBack(to: transfer, &next)
+      backoff = next
+    }
+  }
+
+  // MARK: For the sessions
+
+  var isStopped: Bool { state.withLock { $0.stopped != nil } }
+
+  var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
+
+  var interrupted: TransferFailure {
+    TransferFailure(state.withLock { $0.stopped } ?? .interrupted, "interrupted")
+  }
+
+  /// Waits, unless this device gives up.
+  func wait(seconds: Double) throws(TransferFailure) {
+    let isStopped = state.wait(until: BootInstant.now().advanced(by: .seconds(seconds))) { (state) -> Bool? in
+      state.stopped == nil ? nil : true
+    }
+    if isStopped == true { throw interrupted }
+  }
+
+  /// A mailbox for another session, with what is known already.
+  func newMailbox() throws(TransferFailure) -> Mailbox<SenderNews> {
+    let mailbox: Mailbox<SenderNews>
+    do throws(SystemError) {
+      mailbox = Mailbox(wakeup: try Wakeup())
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+    let (summary, stopped) = state.withLock { state in
+      state.mailbox = mailbox
+      return (state.summary, state.stopped)
+    }
+    if let summary { mailbox.post(.prepared(summary)) }
+    if let stopped { mailbox.post(.stop(stopped)) }
+    return mailbox
+  }
+
+  func dialing(as identity: Identity) throws(TransferFailure) -> Dialing {
     do {
-      try threads.start("code") {
-        promise.fulfil(Result { try PairingSecret.scalar(fromDigits: code.digits) })
+      return Dialing(target: options.target, context: try TLSContext(role: .client, identity: identity)) {
+        self.isStopped
       }
     } catch {
-      promise.fulfil(.failure(error))
-    }
-    return promise
-  }
-
-  // MARK: Words for people
-
-  private func unreached(_ error: ConnectionError) -> TransferFailure {
-    if error.code == .stopped || isStopped.isSet { return interrupted }
-    if error.code == .refused {
-      return TransferFailure(
-        .pairing, "no secure connection came up: \(error)",
-        hint: "Check that the address and port are those of a device that runs \"peer receive\".")
-    }
-    return TransferFailure(
-      .connectionLost, "the other device cannot be reached: \(error)",
-      hint: "Check the address and the port, and that \"peer receive\" is running there.")
-  }
-
-  private func unpaired(_ error: any Error, _ connection: inout Connection) -> TransferFailure {
-    if isStopped.isSet { return interrupted }
-    switch error {
-    case let reason as AbortReason:
-      if reason == .codeMismatch { connection.abort(.codeMismatch) }
-      return reason.failure
-    case let error as TLSError:
-      connection.abort(.malformed)
-      return TransferFailure(.pairing, error.description, hint: AbortReason.interference)
-    case let error as Violation:
-      connection.abort(.malformed)
-      return TransferFailure(.pairing, error.description, hint: AbortReason.interference)
-    case let error as ConnectionError:
-      return TransferFailure(
-        .pairing, "the connection ended before the devices were paired: \(error)",
-        hint: "Check that the other device still shows a code, and try again.")
-    default: return TransferFailure(.failed, "\(error)")
+      throw TransferFailure(.failed, error.description)
     }
   }
 
-  private var interrupted: TransferFailure {
-    for case .stop(let kind) in mailbox.take() { return TransferFailure(kind, "interrupted") }
-    return TransferFailure(.interrupted, "interrupted")
+  /// Holds one session on a connection that is past READY.
+  func converse(
+    _ connection: consuming Connection, _ transfer: OutgoingTransfer, _ dialing: Dialing,
+    _ mailbox: Mailbox<SenderNews>, isResumed: Bool
+  ) -> SessionEnd {
+    let surroundings = SenderControl.Surroundings(
+      greeting: Greeting(role: .sender, label: options.label, software: options.software, features: []),
+      source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
+      isResumed: isResumed, observe: observer)
+    var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)
+    return control.run()
   }
 }
 
-extension AbortReason {
-  static let interference =
-    "Check the code shown on the other device. If this keeps happening, someone on this network may be interfering."
-
-  /// What the sender's user reads when the receiver says this before READY.
-  var failure: TransferFailure {
-    switch self {
-    case .codeMismatch:
-      TransferFailure(
-        .pairing, "The code did not match. Nothing was sent.", hint: Self.interference)
-    case .notPairing:
-      TransferFailure(
-        .pairing, "the other device is not showing a code now",
-        hint: "Start \"peer receive\" there and use the code that it shows.")
-    case .codeExpired:
-      TransferFailure(
-        .pairing, "the code has expired or was used already",
-        hint: "Use the code that the other device shows now.")
-    case .busy:
-      TransferFailure(
-        .refused, "the other device is busy with another transfer", hint: "Wait until it is done, and try again.")
-    case .version:
-      TransferFailure(
-        .failed, "the other device speaks another version of the protocol", hint: "Update peer on both devices.")
-    case .malformed:
-      TransferFailure(.pairing, "the other device could not make sense of this one", hint: Self.interference)
-    case .unknownPeer:
-      TransferFailure(
-        .refused, "the other device does not know this transfer", hint: "Start it anew, with a new code.")
-    }
-  }
+/// How one session of the sender ended.
+struct SessionEnd: Sendable {
+  let result: Result<Done, SessionFailure>
+  /// Whether anything has arrived in it.
+  let hasProgressed: Bool
 }

@@ -21,11 +21,13 @@ struct SenderControl: ~Copyable {
   struct Surroundings: Sendable {
     let greeting: Greeting
     let source: any ItemSource
+    let store: TransferStore?
     let dialing: Dialing
     let addresses: [SocketAddress]
-    let receiver: KeyFingerprint
     /// How many data streams are opened.
     let streams: UInt32
+    /// Whether this device came back, instead of pairing.
+    let isResumed: Bool
     let observe: @Sendable (TransferEvent) -> Void
   }
 
@@ -34,11 +36,10 @@ struct SenderControl: ~Copyable {
 
   private var link: ControlLink
   private var session = SenderSession()
+  private let transfer: OutgoingTransfer
   private let mailbox: Mailbox<SenderNews>
   private let surroundings: Surroundings
   private let threads = ThreadGroup()
-  private let start = BootInstant.now()
-
   private var isMet = false
   private var summary: SourceSummary?
   private var accept: Accept?
@@ -54,19 +55,30 @@ struct SenderControl: ~Copyable {
   private var done: Done?
 
   /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
-  init(_ connection: consuming Connection, mailbox: Mailbox<SenderNews>, surroundings: Surroundings) {
+  init(
+    _ connection: consuming Connection, _ transfer: OutgoingTransfer, mailbox: Mailbox<SenderNews>,
+    surroundings: Surroundings
+  ) {
     link = ControlLink(connection)
+    self.transfer = transfer
     self.mailbox = mailbox
     self.surroundings = surroundings
   }
 
   /// Holds the conversation to its end.
-  mutating func run() throws(TransferFailure) -> TransferResult {
+  mutating func run() -> SessionEnd {
+    let result = converse()
+    queue?.stop()
+    threads.wait()
+    let arrived = queue?.arrived ?? Tally()
+    transfer.sessionEnded(
+      sentBytes: queue?.sentBytes ?? 0, arrived: arrived, total: summary?.total ?? Tally(), unsent: finish?.unsent ?? 0,
+      address: link.remoteAddress.description)
+    return SessionEnd(result: result, hasProgressed: queue.map { $0.hasProgressed } ?? false)
+  }
+
+  private mutating func converse() -> Result<Done, SessionFailure> {
     link.say(.greeting(surroundings.greeting))
-    defer {
-      queue?.stop()
-      threads.wait()
-    }
     do {
       while !session.isDone {
         for news in mailbox.take() { try take(news) }
@@ -78,12 +90,10 @@ struct SenderControl: ~Copyable {
       if !(error is Close) { link.say(session.close(failure.close)) }
       queue?.stop()
       link.close()
-      throw failure.failure
+      return .failure(failure)
     }
     link.close()
-    return TransferResult(
-      total: done?.total ?? Tally(), sentBytes: queue?.sentBytes ?? 0, heldBytes: queue?.heldBytes ?? 0,
-      seconds: BootInstant.now().seconds(since: start), unsent: finish?.unsent ?? 0, losses: done?.losses ?? [])
+    return .success(done ?? Done(total: Tally()))
   }
 
   // MARK: The conversation
@@ -93,13 +103,19 @@ struct SenderControl: ~Copyable {
     case .nothing: break
     case .say(let message): link.say(message)
     case .meet(let greeting):
-      surroundings.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
+      transfer.met(greeting)
+      if !surroundings.isResumed {
+        surroundings.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
+      }
       isMet = true
       offerIfReady()
     case .begin(let accept): self.accept = accept
     case .keepHeld(let page): held.add(page)
     case .keepPartial(let partial): held.add(partial)
-    case .stream: try beginStreaming()
+    case .stream(let tally):
+      transfer.held(tally)
+      if surroundings.isResumed { surroundings.observe(.resumed(heldBytes: tally.bytes)) }
+      try beginStreaming()
     case .show(let progress): show(progress)
     case .finish(let done):
       self.done = done
@@ -139,7 +155,7 @@ struct SenderControl: ~Copyable {
   private mutating func offerIfReady() {
     guard isMet, let summary, accept == nil else { return }
     let offer = Offer(
-      transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
+      transfer: transfer.identifier, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
       allocated: summary.allocated, flags: summary.flags)
     surroundings.observe(.offer(offer, availableBytes: nil))
     link.say(session.offer(offer))
@@ -148,14 +164,16 @@ struct SenderControl: ~Copyable {
   // MARK: Streaming
 
   private mutating func beginStreaming() throws {
-    guard let accept else { preconditionFailure("streaming follows an acceptance") }
+    guard let accept, let summary else { preconditionFailure("streaming follows an acceptance") }
     let mailbox = mailbox
     let queue = SendQueue(window: accept.window) { mailbox.post(.unsent($0)) }
     self.queue = queue
-    let (source, held) = (surroundings.source, held)
-    let keys = accept.keys
+    let (source, store, held, transfer) = (surroundings.source, surroundings.store, held, transfer)
+    let (keys, address) = (accept.keys, link.remoteAddress.description)
     try threads.start("export") {
       do {
+        // Before anything is sent: what arrives must never be without a sender that remembers it.
+        try transfer.accepted(accept, summary, origin: try source.origin(), address: address, store: store)
         let packer = FramePacker(outlet: queue, sealer: try ChunkSealer(keys), keys: keys, held: held)
         try source.export(to: packer)
         try packer.drain()
@@ -185,7 +203,7 @@ struct SenderControl: ~Copyable {
     guard let accept, let queue else { preconditionFailure("streams belong to a session") }
     let number = nextStream
     nextStream += 1
-    let (mailbox, surroundings) = (mailbox, surroundings)
+    let (mailbox, surroundings, transfer) = (mailbox, surroundings, transfer)
     let wakeup = try Wakeup()
     queue.register(number, wakeup)
     let dialing = Dialing(target: surroundings.dialing.target, context: surroundings.dialing.context) {
@@ -196,7 +214,7 @@ struct SenderControl: ~Copyable {
         if pause > 0 { try queue.pause(seconds: pause) }
         var connection = try dialing.connect(to: surroundings.addresses, wakeup: wakeup)
         try ClientPairing.come(
-          back: .join, on: &connection, to: surroundings.receiver, until: BootInstant.now().advanced(by: .seconds(10)))
+          back: .join, on: &connection, to: transfer.receiver, until: BootInstant.now().advanced(by: .seconds(10)))
         mailbox.post(.streamJoined)
         let join = Join(session: accept.session, stream: number, replaces: lost)
         var stream = OutgoingData(connection, join, queue: queue)

@@ -42,6 +42,8 @@ package struct ReceiverSession: Equatable, Sendable {
   package init() {}
 
   package var isDone: Bool { state == .done }
+  package var isJudging: Bool { state == .judging }
+  package var isImporting: Bool { state == .importing }
   /// Data streams may join.
   package var isReceiving: Bool { if case .receiving = state { true } else { false } }
 

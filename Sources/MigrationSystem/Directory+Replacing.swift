@@ -1,0 +1,68 @@
+import CSystem
+import Glibc
+
+extension Directory {
+  /// Puts a file in the place of another one of that name, or of none: whoever looks sees the old one or the whole new one,
+  /// also after a power loss.
+  package func replaceFile(_ name: [UInt8], with bytes: [UInt8]) throws(SystemError) {
+    let next = name + Array(".new".utf8)
+    do {
+      try remove(next)
+    } catch  where error.isNotFound {
+      // Only a crash leaves one.
+    }
+    let file = try createFile(next)
+    try unsafe file.write(at: 0, bytes.span.bytes)
+    try file.synchronize()
+    try rename(next, to: self, as: name, noReplace: false)
+    try synchronize()
+  }
+
+  /// Opens a directory, and makes it and those above it if they are missing.
+  package static func openOrMake(_ path: [UInt8], mode: UInt32) throws(SystemError) -> Directory {
+    do {
+      return try open(path)
+    } catch  where error.isNotFound {
+      var parent = path
+      while parent.last == UInt8(ascii: "/") { parent.removeLast() }
+      while let last = parent.last, last != UInt8(ascii: "/") { parent.removeLast() }
+      if parent.count > 1 { _ = try openOrMake(parent, mode: mode) }
+      do {
+        try make(path, mode: mode)
+      } catch  where error.isAlreadyExisting {
+        // Somebody else made it just now.
+      }
+      return try open(path)
+    }
+  }
+
+  /// The directory's absolute path; fails if it has none any more.
+  package func canonicalPath() throws(SystemError) -> [UInt8] {
+    let path = try Directory.open("/proc/self/fd").readLink(Array("\(raw)".utf8))
+    guard path.first == UInt8(ascii: "/"), try Directory.open(path).status().inode == status().inode else {
+      throw SystemError(errno: ENOENT, operation: "find the path of a directory")
+    }
+    return path
+  }
+}
+
+extension Descriptor {
+  /// The process that holds a lock on the same file by `lock`, as far as the kernel tells.
+  package func lockHolder() -> CInt? {
+    guard let status = try? status(), let file = try? Directory.open("/proc").openChild("locks") else { return nil }
+    var text = [UInt8](repeating: 0, count: 1 << 16)
+    var target = text.mutableSpan
+    let count = try? unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try unsafe file.readFully(at: 0, into: buffer)
+    }
+    // Such as "7: FLOCK  ADVISORY  WRITE 4711 fd:01:1234 0 EOF".
+    for line in text[..<(count ?? 0)].split(separator: UInt8(ascii: "\n")) {
+      let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+      guard words.count > 5, words[1] == "FLOCK", let inode = words[5].split(separator: ":").last,
+        UInt64(inode) == status.inode, let holder = CInt(words[4]), holder > 0
+      else { continue }
+      return holder
+    }
+    return nil
+  }
+}

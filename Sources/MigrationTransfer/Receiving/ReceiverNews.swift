@@ -1,0 +1,33 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// What the receiver's workers have to tell the thread of the control connection.
+enum ReceiverNews: Sendable {
+  case admitted(Reception)
+  case progress(ImportProgress)
+  /// Everything is imported, in this session or before it.
+  case imported(Done)
+  case failed(SessionFailure)
+  /// A newer session of the same transfer has begun.
+  case superseded
+  case stop(TransferFailure.Kind)
+}
+
+/// What a transfer and its sessions need of the program that they run in.
+protocol ReceptionHost: Sendable {
+  var greeting: Greeting { get }
+  var sink: any ItemSink { get }
+  /// What remembers transfers; nil where nothing is to be remembered.
+  var store: TransferStore? { get }
+  var identity: Identity { get }
+  var port: UInt16 { get }
+  func observe(_ event: TransferEvent)
+  /// Runs something on a thread that the host waits for at its end.
+  func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError)
+  /// Data streams of this reception may join from now on.
+  func open(_ reception: Reception)
+  /// The import of a transfer has come to its end.
+  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>)
+}

@@ -1,0 +1,143 @@
+import MigrationTLS
+import MigrationWire
+
+/// How a remembered transfer stands in its file: a line that names the format, fields as in Protocol §5, and a checksum.
+///
+/// The checksum finds damage, not forgery: whoever can write the file can read the keys in it.
+extension RememberedTransfer {
+  private static let magic = Array("peer transfer 1\n".utf8)
+  private static let subject = "a remembered transfer"
+  private static let checksum = 16
+  /// Far more than any remembered transfer takes.
+  static let sizeLimit = 64 << 20
+
+  /// The whole file.
+  var encoded: [UInt8] {
+    var writer = ByteWriter()
+    writer.array(Self.magic)
+    fields.write(to: &writer)
+    writer.u128(Self.code(writer.bytes))
+    return writer.bytes
+  }
+
+  private static func code(_ bytes: [UInt8]) -> UInt128 {
+    var hash = SipHash(key: 0)
+    hash.combine(bytes)
+    return hash.finish()
+  }
+
+  private var fields: Fields {
+    var fields = Fields()
+    fields.append(1) { $0.u128(transfer) }
+    fields.append(2, [role.rawValue])
+    fields.append(3, identity)
+    fields.append(4, peer.bytes)
+    fields.append(5, Array(label.utf8))
+    fields.append(6, Array(address.utf8))
+    fields.append(7) { writer in
+      writer.u64(UInt64(bitPattern: started))
+      writer.u64(UInt64(bitPattern: lastSeen))
+    }
+    fields.append(8) { writer in
+      for number in [total.items, total.bytes, held.items, held.bytes] { writer.u64(number) }
+    }
+    switch subject {
+    case .sources(let sources):
+      fields.append(9) { writer in
+        for path in sources {
+          writer.u32(UInt32(path.count))
+          writer.array(path)
+        }
+      }
+    case .destination(let destination):
+      fields.append(10, destination.path)
+      fields.append(11) { $0.u16(destination.port) }
+      fields.append(12) { writer in
+        writer.u128(destination.keys.tagKey)
+        writer.u128(destination.keys.hashKey)
+      }
+      fields.append(13, Array(ControlMessage.offer(destination.offer).frame))
+      if let finished = destination.done {
+        fields.append(14) { $0.u64(UInt64(bitPattern: finished.at)) }
+        fields.append(15, ControlMessage.done(finished.done).frame)
+      }
+    }
+    return fields
+  }
+
+  /// Reads a whole file; anything that is damaged, or none of ours, is a violation.
+  init(encoded bytes: [UInt8]) throws(Violation) {
+    let body = Self.magic.count..<max(Self.magic.count, bytes.count - Self.checksum)
+    guard bytes.count >= Self.magic.count + Self.checksum, bytes.starts(with: Self.magic) else {
+      throw Violation(.unknown, Self.subject)
+    }
+    var reader = ByteReader(body.upperBound..<bytes.count, of: Self.subject)
+    guard try reader.u128(bytes.span) == Self.code(Array(bytes[..<body.upperBound])) else {
+      throw Violation(.tag, Self.subject)
+    }
+    try self.init(try Fields(bytes.span, body, of: Self.subject))
+  }
+
+  private init(_ fields: Fields) throws(Violation) {
+    let subject = Self.subject
+    transfer = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
+    let role = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
+    guard let role = Role(rawValue: role) else { throw Violation(.unknown, subject) }
+    self.role = role
+    identity = try fields.required(3, subject)
+    guard let peer = KeyFingerprint(bytes: try fields.required(4, subject)) else { throw Violation(.value, subject) }
+    self.peer = peer
+    label = try fields.text(5, limit: Limits.label, subject)
+    address = try fields.text(6, limit: Limits.message, subject)
+    (started, lastSeen) = try fields.readRequired(7, subject) { reader, bytes throws(Violation) in
+      (Int64(bitPattern: try reader.u64(bytes)), Int64(bitPattern: try reader.u64(bytes)))
+    }
+    (total, held) = try fields.readRequired(8, subject) { reader, bytes throws(Violation) in
+      (
+        Tally(items: try reader.u64(bytes), bytes: try reader.u64(bytes)),
+        Tally(items: try reader.u64(bytes), bytes: try reader.u64(bytes))
+      )
+    }
+    switch role {
+    case .sender: self.subject = .sources(try Self.sources(fields))
+    case .receiver: self.subject = .destination(try Destination(fields))
+    }
+  }
+
+  private static func sources(_ fields: Fields) throws(Violation) -> [[UInt8]] {
+    try fields.readRequired(9, subject) { reader, bytes throws(Violation) in
+      var sources: [[UInt8]] = []
+      while !reader.isAtEnd { sources.append(try reader.array(bytes, Int(try reader.u32(bytes)))) }
+      return sources
+    }
+  }
+}
+
+extension RememberedTransfer.Destination {
+  fileprivate init(_ fields: Fields) throws(Violation) {
+    let subject = "a remembered destination"
+    path = try fields.required(10, subject)
+    port = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
+    keys = try fields.readRequired(12, subject) { reader, bytes throws(Violation) in
+      TransferKeys(tagKey: try reader.u128(bytes), hashKey: try reader.u128(bytes))
+    }
+    guard case .offer(let offer)? = try Self.message(try fields.required(13, subject)) else {
+      throw Violation(.value, subject)
+    }
+    self.offer = offer
+    guard let frame = fields.value(15) else { return }
+    guard case .done(let done)? = try Self.message(frame) else { throw Violation(.value, subject) }
+    self.done = RememberedTransfer.Finished(
+      done: done,
+      at: try fields.readRequired(14, subject) { reader, bytes throws(Violation) in
+        Int64(bitPattern: try reader.u64(bytes))
+      })
+  }
+
+  private static func message(_ frame: [UInt8]) throws(Violation) -> ControlMessage? {
+    guard frame.count >= Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
+    let header = try FrameHeader(frame.span.extracting(first: Limits.frameHeader))
+    guard header.length == frame.count - Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
+    return try ControlMessage(header.type, frame.span, Limits.frameHeader..<frame.count)
+  }
+}

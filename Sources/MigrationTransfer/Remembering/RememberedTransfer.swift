@@ -1,0 +1,77 @@
+package import MigrationTLS
+package import MigrationWire
+
+/// What a device remembers of a transfer that is not over.
+package struct RememberedTransfer: Equatable, Sendable {
+  package enum Role: UInt8, Sendable {
+    case sender = 1
+    case receiver = 2
+  }
+
+  /// A receiver's half of it.
+  package struct Destination: Equatable, Sendable {
+    /// The absolute path of the directory that it arrives in.
+    package let path: [UInt8]
+    /// Where this device listened.
+    package let port: UInt16
+    package let keys: TransferKeys
+    /// The first one.
+    package let offer: Offer
+    /// That all is imported: a tombstone, for a sender that missed the answer.
+    package var done: Finished?
+  }
+
+  package struct Finished: Equatable, Sendable {
+    package let done: Done
+    /// In seconds since 1970.
+    package let at: Int64
+  }
+
+  /// What it is about on this device.
+  package enum Subject: Equatable, Sendable {
+    /// The absolute paths of what is sent, ascending.
+    case sources([[UInt8]])
+    case destination(Destination)
+  }
+
+  package let transfer: TransferID
+  package let role: Role
+  /// This device's key, as `Identity` encodes it.
+  package let identity: [UInt8]
+  /// The other device's key: the pin.
+  package let peer: KeyFingerprint
+  /// What the other device calls itself.
+  package let label: String
+  /// Where it was last.
+  package var address: String
+  /// In seconds since 1970.
+  package let started: Int64
+  package var lastSeen: Int64
+  package var total: Tally
+  package var held: Tally
+  package var subject: Subject
+
+  package init(
+    transfer: TransferID, role: Role, identity: [UInt8], peer: KeyFingerprint, label: String, address: String,
+    started: Int64, lastSeen: Int64, total: Tally, held: Tally, subject: Subject
+  ) {
+    self.transfer = transfer
+    self.role = role
+    self.identity = identity
+    self.peer = peer
+    self.label = label
+    self.address = address
+    self.started = started
+    self.lastSeen = lastSeen
+    self.total = total
+    self.held = held
+    self.subject = subject
+  }
+
+  package var sources: [[UInt8]]? { if case .sources(let sources) = subject { sources } else { nil } }
+
+  package var destination: Destination? {
+    get { if case .destination(let destination) = subject { destination } else { nil } }
+    set { if let newValue { subject = .destination(newValue) } }
+  }
+}

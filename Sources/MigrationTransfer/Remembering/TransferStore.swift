@@ -1,0 +1,244 @@
+import MigrationArchive
+import MigrationSystem
+package import MigrationWire
+import Synchronization
+
+/// What this device remembers of transfers that are not over: `HOME/transfers`, one directory each.
+package final class TransferStore: Sendable {
+  /// One of them, looked at from outside.
+  package struct Listed: Sendable {
+    package let remembered: RememberedTransfer
+    /// Whether a process works on it just now.
+    package let isInUse: Bool
+  }
+
+  /// What `list` found.
+  package struct Listing: Sendable {
+    /// Newest first.
+    package var transfers: [Listed] = []
+    /// Directories whose state cannot be believed, with the reason.
+    package var damaged: [(name: [UInt8], reason: String)] = []
+  }
+
+  /// How long a receiver remembers that a transfer is done, in seconds.
+  private static let tombstoneLife: Int64 = 7 * 24 * 3600
+
+  private let home: [UInt8]
+
+  /// Keeps its things in a directory, which is made when there is something to keep.
+  package init(home: [UInt8]) { self.home = home }
+
+  /// Remembers a transfer from now on; it is this process's until the entry goes.
+  package func create(_ remembered: RememberedTransfer) throws(StoreError) -> TransferEntry {
+    try storing { () throws(SystemError) in
+      let transfers = try openOrMake()
+      let name = Self.name(remembered.transfer, remembered.role)
+      try transfers.directory.makeDirectory(name, mode: 0o700)
+      let directory = try transfers.directory.openChildDirectory(name)
+      guard try directory.descriptor.lock() else {
+        throw SystemError(reason: "somebody else has it", operation: "lock")
+      }
+      try directory.replaceFile(TransferEntry.file, with: remembered.encoded)
+      try transfers.directory.synchronize()
+      return TransferEntry(remembered, directory, name: name, in: transfers)
+    }
+  }
+
+  /// Takes a remembered transfer; nil if it is gone. Fails while another process has it.
+  package func open(_ transfer: TransferID, role: RememberedTransfer.Role) throws -> TransferEntry? {
+    guard let transfers = try openIfThere() else { return nil }
+    let name = Self.name(transfer, role)
+    do {
+      let directory = try transfers.directory.openChildDirectory(name)
+      guard try directory.descriptor.lock() else {
+        throw SystemError(reason: "another process works on it", operation: "lock")
+      }
+      return TransferEntry(try Self.read(directory, name), directory, name: name, in: transfers)
+    } catch let error as SystemError {
+      if error.isNotFound { return nil }
+      throw StoreError(
+        "the transfer \(transfer.hexadecimal.prefix(8)) cannot be taken", error, isInUse: error.errno == 0)
+    }
+  }
+
+  /// Everything that is remembered.
+  package func list() throws(StoreError) -> Listing {
+    guard let transfers = try openIfThere() else { return Listing() }
+    var listing = Listing()
+    for name in try names(transfers) {
+      do {
+        let directory = try transfers.directory.openChildDirectory(name)
+        let remembered = try Self.read(directory, name)
+        let isFree = try directory.descriptor.lock(exclusive: false)
+        listing.transfers.append(Listed(remembered: remembered, isInUse: !isFree))
+      } catch let error as SystemError where error.isNotFound {
+        // It has gone, or is just being made.
+      } catch {
+        listing.damaged.append((name, "\(error)"))
+      }
+    }
+    listing.transfers.sort {
+      ($0.remembered.lastSeen, $0.remembered.transfer) > ($1.remembered.lastSeen, $1.remembered.transfer)
+    }
+    return listing
+  }
+
+  /// The unfinished transfers of the same sources, newest first.
+  package func unfinishedSends(of sources: [[UInt8]]) throws(StoreError) -> [Listed] {
+    try list().transfers.filter { $0.remembered.sources == sources }
+  }
+
+  /// What is remembered of a destination, tombstones included, newest first.
+  package func remembered(at destination: [UInt8]) throws(StoreError) -> [Listed] {
+    try list().transfers.filter { $0.remembered.destination?.path == destination }
+  }
+
+  /// Removes tombstones that are old enough, and what a crash left half made.
+  package func purge(now: Int64) throws(StoreError) {
+    guard let transfers = try openIfThere() else { return }
+    for name in try names(transfers) {
+      guard let directory = try? transfers.directory.openChildDirectory(name),
+        (try? directory.descriptor.lock()) == true
+      else { continue }
+      let isOver: Bool
+      do {
+        let finished = try Self.read(directory, name).destination?.done
+        isOver = finished.map { now - $0.at > Self.tombstoneLife } ?? false
+      } catch let error as SystemError {
+        isOver = error.isNotFound
+      } catch {
+        // Damaged ones are for the user to see.
+        isOver = false
+      }
+      if isOver { try? transfers.directory.removeTree(name) }
+    }
+  }
+
+  private static func name(_ transfer: TransferID, _ role: RememberedTransfer.Role) -> [UInt8] {
+    Array("\(transfer.hexadecimal)-\(role == .sender ? "send" : "receive")".utf8)
+  }
+
+  private static func read(_ directory: borrowing Directory, _ name: [UInt8]) throws -> RememberedTransfer {
+    let file = try directory.openChild(TransferEntry.file)
+    let size = Int(try file.status().size)
+    guard size <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
+    var bytes = [UInt8](repeating: 0, count: size)
+    var target = bytes.mutableSpan
+    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try unsafe file.readFully(at: 0, into: buffer)
+    }
+    let remembered = try RememberedTransfer(encoded: Array(bytes[..<count]))
+    guard Self.name(remembered.transfer, remembered.role) == name else {
+      throw Violation(.conflict, "a remembered transfer under another name")
+    }
+    return remembered
+  }
+
+  private func names(_ transfers: SharedDirectory) throws(StoreError) -> [[UInt8]] {
+    try storing { () throws(SystemError) in
+      var names: [[UInt8]] = []
+      try transfers.directory.forEachEntry { (name, kind) throws(SystemError) in
+        if kind != .regular { names.append([UInt8](copying: name)) }
+        return true
+      }
+      return names.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+  }
+
+  private static let folder = Array("transfers".utf8)
+
+  private func openIfThere() throws(StoreError) -> SharedDirectory? {
+    try storing { () throws(SystemError) -> SharedDirectory? in
+      do throws(SystemError) {
+        return SharedDirectory(try Directory.open(home).openChildDirectory(Self.folder))
+      } catch {
+        if error.isNotFound { return nil }
+        throw error
+      }
+    }
+  }
+
+  private func openOrMake() throws(SystemError) -> SharedDirectory {
+    let home = try Directory.openOrMake(home, mode: 0o700)
+    do {
+      try home.makeDirectory(Self.folder, mode: 0o700)
+    } catch  where error.isAlreadyExisting {
+      // The usual case.
+    }
+    return SharedDirectory(try home.openChildDirectory(Self.folder))
+  }
+
+  private func storing<Value>(_ body: () throws(SystemError) -> Value) throws(StoreError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw StoreError("what is remembered of transfers, in \"\(VisibleText.of(home))\", cannot be used", error)
+    }
+  }
+}
+
+/// One remembered transfer, which is this process's as long as the object lives.
+package final class TransferEntry: Sendable {
+  static let file = Array("state".utf8)
+
+  /// The lock is on it.
+  private let directory: SharedDirectory
+  private let name: [UInt8]
+  private let transfers: SharedDirectory
+  private let state: Mutex<RememberedTransfer>
+
+  init(
+    _ remembered: RememberedTransfer, _ directory: consuming Directory, name: [UInt8], in transfers: SharedDirectory
+  ) {
+    state = Mutex(remembered)
+    self.directory = SharedDirectory(directory)
+    self.name = name
+    self.transfers = transfers
+  }
+
+  package var remembered: RememberedTransfer { state.withLock { $0 } }
+
+  /// Changes what is remembered, durably and at once.
+  package func update(_ change: (inout RememberedTransfer) -> Void) throws(StoreError) {
+    do {
+      try state.withLock { (remembered) throws(SystemError) in
+        var changed = remembered
+        change(&changed)
+        try directory.directory.replaceFile(Self.file, with: changed.encoded)
+        remembered = changed
+      }
+    } catch {
+      throw StoreError("what is remembered of the transfer cannot be written", error)
+    }
+  }
+
+  /// Forgets the transfer.
+  package func remove() throws(StoreError) {
+    do {
+      try transfers.directory.removeTree(name)
+      try transfers.directory.synchronize()
+    } catch {
+      if error.isNotFound { return }
+      throw StoreError("what is remembered of the transfer cannot be removed", error)
+    }
+  }
+}
+
+/// What is remembered could not be read or written.
+package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// A lower-case clause.
+  package let description: String
+  /// Whether another process has it.
+  package let isInUse: Bool
+
+  init(_ description: String, _ cause: SystemError, isInUse: Bool = false) {
+    self.description = "\(description): \(cause.words)"
+    self.isInUse = isInUse
+  }
+
+  package var failure: TransferFailure {
+    TransferFailure(
+      isInUse ? .refused : .failed, description,
+      hint: isInUse ? "Wait until it is done, or end it." : "PEER_HOME says where it is kept.")
+  }
+}

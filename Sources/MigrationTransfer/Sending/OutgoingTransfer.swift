@@ -1,0 +1,95 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Synchronization
+
+/// One transfer at the sender, over all its sessions and over restarts of the program.
+final class OutgoingTransfer: Sendable {
+  private struct State {
+    var identifier: TransferID?
+    var entry: TransferEntry?
+    var label = ""
+    /// What the receiver had before this run, once it has told.
+    var heldAtStart: UInt64?
+    var sentBytes: UInt64 = 0
+    var unsent: UInt64 = 0
+  }
+
+  let identity: Identity
+  /// The other device's key: the pin.
+  let receiver: KeyFingerprint
+  private let state: Mutex<State>
+
+  /// Begins with a pairing.
+  init(_ identity: Identity, pairedWith receiver: KeyFingerprint) {
+    self.identity = identity
+    self.receiver = receiver
+    state = Mutex(State())
+  }
+
+  /// Goes on with what an earlier run remembered.
+  init(_ entry: TransferEntry) throws(TLSError) {
+    let remembered = entry.remembered
+    identity = try Identity(encoded: remembered.identity)
+    receiver = remembered.peer
+    state = Mutex(State(identifier: remembered.transfer, entry: entry, label: remembered.label))
+  }
+
+  /// Nil until the receiver has accepted an offer.
+  var identifier: TransferID? { state.withLock { $0.identifier } }
+  var label: String { state.withLock { $0.label } }
+  var sentBytes: UInt64 { state.withLock { $0.sentBytes } }
+  var unsent: UInt64 { state.withLock { $0.unsent } }
+  var heldAtStart: UInt64 { state.withLock { $0.heldAtStart ?? 0 } }
+
+  func met(_ greeting: Greeting) { state.withLock { $0.label = greeting.label } }
+
+  /// The offer is accepted: from now on the transfer can be continued, also by another run. Writes to the disk.
+  func accepted(
+    _ accept: Accept, _ summary: SourceSummary, origin: [[UInt8]], address: String, store: TransferStore?
+  ) throws {
+    let (isNew, label) = state.withLock { state in
+      defer { state.identifier = accept.transfer }
+      return (state.entry == nil, state.label)
+    }
+    guard isNew, let store else { return }
+    let now = Timestamp.coarseNow().seconds
+    let entry = try store.create(
+      RememberedTransfer(
+        transfer: accept.transfer, role: .sender, identity: try identity.encoded(), peer: receiver, label: label,
+        address: address, started: now, lastSeen: now, total: summary.total, held: Tally(), subject: .sources(origin)))
+    state.withLock { $0.entry = entry }
+  }
+
+  /// A session has told what is held.
+  func held(_ tally: Tally) {
+    state.withLock { state in
+      if state.heldAtStart == nil { state.heldAtStart = tally.bytes }
+    }
+  }
+
+  /// A session is over; notes how far it came, for those who list what is unfinished.
+  func sessionEnded(sentBytes: UInt64, arrived: Tally, total: Tally, unsent: UInt64, address: String) {
+    let entry = state.withLock { state in
+      state.sentBytes += sentBytes
+      state.unsent = max(state.unsent, unsent)
+      return state.entry
+    }
+    try? entry?.update { remembered in
+      if arrived != Tally() { remembered.held = arrived }
+      remembered.total = total
+      remembered.address = address
+      remembered.lastSeen = Timestamp.coarseNow().seconds
+    }
+  }
+
+  /// It is done, or the other device no longer knows it.
+  func forget() {
+    let entry = state.withLock { state in
+      defer { state.entry = nil }
+      return state.entry
+    }
+    try? entry?.remove()
+  }
+}

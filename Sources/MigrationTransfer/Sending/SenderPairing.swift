@@ -1,0 +1,120 @@
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// The first session of a new transfer: the devices are paired by the code.
+extension Sender {
+  /// Pairs with the code, and holds the first session.
+  func pair(_ code: PairingCode) throws(TransferFailure) -> (OutgoingTransfer, SessionEnd) {
+    let identity = try freshIdentity()
+    let dialing = try dialing(as: identity)
+    let mailbox = try newMailbox()
+    let addresses = try dialing.addresses()
+    observer(.connecting(address: addresses.first?.description ?? ""))
+    let secret = derive(code)
+    var connection: Connection
+    do {
+      connection = try dialing.connect(to: addresses, wakeup: mailbox.wakeup)
+    } catch {
+      throw unreached(error)
+    }
+    let receiver: KeyFingerprint
+    do {
+      receiver = try ClientPairing.pair(
+        &connection, secret: try secret.wait(), own: identity.fingerprint,
+        until: BootInstant.now().advanced(by: .seconds(10)))
+    } catch {
+      throw unpaired(error, &connection)
+    }
+    let transfer = OutgoingTransfer(identity, pairedWith: receiver)
+    return (transfer, converse(connection, transfer, dialing, mailbox, isResumed: false))
+  }
+
+  private func freshIdentity() throws(TransferFailure) -> Identity {
+    do {
+      return try Identity.generate()
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+  }
+
+  /// Stretches the code on a thread of its own, while the connection comes up.
+  private func derive(_ code: PairingCode) -> Promise<[UInt8]> {
+    let promise = Promise<[UInt8]>()
+    do {
+      try threads.start("code") {
+        promise.fulfil(Result { try PairingSecret.scalar(fromDigits: code.digits) })
+      }
+    } catch {
+      promise.fulfil(.failure(error))
+    }
+    return promise
+  }
+
+  // MARK: Words for people
+
+  private func unreached(_ error: ConnectionError) -> TransferFailure {
+    if error.code == .stopped || isStopped { return interrupted }
+    if error.code == .refused {
+      return TransferFailure(
+        .pairing, "no secure connection came up: \(error)",
+        hint: "Check that the address and port are those of a device that runs \"peer receive\".")
+    }
+    return TransferFailure(
+      .connectionLost, "the other device cannot be reached: \(error)",
+      hint: "Check the address and the port, and that \"peer receive\" is running there.")
+  }
+
+  private func unpaired(_ error: any Error, _ connection: inout Connection) -> TransferFailure {
+    if isStopped { return interrupted }
+    switch error {
+    case let reason as AbortReason:
+      if reason == .codeMismatch { connection.abort(.codeMismatch) }
+      return reason.failure
+    case let error as TLSError:
+      connection.abort(.malformed)
+      return TransferFailure(.pairing, error.description, hint: AbortReason.interference)
+    case let error as Violation:
+      connection.abort(.malformed)
+      return TransferFailure(.pairing, error.description, hint: AbortReason.interference)
+    case let error as ConnectionError:
+      return TransferFailure(
+        .pairing, "the connection ended before the devices were paired: \(error)",
+        hint: "Check that the other device still shows a code, and try again.")
+    default: return TransferFailure(.failed, "\(error)")
+    }
+  }
+}
+
+extension AbortReason {
+  static let interference =
+    "Check the code shown on the other device. If this keeps happening, someone on this network may be interfering."
+
+  /// What the sender's user reads when the receiver says this before READY.
+  var failure: TransferFailure {
+    switch self {
+    case .codeMismatch:
+      TransferFailure(
+        .pairing, "The code did not match. Nothing was sent.", hint: Self.interference)
+    case .notPairing:
+      TransferFailure(
+        .pairing, "the other device is not showing a code now",
+        hint: "Start \"peer receive\" there and use the code that it shows.")
+    case .codeExpired:
+      TransferFailure(
+        .pairing, "the code has expired or was used already",
+        hint: "Use the code that the other device shows now.")
+    case .busy:
+      TransferFailure(
+        .refused, "the other device is busy with another transfer", hint: "Wait until it is done, and try again.")
+    case .version:
+      TransferFailure(
+        .failed, "the other device speaks another version of the protocol", hint: "Update peer on both devices.")
+    case .malformed:
+      TransferFailure(.pairing, "the other device could not make sense of this one", hint: Self.interference)
+    case .unknownPeer:
+      TransferFailure(
+        .refused, "the other device does not know this transfer", hint: "Start it anew, with a new code.")
+    }
+  }
+}
