@@ -64,6 +64,13 @@ let package = Package(
       swiftSettings: common),
     .testTarget(name: "MigrationHostTests", dependencies: ["MigrationHost"], swiftSettings: common),
     .testTarget(name: "AppMigrationKitTests", dependencies: ["AppMigrationKit"], swiftSettings: common),
+    .target(
+      name: "TransferSimulator",
+      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTransfer", "MigrationWire"],
+      path: "Tests/TransferSimulator", swiftSettings: common),
+    .executableTarget(
+      name: "simulate", dependencies: ["TransferSimulator"], path: "Tests/simulate", swiftSettings: common),
+    .testTarget(name: "SimulatorTests", dependencies: ["TransferSimulator"], swiftSettings: common),
     .testTarget(
       name: "PeerTests", dependencies: ["MigrationSystem", "MigrationTransfer", "MigrationWire", "peer"],
       swiftSettings: common),

@@ -81,7 +81,7 @@ import Testing
 
   @Test func `sizes around every border arrive`() throws {
     let scratch = try Scratch()
-    let small = Int(FramePacker.smallFile)
+    let small = FramePacker.Sizes().smallFile
     for border in [1, small, 512 << 10, Limits.chunk, 2 * Limits.chunk, 3 * Limits.chunk + 4096] {
       for size in [border - 1, border, border + 1] {
         scratch.write("source/\(size)", pattern(size, seed: UInt64(size)))

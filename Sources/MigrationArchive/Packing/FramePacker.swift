@@ -5,11 +5,23 @@ package import MigrationWire
 ///
 /// One thread uses it. What has been added may wait in an unfinished frame until `flush`.
 package final class FramePacker {
-  /// Files up to this size travel with their record in one frame.
-  static let smallFile: Int64 = 256 << 10
-  /// A frame with at least this many bytes is sent rather than filled further.
-  private static let fullFrame = 512 << 10
+  /// How the archive is cut. A receiver takes any.
+  package struct Sizes: Sendable {
+    /// Files up to this size travel with their record in one frame.
+    package let smallFile: Int
+    /// The most bytes of a large file in one chunk.
+    package let chunk: Int
+    /// A frame with at least this many bytes is sent rather than filled further.
+    package let fullFrame: Int
 
+    package init(smallFile: Int = 256 << 10, chunk: Int = Limits.chunk, fullFrame: Int = 512 << 10) {
+      self.smallFile = smallFile
+      self.chunk = chunk
+      self.fullFrame = fullFrame
+    }
+  }
+
+  let sizes: Sizes
   private let outlet: any FrameOutlet
   private let sealer: any ChunkSealing
   private let keys: TransferKeys
@@ -22,7 +34,10 @@ package final class FramePacker {
   private var digest: UInt128 = 0
   private var unsentCount: UInt64 = 0
 
-  package init(outlet: any FrameOutlet, sealer: any ChunkSealing, keys: TransferKeys, held: HeldItems) {
+  package init(
+    outlet: any FrameOutlet, sealer: any ChunkSealing, keys: TransferKeys, held: HeldItems, sizes: Sizes = Sizes()
+  ) {
+    self.sizes = sizes
     self.outlet = outlet
     self.sealer = sealer
     self.keys = keys
@@ -161,7 +176,7 @@ package final class FramePacker {
   }
 
   private func makeRoom(_ size: Int) throws(ArchiveError) {
-    if let frame, frame.count >= Self.fullFrame || frame.space < size { try flush() }
+    if let frame, frame.count >= sizes.fullFrame || frame.space < size { try flush() }
     if frame == nil { frame = try outlet.buffer() }
   }
 

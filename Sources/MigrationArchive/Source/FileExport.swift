@@ -33,7 +33,7 @@ struct FileExport<Place: SourceDirectory> {
       try packer.add(record)
       return .sent
     }
-    if before.size <= FramePacker.smallFile { return try sendWhole(file, record, before) }
+    if before.size <= packer.sizes.smallFile { return try sendWhole(file, record, before) }
     return try sendChunks(of: file, record, before)
   }
 
@@ -82,7 +82,7 @@ struct FileExport<Place: SourceDirectory> {
   ) throws(ArchiveError) -> Bool {
     var start = range.lowerBound
     while start < range.upperBound {
-      let end = min(range.upperBound, start + UInt64(Limits.chunk))
+      let end = min(range.upperBound, start + UInt64(packer.sizes.chunk))
       let isThere = try unsafe packer.addChunk(place(record, start..<end)) { memory throws(SystemError) in
         try unsafe file.readFully(at: Int64(start), into: memory) == memory.count
       }

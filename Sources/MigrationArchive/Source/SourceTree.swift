@@ -1,4 +1,4 @@
-import MigrationSystem
+package import MigrationSystem
 package import MigrationWire
 
 /// The items of a folder transfer as a walk found them: names and sizes only, packed tightly.
@@ -7,7 +7,7 @@ package import MigrationWire
 /// directory once.
 package struct SourceTree: Sendable {
   /// One item: where it hangs, what it is called, how large it was.
-  struct Node: Sendable {
+  package struct Node: Sendable {
     /// The index of its directory's node; the root's own number for a root, as `-1 - root`.
     let parent: Int32
     let kind: ItemKind
@@ -16,7 +16,7 @@ package struct SourceTree: Sendable {
     let size: UInt64
   }
 
-  private(set) var nodes: [Node] = []
+  package private(set) var nodes: [Node] = []
   private var names: [UInt8] = []
 
   /// All items, and the sum of the files' sizes.
@@ -25,6 +25,8 @@ package struct SourceTree: Sendable {
   package private(set) var allocated: UInt64 = 0
   /// What was seen and cannot be sent.
   package private(set) var unsent: [Unsent] = []
+
+  package init() {}
 
   /// The name of a node.
   func name(_ node: Node) -> ArraySlice<UInt8> {
@@ -43,7 +45,7 @@ package struct SourceTree: Sendable {
   }
 
   /// Adds an item; its index.
-  mutating func add(_ name: Span<UInt8>, _ status: FileStatus, kind: ItemKind, parent: Int32) -> Int {
+  package mutating func add(_ name: Span<UInt8>, _ status: FileStatus, kind: ItemKind, parent: Int32) -> Int {
     let size = kind == .file ? UInt64(status.size) : 0
     nodes.append(
       Node(parent: parent, kind: kind, nameLength: UInt8(name.count), nameStart: names.count, size: size))

@@ -13,7 +13,7 @@ extension Staging {
     try removeDropped(in: places)
     let (agrees, links, directories) = shared.withLock { shared in
       (
-        shared.ledger.agrees(with: finish), Array(shared.ledger.hardLinks.values),
+        shared.ledger.agrees(with: finish), shared.ledger.hardLinks.values.sorted { $0.path < $1.path },
         Array(shared.ledger.directories.values)
       )
     }

@@ -13,16 +13,22 @@ extension Staging {
   ) throws -> Staging {
     do {
       let survey = try JournalSurvey(of: disk.journal, key: keys.journalKey, transfer: transfer)
+      // The journal's first record is durable before anything is staged: without it there may be nothing.
+      if survey.end == 0, survey.trusted == 0, try disk.places().entries(of: nil).isEmpty {
+        try disk.journal.truncate(to: 0)
+        return try Staging(on: disk, for: offer, transfer: transfer, keys: keys)
+      }
+      guard survey.isSound else { throw ArchiveError(.journal, "the journal of what was staged is damaged") }
       let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
       let staging = Staging(
         on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
         umask: try CurrentProcess.umask(),
         shared: Shared(ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving))
+      // Behind the end there may be the rest of a record that was cut short.
+      if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
       var replay = StagingReplay(staging, survey, sealer: sealer)
       try replay.run()
       if survey.stage == .receiving {
-        // Behind the end there may be the rest of a record that was cut short.
-        try disk.journal.truncate(to: survey.end)
         var sweep = StagingSweep(staging, claimed: replay.claimed)
         try sweep.run()
         try staging.openIncomplete()
@@ -80,14 +86,13 @@ struct JournalSurvey {
       case .end(let position):
         end = position
         if let later = try reader.laterSyncMark() { trusted = max(trusted, later) }
-        // Its first record is durable before anything else is written, and so is all that a mark vouches for.
-        guard end > 0, trusted <= end else {
-          throw ArchiveError(.journal, "the journal of what was staged is damaged")
-        }
         return
       }
     }
   }
+
+  /// Whether nothing is missing that must be there: the first record, and all that a mark vouches for.
+  var isSound: Bool { end > 0 && trusted <= end }
 
   private mutating func note(_ record: JournalRecord, _ position: UInt64) {
     switch record {

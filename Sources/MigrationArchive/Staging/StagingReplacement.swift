@@ -55,7 +55,8 @@ extension Staging {
       if position >= shared.sessionStart { isOld = false }
       items.append(item)
     }
-    let partials = shared.ledger.incompleteFiles.filter { $0.path.isWithin(directory) }
+    // The file that takes the place is awaited already.
+    let partials = shared.ledger.incompleteFiles.filter { $0.path != directory && $0.path.isWithin(directory) }
     guard isOld, partials.allSatisfy({ shared.earlierPartials.contains($0.path) }) else { return false }
     for partial in partials {
       shared.ledger.discard(partial.path)

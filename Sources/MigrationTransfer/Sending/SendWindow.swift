@@ -1,15 +1,15 @@
-import MigrationArchive
-import MigrationWire
+package import MigrationArchive
+package import MigrationWire
 
 /// The frames between the export and the data streams: packed, under way, and kept until they are written (Protocol §9.4).
 ///
 /// A value without threads or clocks. The window bounds how many frames there are, and with that the sender's memory.
-struct SendWindow: Sendable {
+package struct SendWindow: Sendable {
   /// Names a data stream of a session.
-  typealias StreamNumber = UInt32
+  package typealias StreamNumber = UInt32
 
   /// What a data stream does next.
-  enum Task {
+  package enum Task {
     case send(FrameBuffer)
     /// Nothing to send now; somebody says when that changes.
     case wait
@@ -21,70 +21,77 @@ struct SendWindow: Sendable {
   private static let ownWindow: UInt64 = 24 << 20
 
   private let limit: Int
+  private let capacity: Int
   private var free: [FrameBuffer] = []
   private var allocated = 0
   private var ready: [FrameBuffer] = []
   private var underWay: [StreamNumber: [FrameBuffer]] = [:]
   /// What a broken stream had under way, for the one stream that replaces it.
   private var again: [StreamNumber: [FrameBuffer]] = [:]
-  /// The streams that wait for a frame.
-  private var idle: Set<StreamNumber> = []
-  private(set) var isExported = false
+  /// The streams that wait for a frame, the one that has waited longest first.
+  private var idle: [StreamNumber] = []
+  package private(set) var isExported = false
 
   /// What the receiver has written, and what it held before.
-  private(set) var written = Tally()
-  private(set) var held = Tally()
-  private(set) var sentBytes: UInt64 = 0
+  package private(set) var written = Tally()
+  package private(set) var held = Tally()
+  package private(set) var sentBytes: UInt64 = 0
 
   /// `receiverWindow` is what the receiver allows to be under way.
   init(_ receiverWindow: UInt64) {
-    limit = Int(min(receiverWindow, Self.ownWindow) / UInt64(Limits.frameBody))
+    self.init(frames: Int(min(receiverWindow, Self.ownWindow) / UInt64(Limits.frameBody)), of: Limits.plainLength)
+  }
+
+  /// So many frames of at most so many bytes.
+  package init(frames: Int, of capacity: Int) {
+    limit = frames
+    self.capacity = capacity
   }
 
   /// What the receiver has by now.
-  var arrived: Tally { Tally(items: written.items + held.items, bytes: written.bytes + held.bytes) }
+  package var arrived: Tally { Tally(items: written.items + held.items, bytes: written.bytes + held.bytes) }
 
   /// Whether everything that was submitted is written.
-  var isDrained: Bool { ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty) }
+  package var isDrained: Bool { ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty) }
 
   // MARK: The export's side
 
   /// An empty buffer; nil while the window has no room for one.
-  mutating func takeBuffer() -> FrameBuffer? {
+  package mutating func takeBuffer() -> FrameBuffer? {
     if let buffer = free.popLast() { return buffer }
     guard allocated < limit else { return nil }
     allocated += 1
-    return FrameBuffer(capacity: Limits.plainLength)
+    return FrameBuffer(capacity: capacity)
   }
 
   /// A frame is to be sent; a stream that waited for one.
-  mutating func submit(_ frame: FrameBuffer) -> StreamNumber? {
+  package mutating func submit(_ frame: FrameBuffer) -> StreamNumber? {
     ready.append(frame)
-    return idle.popFirst()
+    return idle.isEmpty ? nil : idle.removeFirst()
   }
 
   /// Something need not be sent.
-  mutating func skip(items: UInt64, bytes: UInt64) {
+  package mutating func skip(items: UInt64, bytes: UInt64) {
     held.items += items
     held.bytes += bytes
   }
 
   /// Nothing more will be submitted.
-  mutating func finish() { isExported = true }
+  package mutating func finish() { isExported = true }
 
   // MARK: The streams' side
 
   /// What a stream does next. With `isOver` it only waits for what it has under way.
-  mutating func next(for number: StreamNumber, isOver: Bool = false) -> Task {
+  package mutating func next(for number: StreamNumber, isOver: Bool = false) -> Task {
     if !isOver, let frame = takeNext(for: number) {
       // Else the wakeup for another frame could be spent on a stream that is busy.
-      idle.remove(number)
+      idle.removeAll { $0 == number }
       underWay[number, default: []].append(frame)
       sentBytes += frame.contentBytes
       return .send(frame)
     }
     if isExported || isOver, underWay[number, default: []].isEmpty { return .end }
-    idle.insert(number)
+    if !isOver, !idle.contains(number) { idle.append(number) }
     return .wait
   }
 
@@ -97,7 +104,7 @@ struct SendWindow: Sendable {
   }
 
   /// The receiver has written the next `count` frames of a stream.
-  mutating func written(_ count: UInt64, on number: StreamNumber) {
+  package mutating func written(_ count: UInt64, on number: StreamNumber) {
     guard var frames = underWay.removeValue(forKey: number) else { return }
     for var frame in frames.prefix(Int(count)) {
       written.items += frame.items
@@ -110,8 +117,8 @@ struct SendWindow: Sendable {
   }
 
   /// A stream is gone: what it had under way is sent again, by the one that replaces it and by no other (Protocol §7.3).
-  mutating func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
-    idle.remove(number)
+  package mutating func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
+    idle.removeAll { $0 == number }
     let frames = (underWay.removeValue(forKey: number) ?? []) + (again.removeValue(forKey: number) ?? [])
     if !frames.isEmpty { again[next] = frames }
   }

@@ -211,7 +211,7 @@ package struct Ledger: Sendable {
       incomplete = [:]
       incompleteBytes = 0
     }
-    return Array(incomplete.keys)
+    return incomplete.keys.sorted()
   }
 
   /// Whether this is exactly what the sender says the archive consists of.

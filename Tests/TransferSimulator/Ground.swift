@@ -1,0 +1,307 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// Everything that outlives the processes of one simulation, and what is expected of them.
+final class Ground {
+  /// The archive is cut into small pieces, so that little data makes many frames.
+  static let sizes = FramePacker.Sizes(smallFile: 300, chunk: 700, fullFrame: 900)
+  static let frameCapacity = 2_048
+
+  let world: World
+  let mutation: Mutation?
+  let network: Network
+  let disk: SimulatedDisk
+  let source: SimulatedSource
+  let announcedRoots: [Root]
+  let windowFrames: Int
+  var store: ReceiverStore?
+  var senderKnows: TransferID?
+  private(set) var promises: Promises!
+  private(set) var hasLostPower = false
+
+  private(set) var sender: SenderDriver?
+  private(set) var receiver: ReceiverDriver?
+  var tally = Faults()
+  private(set) var steps = 0
+
+  /// What was sent, and how much of it more than once.
+  private var sentOnce: Set<[UInt8]> = []
+  private(set) var sentTwice = 0
+  private(set) var allowedTwice = 0
+  private var finish: Finish?
+  private var finishUnsent = 0
+  private var finishStart = 0
+  private var finishListed = 0
+  private(set) var isSenderDone = false
+  private(set) var isReceiverDone = false
+
+  init(seed: UInt64, mutation: Mutation?, keepsTrace: Bool) {
+    world = World(seed: seed, keepsTrace: keepsTrace)
+    self.mutation = mutation
+    network = Network(world)
+    disk = SimulatedDisk(world, mutation: mutation)
+    source = SimulatedSource(world, mutation: mutation)
+    windowFrames = world.dice.roll(2...5)
+    source.populate()
+    announcedRoots = source.top.names.map { Root(kind: .directory, name: $0) }
+    promises = Promises(world) { [unowned self] in currentGenerations }
+  }
+
+  private var currentGenerations: [ArchivePath: Generation] {
+    guard let keys = store?.keys else { return [:] }
+    var generations: [ArchivePath: Generation] = [:]
+    for (path, version) in source.current {
+      guard let path = try? ArchivePath(path) else { continue }
+      generations[path] = keys.generation(of: version.fingerprint)
+    }
+    return generations
+  }
+
+  /// Lets one thing happen while something else goes on.
+  func stepInside() -> Bool {
+    steps += 1
+    return world.broken == nil && world.step()
+  }
+
+  // MARK: Processes
+
+  func startSender() {
+    guard sender == nil, !isSenderDone else { return }
+    sender = SenderDriver(self)
+  }
+
+  func startReceiver() {
+    guard receiver == nil, !isReceiverDone || !isSenderDone else { return }
+    receiver = ReceiverDriver(self)
+    hasLostPower = false
+    if receiver?.isAlive == false { receiver = nil }
+  }
+
+  func senderDied(_ sender: SenderDriver) {
+    interrupted()
+    self.sender = nil
+    world.after(world.dice.roll(1_000...400_000)) { [self] in startSender() }
+  }
+
+  func receiverDied(_ receiver: ReceiverDriver) {
+    interrupted()
+    self.receiver = nil
+    world.after(world.dice.roll(1_000...400_000)) { [self] in startReceiver() }
+  }
+
+  func losePower() {
+    tally.powerLosses += 1
+    // What was written and not durable may be gone, and is sent again.
+    allowedTwice += disk.world.now * 0 + unsyncedAllowance
+    receiver?.die("as the power goes")
+    disk.losePower()
+    hasLostPower = true
+  }
+
+  /// Syncs come every 30 ms at the latest; what is sent between two of them.
+  private var unsyncedAllowance: Int { sentSinceSync }
+  private var sentSinceSync = 0
+
+  // MARK: What happens
+
+  func recovered(_ staging: Staging) {
+    guard let keys = store?.keys else { return }
+    promises.recovered(staging, keys: keys, hasLostPower: hasLostPower)
+  }
+
+  func interrupted() { allowedTwice += windowFrames * Self.frameCapacity }
+
+  func sent(_ bytes: UInt64) {}
+
+  /// A frame's entries go out. Each is told apart by its place and tag's subject, so that what goes twice is counted.
+  func sending(_ entries: [UInt8]) {
+    var reader = EntryReader(0..<entries.count)
+    while let entry = try? reader.next(entries.span) {
+      var key = ByteWriter()
+      let size: Int
+      switch entry {
+      case .item(let record, let content):
+        size = content?.data.count ?? 0
+        ChunkPlace(path: record.path, generation: record.generation, range: 0..<UInt64(size)).writeTagged(to: &key)
+      case .chunk(let place, _, let data):
+        size = data.count
+        place.writeTagged(to: &key)
+      case .hole: continue
+      }
+      guard size > 0 else { continue }
+      sentSinceSync += size
+      if !sentOnce.insert(key.bytes).inserted { sentTwice += size }
+    }
+  }
+
+  func synced() { sentSinceSync = 0 }
+
+  func exported(_ finish: Finish, unsent: Int, listed: Int, start: Int) {
+    self.finish = finish
+    finishUnsent = unsent
+    finishStart = start
+    finishListed = listed
+  }
+
+  func concluded(_ finish: Finish) { world.note("concluded \(finish.total)") }
+
+  func imported() {
+    world.note("imported")
+    promises.fulfilled()
+    checkDestination()
+  }
+
+  func receiverFinished() {
+    isReceiverDone = true
+    receiver = nil
+    world.note("receiver is done")
+  }
+
+  func senderFinished(_ done: Done, exportStart: Int) {
+    isSenderDone = true
+    sender = nil
+    world.check(store?.done != nil, "the sender was told done, and it is not")
+  }
+
+  /// Tells what is in the journal, for whoever has to find out why it was refused.
+  func noteJournal() {
+    guard let key = store?.keys.journalKey else { return }
+    let bytes = disk.journalNode.state.data
+    var position = 0
+    while position < bytes.count,
+      let (record, length) = try? JournalRecord.read(
+        bytes.span.extracting(position...), position: UInt64(position), key: key)
+    {
+      world.note("  \(position) \(Self.brief(record))")
+      position += length
+    }
+    let later = JournalRecord.greatestSyncMark(
+      bytes.span.extracting(min(position, bytes.count)...), position: UInt64(position), key: key)
+    world.note("  ends at \(position) of \(bytes.count), vouched for later: \(later.map(String.init) ?? "nothing")")
+  }
+
+  private static func brief(_ record: JournalRecord) -> String {
+    switch record {
+    case .item(let item, _): return "item \(text(item.path)) \(short(item.generation)) \(item.size)"
+    case .range(let place, _): return "range \(text(place.path)) \(short(place.generation)) \(place.range)"
+    case .sealed(let item): return "sealed \(text(item.path)) \(short(item.generation)) \(item.size)"
+    case .discarded(let path): return "discarded \(text(path))"
+    case .discardedTree(let path): return "discardedTree \(text(path))"
+    default: return "\(record)"
+    }
+  }
+
+  /// Tells what is in a frame.
+  func noteEntries(_ body: [UInt8]) {
+    guard world.trace.keepsAll else { return }
+    var reader = EntryReader(Limits.dataHeader..<body.count)
+    while let entry = try? reader.next(body.span) {
+      switch entry {
+      case .item(let record, let content):
+        let kind = content == nil ? "\(record.kind)" : "whole"
+        world.note("  arrives \(kind) \(Self.text(record.path)) \(Self.short(record.generation)) \(record.size)")
+      case .chunk(let place, _, _), .hole(let place, _):
+        world.note("  arrives \(Self.text(place.path)) \(Self.short(place.generation)) \(place.range)")
+      }
+    }
+  }
+
+  private static func text(_ path: ArchivePath) -> String { String(decoding: path.bytes, as: UTF8.self) }
+  private static func short(_ generation: Generation) -> String {
+    String(UInt16(truncatingIfNeeded: generation), radix: 16)
+  }
+
+  /// Makes the journal say that all of it is durable.
+  func vouchForJournal() {
+    guard let key = store?.keys.journalKey else { return }
+    let bytes = disk.journalNode.state.data
+    var position = 0
+    while position < bytes.count,
+      let (_, length) = try? JournalRecord.read(
+        bytes.span.extracting(position...), position: UInt64(position), key: key)
+    {
+      position += length
+    }
+    var writer = ByteWriter()
+    JournalRecord.synced(upTo: UInt64(position)).write(to: &writer, position: UInt64(position), key: key)
+    disk.journalNode.write(.data(position, writer.bytes))
+    disk.journalNode.commit(disk.journalNode.pending.count)
+  }
+}
+
+/// How often what went wrong.
+public struct Faults: Sendable {
+  public var cuts = 0
+  public var streamCuts = 0
+  public var senderKills = 0
+  public var receiverKills = 0
+  public var powerLosses = 0
+  public var changes = 0
+  public var diskErrors = 0
+}
+
+extension Version {
+  /// What the generation of this version is made of.
+  var fingerprint: SourceFingerprint {
+    SourceFingerprint(
+      fileSystem: 77, inode: inode, size: UInt64(kind == .regular ? data.count : 10), modified: ItemTime(modified),
+      changed: ItemTime(changed))
+  }
+}
+
+extension Ground {
+  /// What is at the destination must be what the source had: each file one version of itself, and one that was there when
+  /// the last export began or later; and all of it, if nothing changed since it was listed.
+  func checkDestination() {
+    guard let finish else { return world.fail("something was imported without a finish") }
+    let arrived = destination
+    world.check(
+      arrived.count == Int(finish.total.items), "\(arrived.count) items arrived, \(finish.total.items) were sent")
+    for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      let name = String(decoding: path, as: UTF8.self)
+      let versions = source.history(of: path)
+      let same = versions.filter { $0.version.matches(node) }
+      if same.isEmpty {
+        world.note(
+          "arrived: \(node.kind) \(node.state.mode) \(String(describing: node.state.modified)) \(node.state.data.count)"
+        )
+        for (version, until) in versions {
+          let differences = zip(version.data, node.state.data).enumerated().filter { $1.0 != $1.1 }.map(\.offset)
+          world.note(
+            "version until \(until): \(version.kind) \(version.mode) \(version.modified) \(version.data.count), "
+              + "differs at \(differences.count) from \(differences.first ?? -1) to \(differences.last ?? -1)")
+        }
+      }
+      world.check(!same.isEmpty, "\(name) is no version that the source ever had")
+      world.check(
+        same.isEmpty || same.contains { $0.until >= finishStart }, "\(name) is a version from before the last export")
+    }
+    if source.lastChange < finishListed, finishUnsent == 0 {
+      for path in source.current.keys where arrived[path] == nil {
+        world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
+      }
+    }
+  }
+
+  private var destination: [[UInt8]: Node] {
+    var found: [[UInt8]: Node] = [:]
+    var pending = disk.destination.entries.map { ($0.key, $0.value) }
+    while let (path, node) = pending.popLast() {
+      found[path] = node
+      for (name, child) in node.entries { pending.append((path + [UInt8(ascii: "/")] + name, child)) }
+    }
+    return found
+  }
+}
+
+extension Version {
+  fileprivate func matches(_ node: Node) -> Bool {
+    guard kind == node.kind else { return false }
+    switch kind {
+    case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified
+    case .symbolicLink: return target == node.target && modified == node.state.modified
+    default: return mode & 0o1777 == node.state.mode && modified == node.state.modified
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import MigrationArchive
+import MigrationWire
+
+/// Something that the sender was told is there: an item, or a range of a file.
+struct Promise: Equatable {
+  let path: ArchivePath
+  let generation: Generation
+  /// Nil for a whole item.
+  let range: Range<UInt64>?
+}
+
+/// What was acknowledged, and whether it was true.
+final class Promises {
+  private let world: World
+  private var written: [Promise] = []
+  private var durable: [Promise] = []
+  /// What the source has now, by path.
+  private let currentGenerations: () -> [ArchivePath: Generation]
+
+  init(_ world: World, current: @escaping () -> [ArchivePath: Generation]) {
+    self.world = world
+    currentGenerations = current
+  }
+
+  /// A frame is acknowledged as written: everything in it must be held.
+  func written(_ body: [UInt8], in staging: Staging?, keys: TransferKeys) -> [Promise] {
+    var promises: [Promise] = []
+    var reader = EntryReader(Limits.dataHeader..<body.count)
+    while let entry = try? reader.next(body.span) {
+      switch entry {
+      case .item(let record, let content):
+        // A large file's record says nothing about its bytes.
+        if record.size > 0, content == nil { continue }
+        promises.append(Promise(path: record.path, generation: record.generation, range: nil))
+      case .chunk(let place, _, _), .hole(let place, _):
+        promises.append(Promise(path: place.path, generation: place.generation, range: place.range))
+      }
+    }
+    if let staging { check(promises, in: Held(staging, keys), "was acknowledged and is not held") }
+    written += promises
+    return promises
+  }
+
+  /// They are acknowledged as durable.
+  func durable(_ promises: [Promise]) { durable += promises }
+
+  /// An archive is finished: what was promised for it is fulfilled.
+  func fulfilled() {
+    written = []
+    durable = []
+  }
+
+  /// Staging was taken back after the process had died.
+  func recovered(_ staging: Staging, keys: TransferKeys, hasLostPower: Bool) {
+    guard staging.stage == .receiving else { return }
+    let held = Held(staging, keys)
+    check(
+      hasLostPower ? durable : written, in: held,
+      hasLostPower ? "was acknowledged as durable and is lost" : "was acknowledged as written and is lost")
+    if hasLostPower { written = durable }
+  }
+
+  /// The ledger as it is told to a sender.
+  func checkTold(_ marks: [Mark], _ partials: [Partial]) {
+    for (mark, next) in zip(marks, marks.dropFirst()) where mark >= next { world.fail("marks that do not ascend") }
+    world.note("tells \(marks.count) marks, \(partials.count) partials")
+  }
+
+  private func check(_ promises: [Promise], in held: Held, _ what: String) {
+    guard !promises.isEmpty else { return }
+    let current = currentGenerations()
+    // What the source has no more, or in another state, may give way.
+    for promise in promises where current[promise.path] == promise.generation && !held.has(promise) {
+      let path = String(decoding: promise.path.bytes, as: UTF8.self)
+      world.fail("\(path) \(promise.range.map { "\($0)" } ?? "whole") \(what)")
+    }
+  }
+
+  /// A look at a ledger.
+  struct Held {
+    private let marks: Set<Mark>
+    private let partials: [ArchivePath: Partial]
+    private let keys: TransferKeys
+
+    init(_ staging: Staging, _ keys: TransferKeys) {
+      let report = staging.report
+      marks = Set(report.marks)
+      partials = Dictionary(report.partials.map { ($0.path, $0) }) { one, _ in one }
+      self.keys = keys
+    }
+
+    func has(_ promise: Promise) -> Bool {
+      if marks.contains(keys.mark(path: promise.path, generation: promise.generation)) { return true }
+      guard let range = promise.range, let partial = partials[promise.path] else { return false }
+      return partial.generation == promise.generation && partial.ranges.cover(of: range) == .whole
+    }
+  }
+}

@@ -1,0 +1,212 @@
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// The receiver's file system in memory: what programs see, and what would be left after a power loss.
+///
+/// Names change in an order that survives as it was, up to some point; contents survive write by write, or do not, until
+/// they are synced. That is what journaling file systems promise, and no more.
+final class SimulatedDisk: @unchecked Sendable {
+  // Unchecked: a simulation has one thread.
+
+  /// What a name was changed to mean.
+  private enum Change {
+    case link(Node, [UInt8], Node)
+    case unlink(Node, [UInt8])
+    case rename(Node, [UInt8], Node, [UInt8])
+  }
+
+  let world: World
+  let mutation: Mutation?
+  private(set) var tree: Node
+  private(set) var journalNode: Node
+  /// The destination: its entries are the imported roots.
+  let destination: Node
+  private var changes: [Change] = []
+  private var nextNumber: UInt64 = 1
+  /// How many more operations the receiver's process lives; nil for as long as it likes.
+  var operationsToLive: Int?
+  /// Called when the process dies in the middle of an operation.
+  var died: () -> Void = {}
+  private(set) var isDead = false
+  /// Whether operations may fail now and then.
+  var isFailing = false
+  /// Whether the staging directory is there.
+  private(set) var hasStaging = false
+  /// Lets other things happen while something slow goes on.
+  var meanwhile: () -> Void = {}
+
+  init(_ world: World, mutation: Mutation?) {
+    self.world = world
+    self.mutation = mutation
+    tree = Node(number: 0, kind: .directory)
+    journalNode = Node(number: 0, kind: .regular)
+    destination = Node(number: 0, kind: .directory)
+  }
+
+  func node(_ kind: FileKind) -> Node {
+    nextNumber += 1
+    return Node(number: nextNumber, kind: kind)
+  }
+
+  // MARK: The process
+
+  /// Every operation passes here first.
+  func operate(mayFail: Bool = true) throws(SystemError) {
+    if isDead { throw SystemError(errno: EIO, operation: "live") }
+    if let left = operationsToLive {
+      operationsToLive = left - 1
+      if left <= 0 {
+        isDead = true
+        died()
+        throw SystemError(errno: EIO, operation: "live")
+      }
+    }
+    if mayFail, isFailing, world.dice.one(in: 60) {
+      throw SystemError(errno: world.dice.one(in: 2) ? ENOSPC : EIO, operation: "write")
+    }
+  }
+
+  /// The process is killed where it stands.
+  func kill() { isDead = true }
+
+  /// Another process takes over.
+  func revive() {
+    isDead = false
+    operationsToLive = nil
+  }
+
+  // MARK: Staging as a whole
+
+  /// The staging directory is made, durably.
+  func makeStaging() {
+    tree = node(.directory)
+    journalNode = node(.regular)
+    changes = []
+    hasStaging = true
+  }
+
+  func removeStaging() {
+    hasStaging = false
+    tree = node(.directory)
+    journalNode = node(.regular)
+  }
+
+  // MARK: Names
+
+  func link(_ directory: Node, _ name: [UInt8], _ node: Node) {
+    directory.entries[name] = node
+    changes.append(.link(directory, name, node))
+  }
+
+  func unlink(_ directory: Node, _ name: [UInt8]) {
+    directory.entries[name] = nil
+    changes.append(.unlink(directory, name))
+  }
+
+  func rename(_ from: Node, _ name: [UInt8], to: Node, _ newName: [UInt8]) {
+    to.entries[newName] = from.entries.removeValue(forKey: name)
+    changes.append(.rename(from, name, to, newName))
+  }
+
+  // MARK: Durability
+
+  /// Makes durable what was there when it began, and perhaps more.
+  func synchronizeAll() throws(SystemError) {
+    try operate()
+    let names = changes.count
+    let nodes = everything
+    let counts = nodes.map(\.pending.count)
+    meanwhile()
+    try operate(mayFail: false)
+    for (node, count) in zip(nodes, counts) {
+      if mutation == .journalBeforeSyncing, node !== journalNode { continue }
+      node.commit(min(count, node.pending.count))
+    }
+    if mutation != .journalBeforeSyncing { commit(min(names, changes.count)) }
+  }
+
+  private func commit(_ count: Int) {
+    for change in changes.prefix(count) { applyDurably(change) }
+    changes.removeFirst(count)
+  }
+
+  private func applyDurably(_ change: Change) {
+    switch change {
+    case .link(let directory, let name, let node): directory.durableEntries[name] = node
+    case .unlink(let directory, let name): directory.durableEntries[name] = nil
+    case .rename(let from, let name, let to, let newName):
+      to.durableEntries[newName] = from.durableEntries.removeValue(forKey: name)
+    }
+  }
+
+  private var everything: [Node] {
+    var found: [Node] = [journalNode, tree, destination]
+    var index = 0
+    while index < found.count {
+      for name in found[index].entries.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        if let node = found[index].entries[name] { found.append(node) }
+      }
+      index += 1
+    }
+    return found
+  }
+
+  /// The power goes: what was not synced may be gone.
+  func losePower() {
+    commit(changes.isEmpty ? 0 : world.dice.roll(0...changes.count))
+    changes = []
+    var seen: Set<UInt64> = []
+    var pending = [journalNode, tree, destination]
+    while let node = pending.popLast() {
+      guard seen.insert(node.number << 2 | (node === tree ? 1 : node === destination ? 2 : 0)).inserted else {
+        continue
+      }
+      node.losePower(world.dice, isTorn: node === journalNode)
+      for name in node.entries.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        if let child = node.entries[name] { pending.append(child) }
+      }
+    }
+  }
+}
+
+extension SimulatedDisk: StagingDisk {
+  var name: [UInt8] { Array(".peer-simulated".utf8) }
+  var journal: any StagedFile { SimulatedFile(journalNode, self) }
+  func places() -> any StagingPlaces { SimulatedPlaces(self) }
+  func synchronize() throws(SystemError) { try synchronizeAll() }
+}
+
+extension SimulatedDisk: RootDestination {
+  func stagedRoots() throws(SystemError) -> [[UInt8]] {
+    try operate(mayFail: false)
+    return tree.entries.keys.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  func inode(ofStaged root: [UInt8]) throws(SystemError) -> UInt64 {
+    try operate(mayFail: false)
+    return tree.entries[root]?.number ?? 0
+  }
+
+  func inode(at root: [UInt8]) throws(SystemError) -> UInt64? {
+    try operate(mayFail: false)
+    return destination.entries[root]?.number
+  }
+
+  func move(_ root: [UInt8]) throws(SystemError) {
+    try operate(mayFail: false)
+    guard destination.entries[root] == nil else { throw SystemError(alreadyExisting: "rename") }
+    rename(tree, root, to: destination, root)
+  }
+
+  func setTimes(_ root: [UInt8], modified: Timestamp) throws(SystemError) {
+    try operate(mayFail: false)
+    destination.entries[root]?.write(.time(modified))
+  }
+
+  func setMode(_ root: [UInt8], _ mode: UInt32) throws(SystemError) {
+    try operate(mayFail: false)
+    destination.entries[root]?.write(.mode(mode))
+  }
+}

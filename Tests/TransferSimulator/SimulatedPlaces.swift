@@ -1,0 +1,179 @@
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// An open file of the simulated disk.
+final class SimulatedFile: StagedFile, @unchecked Sendable {
+  // Unchecked: a simulation has one thread.
+  private let node: Node
+  private let disk: SimulatedDisk
+
+  init(_ node: Node, _ disk: SimulatedDisk) {
+    self.node = node
+    self.disk = disk
+  }
+
+  func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
+    let array = bytes.withUnsafeBytes { Array($0) }
+    do {
+      try disk.operate()
+    } catch {
+      // What fails may have been done in part.
+      if disk.world.dice.one(in: 2), !array.isEmpty {
+        node.write(.data(Int(offset), Array(array.prefix(disk.world.dice.roll(0...array.count)))))
+      }
+      throw error
+    }
+    node.write(.data(Int(offset), array))
+  }
+
+  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    try disk.operate(mayFail: false)
+    let data = node.state.data
+    guard Int(offset) < data.count else { return 0 }
+    let count = min(buffer.count, data.count - Int(offset))
+    buffer.copyBytes(from: data[Int(offset)..<Int(offset) + count])
+    return count
+  }
+
+  func size() throws(SystemError) -> UInt64 {
+    try disk.operate(mayFail: false)
+    return UInt64(node.state.data.count)
+  }
+
+  func truncate(to size: UInt64) throws(SystemError) {
+    try disk.operate()
+    node.write(.size(Int(size)))
+  }
+
+  func clear(_ range: Range<UInt64>) throws(SystemError) {
+    try disk.operate()
+    let end = min(Int(range.upperBound), node.state.data.count)
+    guard Int(range.lowerBound) < end else { return }
+    node.write(.data(Int(range.lowerBound), [UInt8](repeating: 0, count: end - Int(range.lowerBound))))
+  }
+
+  func setMode(_ mode: UInt32) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    node.write(.mode(mode))
+  }
+
+  func setTimes(modified: Timestamp) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    node.write(.time(modified))
+  }
+
+  func synchronize() throws(SystemError) {
+    try disk.operate()
+    node.commit(node.pending.count)
+  }
+}
+
+/// The simulated staging tree, by paths.
+final class SimulatedPlaces: StagingPlaces {
+  private let disk: SimulatedDisk
+
+  init(_ disk: SimulatedDisk) { self.disk = disk }
+
+  func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile {
+    let node = disk.node(.regular)
+    try make(path, node)
+    node.write(.mode(mode))
+    return SimulatedFile(node, disk)
+  }
+
+  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile {
+    try disk.operate(mayFail: false)
+    let node = try found(path)
+    guard node.kind == .regular else { throw SystemError(errno: EISDIR, operation: "open") }
+    return SimulatedFile(node, disk)
+  }
+
+  func makeDirectory(_ path: ArchivePath) throws(SystemError) {
+    try disk.operate()
+    _ = try directory(path.bytes, making: true)
+  }
+
+  func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError) {
+    let node = disk.node(.symbolicLink)
+    node.target = target
+    try make(path, node)
+  }
+
+  func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    try make(path, try found(target))
+  }
+
+  func remove(_ path: ArchivePath) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    guard let parent = try? directory(path.parent?.bytes ?? [], making: false), parent.entries[Array(path.name)] != nil
+    else { return }
+    disk.unlink(parent, Array(path.name))
+  }
+
+  func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool {
+    try disk.operate(mayFail: false)
+    guard let node = try? found(path), node.kind == .directory else { return true }
+    guard node.entries.isEmpty else { return false }
+    disk.unlink(try directory(path.parent?.bytes ?? [], making: false), Array(path.name))
+    return true
+  }
+
+  func kind(of path: ArchivePath) throws(SystemError) -> FileKind? {
+    try disk.operate(mayFail: false)
+    return (try? found(path))?.kind
+  }
+
+  func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8] {
+    try disk.operate(mayFail: false)
+    return try found(path).target
+  }
+
+  func setTimes(_ path: ArchivePath, modified: Timestamp) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    try found(path).write(.time(modified))
+  }
+
+  func setMode(_ path: ArchivePath, _ mode: UInt32) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    try found(path).write(.mode(mode))
+  }
+
+  func entries(of path: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {
+    try disk.operate(mayFail: false)
+    let entries = try directory(path?.bytes ?? [], making: false).entries
+    return entries.keys.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name in
+      entries[name].map { (name, $0.kind) }
+    }
+  }
+
+  private func make(_ path: ArchivePath, _ node: Node) throws(SystemError) {
+    try disk.operate()
+    let parent = try directory(path.parent?.bytes ?? [], making: true)
+    guard parent.entries[Array(path.name)] == nil else { throw SystemError(alreadyExisting: "create") }
+    disk.link(parent, Array(path.name), node)
+  }
+
+  private func found(_ path: ArchivePath) throws(SystemError) -> Node {
+    let parent = try directory(path.parent?.bytes ?? [], making: false)
+    guard let node = parent.entries[Array(path.name)] else { throw SystemError(errno: ENOENT, operation: "find") }
+    return node
+  }
+
+  private func directory(_ path: [UInt8], making: Bool) throws(SystemError) -> Node {
+    var node = disk.tree
+    for name in path.split(separator: UInt8(ascii: "/")) {
+      if let next = node.entries[Array(name)] {
+        guard next.kind == .directory else { throw SystemError(errno: ENOTDIR, operation: "find") }
+        node = next
+      } else {
+        guard making else { throw SystemError(errno: ENOENT, operation: "find") }
+        let next = disk.node(.directory)
+        disk.link(node, Array(name), next)
+        node = next
+      }
+    }
+    return node
+  }
+}

@@ -1,0 +1,307 @@
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// A file, directory or link at the source, and when it was what.
+final class SourceNode {
+  let inode: UInt64
+  let kind: FileKind
+  var data: [UInt8] = []
+  var target: [UInt8] = []
+  var mode: UInt32
+  var modified: Timestamp
+  var changed: Timestamp
+  var children: [[UInt8]: SourceNode] = [:]
+
+  init(inode: UInt64, kind: FileKind, mode: UInt32, at time: Timestamp) {
+    self.inode = inode
+    self.kind = kind
+    self.mode = mode
+    modified = time
+    changed = time
+  }
+
+  var names: [[UInt8]] { children.keys.sorted { $0.lexicographicallyPrecedes($1) } }
+}
+
+/// One state in which something was found under a path.
+struct Version: Equatable {
+  let inode: UInt64
+  let kind: FileKind
+  let data: [UInt8]
+  let target: [UInt8]
+  let mode: UInt32
+  let modified: Timestamp
+  let changed: Timestamp
+}
+
+/// The sender's files in memory, which somebody keeps changing.
+final class SimulatedSource: @unchecked Sendable {
+  // Unchecked: a simulation has one thread.
+
+  /// The file system's clock ticks so often, in microseconds.
+  private static let tick = 4_000
+
+  let world: World
+  let mutation: Mutation?
+  /// Holds the roots.
+  let top: SourceNode
+  /// What was ever found under a path, and until when.
+  private var occupants: [[UInt8]: [UInt64: Int]] = [:]
+  /// Every state of everything, by its number, and until when it was current.
+  private var states: [UInt64: [(version: Version, until: Int)]] = [:]
+  private(set) var lastChange = 0
+  private var nextInode: UInt64 = 100
+  /// How many changes may still come.
+  var changesLeft = 0
+
+  init(_ world: World, mutation: Mutation?) {
+    self.world = world
+    self.mutation = mutation
+    top = SourceNode(inode: 1, kind: .directory, mode: 0o755, at: Timestamp(seconds: 1_000, nanoseconds: 0))
+  }
+
+  /// The time as the file system stamps it.
+  var stamp: Timestamp {
+    let micros = world.now / Self.tick * Self.tick
+    return Timestamp(seconds: 1_000 + Int64(micros / 1_000_000), nanoseconds: UInt32(micros % 1_000_000) * 1_000 + 1)
+  }
+
+  func make(_ kind: FileKind) -> SourceNode {
+    nextInode += 1
+    let mode: UInt32 =
+      kind == .directory
+      ? [0o755, 0o700, 0o500][world.dice.roll(0...2)] : [0o644, 0o600, 0o444][world.dice.roll(0...2)]
+    let node = SourceNode(inode: nextInode, kind: kind, mode: mode, at: stamp)
+    switch kind {
+    case .regular: node.data = content(world.dice.one(in: 3) ? world.dice.roll(0...6_000) : world.dice.roll(0...600))
+    case .symbolicLink: node.target = world.dice.bytes(3).map { $0 | 1 }
+    default: break
+    }
+    return node
+  }
+
+  /// Bytes, now and then with holes in them.
+  private func content(_ count: Int) -> [UInt8] {
+    var bytes = world.dice.bytes(count)
+    if count > 1_500, world.dice.one(in: 2) {
+      let start = world.dice.roll(0...count - 1)
+      for index in start..<min(count, start + world.dice.roll(1...4_000)) { bytes[index] = 0 }
+    }
+    return bytes
+  }
+
+  func put(_ node: SourceNode, _ name: [UInt8], in directory: SourceNode) {
+    directory.children[name] = node
+    touch(directory)
+  }
+
+  func touch(_ node: SourceNode) {
+    node.modified = stamp
+    node.changed = stamp
+  }
+
+  // MARK: History
+
+  static func version(_ node: SourceNode) -> Version {
+    Version(
+      inode: node.inode, kind: node.kind, data: node.data, target: node.target, mode: node.mode,
+      modified: node.modified, changed: node.changed)
+  }
+
+  /// Everything as it is now, by path.
+  var current: [[UInt8]: Version] {
+    var found: [[UInt8]: Version] = [:]
+    var pending: [([UInt8], SourceNode)] = top.names.map { ($0, top.children[$0]!) }
+    while let (path, node) = pending.popLast() {
+      found[path] = Self.version(node)
+      for name in node.names { pending.append((path + [UInt8(ascii: "/")] + name, node.children[name]!)) }
+    }
+    return found
+  }
+
+  /// Something has changed: what was current until now is history. `node` may have no name any more, and be read still.
+  func record(_ node: SourceNode? = nil) {
+    lastChange = world.now
+    let now = current
+    for (path, version) in now {
+      occupants[path, default: [:]][version.inode] = Int.max
+      note(version)
+    }
+    for (path, numbers) in occupants {
+      for (number, until) in numbers where until == Int.max && number != now[path]?.inode {
+        occupants[path]?[number] = world.now
+      }
+    }
+    if let node { note(Self.version(node)) }
+  }
+
+  private func note(_ version: Version) {
+    var versions = states[version.inode, default: []]
+    guard versions.last?.version != version else { return }
+    if !versions.isEmpty { versions[versions.count - 1].until = world.now }
+    versions.append((version, Int.max))
+    states[version.inode] = versions
+  }
+
+  /// Every state of everything that was ever found under a path, and until when it was that. Who has opened a file may read
+  /// it after it lost its name.
+  func history(of path: [UInt8]) -> [(version: Version, until: Int)] {
+    occupants[path, default: [:]].sorted { $0.key < $1.key }.flatMap { number, left in
+      states[number, default: []].map { ($0.version, min($0.until, left)) }
+    }
+  }
+}
+
+/// A directory of the simulated source.
+final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
+  private let node: SourceNode
+  private let source: SimulatedSource
+
+  init(_ node: SourceNode, _ source: SimulatedSource) {
+    self.node = node
+    self.source = source
+  }
+
+  func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> SimulatedSourceFile {
+    SimulatedSourceFile(try child(name), source)
+  }
+
+  func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus { source.status(of: try child(name)) }
+
+  func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] { try child(name).target }
+
+  func directory(at path: ArchivePath) throws(SystemError) -> SimulatedDirectory {
+    var node = node
+    for name in path.components {
+      guard let next = node.children[Array(name)] else { throw SystemError(errno: ENOENT, operation: "open") }
+      guard next.kind == .directory else { throw SystemError(errno: ENOTDIR, operation: "open") }
+      node = next
+    }
+    return SimulatedDirectory(node, source)
+  }
+
+  func fileSystem(of status: FileStatus) -> UInt64 { 77 }
+
+  var now: Timestamp {
+    source.mutation == .ignoreGranularity ? Timestamp(seconds: 9_000_000, nanoseconds: 0) : source.stamp
+  }
+
+  private func child(_ name: ArraySlice<UInt8>) throws(SystemError) -> SourceNode {
+    guard let child = node.children[Array(name)] else { throw SystemError(errno: ENOENT, operation: "open") }
+    return child
+  }
+}
+
+/// A file of the simulated source while it is read; it may change between any two bytes.
+final class SimulatedSourceFile: SourceFile {
+  private let node: SourceNode
+  private let source: SimulatedSource
+
+  init(_ node: SourceNode, _ source: SimulatedSource) {
+    self.node = node
+    self.source = source
+  }
+
+  func status() throws(SystemError) -> FileStatus {
+    source.changeNowAndThen()
+    return source.status(of: node)
+  }
+
+  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    var done = 0
+    while done < buffer.count, Int(offset) + done < node.data.count {
+      let part = min(source.world.dice.roll(1...700), buffer.count - done, node.data.count - Int(offset) - done)
+      let start = Int(offset) + done
+      UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + part]).copyBytes(
+        from: node.data[start..<start + part])
+      done += part
+      source.changeNowAndThen(preferring: node)
+    }
+    return done
+  }
+
+  func adviseSequential() {}
+
+  func nextData(from offset: Int64) throws(SystemError) -> Int64? {
+    SourceHoles.nextData(node.data, Int(offset)).map(Int64.init)
+  }
+
+  func nextHole(from offset: Int64) throws(SystemError) -> Int64? {
+    SourceHoles.nextHole(node.data, Int(offset)).map(Int64.init)
+  }
+}
+
+/// Where a file has holes: in blocks that are all zeros.
+enum SourceHoles {
+  private static let block = 512
+
+  static func isHole(_ data: [UInt8], _ block: Int) -> Bool {
+    let end = min(data.count, (block + 1) * Self.block)
+    return data[block * Self.block..<end].allSatisfy { $0 == 0 }
+  }
+
+  static func allocated(_ data: [UInt8]) -> Int {
+    (0..<(data.count + block - 1) / block).reduce(0) { $0 + (isHole(data, $1) ? 0 : block) }
+  }
+
+  static func nextData(_ data: [UInt8], _ offset: Int) -> Int? { next(data, offset, isHole: false) }
+
+  static func nextHole(_ data: [UInt8], _ offset: Int) -> Int? {
+    offset < data.count ? next(data, offset, isHole: true) ?? data.count : nil
+  }
+
+  private static func next(_ data: [UInt8], _ offset: Int, isHole wanted: Bool) -> Int? {
+    var position = offset
+    while position < data.count {
+      if isHole(data, position / block) == wanted { return position }
+      position = (position / block + 1) * block
+    }
+    return nil
+  }
+}
+
+extension SimulatedSource {
+  func status(of node: SourceNode) -> FileStatus {
+    let isBlind = mutation == .ignoreFingerprint
+    let still = Timestamp(seconds: 5, nanoseconds: 5)
+    return FileStatus(
+      kind: node.kind, mode: node.mode, size: Int64(node.kind == .regular ? node.data.count : 10),
+      allocatedBytes: Int64(node.kind == .regular ? SourceHoles.allocated(node.data) : 0), device: 77,
+      inode: node.inode,
+      modified: isBlind ? still : node.modified, changed: isBlind ? still : node.changed)
+  }
+
+  /// Lists everything by metadata alone, as the real walk does.
+  func walk() -> (tree: SourceTree, roots: [SimulatedDirectory]) {
+    var tree = SourceTree()
+    let roots = top.names
+    for (index, name) in roots.enumerated() {
+      guard let root = top.children[name] else { continue }
+      let number = tree.add(name.span, status(of: root), kind: kind(root), parent: Int32(-1 - index))
+      var pending = root.kind == .directory ? [(root, number)] : []
+      while let (directory, parent) = pending.popLast() {
+        var directories: [(SourceNode, Int)] = []
+        let children = directory.names.map { ($0, directory.children[$0]!) }
+        for (name, child) in children where child.kind != .directory {
+          _ = tree.add(name.span, status(of: child), kind: kind(child), parent: Int32(parent))
+        }
+        for (name, child) in children where child.kind == .directory {
+          directories.append((child, tree.add(name.span, status(of: child), kind: .directory, parent: Int32(parent))))
+        }
+        pending += directories.reversed()
+      }
+    }
+    let place = SimulatedDirectory(top, self)
+    return (tree, roots.map { _ in place })
+  }
+
+  private func kind(_ node: SourceNode) -> ItemKind {
+    switch node.kind {
+    case .directory: .directory
+    case .symbolicLink: .symbolicLink
+    default: .file
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import MigrationSystem
+
+/// What people and programs do to files while they are being sent.
+extension SimulatedSource {
+  /// A few roots with something in them.
+  func populate() {
+    for index in 0..<world.dice.roll(1...3) {
+      let root = make(world.dice.one(in: 4) ? .regular : .directory)
+      put(root, Array("root\(index)".utf8), in: top)
+    }
+    for _ in 0..<world.dice.roll(0...18) { addSomething() }
+    record()
+  }
+
+  /// Changes something now and then, as long as changes are left.
+  func changeNowAndThen(preferring node: SourceNode? = nil) {
+    guard changesLeft > 0, world.dice.one(in: 25) else { return }
+    changesLeft -= 1
+    if let node, node.kind == .regular, world.dice.one(in: 2) { edit(node) } else { changeSomething() }
+    record(node)
+  }
+
+  /// Changes something.
+  func change() {
+    guard changesLeft > 0 else { return }
+    changesLeft -= 1
+    changeSomething()
+    record()
+  }
+
+  private func changeSomething() {
+    let (directory, name, node) = somewhere()
+    guard let directory, let name, let node else { return addSomething() }
+    switch world.dice.roll(0...9) {
+    case 0...3: if node.kind == .regular { edit(node) } else { addSomething() }
+    case 4: replace(directory, name, with: make(node.kind))
+    case 5 where directory !== top:
+      directory.children[name] = nil
+      touch(directory)
+    case 6:
+      // Something of another kind in the same place.
+      replace(directory, name, with: make([.regular, .directory, .symbolicLink][world.dice.roll(0...2)]))
+    case 7:
+      node.mode ^= 0o020
+      node.changed = stamp
+    case 8 where directory !== top:
+      directory.children[name] = nil
+      put(node, name + [UInt8(ascii: "~")], in: directory)
+      node.changed = stamp
+    default: addSomething()
+    }
+  }
+
+  private func replace(_ directory: SourceNode, _ name: [UInt8], with node: SourceNode) {
+    if node.kind == .directory, world.dice.one(in: 2) { put(make(.regular), Array("inside".utf8), in: node) }
+    put(node, name, in: directory)
+  }
+
+  private func addSomething() {
+    let directories = all.filter { $0.node.kind == .directory }.map(\.node)
+    guard let directory = world.dice.pick(directories) else { return }
+    let kinds: [FileKind] = [.regular, .regular, .regular, .directory, .symbolicLink]
+    put(make(kinds[world.dice.roll(0...4)]), Array("n\(world.dice.roll(0...30))".utf8), in: directory)
+  }
+
+  private func edit(_ node: SourceNode) {
+    let time = node.modified
+    let count = node.data.count
+    switch world.dice.roll(0...3) {
+    case 0: node.data += world.dice.bytes(world.dice.roll(1...900))
+    case 1 where count > 0: node.data.removeLast(world.dice.roll(1...count))
+    case 2 where count > 0:
+      // In place, and the time is set back.
+      node.data[world.dice.roll(0...count - 1)] &+= 1
+      node.changed = stamp
+      node.modified = time
+      return
+    default: node.data = world.dice.bytes(count)
+    }
+    touch(node)
+  }
+
+  private func somewhere() -> (SourceNode?, [UInt8]?, SourceNode?) {
+    guard let one = world.dice.pick(all) else { return (nil, nil, nil) }
+    return (one.directory, one.name, one.node)
+  }
+
+  private var all: [(directory: SourceNode, name: [UInt8], node: SourceNode)] {
+    var found: [(directory: SourceNode, name: [UInt8], node: SourceNode)] = []
+    var pending = [top]
+    while let directory = pending.popLast() {
+      for name in directory.names {
+        guard let node = directory.children[name] else { continue }
+        found.append((directory, name, node))
+        if node.kind == .directory { pending.append(node) }
+      }
+    }
+    return found
+  }
+}

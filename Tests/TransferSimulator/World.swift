@@ -1,0 +1,92 @@
+/// Time and what happens in it: events in their order, one thread, nothing else.
+final class World {
+  /// Microseconds since the start.
+  private(set) var now = 0
+  let dice: Dice
+  let trace: Trace
+  private var events: [Event] = []
+  private var sequence = 0
+  /// The first promise that was found broken.
+  private(set) var broken: String?
+
+  private struct Event {
+    let time: Int
+    let sequence: Int
+    let body: () -> Void
+
+    func isBefore(_ other: Event) -> Bool { (time, sequence) < (other.time, other.sequence) }
+  }
+
+  init(seed: UInt64, keepsTrace: Bool) {
+    dice = Dice(seed: seed)
+    trace = Trace(keepsAll: keepsTrace)
+  }
+
+  /// Something happens after a time.
+  func after(_ delay: Int, _ body: @escaping () -> Void) {
+    sequence += 1
+    events.append(Event(time: now + max(0, delay), sequence: sequence, body: body))
+    var child = events.count - 1
+    while child > 0, events[child].isBefore(events[(child - 1) / 2]) {
+      events.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
+    }
+  }
+
+  /// Lets the next thing happen; false when nothing is left.
+  func step() -> Bool {
+    guard let first = events.first else { return false }
+    let last = events.removeLast()
+    if !events.isEmpty {
+      events[0] = last
+      sink()
+    }
+    now = max(now, first.time)
+    first.body()
+    return true
+  }
+
+  private func sink() {
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2] where child < events.count && events[child].isBefore(events[least])
+      {
+        least = child
+      }
+      if least == parent { return }
+      events.swapAt(parent, least)
+      parent = least
+    }
+  }
+
+  func note(_ text: @autoclosure () -> String) { trace.note(now, text()) }
+
+  /// A promise is broken; the first one counts.
+  func fail(_ what: String) {
+    note("BROKEN: \(what)")
+    if broken == nil { broken = what }
+  }
+
+  func check(_ holds: Bool, _ what: @autoclosure () -> String) {
+    if !holds { fail(what()) }
+  }
+}
+
+/// What happened, for whoever has to find out why: the last of it, or all; and a fingerprint of all of it.
+final class Trace {
+  private static let kept = 60
+
+  let keepsAll: Bool
+  private(set) var lines: [String] = []
+  private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  init(keepsAll: Bool) { self.keepsAll = keepsAll }
+
+  func note(_ time: Int, _ text: String) {
+    let line = "\(time) \(text)"
+    for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    lines.append(line)
+    if !keepsAll, lines.count > 2 * Self.kept { lines.removeFirst(Self.kept) }
+  }
+}
