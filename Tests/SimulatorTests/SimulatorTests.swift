@@ -2,10 +2,49 @@ import Testing
 import TransferSimulator
 
 @Suite struct SimulatorTests {
-  @Test func `seeds hold`() {
-    for seed in 1...10 as ClosedRange<UInt64> {
-      let outcome = Simulation.run(seed: seed)
-      #expect(outcome.broken == nil, "seed \(seed)")
+  private static let count: UInt64 = 2_000
+  private static let ranges = (0..<8).map { 1 + $0 * count / 8..<1 + ($0 + 1) * count / 8 }
+
+  @Test(arguments: ranges) func `every promise holds`(seeds: Range<UInt64>) {
+    for seed in seeds {
+      let broken = Simulation.run(seed: seed).broken
+      #expect(broken == nil, "Scripts/simulate --seed \(seed) --trace")
     }
+  }
+
+  @Test(arguments: Mutation.allCases) func `a mistake is found out`(mutation: Mutation) {
+    let caught = (1...Self.count).first { Simulation.run(seed: $0, mutation: mutation).broken != nil }
+    #expect(caught != nil)
+  }
+
+  @Test func `a seed replays exactly`() {
+    for seed in 1...60 as ClosedRange<UInt64> {
+      let (once, again) = (Simulation.run(seed: seed), Simulation.run(seed: seed))
+      #expect(once.traceHash == again.traceHash, "seed \(seed)")
+    }
+  }
+
+  @Test func `a failing seed replays exactly`() throws {
+    let mutation = Mutation.journalBeforeSyncing
+    let seed = try #require((1...Self.count).first { Simulation.run(seed: $0, mutation: mutation).broken != nil })
+    let (once, again) = (Simulation.run(seed: seed, mutation: mutation), Simulation.run(seed: seed, mutation: mutation))
+    #expect(once.broken == again.broken)
+    #expect(once.trace == again.trace)
+  }
+
+  /// What is tried must really happen.
+  @Test func `everything that can go wrong goes wrong`() {
+    var faults = Faults()
+    var sentTwice = 0
+    for seed in 1...200 as ClosedRange<UInt64> {
+      let outcome = Simulation.run(seed: seed)
+      faults.add(outcome.faults)
+      sentTwice += outcome.sentTwice
+    }
+    let counts = [
+      faults.cuts, faults.streamCuts, faults.senderKills, faults.receiverKills, faults.importKills, faults.powerLosses,
+      faults.diskErrors, faults.changes, sentTwice,
+    ]
+    #expect(counts.allSatisfy { $0 > 0 }, "\(counts)")
   }
 }

@@ -17,6 +17,8 @@ final class Ground {
   let windowFrames: Int
   var store: ReceiverStore?
   var senderKnows: TransferID?
+  /// How often the end may still be spoilt.
+  var importRisks = 0
   private(set) var promises: Promises!
   private(set) var hasLostPower = false
 
@@ -26,7 +28,7 @@ final class Ground {
   private(set) var steps = 0
 
   /// What was sent, and how much of it more than once.
-  private var sentOnce: Set<[UInt8]> = []
+  private var sentOnce: [[UInt8]: ByteRanges] = [:]
   private(set) var sentTwice = 0
   private(set) var allowedTwice = 0
   private var finish: Finish?
@@ -58,6 +60,12 @@ final class Ground {
     return generations
   }
 
+  var faults: Faults {
+    var faults = tally
+    faults.changes = source.changes
+    return faults
+  }
+
   /// Lets one thing happen while something else goes on.
   func stepInside() -> Bool {
     steps += 1
@@ -74,7 +82,6 @@ final class Ground {
   func startReceiver() {
     guard receiver == nil, !isReceiverDone || !isSenderDone else { return }
     receiver = ReceiverDriver(self)
-    hasLostPower = false
     if receiver?.isAlive == false { receiver = nil }
   }
 
@@ -92,50 +99,63 @@ final class Ground {
 
   func losePower() {
     tally.powerLosses += 1
+    world.note("the power goes")
     // What was written and not durable may be gone, and is sent again.
-    allowedTwice += disk.world.now * 0 + unsyncedAllowance
+    allowedTwice += sentInAll - durableUpTo
     receiver?.die("as the power goes")
     disk.losePower()
     hasLostPower = true
   }
 
-  /// Syncs come every 30 ms at the latest; what is sent between two of them.
-  private var unsyncedAllowance: Int { sentSinceSync }
-  private var sentSinceSync = 0
+  /// How much was sent in all, and how much of that when the last sync that succeeded began.
+  private(set) var sentInAll = 0
+  private var durableUpTo = 0
 
   // MARK: What happens
 
   func recovered(_ staging: Staging) {
     guard let keys = store?.keys else { return }
     promises.recovered(staging, keys: keys, hasLostPower: hasLostPower)
+    hasLostPower = false
   }
 
   func interrupted() { allowedTwice += windowFrames * Self.frameCapacity }
 
-  func sent(_ bytes: UInt64) {}
-
-  /// A frame's entries go out. Each is told apart by its place and tag's subject, so that what goes twice is counted.
+  /// A frame's entries go out: what went before is counted.
   func sending(_ entries: [UInt8]) {
     var reader = EntryReader(0..<entries.count)
     while let entry = try? reader.next(entries.span) {
-      var key = ByteWriter()
-      let size: Int
       switch entry {
       case .item(let record, let content):
-        size = content?.data.count ?? 0
-        ChunkPlace(path: record.path, generation: record.generation, range: 0..<UInt64(size)).writeTagged(to: &key)
-      case .chunk(let place, _, let data):
-        size = data.count
-        place.writeTagged(to: &key)
+        if content != nil { send(record.path, record.generation, 0..<record.size) }
+      case .chunk(let place, _, _): send(place.path, place.generation, place.range)
       case .hole: continue
       }
-      guard size > 0 else { continue }
-      sentSinceSync += size
-      if !sentOnce.insert(key.bytes).inserted { sentTwice += size }
     }
   }
 
-  func synced() { sentSinceSync = 0 }
+  private func send(_ path: ArchivePath, _ generation: Generation, _ range: Range<UInt64>) {
+    var key = path.bytes
+    withUnsafeBytes(of: generation) { key += $0 }
+    var ranges = sentOnce[key, default: ByteRanges()]
+    let before = ranges.count
+    ranges.insert(range)
+    sentOnce[key] = ranges
+    sentTwice += range.count - Int(ranges.count - before)
+    sentInAll += range.count
+  }
+
+  /// The end is near, and now and then the process does not live to see it, or the power goes.
+  func riskImport() {
+    guard importRisks > 0, world.dice.one(in: 2) else { return }
+    importRisks -= 1
+    tally.receiverKills += 1
+    disk.operationsToLive = world.dice.roll(0...30)
+    if world.dice.one(in: 3) { world.after(world.dice.roll(1...1_000)) { [self] in losePower() } }
+  }
+
+  /// A sync is done that began when so much was sent.
+  func synced(_ sent: Int) { durableUpTo = max(durableUpTo, sent) }
 
   func exported(_ finish: Finish, unsent: Int, listed: Int, start: Int) {
     self.finish = finish
@@ -166,7 +186,7 @@ final class Ground {
 
   /// Tells what is in the journal, for whoever has to find out why it was refused.
   func noteJournal() {
-    guard let key = store?.keys.journalKey else { return }
+    guard world.trace.keepsAll, let key = store?.keys.journalKey else { return }
     let bytes = disk.journalNode.state.data
     var position = 0
     while position < bytes.count,
@@ -239,6 +259,21 @@ public struct Faults: Sendable {
   public var powerLosses = 0
   public var changes = 0
   public var diskErrors = 0
+  /// How many of the receiver's deaths came between the finished archive and its answer.
+  public var importKills = 0
+
+  public init() {}
+
+  public mutating func add(_ other: Faults) {
+    cuts += other.cuts
+    streamCuts += other.streamCuts
+    senderKills += other.senderKills
+    receiverKills += other.receiverKills
+    powerLosses += other.powerLosses
+    changes += other.changes
+    diskErrors += other.diskErrors
+    importKills += other.importKills
+  }
 }
 
 extension Version {
@@ -261,7 +296,7 @@ extension Ground {
     for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = String(decoding: path, as: UTF8.self)
       let versions = source.history(of: path)
-      let same = versions.filter { $0.version.matches(node) }
+      let same = versions.filter { $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint) }
       if same.isEmpty {
         world.note(
           "arrived: \(node.kind) \(node.state.mode) \(String(describing: node.state.modified)) \(node.state.data.count)"
@@ -278,7 +313,7 @@ extension Ground {
         same.isEmpty || same.contains { $0.until >= finishStart }, "\(name) is a version from before the last export")
     }
     if source.lastChange < finishListed, finishUnsent == 0 {
-      for path in source.current.keys where arrived[path] == nil {
+      for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where arrived[path] == nil {
         world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
       }
     }
@@ -296,8 +331,9 @@ extension Ground {
 }
 
 extension Version {
-  fileprivate func matches(_ node: Node) -> Bool {
+  fileprivate func matches(_ node: Node, ignoringTimes: Bool) -> Bool {
     guard kind == node.kind else { return false }
+    let modified = ignoringTimes ? node.state.modified : modified
     switch kind {
     case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified
     case .symbolicLink: return target == node.target && modified == node.state.modified

@@ -12,8 +12,6 @@ public enum Mutation: String, CaseIterable, Sendable {
   case ignoreGranularity
   /// What the source no longer has is not dropped.
   case forgetDropped
-  /// Frames of an older session are still written.
-  case noFencing
   /// A new session sends everything that was held once more.
   case ignoreLedger
 }

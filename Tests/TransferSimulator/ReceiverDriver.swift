@@ -63,6 +63,7 @@ final class ReceiverDriver {
     guard isAlive else { return }
     world.note("receiver dies \(why)")
     isAlive = false
+    if isConcluding { ground.tally.importKills += 1 }
     disk.kill()
     ground.network.accept = nil
     for wire in ([control].compactMap { $0 } + streams.map(\.wire)) {
@@ -76,8 +77,8 @@ final class ReceiverDriver {
     guard isAlive else { return }
     failure = "\(error)"
     world.note("receiver fails: \(error)")
-    ground.noteJournal()
     if let violation = error as? Violation { world.fail("the receiver found a violation: \(violation)") }
+    if let error = error as? ArchiveError, error.code == .collision { world.fail("\(error)") }
     die("after a failure")
   }
 
@@ -89,6 +90,7 @@ final class ReceiverDriver {
       return
     }
     if ground.hasLostPower, ground.mutation == .trustWholeJournal { ground.vouchForJournal() }
+    ground.noteJournal()
     do {
       let staging = try Staging.recover(
         from: disk, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: SimulatedSealer(store.keys))
@@ -131,12 +133,11 @@ final class ReceiverDriver {
 
   private func endStreams() {
     for stream in streams {
-      if ground.mutation == .noFencing { continue }
       stream.isOver = true
       stream.wire.detach(.receiver)
       stream.wire.cut()
     }
-    streams = ground.mutation == .noFencing ? streams : []
+    streams = []
     numbers = []
   }
 
@@ -268,8 +269,7 @@ final class ReceiverDriver {
   }
 
   private func joined(_ join: Join, _ stream: Stream) throws {
-    let isStale = join.session != sessionID || !isOpen
-    if isStale, ground.mutation != .noFencing {
+    guard join.session == sessionID, isOpen else {
       stream.isOver = true
       stream.wire.cut()
       return
@@ -312,12 +312,14 @@ final class ReceiverDriver {
       guard let staging, !isConcluding, !isSyncing else { return }
       isSyncing = true
       defer { isSyncing = false }
+      let sent = ground.sentInAll
       let snapshot = streams.map { ($0, $0.machine.writtenFrames, $0.promised.count) }
       do {
         try staging.synchronize()
       } catch {
         return fail(error)
       }
+      ground.synced(sent)
       for (stream, frames, count) in snapshot {
         stream.durable = max(stream.durable, frames)
         ground.promises.durable(stream.promised.prefix(count).flatMap(\.self))
@@ -337,6 +339,7 @@ final class ReceiverDriver {
 
   private func conclude(_ finish: Finish) {
     guard isAlive, let staging else { return }
+    ground.riskImport()
     do {
       try staging.complete(finish) { _ in }
       ground.concluded(finish)
@@ -349,6 +352,7 @@ final class ReceiverDriver {
   private func finishImport(_ total: Tally) {
     guard isAlive, let staging else { return }
     isConcluding = true
+    ground.riskImport()
     do {
       try FolderImport(staging, to: disk).run { _ in }
       try disk.operate(mayFail: false)

@@ -107,7 +107,6 @@ final class SenderDriver {
 
   private func endSession() {
     sessionNumber += 1
-    if let window { ground.sent(window.sentBytes) }
     window = nil
     hasExport = false
     control?.detach(.sender)
@@ -159,7 +158,6 @@ final class SenderDriver {
       say(.receipt)
       world.note("sender is done: \(done.total)")
       isDone = true
-      if let window { ground.sent(window.sentBytes) }
       window = nil
       ground.senderFinished(done, exportStart: exportStart)
       control?.close(by: .sender)

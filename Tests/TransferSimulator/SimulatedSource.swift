@@ -41,7 +41,7 @@ final class SimulatedSource: @unchecked Sendable {
   // Unchecked: a simulation has one thread.
 
   /// The file system's clock ticks so often, in microseconds.
-  private static let tick = 4_000
+  private let tick: Int
 
   let world: World
   let mutation: Mutation?
@@ -52,6 +52,8 @@ final class SimulatedSource: @unchecked Sendable {
   /// Every state of everything, by its number, and until when it was current.
   private var states: [UInt64: [(version: Version, until: Int)]] = [:]
   private(set) var lastChange = 0
+  /// How often something changed, with the first time.
+  private(set) var changes = 0
   private var nextInode: UInt64 = 100
   /// How many changes may still come.
   var changesLeft = 0
@@ -59,12 +61,13 @@ final class SimulatedSource: @unchecked Sendable {
   init(_ world: World, mutation: Mutation?) {
     self.world = world
     self.mutation = mutation
+    tick = [1_000, 4_000, 10_000][world.dice.roll(0...2)]
     top = SourceNode(inode: 1, kind: .directory, mode: 0o755, at: Timestamp(seconds: 1_000, nanoseconds: 0))
   }
 
   /// The time as the file system stamps it.
   var stamp: Timestamp {
-    let micros = world.now / Self.tick * Self.tick
+    let micros = world.now / tick * tick
     return Timestamp(seconds: 1_000 + Int64(micros / 1_000_000), nanoseconds: UInt32(micros % 1_000_000) * 1_000 + 1)
   }
 
@@ -123,6 +126,7 @@ final class SimulatedSource: @unchecked Sendable {
 
   /// Something has changed: what was current until now is history. `node` may have no name any more, and be read still.
   func record(_ node: SourceNode? = nil) {
+    changes += 1
     lastChange = world.now
     let now = current
     for (path, version) in now {

@@ -10,6 +10,8 @@ public struct Simulation {
     public let trace: [String]
     public let traceHash: UInt64
     public let faults: Faults
+    /// Bytes of content that went out, and how many of them more than once.
+    public let sentInAll: Int
     public let sentTwice: Int
   }
 
@@ -28,7 +30,7 @@ public struct Simulation {
     let ground = simulation.ground
     return Outcome(
       seed: seed, broken: ground.world.broken, trace: ground.world.trace.lines, traceHash: ground.world.trace.hash,
-      faults: ground.tally, sentTwice: ground.sentTwice)
+      faults: ground.faults, sentInAll: ground.sentInAll, sentTwice: ground.sentTwice)
   }
 
   private init(seed: UInt64, mutation: Mutation?, keepsTrace: Bool) {
@@ -50,6 +52,9 @@ public struct Simulation {
     guard world.broken == nil else { return }
     world.check(ground.isSenderDone, "nothing happens any more, and the sender is not done")
     world.check(ground.store?.done != nil, "the receiver is not done")
+    // Done is done for good.
+    ground.disk.losePower()
+    ground.checkDestination()
     world.check(
       ground.sentTwice <= ground.allowedTwice,
       "\(ground.sentTwice) bytes were sent twice, \(ground.allowedTwice) may be")
@@ -89,6 +94,7 @@ public struct Simulation {
       }
     }
     for _ in 0..<(dice.one(in: 2) ? dice.roll(1...3) : 0) { world.after(someTime()) { ground.losePower() } }
+    if dice.one(in: 3) { ground.importRisks = dice.roll(1...3) }
     if dice.one(in: 5) {
       world.after(someTime()) {
         ground.tally.diskErrors += 1

@@ -64,6 +64,14 @@ extension SimulatedSource {
   }
 
   private func edit(_ node: SourceNode) {
+    // Again before the file system's clock goes on: nothing but the bytes tells.
+    if world.dice.one(in: 2), changesLeft > 0 {
+      changesLeft -= 1
+      world.after(world.dice.roll(1...6_000)) { [self] in
+        edit(node)
+        record(node)
+      }
+    }
     let time = node.modified
     let count = node.data.count
     switch world.dice.roll(0...3) {

@@ -25,7 +25,8 @@ final class Wire {
   init(_ name: String, _ world: World) {
     self.name = name
     self.world = world
-    delay = world.dice.roll(10...2_000)
+    // Now and then one is much slower than the others.
+    delay = world.dice.one(in: 6) ? world.dice.roll(5_000...60_000) : world.dice.roll(10...2_000)
   }
 
   /// An end is there: what it does with bytes, and when it hears that the connection is gone.
@@ -71,8 +72,9 @@ final class Wire {
     isCut = true
     for end in [End.sender, .receiver] {
       truncate(toward: end)
+      let last = max(0, (toward[end.rawValue].pending.last?.time ?? 0) - world.now)
       let isHalfOpen = world.dice.one(in: 4)
-      world.after(isHalfOpen ? world.dice.roll(100_000...20_000_000) : world.dice.roll(1...3_000)) { [self] in
+      world.after(last + (isHalfOpen ? world.dice.roll(100_000...20_000_000) : world.dice.roll(1...3_000))) { [self] in
         hear(end)
       }
     }
@@ -82,10 +84,14 @@ final class Wire {
     let pending = toward[end.rawValue].pending
     let total = pending.reduce(0) { $0 + $1.bytes.count }
     var rest = total == 0 ? 0 : world.dice.roll(0...total)
+    // Some of what is under way comes when nobody waits for it any more.
+    let late = world.dice.one(in: 3) ? world.dice.roll(1_000...200_000) : 0
     toward[end.rawValue].pending = pending.map { chunk in
       let kept = min(rest, chunk.bytes.count)
       rest -= kept
-      return (chunk.time, Array(chunk.bytes.prefix(kept)))
+      let time = chunk.time + late
+      if late > 0 { world.after(time - world.now) { [self] in deliver(to: end) } }
+      return (time, Array(chunk.bytes.prefix(kept)))
     }
   }
 

@@ -1,32 +1,126 @@
+import Dispatch
+import Foundation
+import Synchronization
 import TransferSimulator
 
+/// Runs simulations, as many as one likes, and says which seeds broke a promise.
 @main enum Simulate {
+  /// So many failures are told; more would say nothing new.
+  private static let mostFailures = 20
+
   static func main() {
-    let words = CommandLine.arguments.dropFirst()
-    var options: [String: String] = [:]
-    var name: String?
-    for word in words {
-      if word.hasPrefix("--") {
-        name = word
-        options[word] = ""
-      } else if let known = name {
-        options[known] = word
+    do {
+      let request = try Request(CommandLine.arguments.dropFirst())
+      exit(request.seed.map { runOne($0, request) } ?? runAll(request) ? 0 : 1)
+    } catch {
+      FileHandle.standardError.write(Data("simulate: \(error.text)\n\(Request.usage)\n".utf8))
+      exit(2)
+    }
+  }
+
+  /// Replays one seed.
+  private static func runOne(_ seed: UInt64, _ request: Request) -> Bool {
+    let outcome = Simulation.run(seed: seed, mutation: request.mutation, keepsTrace: request.isTracing)
+    for line in outcome.trace { print(line) }
+    print("seed \(seed): \(outcome.broken ?? "all held") (trace \(String(outcome.traceHash, radix: 16)))")
+    return outcome.broken == nil
+  }
+
+  private static func runAll(_ request: Request) -> Bool {
+    let tally = Mutex(Summary(next: request.first))
+    let start = ContinuousClock.now
+    DispatchQueue.concurrentPerform(iterations: ProcessInfo.processInfo.activeProcessorCount) { _ in
+      while let seed = tally.withLock({ $0.take(upTo: request.first + request.count, failures: mostFailures) }) {
+        let outcome = Simulation.run(seed: seed, mutation: request.mutation)
+        tally.withLock { $0.add(outcome) }
       }
     }
-    let first = options["--from"].flatMap(UInt64.init) ?? 1
-    let count = options["--seeds"].flatMap(UInt64.init) ?? 2_000
-    let mutation = options["--mutation"].flatMap(Mutation.init)
-    var failures = 0
-    for seed in first..<first + count {
-      let outcome = Simulation.run(seed: seed, mutation: mutation, keepsTrace: options["--trace"] != nil)
-      if options["--trace"] != nil { for line in outcome.trace { print(line) } }
-      if options["--hash"] != nil { print(seed, outcome.traceHash) }
-      if let broken = outcome.broken {
-        failures += 1
-        print("seed \(seed): \(broken)")
-        if failures >= 10 { break }
+    let summary = tally.withLock { $0 }
+    print(summary.text(seconds: (ContinuousClock.now - start) / .seconds(1)))
+    return summary.failures.isEmpty
+  }
+}
+
+/// What many simulations came to.
+private struct Summary {
+  var next: UInt64
+  var runs = 0
+  var faults = Faults()
+  var sentTwice = 0
+  var sentInAll = 0
+  var failures: [(seed: UInt64, broken: String)] = []
+
+  init(next: UInt64) { self.next = next }
+
+  mutating func take(upTo end: UInt64, failures most: Int) -> UInt64? {
+    guard next < end, failures.count < most else { return nil }
+    defer { next += 1 }
+    return next
+  }
+
+  mutating func add(_ outcome: Simulation.Outcome) {
+    runs += 1
+    faults.add(outcome.faults)
+    sentTwice += outcome.sentTwice
+    sentInAll += outcome.sentInAll
+    if let broken = outcome.broken {
+      failures.append((outcome.seed, broken))
+      print("seed \(outcome.seed): \(broken)\n  replay: Scripts/simulate --seed \(outcome.seed) --trace")
+    }
+  }
+
+  func text(seconds: Double) -> String {
+    """
+    \(runs) seeds in \(String(format: "%.1f", seconds)) s: \(failures.isEmpty ? "all held" : "\(failures.count) failed")
+      all connections cut   \(faults.cuts)
+      one connection cut    \(faults.streamCuts)
+      sender killed         \(faults.senderKills)
+      receiver killed       \(faults.receiverKills), \(faults.importKills) of them at the end or during the import
+      power losses          \(faults.powerLosses)
+      failing disks         \(faults.diskErrors)
+      changes of the source \(faults.changes)
+      bytes sent            \(sentInAll), \(sentTwice) of them twice
+    """
+  }
+}
+
+private struct Request {
+  static let usage = """
+    usage: Scripts/simulate [--seeds N] [--from N] [--mutation NAME]
+           Scripts/simulate --seed N [--trace] [--mutation NAME]
+    mutations: \(Mutation.allCases.map(\.rawValue).joined(separator: ", "))
+    """
+
+  struct Mistake: Error {
+    let text: String
+  }
+
+  var first: UInt64 = 1
+  var count: UInt64 = 2_000
+  var seed: UInt64?
+  var isTracing = false
+  var mutation: Mutation?
+
+  init(_ words: ArraySlice<String>) throws(Mistake) {
+    var words = words
+    while let word = words.popFirst() {
+      switch word {
+      case "--seeds": count = try Self.number(word, words.popFirst())
+      case "--from": first = try Self.number(word, words.popFirst())
+      case "--seed": seed = try Self.number(word, words.popFirst())
+      case "--trace": isTracing = true
+      case "--mutation":
+        let name = words.popFirst() ?? ""
+        guard let known = Mutation(rawValue: name) else { throw Mistake(text: "there is no mutation \"\(name)\"") }
+        mutation = known
+      default: throw Mistake(text: "there is no option \"\(word)\"")
       }
     }
-    print("\(count) seeds, \(failures) failed")
+    if isTracing, seed == nil { throw Mistake(text: "--trace needs --seed") }
+  }
+
+  private static func number(_ option: String, _ word: String?) throws(Mistake) -> UInt64 {
+    guard let word, let number = UInt64(word), number < 1 << 60 else { throw Mistake(text: "\(option) needs a number") }
+    return number
   }
 }

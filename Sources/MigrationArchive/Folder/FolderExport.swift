@@ -72,9 +72,11 @@ package struct FolderExport<Place: SourceDirectory> {
   private mutating func addOther(
     _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
   ) throws {
+    let now = directory.now
     let status = try directory.status(name)
     let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
-    let generation = packer.generation(status, on: directory.fileSystem(of: status))
+    let generation = packer.generation(
+      of: status.momentaryFingerprint(on: directory.fileSystem(of: status), at: now))
     guard ItemKind(status.kind) == tree.nodes[index].kind,
       let record = ItemRecord(status, path: path, generation: generation, target: target)
     else {

@@ -51,9 +51,7 @@ package final class FramePacker {
   package var staleMarks: [Mark] { held.stale }
 
   /// The generation that a source item is in (Protocol §9.1).
-  func generation(_ status: FileStatus, on fileSystem: UInt64) -> Generation {
-    keys.generation(of: status.fingerprint(on: fileSystem))
-  }
+  func generation(of fingerprint: SourceFingerprint) -> Generation { keys.generation(of: fingerprint) }
 
   /// Whether the receiver holds anything, so that looking for held items is worth it.
   var isResuming: Bool { !held.isEmpty }

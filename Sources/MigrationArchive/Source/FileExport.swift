@@ -19,12 +19,11 @@ struct FileExport<Place: SourceDirectory> {
   func run() throws(ArchiveError) -> FileOutcome {
     if packer.isResuming, try isHeld() { return .sent }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
-    var before = try reading { () throws(SystemError) in try file.status() }
+    guard let before = try settle(file) else { return .changed(startedChunks: false) }
     guard before.kind == .regular else {
       throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
     }
-    guard try settle(file, &before) else { return .changed(startedChunks: false) }
-    let generation = packer.generation(before, on: directory.fileSystem(of: before))
+    let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
     guard let record = ItemRecord(before, path: path, generation: generation) else {
       return .changed(startedChunks: false)
     }
@@ -40,7 +39,7 @@ struct FileExport<Place: SourceDirectory> {
   /// Whether the receiver has the file in the state in which it is now; nothing need be opened to find out.
   private func isHeld() throws(ArchiveError) -> Bool {
     let status = try reading { () throws(SystemError) in try directory.status(name) }
-    let generation = packer.generation(status, on: directory.fileSystem(of: status))
+    let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
     guard status.kind == .regular, let record = ItemRecord(status, path: path, generation: generation) else {
       return false
     }
@@ -62,7 +61,10 @@ struct FileExport<Place: SourceDirectory> {
   ) throws(ArchiveError) -> FileOutcome {
     file.adviseSequential()
     let held = packer.heldRanges(record)
-    for extent in try extents(of: file, before) {
+    var position: UInt64 = 0
+    while position < record.size {
+      let extent = try extent(of: file, before, from: position)
+      position = extent.range.upperBound
       for gap in held.gaps(in: extent.range) {
         if extent.isHole {
           try packer.addHole(place(record, gap, isHole: true))
@@ -98,42 +100,33 @@ struct FileExport<Place: SourceDirectory> {
 
   private typealias Extent = (range: Range<UInt64>, isHole: Bool)
 
-  /// Data and holes in their order; a file without holes is one extent and costs no call.
-  private func extents(of file: Place.File, _ status: FileStatus) throws(ArchiveError) -> [Extent] {
+  /// The data or the hole at a position inside a file; a file without holes is one extent and costs no call.
+  private func extent(
+    of file: Place.File, _ status: FileStatus, from position: UInt64
+  ) throws(ArchiveError) -> Extent {
     let size = UInt64(status.size)
-    guard status.allocatedBytes < status.size else { return [(0..<size, false)] }
-    var extents: [Extent] = []
-    var position: UInt64 = 0
-    try reading { () throws(SystemError) in
-      while position < size {
-        let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
-        if data > position { extents.append((position..<data, true)) }
-        guard data < size else { break }
-        let end = try file.nextHole(from: Int64(data)).map { min(size, UInt64($0)) } ?? size
-        // A file system that contradicts itself is read as data.
-        guard end > data else {
-          extents = [(0..<size, false)]
-          return
-        }
-        extents.append((data..<end, false))
-        position = end
-      }
+    guard status.allocatedBytes < status.size else { return (position..<size, false) }
+    return try reading { () throws(SystemError) in
+      let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
+      if data > position { return (position..<data, true) }
+      let end = try file.nextHole(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
+      // A file system that contradicts itself is read as data.
+      return (position..<(end > position ? end : size), false)
     }
-    return extents
   }
 
-  /// Waits until the file system's clock has moved past the file's last change, so that another change cannot go unseen
-  /// behind the same time stamp; false if the file does not hold still for that long.
-  private func settle(_ file: Place.File, _ status: inout FileStatus) throws(ArchiveError) -> Bool {
-    for _ in 0..<4 {
-      // File systems without fractions of a second count whole ones; the others follow the kernel's tick.
-      let granule = status.changed.nanoseconds == 0 ? 2.0 : 0.012
-      let age = directory.now.seconds(since: status.changed)
-      guard abs(age) < granule else { return true }
-      try packer.pause(seconds: granule - age)
-      status = try reading { () throws(SystemError) in try file.status() }
+  /// The state of a file once no other change can go unseen behind the same time stamp; nil if it does not hold still for
+  /// that long.
+  private func settle(_ file: Place.File) throws(ArchiveError) -> FileStatus? {
+    for _ in 0..<5 {
+      // The clock is read first: a stamp that was old then cannot be given again.
+      let now = directory.now
+      let status = try reading { () throws(SystemError) in try file.status() }
+      let wait = status.unsettledSeconds(at: now)
+      guard wait > 0 else { return status }
+      try packer.pause(seconds: wait)
     }
-    return false
+    return nil
   }
 
   /// Says of a failure which file it is about.

@@ -18,9 +18,28 @@ extension Timestamp {
 extension FileStatus {
   /// What a generation is made of (Protocol §9.1).
   func fingerprint(on fileSystem: UInt64) -> SourceFingerprint {
+    fingerprint(on: fileSystem, changed: changed)
+  }
+
+  /// The same of something that is read by one look, at `now`. While another change could hide behind the same time stamp it
+  /// is one that no later session finds again: the item is sent once more then, which costs less than waiting now.
+  func momentaryFingerprint(on fileSystem: UInt64, at now: Timestamp) -> SourceFingerprint {
+    unsettledSeconds(at: now) > 0
+      ? fingerprint(on: ~fileSystem, changed: now) : fingerprint(on: fileSystem, changed: changed)
+  }
+
+  private func fingerprint(on fileSystem: UInt64, changed: Timestamp) -> SourceFingerprint {
     SourceFingerprint(
       fileSystem: fileSystem, inode: inode, size: UInt64(size), modified: ItemTime(modified), changed: ItemTime(changed)
     )
+  }
+
+  /// How long after `now` another change could still get the time stamp of the last one; 0 if it cannot any more.
+  func unsettledSeconds(at now: Timestamp) -> Double {
+    // File systems without fractions of a second count whole ones; the others follow the kernel's tick.
+    let granule = changed.nanoseconds == 0 ? 2.0 : 0.012
+    let age = now.seconds(since: changed)
+    return abs(age) < granule ? granule - age : 0
   }
 
   /// Whether nothing that a generation is made of has changed.

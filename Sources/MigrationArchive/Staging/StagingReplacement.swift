@@ -18,7 +18,7 @@ extension Staging {
           if place == path { return try discardTree(path, in: places, &shared) }
           continue
         }
-        return try discard(place, in: places, &shared)
+        return try discard(place, for: path, in: places, &shared)
       }
     } catch let error as SystemError {
       throw ArchiveError("replacing", path, error)
@@ -26,8 +26,12 @@ extension Staging {
     return false
   }
 
-  private func discard(_ path: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared) throws -> Bool {
-    if shared.earlierPartials.remove(path) != nil, let number = shared.ledger.discard(path) {
+  /// Removes a file or link at `path`, which `item` needs. Of the item itself nothing is incomplete but what has just been
+  /// announced: an older generation in parts has given way by then.
+  private func discard(
+    _ path: ArchivePath, for item: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared
+  ) throws -> Bool {
+    if path != item, shared.earlierPartials.remove(path) != nil, let number = shared.ledger.discard(path) {
       shared.open[number] = nil
     } else {
       if shared.earlier == nil { shared.earlier = try EarlierItems(journal, upTo: shared.sessionStart) }
