@@ -16,6 +16,15 @@ extension Directory {
       try removal.run(bytes)
     }
   }
+
+  /// The same, and content if there is nothing.
+  package func removeTree(ifThere name: some PathBytes & ~Escapable) throws(SystemError) {
+    do {
+      try removeTree(name)
+    } catch  where error.isNotFound {
+      // It went before, or never was.
+    }
+  }
 }
 
 /// The removal of one tree, in a loop instead of a recursion.

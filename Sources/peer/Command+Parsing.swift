@@ -25,9 +25,44 @@ extension Command {
         switch verb {
         case .receive: self = .receive(try ReceiveOptions(arguments))
         case .send: self = .send(try SendOptions(arguments))
+        case .resume: self = try Self.resume(arguments)
+        case .forget: self = .forget(try Self.identifier(arguments), json: arguments.has("--json"))
         }
       }
     }
+  }
+
+  private static func resume(_ arguments: Arguments) throws(TransferFailure) -> Command {
+    let words = arguments.operands.map { VisibleText.of($0) }
+    guard let first = words.first else {
+      throw .usage(
+        "'peer resume' needs 'list' behind it",
+        hint: "run 'peer resume list'; what was interrupted goes on when its command is run again")
+    }
+    guard words == ["list"] else {
+      throw .usage("'peer resume' does not know '\(first == "list" ? words[1] : first)'", .resume)
+    }
+    return .resumeList(json: arguments.has("--json"))
+  }
+
+  /// The digits by which a transfer is named.
+  private static func identifier(_ arguments: Arguments) throws(TransferFailure) -> String {
+    guard arguments.operands.count == 1, let typed = arguments.operands.first else {
+      throw .usage(
+        arguments.operands.isEmpty ? "it is not said what to forget" : "'peer forget' takes one ID",
+        hint: "'peer resume list' shows the ID of each unfinished transfer")
+    }
+    let text = VisibleText.of(typed).lowercased()
+    guard text.count <= 32, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+      throw .usage(
+        "'\(VisibleText.of(typed))' is not the ID of a transfer",
+        hint: "'peer resume list' shows the ID of each unfinished transfer")
+    }
+    guard text.count >= TransferStore.shortestPrefix else {
+      throw .usage(
+        "'\(text)' is too short for an ID", hint: "write at least \(TransferStore.shortestPrefix) of its digits")
+    }
+    return text
   }
 
   private static func helpTopic(_ words: [[UInt8]]) throws(TransferFailure) -> Verb? {

@@ -4,6 +4,10 @@ import MigrationSystem
 enum Command: Equatable, Sendable {
   case receive(ReceiveOptions)
   case send(SendOptions)
+  /// Show what is unfinished.
+  case resumeList(json: Bool)
+  /// Give up what is unfinished: the transfer whose identifier begins with these digits.
+  case forget(String, json: Bool)
   /// A help text: of a verb, or of the whole program.
   case help(Verb?)
   case version

@@ -51,6 +51,16 @@ enum Figures {
     return seconds >= 60 && seconds.isMultiple(of: 60) ? count(seconds / 60, "minute") : count(seconds, "second")
   }
 
+  /// How long ago something was, roughly: `just now`, `5 minutes ago`, `3 days ago`.
+  static func ago(_ seconds: Int64) -> String {
+    switch seconds {
+    case ..<60: "just now"
+    case ..<3600: "\(count(UInt64(seconds / 60), "minute")) ago"
+    case ..<86_400: "\(count(UInt64(seconds / 3600), "hour")) ago"
+    default: "\(count(UInt64(seconds / 86_400), "day")) ago"
+    }
+  }
+
   /// A time span as a clock shows it: `0:16`, `12:05`, `1:02:33`.
   static func clock(_ seconds: Double) -> String {
     let seconds = whole(seconds.rounded(.up))

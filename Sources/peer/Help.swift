@@ -6,6 +6,8 @@ enum Help {
     case nil: overview
     case .receive: receive + "\n" + exitCodes
     case .send: send + "\n" + exitCodes
+    case .resume: resume
+    case .forget: forget
     }
   }
 
@@ -13,6 +15,8 @@ enum Help {
     Usage:
       peer receive [DIR]              on the new device
       peer send PATH... --to HOST     on the old device
+      peer resume list                what was interrupted
+      peer forget ID                  give up what was interrupted
       peer help [COMMAND]
       peer --version
 
@@ -28,6 +32,7 @@ enum Help {
       old$ peer send Documents Pictures --to 192.0.2.7
       Code shown on the other device: 4829-1367
 
+    What was interrupted goes on when its command is run again.
     'peer help receive' and 'peer help send' describe options and exit codes.
 
     """
@@ -94,6 +99,39 @@ enum Help {
       $ peer send Documents --to 192.0.2.7
       $ peer send ~/Documents ~/Pictures --to new-laptop.local:5000
       $ peer send --to 192.0.2.7 -- -a-name-with-a-dash
+
+    """
+
+  private static let resume = """
+    Usage:
+      peer resume list [--json]
+
+    Shows the transfers of this device that are not over: an ID, what is sent or
+    where it arrives, the other device, how much has arrived, and when it was last
+    connected. To go on with one, run its command again; it asks for no code.
+
+    Options:
+      --json      Report to a program: one JSON object a line, on standard output.
+      -h, --help  Show this text.
+
+    Exit codes: 0, also if there is none; 1 failed; 2 the command line is wrong.
+
+    """
+
+  private static let forget = """
+    Usage:
+      peer forget ID [--json]
+
+    Gives up an unfinished transfer: what has arrived of it here is removed, and its
+    keys with it. The other device keeps its half until it is forgotten there. ID is
+    what 'peer resume list' shows, or its first digits, at least four.
+
+    Options:
+      --json      Report to a program: one JSON object a line, on standard output.
+      -h, --help  Show this text.
+
+    Exit codes: 0 done; 1 failed; 2 the command line is wrong, or no transfer or
+    more than one has such an ID; 4 the transfer is in use.
 
     """
 

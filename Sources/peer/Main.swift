@@ -37,6 +37,8 @@ import MigrationTransfer
       return perform(.sender, json: options.json) { output throws(TransferFailure) in
         try runSend(options, output)
       }
+    case .resumeList(let json): return Unfinished.list(json: json)
+    case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
     }
     return ExitCode.done
   }

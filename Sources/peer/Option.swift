@@ -16,6 +16,8 @@ struct Option: Equatable, Sendable {
 enum Verb: String, CaseIterable, Sendable {
   case receive
   case send
+  case resume
+  case forget
 
   /// Every option that it takes; each is described in its help text.
   var options: [Option] {
@@ -25,6 +27,7 @@ enum Verb: String, CaseIterable, Sendable {
     return switch self {
     case .receive: [.value("--listen", "[HOST:]PORT")] + common
     case .send: [.value("--to", "HOST[:PORT]"), .value("--code-file", "FILE")] + common
+    case .resume, .forget: [.flag("--json"), .flag("--help")]
     }
   }
 }

@@ -11,9 +11,7 @@ struct JournalReading {
   var positions: [UInt64] = []
 
   init(_ scratch: Scratch, _ arrival: Arrival) throws {
-    let path = arrival.journal.split(separator: "/").map(String.init)
-    let directory = path.dropLast().joined(separator: "/")
-    let bytes = try #require(scratch.snapshot(directory)[path.last!]).content
+    let bytes = scratch.read(arrival.journal)
     var position = 0
     while position < bytes.count {
       let read = try JournalRecord.read(

@@ -124,14 +124,14 @@ struct Export {
   let packer: FramePacker
 
   init(
-    _ paths: [[UInt8]], held: HeldItems = HeldItems(), outlet: Outlet = Outlet(),
+    _ paths: [[UInt8]], held: HeldItems = HeldItems(), outlet: Outlet = Outlet(), sizes: FramePacker.Sizes = .init(),
     betweenWalkAndExport change: () -> Void = {}
   ) throws {
     source = try FolderSource(paths: paths)
     summary = try source.prepare { false }
     change()
     self.outlet = outlet
-    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held)
+    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held, sizes: sizes)
     try source.export(to: packer)
   }
 

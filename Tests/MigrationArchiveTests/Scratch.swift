@@ -8,10 +8,13 @@ import Testing
 /// A fresh directory that goes away with everything in it. It holds `source`, `destination` and `outside`.
 final class Scratch: Sendable {
   let path: String
+  private let parent: String
   let directory: SharedDirectory
 
-  init() throws {
-    var template = Array("/tmp/peer-archive-XXXXXX".utf8CString)
+  /// `inMemory` asks for a file system on which syncing costs nothing, where there is one.
+  init(inMemory: Bool = false) throws {
+    parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    var template = Array("\(parent)/peer-archive-XXXXXX".utf8CString)
     _ = template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) }
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     directory = SharedDirectory(try Directory.open(path))
@@ -20,7 +23,7 @@ final class Scratch: Sendable {
   }
 
   deinit {
-    try? Directory.open("/tmp").removeTree(String(path.dropFirst(5)))
+    try? Directory.open(parent).removeTree(String(path.dropFirst(parent.count + 1)))
   }
 
   /// The absolute path of something beneath.
@@ -55,6 +58,17 @@ final class Scratch: Sendable {
 
   func makeDirectory(_ name: String) { precondition(mkdir("\(path)/\(name)", 0o755) == 0) }
   func makeLink(_ name: String, to target: String) { precondition(symlink(target, "\(path)/\(name)") == 0) }
+  /// The whole content of a file.
+  func read(_ name: String) -> [UInt8] {
+    let file = Glibc.open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
+    precondition(file >= 0, "\(name): \(errno)")
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = Glibc.read(file, &block, block.count), count > 0 { bytes += block[..<count] }
+    return bytes
+  }
+
   func remove(_ name: String) { precondition(unlink("\(path)/\(name)") == 0) }
   func setMode(_ name: String, _ mode: mode_t) { precondition(chmod("\(path)/\(name)", mode) == 0) }
   func cut(_ name: String, to size: Int) { precondition(truncate("\(path)/\(name)", size) == 0) }

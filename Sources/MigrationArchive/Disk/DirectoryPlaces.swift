@@ -121,7 +121,14 @@ final class DirectoryPlaces: StagingPlaces {
   private func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
-    let directory = SharedDirectory(try tree.directory.openDirectoryBeneath(parent.bytes))
+    let directory: SharedDirectory
+    do {
+      directory = SharedDirectory(try tree.directory.openDirectoryBeneath(parent.bytes))
+    } catch  where error.isPermissionDenied {
+      // An end that came to nothing has given the directories their final rights.
+      for place in parent.lineage.dropLast() { _ = try accessible(place) }
+      directory = try accessible(parent)
+    }
     current = (parent, directory)
     return directory
   }

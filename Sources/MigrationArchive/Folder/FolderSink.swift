@@ -122,7 +122,7 @@ package final class FolderSink: ItemSink {
     let name = Staging.name(of: transfer)
     guard let directory = try destination.openIfThere() else { return name }
     for number in 1...Self.asides {
-      let aside = name + Array(".refused-\(number)".utf8)
+      let aside = name + Self.refused(number)
       do {
         try directory.directory.rename(name, to: directory.directory, as: aside, noReplace: true)
         return aside
@@ -145,12 +145,27 @@ package final class FolderSink: ItemSink {
     return staging.losses
   }
 
+  /// Removes everything that was staged of a transfer in a directory, also what was set aside; false if that is not there.
+  package static func discard(_ transfer: TransferID, from path: [UInt8]) throws(ArchiveError) -> Bool {
+    let name = Staging.name(of: transfer)
+    let names = [name] + (1...asides).map { name + refused($0) }
+    do throws(SystemError) {
+      let directory = try Directory.open(path)
+      for name in names { try directory.removeTree(ifThere: name) }
+      return true
+    } catch {
+      if error.isNotFound { return false }
+      throw ArchiveError(
+        .storage, "what was staged in \"\(VisibleText.of(path))\" cannot be removed", name: path, cause: error)
+    }
+  }
+
+  private static func refused(_ number: Int) -> [UInt8] { Array(".refused-\(number)".utf8) }
+
   package func clear(_ transfer: TransferID) throws(ArchiveError) {
     guard let directory = try destination.openIfThere() else { return }
     do {
-      try directory.directory.removeTree(Staging.name(of: transfer))
-    } catch  where error.isNotFound {
-      // It went before.
+      try directory.directory.removeTree(ifThere: Staging.name(of: transfer))
     } catch {
       throw ArchiveError(.storage, "the staging directory cannot be removed", cause: error)
     }

@@ -142,7 +142,8 @@ final class IncomingTransfer: Sendable {
     let (staging, keys) = try staging(for: offer, label: label, address: address)
     staging.beginSession(offer)
     let reception = Reception(
-      session: .randomIdentifier(), client: client, keys: keys, staging: staging, mailbox: mailbox)
+      session: .randomIdentifier(), client: client, keys: keys, staging: staging, mailbox: mailbox,
+      synced: { [weak self] in self?.noteProgress() })
     state.withLock { state in
       state.reception = reception
       state.total = Tally(items: offer.items, bytes: offer.bytes)

@@ -29,14 +29,17 @@ final class Reception: Sendable {
   private let state = Condition(State())
   private let threads = ThreadGroup()
 
-  init(session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, mailbox: Mailbox<ReceiverNews>)
-  {
+  /// `synced` is called now and then, when what has arrived by then is durable.
+  init(
+    session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, mailbox: Mailbox<ReceiverNews>,
+    synced: @escaping @Sendable () -> Void
+  ) {
     self.session = session
     self.client = client
     self.keys = keys
     self.staging = staging
     self.mailbox = mailbox
-    syncer = Syncer(staging) { mailbox.post(.failed(.init($0))) }
+    syncer = Syncer(staging, synced: synced) { mailbox.post(.failed(.init($0))) }
   }
 
   var isStopped: Bool { state.withLock { $0.isStopped } }

@@ -14,11 +14,16 @@ final class Syncer: Sendable {
 
   private let staging: Staging
   private let state = Condition(State())
+  private let synced: @Sendable () -> Void
   private let failed: @Sendable (ArchiveError) -> Void
 
-  /// `failed` is called when the disk refuses; nothing more is synced then.
-  init(_ staging: Staging, failed: @escaping @Sendable (ArchiveError) -> Void) {
+  /// `synced` is called after each sync, on this thread, so it may be slow; `failed` when the disk refuses, and nothing more
+  /// is synced then.
+  init(
+    _ staging: Staging, synced: @escaping @Sendable () -> Void, failed: @escaping @Sendable (ArchiveError) -> Void
+  ) {
     self.staging = staging
+    self.synced = synced
     self.failed = failed
   }
 
@@ -46,6 +51,7 @@ final class Syncer: Sendable {
         return failed(error)
       }
       for (stream, frames) in zip(streams, written) { stream.synced(frames) }
+      synced()
     }
   }
 

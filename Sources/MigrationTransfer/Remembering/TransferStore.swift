@@ -12,12 +12,19 @@ package final class TransferStore: Sendable {
     package let isInUse: Bool
   }
 
+  /// One whose state cannot be believed.
+  package struct Damaged: Equatable, Sendable {
+    /// As much of its identifier as its directory is called.
+    package let identifier: String
+    /// A lower-case clause.
+    package let reason: String
+  }
+
   /// What `list` found.
   package struct Listing: Sendable {
     /// Newest first.
     package var transfers: [Listed] = []
-    /// Directories whose state cannot be believed, with the reason.
-    package var damaged: [(name: [UInt8], reason: String)] = []
+    package var damaged: [Damaged] = []
   }
 
   /// How long a receiver remembers that a transfer is done, in seconds.
@@ -51,13 +58,12 @@ package final class TransferStore: Sendable {
     do {
       let directory = try transfers.directory.openChildDirectory(name)
       guard try directory.descriptor.lock() else {
-        throw SystemError(reason: "another process works on it", operation: "lock")
+        throw StoreError.busy(String(transfer.hexadecimal.prefix(8)), directory.descriptor.lockHolder())
       }
       return TransferEntry(try Self.read(directory, name), directory, name: name, in: transfers)
     } catch let error as SystemError {
       if error.isNotFound { return nil }
-      throw StoreError(
-        "the transfer \(transfer.hexadecimal.prefix(8)) cannot be taken", error, isInUse: error.errno == 0)
+      throw StoreError("the transfer \(transfer.hexadecimal.prefix(8)) cannot be taken", error)
     }
   }
 
@@ -69,12 +75,13 @@ package final class TransferStore: Sendable {
       do {
         let directory = try transfers.directory.openChildDirectory(name)
         let remembered = try Self.read(directory, name)
-        let isFree = try directory.descriptor.lock(exclusive: false)
-        listing.transfers.append(Listed(remembered: remembered, isInUse: !isFree))
+        // Asked, not tried: a lock taken for a moment would be in the way of who works on it.
+        let isInUse = directory.descriptor.lockHolder() != nil
+        listing.transfers.append(Listed(remembered: remembered, isInUse: isInUse))
       } catch let error as SystemError where error.isNotFound {
         // It has gone, or is just being made.
       } catch {
-        listing.damaged.append((name, "\(error)"))
+        listing.damaged.append(Damaged(identifier: VisibleText.of(name.prefix(32)), reason: "\(error)"))
       }
     }
     listing.transfers.sort {
@@ -118,7 +125,7 @@ package final class TransferStore: Sendable {
     Array("\(transfer.hexadecimal)-\(role == .sender ? "send" : "receive")".utf8)
   }
 
-  private static func read(_ directory: borrowing Directory, _ name: [UInt8]) throws -> RememberedTransfer {
+  static func read(_ directory: borrowing Directory, _ name: [UInt8]) throws -> RememberedTransfer {
     let file = try directory.openChild(TransferEntry.file)
     let size = Int(try file.status().size)
     guard size <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
@@ -134,7 +141,7 @@ package final class TransferStore: Sendable {
     return remembered
   }
 
-  private func names(_ transfers: SharedDirectory) throws(StoreError) -> [[UInt8]] {
+  func names(_ transfers: SharedDirectory) throws(StoreError) -> [[UInt8]] {
     try storing { () throws(SystemError) in
       var names: [[UInt8]] = []
       try transfers.directory.forEachEntry { (name, kind) throws(SystemError) in
@@ -147,7 +154,7 @@ package final class TransferStore: Sendable {
 
   private static let folder = Array("transfers".utf8)
 
-  private func openIfThere() throws(StoreError) -> SharedDirectory? {
+  func openIfThere() throws(StoreError) -> SharedDirectory? {
     try storing { () throws(SystemError) -> SharedDirectory? in
       do throws(SystemError) {
         return SharedDirectory(try Directory.open(home).openChildDirectory(Self.folder))
@@ -174,71 +181,5 @@ package final class TransferStore: Sendable {
     } catch {
       throw StoreError("what is remembered of transfers, in \"\(VisibleText.of(home))\", cannot be used", error)
     }
-  }
-}
-
-/// One remembered transfer, which is this process's as long as the object lives.
-package final class TransferEntry: Sendable {
-  static let file = Array("state".utf8)
-
-  /// The lock is on it.
-  private let directory: SharedDirectory
-  private let name: [UInt8]
-  private let transfers: SharedDirectory
-  private let state: Mutex<RememberedTransfer>
-
-  init(
-    _ remembered: RememberedTransfer, _ directory: consuming Directory, name: [UInt8], in transfers: SharedDirectory
-  ) {
-    state = Mutex(remembered)
-    self.directory = SharedDirectory(directory)
-    self.name = name
-    self.transfers = transfers
-  }
-
-  package var remembered: RememberedTransfer { state.withLock { $0 } }
-
-  /// Changes what is remembered, durably and at once.
-  package func update(_ change: (inout RememberedTransfer) -> Void) throws(StoreError) {
-    do {
-      try state.withLock { (remembered) throws(SystemError) in
-        var changed = remembered
-        change(&changed)
-        try directory.directory.replaceFile(Self.file, with: changed.encoded)
-        remembered = changed
-      }
-    } catch {
-      throw StoreError("what is remembered of the transfer cannot be written", error)
-    }
-  }
-
-  /// Forgets the transfer.
-  package func remove() throws(StoreError) {
-    do {
-      try transfers.directory.removeTree(name)
-      try transfers.directory.synchronize()
-    } catch {
-      if error.isNotFound { return }
-      throw StoreError("what is remembered of the transfer cannot be removed", error)
-    }
-  }
-}
-
-/// What is remembered could not be read or written.
-package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A lower-case clause.
-  package let description: String
-  /// Whether another process has it.
-  package let isInUse: Bool
-
-  init(_ description: String, _ cause: SystemError, isInUse: Bool = false) {
-    self.description = "\(description): \(cause.words)"
-    self.isInUse = isInUse
-  }
-
-  package var failure: TransferFailure {
-    TransferFailure(
-      isInUse ? .refused : .failed, description,
-      hint: isInUse ? "Wait until it is done, or end it." : "PEER_HOME says where it is kept.")
   }
 }

@@ -1,0 +1,49 @@
+import MigrationSystem
+import Synchronization
+
+/// One remembered transfer, which is this process's as long as the object lives.
+package final class TransferEntry: Sendable {
+  static let file = Array("state".utf8)
+
+  /// The lock is on it.
+  private let directory: SharedDirectory
+  private let name: [UInt8]
+  private let transfers: SharedDirectory
+  private let state: Mutex<RememberedTransfer>
+
+  init(
+    _ remembered: RememberedTransfer, _ directory: consuming Directory, name: [UInt8], in transfers: SharedDirectory
+  ) {
+    state = Mutex(remembered)
+    self.directory = SharedDirectory(directory)
+    self.name = name
+    self.transfers = transfers
+  }
+
+  package var remembered: RememberedTransfer { state.withLock { $0 } }
+
+  /// Changes what is remembered, durably and at once.
+  package func update(_ change: (inout RememberedTransfer) -> Void) throws(StoreError) {
+    do {
+      try state.withLock { (remembered) throws(SystemError) in
+        var changed = remembered
+        change(&changed)
+        try directory.directory.replaceFile(Self.file, with: changed.encoded)
+        remembered = changed
+      }
+    } catch {
+      throw StoreError("what is remembered of the transfer cannot be written", error)
+    }
+  }
+
+  /// Forgets the transfer.
+  package func remove() throws(StoreError) {
+    do {
+      try transfers.directory.removeTree(name)
+      try transfers.directory.synchronize()
+    } catch {
+      if error.isNotFound { return }
+      throw StoreError("what is remembered of the transfer cannot be removed", error)
+    }
+  }
+}

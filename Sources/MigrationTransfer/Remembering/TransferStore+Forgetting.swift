@@ -1,0 +1,104 @@
+import MigrationArchive
+import MigrationSystem
+package import MigrationWire
+
+extension TransferStore {
+  /// A transfer that was given up.
+  package struct Forgotten: Equatable, Sendable {
+    package let transfer: TransferID
+    /// What could not be cleared away with it.
+    package var notice: String?
+  }
+
+  /// One end of a transfer that is about to be given up: its directory, locked, and what it says if that can be believed.
+  private struct Taken {
+    let name: [UInt8]
+    let directory: SharedDirectory
+    let remembered: RememberedTransfer?
+  }
+
+  /// The fewest digits that name a transfer.
+  package static let shortestPrefix = 4
+
+  /// Gives up the transfer whose identifier begins with some digits: what was staged of it goes, and what is remembered.
+  ///
+  /// If this device is both ends, both are given up.
+  package func forget(_ prefix: String) throws(TransferFailure) -> Forgotten {
+    let (transfers, names) = try named(prefix)
+    // All are taken before the first goes.
+    var taken: [Taken] = []
+    for name in names { if let end = try take(name, in: transfers) { taken.append(end) } }
+    var forgotten = Forgotten(
+      transfer: TransferID(String(decoding: names[0].prefix(32), as: UTF8.self), radix: 16) ?? 0)
+    for end in taken {
+      forgotten.notice = try clear(end) ?? forgotten.notice
+      do {
+        try transfers.directory.removeTree(end.name)
+        try transfers.directory.synchronize()
+      } catch {
+        throw StoreError("what is remembered of the transfer cannot be removed", error).failure
+      }
+    }
+    return forgotten
+  }
+
+  /// The directories of the one transfer that is meant.
+  private func named(_ prefix: String) throws(TransferFailure) -> (transfers: SharedDirectory, names: [[UInt8]]) {
+    let transfers: SharedDirectory?
+    var found: [[UInt8]] = []
+    do {
+      transfers = try openIfThere()
+      if let transfers { found = try names(transfers).filter { $0.starts(with: prefix.utf8) } }
+    } catch {
+      throw error.failure
+    }
+    guard let transfers, !found.isEmpty else {
+      throw TransferFailure(
+        .usage, "no transfer has an ID that begins with '\(prefix)'", hint: "'peer resume list' shows them all.")
+    }
+    let count = Set(found.map { $0.prefix(32) }).count
+    guard count == 1 else {
+      throw TransferFailure(
+        .usage, "\(count) transfers have an ID that begins with '\(prefix)'", hint: "Write more digits of it.")
+    }
+    return (transfers, found)
+  }
+
+  private func take(_ name: [UInt8], in transfers: SharedDirectory) throws(TransferFailure) -> Taken? {
+    let directory: SharedDirectory
+    let isOurs: Bool
+    do throws(SystemError) {
+      directory = SharedDirectory(try transfers.directory.openChildDirectory(name))
+      isOurs = try directory.directory.descriptor.lock()
+    } catch {
+      if error.isNotFound { return nil }
+      throw StoreError("the transfer \(Self.shown(name)) cannot be taken", error).failure
+    }
+    guard isOurs else {
+      throw StoreError.busy(Self.shown(name), directory.directory.descriptor.lockHolder()).failure
+    }
+    return Taken(name: name, directory: directory, remembered: try? Self.read(directory.directory, name))
+  }
+
+  /// Removes what was staged; what cannot be said to be gone, if anything.
+  private func clear(_ end: Taken) throws(TransferFailure) -> String? {
+    guard let remembered = end.remembered else {
+      let isReceiver = end.name.suffix(7) == Array("receive".utf8)[...]
+      return isReceiver
+        ? "it is not known any more where it was to arrive: \".peer-\(String(decoding: end.name.prefix(32), as: UTF8.self))\" may be left there"
+        : nil
+    }
+    guard let destination = remembered.destination else { return nil }
+    do {
+      guard try FolderSink.discard(remembered.transfer, from: destination.path) else {
+        return "\"\(VisibleText.of(destination.path))\" is not there, and nothing was removed in it"
+      }
+      return nil
+    } catch {
+      throw TransferFailure(error)
+    }
+  }
+
+  /// As much of an identifier as people are shown.
+  private static func shown(_ name: [UInt8]) -> String { String(decoding: name.prefix(8), as: UTF8.self) }
+}

@@ -1,0 +1,134 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// `peer resume list` and `peer forget`: what is unfinished, shown and given up.
+enum Unfinished {
+  /// Shows what is not over, newest first.
+  static func list(json: Bool) -> Int32 {
+    show(json) { () throws(TransferFailure) in
+      let store = try store()
+      do throws(StoreError) {
+        let listing = try store.list()
+        return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
+      } catch {
+        throw error.failure
+      }
+    }
+  }
+
+  /// Gives one up.
+  static func forget(_ prefix: String, json: Bool) -> Int32 {
+    show(json) { () throws(TransferFailure) in
+      let forgotten = try store().forget(prefix)
+      return json ? forgotten.line : forgotten.sentence
+    }
+  }
+
+  private static func store() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
+
+  private static func show(_ json: Bool, _ body: () throws(TransferFailure) -> Rendering) -> Int32 {
+    let (text, code): (Rendering, Int32)
+    do {
+      (text, code) = (try body(), ExitCode.done)
+    } catch {
+      var report: any Report = json ? JSONReport() : HumanReport(.sender, on: .log)
+      (text, code) = (report.fail(error), ExitCode.of(error))
+    }
+    StandardStream.error.write(text.standardError)
+    StandardStream.output.write(text.standardOutput)
+    return code
+  }
+}
+
+extension TransferStore.Listing {
+  /// What is still to be done.
+  private var unfinished: [TransferStore.Listed] { transfers.filter { $0.remembered.destination?.done == nil } }
+
+  /// For a person: columns as wide as they must be.
+  func table(now: Int64) -> Rendering {
+    guard !unfinished.isEmpty || !damaged.isEmpty else {
+      return Rendering(standardError: "There is no unfinished transfer.\n")
+    }
+    var rows = [["ID", "WHAT", "DEVICE", "ARRIVED", "LAST CONNECTED"]]
+    rows += unfinished.map { $0.row(now: now) }
+    rows += damaged.map { [String($0.identifier.prefix(8)), "damaged: \(VisibleText.of($0.reason))", "", "", ""] }
+    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    let lines = rows.map { row in
+      var line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      return line
+    }
+    return Rendering(standardOutput: lines.joined(separator: "\n") + "\n")
+  }
+
+  /// For a program: an object a line.
+  var lines: Rendering {
+    let objects =
+      unfinished.map(\.object)
+      + damaged.map {
+        .object([
+          .init("event", .string("damaged")), .init("id", .string($0.identifier)), .init("message", .string($0.reason)),
+        ])
+      }
+    return Rendering(standardOutput: objects.map { $0.text + "\n" }.joined())
+  }
+}
+
+extension TransferStore.Listed {
+  fileprivate func row(now: Int64) -> [String] {
+    let total = max(remembered.total.bytes, remembered.held.bytes)
+    return [
+      String(remembered.transfer.hexadecimal.prefix(8)), what, VisibleText.of(device),
+      Figures.share(remembered.held.bytes, of: total),
+      isInUse ? "in use" : Figures.ago(now - remembered.lastSeen),
+    ]
+  }
+
+  private var what: String {
+    switch remembered.subject {
+    case .sources(let sources):
+      let more = sources.count > 1 ? " and \(sources.count - 1) more" : ""
+      return "sending \(VisibleText.of(sources.first ?? []))\(more)"
+    case .destination(let destination): return "receiving into \(VisibleText.of(destination.path))"
+    }
+  }
+
+  private var device: String { remembered.label.isEmpty ? remembered.address : remembered.label }
+
+  fileprivate var object: JSONValue {
+    let subject: [JSONValue.Member] =
+      switch remembered.subject {
+      case .sources(let sources):
+        [.init("sources", .array(sources.map { .object(JSONValue.Member.name("path", $0)) }))]
+      case .destination(let destination): JSONValue.Member.name("destination", destination.path)
+      }
+    return .object(
+      [
+        .init("event", .string("transfer")), .init("id", .string(remembered.transfer.hexadecimal)),
+        .init("role", .string(remembered.role == .sender ? "sender" : "receiver")),
+      ] + subject + [
+        .init("label", .string(remembered.label)), .init("address", .string(remembered.address)),
+        .init("items", .integer(remembered.total.items)), .init("bytes", .integer(remembered.total.bytes)),
+        .init("heldBytes", .integer(remembered.held.bytes)),
+        .init("started", .string(CalendarTime.text(remembered.started))),
+        .init("lastConnected", .string(CalendarTime.text(remembered.lastSeen))), .init("inUse", .bool(isInUse)),
+      ])
+  }
+}
+
+extension TransferStore.Forgotten {
+  fileprivate var sentence: Rendering {
+    let warning = notice.map { "peer: note: \($0)\n" } ?? ""
+    return Rendering(standardError: warning + "The transfer \(transfer.hexadecimal.prefix(8)) is forgotten.\n")
+  }
+
+  fileprivate var line: Rendering {
+    let object = JSONValue.object([
+      .init("event", .string("forgotten")), .init("id", .string(transfer.hexadecimal)),
+      .init("notice", notice.map(JSONValue.string) ?? .null),
+    ])
+    return Rendering(standardOutput: object.text + "\n")
+  }
+}

@@ -1,0 +1,212 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+/// A small transfer that was interrupted: some frames are staged, and a process that knows nothing of them goes on.
+private final class Interruption {
+  static let transfer: TransferID = 0xABC
+  static let sizes = FramePacker.Sizes(smallFile: 300, chunk: 600, fullFrame: 400)
+
+  enum Outcome: Equatable {
+    /// What was staged is held, or a part of it.
+    case resumed(Tally)
+    /// The journal was not believed.
+    case refused
+  }
+
+  let scratch: Scratch
+  let wanted: TreeSnapshot
+  private let export: Export
+  private let staged: Int
+  private let syncedAfter: Int
+
+  /// Stages so many of the frames, and syncs after some of them; concludes if it is all of them.
+  init(stagedFrames: Int, syncedAfter: Int) throws {
+    scratch = try Scratch(inMemory: true)
+    scratch.makeDirectory("source/d")
+    scratch.write("source/d/small", pattern(200))
+    scratch.write("source/d/chunked", pattern(2_500, seed: 2))
+    scratch.write("source/empty", [])
+    scratch.write("source/large", pattern(1_700, seed: 3))
+    scratch.makeLink("source/link", to: "d/small")
+    scratch.setMode("source/d", 0o550)
+    scratch.setTime("source/d", 1_000_000_000, 5)
+    usleep(20_000)
+    wanted = scratch.snapshot("source")
+    export = try Export([scratch.at("source")], sizes: Self.sizes)
+    staged = stagedFrames
+    self.syncedAfter = syncedAfter
+  }
+
+  var frames: Int { export.outlet.frames.count }
+
+  /// Stages everything as the first process did, and dies; where the archive and the journal are.
+  func stage() throws -> (tree: String, journal: String) {
+    let arrival = try Arrival(scratch, export.offer, transfer: Self.transfer)
+    for (index, frame) in export.outlet.frames.prefix(staged).enumerated() {
+      try arrival.write([frame])
+      if index + 1 == syncedAfter { try arrival.staging.synchronize() }
+    }
+    if staged >= frames { try arrival.staging.complete(export.packer.finish) { _ in } }
+    return (arrival.tree, arrival.journal)
+  }
+
+  /// Takes back what is there, sends what is missing, and imports. Whatever happened, the tree must be right.
+  func resume() throws -> Outcome {
+    let sink = try FolderSink(destination: scratch.at("destination"))
+    var outcome = Outcome.refused
+    var staging: Staging?
+    do {
+      staging = try sink.recover(export.offer, transfer: Self.transfer, keys: testKeys, sealer: HashSealer())
+      outcome = .resumed(staging?.held ?? Tally())
+    } catch let error as ArchiveError where error.code == .journal {
+      _ = try sink.setAside(Self.transfer)
+    }
+    let recovered = try staging ?? sink.stage(export.offer, transfer: Self.transfer, keys: testKeys)
+    if recovered.stage == .receiving {
+      recovered.beginSession(export.offer)
+      let again = try Export([scratch.at("source")], held: held(recovered), sizes: Self.sizes)
+      let writer = StagingWriter(recovered, sealer: HashSealer())
+      for frame in again.outlet.frames { try writer.write(frame) }
+      recovered.drop(again.packer.staleMarks)
+      try recovered.complete(again.packer.finish) { _ in }
+    }
+    _ = try sink.importItems(of: recovered) { _ in }
+    try sink.clear(Self.transfer)
+    #expect(scratch.snapshot("destination/source").differences(from: wanted) == [])
+    return outcome
+  }
+
+  private func held(_ staging: Staging) -> HeldItems {
+    var held = HeldItems()
+    let report = staging.report
+    if !report.marks.isEmpty { held.add(Held(kind: .staged, marks: report.marks)) }
+    for partial in report.partials { held.add(partial) }
+    return held
+  }
+
+  /// Makes the destination as it was at first.
+  func clear() throws {
+    try Directory.open(scratch.path).removeTree("destination")
+    scratch.makeDirectory("destination")
+  }
+
+  /// Stages, spoils the journal, and resumes.
+  func outcome(spoiling spoil: (inout [UInt8]) -> Void) throws -> Outcome {
+    defer { try? clear() }
+    let path = try stage().journal
+    var journal = scratch.read(path)
+    spoil(&journal)
+    scratch.write(path, journal)
+    return try resume()
+  }
+}
+
+@Suite struct RecoveryTests {
+  /// Half of it is staged and half of that synced; all of it is staged and nothing is in its place yet.
+  private static let states = [(5, 3), (Int.max, 3)]
+
+  @Test(arguments: states) func `a journal that is cut anywhere never leads to a wrong tree`(
+    frames: Int, synced: Int
+  ) throws {
+    let interruption = try Interruption(stagedFrames: frames, syncedAfter: synced)
+    let whole = interruption.scratch.read(try interruption.stage().journal).count
+    try interruption.clear()
+    var held: [UInt64] = []
+    for length in 0...whole {
+      let outcome = try interruption.outcome { $0.removeLast($0.count - length) }
+      if case .resumed(let tally) = outcome { held.append(tally.bytes) }
+      // Without its first record it is nobody's journal.
+      #expect((outcome == .refused) == (length < 52), "\(length)")
+    }
+    // The more there is, the more is held.
+    #expect(held == held.sorted())
+    #expect(held.last.map { $0 > 0 } == true)
+  }
+
+  @Test(arguments: states) func `a journal with any byte flipped never leads to a wrong tree`(
+    frames: Int, synced: Int
+  ) throws {
+    let interruption = try Interruption(stagedFrames: frames, syncedAfter: synced)
+    let whole = interruption.scratch.read(try interruption.stage().journal).count
+    try interruption.clear()
+    var refused = 0
+    for position in 0..<whole {
+      let mask: UInt8 = position.isMultiple(of: 2) ? 0xFF : 1 << UInt8(position / 2 % 8)
+      if try interruption.outcome(spoiling: { $0[position] ^= mask }) == .refused { refused += 1 }
+    }
+    // What stands in front of a sync mark was there for good: it was not the power that took it.
+    #expect(refused > 200 && refused < whole)
+  }
+
+  @Test func `of what no mark vouches for, the tags decide`() throws {
+    let interruption = try Interruption(stagedFrames: 7, syncedAfter: 0)
+    #expect(interruption.frames > 7)
+    let scratch = interruption.scratch
+    _ = try interruption.stage()
+    let whole = try interruption.resume()
+    try interruption.clear()
+    for name in ["source/d/small", "source/d/chunked", "source/large"] {
+      let tree = try interruption.stage().tree
+      if scratch.exists("\(tree)/\(name)") {
+        scratch.patch("\(tree)/\(name)", [0xEE], at: 100)
+        #expect(try interruption.resume() != whole)
+      }
+      try interruption.clear()
+    }
+  }
+
+  @Test func `another transfer's journal is refused`() throws {
+    let interruption = try Interruption(stagedFrames: 6, syncedAfter: 3)
+    let outcome = try interruption.outcome { journal in
+      var writer = ByteWriter()
+      JournalRecord.opened(77).write(to: &writer, position: 0, key: testKeys.journalKey)
+      journal.replaceSubrange(..<writer.bytes.count, with: writer.bytes)
+    }
+    #expect(outcome == .refused)
+  }
+
+  @Test func `what nobody claims is removed, and what is gone is sent again`() throws {
+    let interruption = try Interruption(stagedFrames: 5, syncedAfter: 5)
+    let scratch = interruption.scratch
+    let tree = try interruption.stage().tree
+    scratch.write("\(tree)/source/stranger", pattern(10))
+    scratch.makeDirectory("\(tree)/source/strangers")
+    scratch.write("\(tree)/source/strangers/inside", pattern(10))
+    scratch.remove("\(tree)/source/empty")
+    _ = try interruption.resume()
+  }
+
+  @Test func `an import that stopped between two moves goes on`() throws {
+    let scratch = try Scratch(inMemory: true)
+    for name in ["a", "b", "c"] {
+      scratch.makeDirectory("source/\(name)")
+      scratch.write("source/\(name)/file", pattern(50))
+    }
+    let before = scratch.snapshot("source")
+    let export = try Export(["a", "b", "c"].map { scratch.at("source/\($0)") })
+    do {
+      let arrival = try Arrival(scratch, export.offer)
+      try arrival.write(export.outlet.frames)
+      try arrival.staging.complete(export.packer.finish) { _ in }
+      // The first root is moved, and then the process dies.
+      let inode = try scratch.open("\(arrival.tree)/a").directory.status().inode
+      try arrival.staging.journal.append([.moving(root: Array("a".utf8), inode: inode)])
+      scratch.move("\(arrival.tree)/a", to: "destination/a")
+    }
+    let sink = try FolderSink(destination: scratch.at("destination"))
+    let recovered = try #require(
+      try sink.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    #expect(recovered.stage == .concluded(export.packer.finish.total))
+    _ = try sink.importItems(of: recovered) { _ in }
+    // Once more, as after a crash before the tombstone.
+    let again = try #require(try sink.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    #expect(again.stage == .imported(export.packer.finish.total))
+    _ = try sink.importItems(of: again) { _ in }
+    try sink.clear(0xABC)
+    #expect(scratch.snapshot("destination").differences(from: before) == [])
+  }
+}
