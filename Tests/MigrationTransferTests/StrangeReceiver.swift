@@ -100,32 +100,3 @@ struct StrangeStream: ~Copyable {
     while case .data(let data) = try next() { try acknowledge(data.sequence + 1) }
   }
 }
-
-/// A real sender on a thread of its own.
-final class RunningSender: Sendable {
-  let events = Events()
-  let sender: Sender
-  private let outcome = Condition<Result<TransferResult, any Error>?>(nil)
-
-  init(_ paths: [[UInt8]], to port: UInt16, code: PairingCode) throws {
-    let events = events
-    sender = Sender(
-      Sender.Options(
-        target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test", giveUpAfter: 0),
-      source: try FolderSource(paths: paths)
-    ) { events.add($0) }
-    try sender.prepare()
-    let (sender, outcome) = (sender, outcome)
-    _ = try OwnerThread(name: "sender") {
-      let result = Result { try sender.run { code } }
-      outcome.withLock { $0 = result }
-      outcome.broadcast()
-    }
-  }
-
-  /// Waits for the end; nil when all went well, or when it does not come.
-  func failure() -> TransferFailure? {
-    guard case .failure(let error) = outcome.wait(until: soon(15), { $0 }) else { return nil }
-    return error as? TransferFailure
-  }
-}

@@ -115,6 +115,55 @@ final class RunningReceiver: Sendable {
   }
 }
 
+/// A real sender on a thread of its own.
+final class RunningSender: Sendable {
+  let events = Events()
+  let sender: Sender
+  private let outcome = Promise<TransferResult>()
+
+  /// Without a code it must not need one.
+  init(
+    _ paths: [[UInt8]], to port: UInt16, giveUpAfter: Double = 0, store: TransferStore? = nil, code: PairingCode?
+  ) throws {
+    let events = events
+    sender = Sender(
+      Sender.Options(
+        target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test",
+        giveUpAfter: giveUpAfter),
+      source: try FolderSource(paths: paths), store: store
+    ) { events.add($0) }
+    try sender.prepare()
+    let (sender, outcome) = (sender, outcome)
+    _ = try OwnerThread(name: "sender") {
+      outcome.fulfil(
+        Result {
+          try sender.run { () throws(TransferFailure) in
+            guard let code else { throw TransferFailure(.usage, "a code was asked for") }
+            return code
+          }
+        })
+    }
+  }
+
+  func result() throws -> TransferResult { try outcome.wait() }
+
+  /// Waits for the end; nil when all went well.
+  func failure() -> TransferFailure? {
+    do {
+      _ = try outcome.wait()
+      return nil
+    } catch {
+      return error as? TransferFailure
+    }
+  }
+
+  /// Ends it, and says how it ended.
+  func stop() -> TransferFailure? {
+    sender.stop(.interrupted)
+    return failure()
+  }
+}
+
 /// Runs a real sender to its end.
 func send(
   _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1, giveUpAfter: Double = 0,

@@ -36,6 +36,19 @@ import Testing
     Mistake("receive", "", message: "the directory to receive into is empty text", hint: "leave it out"),
     Mistake(
       "receive", "--lisen", "1", message: "'peer receive' has no option '--lisen'", hint: "did you mean --listen?"),
+    Mistake("resume", message: "'peer resume' needs 'list' behind it", hint: "peer resume list"),
+    Mistake("resume", "lst", message: "'peer resume' does not know 'lst'", hint: "peer resume --help"),
+    Mistake("resume", "list", "x", message: "'peer resume' does not know 'x'", hint: "peer resume --help"),
+    Mistake("forget", message: "it is not said what to forget", hint: "peer resume list"),
+    Mistake("forget", "abcd", "ef01", message: "'peer forget' takes one ID", hint: "peer resume list"),
+    Mistake("forget", "abc", message: "'abc' is too short for an ID", hint: "at least 4"),
+    Mistake("forget", "wxyz", message: "'wxyz' is not the ID of a transfer", hint: "peer resume list"),
+    Mistake(
+      "receive", "--give-up-after", "soon", message: "--give-up-after: 'soon' is not a time", hint: "90s, 10m, 2h"),
+    Mistake("receive", "--give-up-after=-5", message: "--give-up-after: '-5' is not a time", hint: "90s, 10m, 2h"),
+    Mistake("receive", "--give-up-after", "1d", message: "--give-up-after: '1d' is not a time", hint: "90s, 10m, 2h"),
+    Mistake(
+      "receive", "--give-up-after", "721h", message: "--give-up-after: '721h' is more than 30 days", hint: "shorter"),
     Mistake("receive", "--lab", "x", message: "'peer receive' has no option '--lab'", hint: "did you mean --label?"),
     Mistake("receive", "--to", "h", message: "'peer receive' has no option '--to'", hint: "peer receive --help"),
     Mistake("receive", "-x", message: "'peer receive' has no option '-x'", hint: "peer receive --help"),

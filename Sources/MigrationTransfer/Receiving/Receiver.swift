@@ -375,6 +375,14 @@ package final class Receiver: Sendable {
     for wakeup in wakeups { wakeup.signal() }
     for transfer in transfers { transfer.stop() }
     threads.wait()
+    // They know this object, and hold locks for as long as they live.
+    entries.withLock { $0 = [] }
+    state.withLock { state in
+      state.remembered = []
+      state.phase = .open
+      state.reception = nil
+      state.control = nil
+    }
   }
 }
 

@@ -1,0 +1,162 @@
+import MigrationSystem
+
+@testable import MigrationTransfer
+
+/// A TCP proxy on loopback that passes bytes, cuts connections, or changes a byte from the client.
+///
+/// A judge that blocks holds up every connection.
+final class Proxy: Sendable {
+  enum Verdict {
+    case pass, cut, spoil
+    /// Cuts every connection; new ones are taken.
+    case cutAll
+    /// Cuts every connection, and nobody gets through again.
+    case close
+  }
+
+  let port: UInt16
+  private let mustStop = Flag()
+  private let count = Condition(0)
+  private let done = Promise<Bool>()
+
+  var connections: Int { count.withLock { $0 } }
+
+  init(to target: UInt16, _ judge: @escaping @Sendable (_ connection: Int, _ bytes: Int) -> Verdict) throws {
+    let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
+    port = listening.port
+    let parcel = Condition<ListeningSocket?>(listening)
+    let (mustStop, count, done) = (mustStop, count, done)
+    _ = try OwnerThread(name: "proxy") {
+      defer { done.fulfil(.success(true)) }
+      guard let listening = parcel.withLock({ $0.take() }) else { return }
+      try? Self.run(listening, target, judge, mustStop) { count.withLock { $0 += 1 } }
+    }
+  }
+
+  func stop() {
+    mustStop.set()
+    _ = try? done.wait()
+  }
+
+  private static func run(
+    _ listening: borrowing ListeningSocket, _ target: UInt16, _ judge: (Int, Int) -> Verdict, _ mustStop: Flag,
+    accepted: () -> Void
+  ) throws {
+    var workers: [PairWorker] = []
+    var poller = try Poller()
+    var number = 0
+    var cut = Cut()
+    while !mustStop.isSet, !cut.isForGood {
+      guard
+        !(try poller.wait(for: .readable, on: listening.raw, until: BootInstant.now().advanced(by: .milliseconds(20))))
+          .isEmpty,
+        let client = try listening.accept()
+      else {
+        try turn(&workers, judge, &cut)
+        continue
+      }
+      accepted()
+      let server = try StreamSocket.connect(to: SocketAddress.loopback(port: target))
+      workers.append(PairWorker(number: number, client, server))
+      number += 1
+      try turn(&workers, judge, &cut)
+    }
+  }
+
+  private static func turn(_ workers: inout [PairWorker], _ judge: (Int, Int) -> Verdict, _ cut: inout Cut) throws {
+    for worker in workers where !cut.isNow { try worker.turn(judge, &cut) }
+    if cut.isNow { workers = [] }
+    cut.isNow = false
+  }
+
+  /// Whether everything is to be cut.
+  private struct Cut {
+    var isNow = false
+    var isForGood = false
+  }
+
+  /// Pumps both directions of one connection, a turn at a time.
+  private final class PairWorker {
+    private let number: Int
+    private let clientNumber: CInt
+    private let serverNumber: CInt
+    private var client: StreamSocket?
+    private var server: StreamSocket?
+    private var passed = 0
+    private var isSpoilt = false
+    private var isConnected = false
+    private var buffer = [UInt8](repeating: 0, count: 256 << 10)
+
+    init(number: Int, _ client: consuming StreamSocket, _ server: consuming StreamSocket) {
+      self.number = number
+      clientNumber = client.raw
+      serverNumber = server.raw
+      self.client = consume client
+      self.server = consume server
+    }
+
+    func turn(_ judge: (Int, Int) -> Verdict, _ cut: inout Cut) throws {
+      let deadline = soon(2)
+      var isBusy = true
+      while isBusy, BootInstant.now() < deadline {
+        isBusy = false
+        guard let toServer = try? pump(fromClient: true, judge, &cut),
+          let toClient = try? pump(fromClient: false, judge, &cut)
+        else { return end() }
+        if toServer < 0 || toClient < 0 { return end() }
+        isBusy = toServer > 0 || toClient > 0
+      }
+    }
+
+    private func end() {
+      client = nil
+      server = nil
+    }
+
+    /// How many bytes went; negative when the connection is over.
+    private func pump(fromClient: Bool, _ judge: (Int, Int) -> Verdict, _ cut: inout Cut) throws -> Int {
+      guard client != nil, server != nil else { return 0 }
+      if !isConnected {
+        guard try server!.finishConnecting() else { return 0 }
+        isConnected = true
+      }
+      let count = try buffer.withUnsafeMutableBytes { bytes in
+        fromClient ? try client!.receive(into: bytes) : try server!.receive(into: bytes)
+      }
+      guard let count else { return 0 }
+      guard count > 0 else { return -1 }
+      if fromClient {
+        passed += count
+        switch judge(number, passed) {
+        case .pass: break
+        case .cut: return -1
+        case .cutAll:
+          cut.isNow = true
+          return -1
+        case .close:
+          cut.isForGood = true
+          return -1
+        case .spoil:
+          if !isSpoilt { buffer[count / 2] ^= 0x20 }
+          isSpoilt = true
+        }
+      }
+      var sent = 0
+      let deadline = soon(5)
+      while sent < count, BootInstant.now() < deadline {
+        let more = try buffer.withUnsafeBytes { bytes in
+          let rest = UnsafeRawBufferPointer(rebasing: bytes[sent..<count])
+          return fromClient ? try server!.send(rest) : try client!.send(rest)
+        }
+        if let more {
+          sent += more
+        } else {
+          var poller = try Poller()
+          let target = fromClient ? serverNumber : clientNumber
+          _ = try poller.wait(for: .writable, on: target, until: BootInstant.now().advanced(by: .milliseconds(100)))
+        }
+      }
+      return sent == count ? count : -1
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import Testing
+
+@testable import MigrationTransfer
+
+/// Two devices with memories, a proxy between them, and a tree that takes a while.
+private final class Pair {
+  let source = try! Scratch()
+  let destination = try! Scratch()
+  let sending = try! Scratch()
+  let receiving = try! Scratch()
+  let big = pattern(40 << 20)
+  private var port: UInt16 = 0
+
+  init() throws {
+    try source.make("tree/big", big)
+    for number in 0..<100 { try source.make("tree/\(number)", pattern(5000, seed: UInt64(number))) }
+    // What was made just now is named anew in every session.
+    Thread.sleep(forTimeInterval: 0.02)
+  }
+
+  var sendingStore: TransferStore { TransferStore(home: sending.path("home")) }
+  var receivingStore: TransferStore { TransferStore(home: receiving.path("home")) }
+
+  /// A receiver; every one listens at the same port.
+  func receiver(giveUpAfter: Double = 30) throws -> RunningReceiver {
+    // The one before lets go when its last thread has ended.
+    let deadline = soon()
+    while true {
+      do {
+        let receiver = try RunningReceiver(destination, port: port, giveUpAfter: giveUpAfter, store: receivingStore)
+        port = try receiver.port()
+        return receiver
+      } catch let error as TransferFailure where error.kind == .refused && BootInstant.now() < deadline {
+        Thread.sleep(forTimeInterval: 0.01)
+      }
+    }
+  }
+
+  func sender(to port: UInt16, giveUpAfter: Double = 30, code: PairingCode?) throws -> RunningSender {
+    try RunningSender(
+      [source.path("tree")], to: port, giveUpAfter: giveUpAfter, store: sendingStore, code: code)
+  }
+
+  func checkArrived() {
+    #expect(destination.content("tree/big") == big)
+    for number in 0..<100 { #expect(destination.content("tree/\(number)") == pattern(5000, seed: UInt64(number))) }
+    #expect(destination.names == ["tree"])
+  }
+}
+
+/// Holds up a proxy once enough has passed on a data stream, until the test has done what it wants to.
+private final class Barrier: Sendable {
+  private let state = Condition((isReached: false, isOpen: false))
+  private let bytes: Int
+
+  init(after bytes: Int) { self.bytes = bytes }
+
+  /// True once, when it has been opened.
+  @discardableResult
+  func pass(_ connection: Int, _ passed: Int) -> Bool {
+    guard connection == 1, passed > bytes, state.withLock({ !$0.isReached }) else { return false }
+    state.withLock { $0.isReached = true }
+    state.broadcast()
+    _ = state.wait(until: soon(20)) { $0.isOpen ? true : nil }
+    return true
+  }
+
+  func waitUntilReached() throws {
+    try #require(state.wait(until: soon(20)) { $0.isReached ? true : nil } == true)
+  }
+
+  func open() {
+    state.withLock { $0.isOpen = true }
+    state.broadcast()
+  }
+}
+
+extension Events {
+  fileprivate var interruptions: Int { all.count { if case .interrupted = $0 { true } else { false } } }
+  fileprivate var codes: Int { all.count { if case .code = $0 { true } else { false } } }
+  fileprivate var resumed: [UInt64] { all.compactMap { if case .resumed(let held) = $0 { held } else { nil } } }
+}
+
+@Suite struct ResumeTests {
+  @Test func `a connection that is cut again and again is made again, and the transfer goes on`() throws {
+    let pair = try Pair()
+    let receiver = try pair.receiver()
+    let last = Mutex(0)
+    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+      // Each session's first data stream dies after four MiB; the fourth session is left alone.
+      let isDue = last.withLock { last in
+        guard bytes > 4 << 20, connection > last, last < 9 else { return false }
+        last = connection + 1
+        return true
+      }
+      return isDue ? .cutAll : .pass
+    }
+    let sender = try pair.sender(to: proxy.port, code: try receiver.events.code())
+    let result = try sender.result()
+    _ = try receiver.result()
+    pair.checkArrived()
+    #expect(sender.events.interruptions >= 2)
+    #expect(sender.events.resumed.contains { $0 > 3 << 20 })
+    #expect(receiver.events.codes == 1)
+    // Each cut loses what was under way, and no more.
+    let total = UInt64(pair.big.count + 100 * 5000)
+    #expect(result.sentBytes < total + UInt64(sender.events.interruptions) * 24 << 20)
+    proxy.stop()
+  }
+
+  @Test func `a byte that is changed on the control connection ends the session and not the transfer`() throws {
+    let pair = try Pair()
+    let receiver = try pair.receiver()
+    let mayEnd = Flag()
+    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+      if connection == 1, bytes > 4 << 20 { mayEnd.set() }
+      return connection == 0 && mayEnd.isSet ? .spoil : .pass
+    }
+    let sender = try pair.sender(to: proxy.port, code: try receiver.events.code())
+    _ = try sender.result()
+    _ = try receiver.result()
+    pair.checkArrived()
+    proxy.stop()
+  }
+
+  @Test func `a receiver that is started again goes on without a code, while the sender waits`() throws {
+    let pair = try Pair()
+    let barrier = Barrier(after: 20 << 20)
+    let (proxy, sender) = try {
+      let first = try pair.receiver()
+      let proxy = try Proxy(to: try first.port()) { connection, bytes in
+        // As if it had been killed: its farewell is not heard.
+        barrier.pass(connection, bytes) ? .cutAll : .pass
+      }
+      let sender = try pair.sender(to: proxy.port, code: try first.events.code())
+      try barrier.waitUntilReached()
+      #expect(first.stop()?.kind == .interrupted)
+      return (proxy, sender)
+    }()
+    #expect(pair.destination.names.count == 1 && pair.destination.names[0].hasPrefix(".peer-"))
+    let second = try pair.receiver()
+    barrier.open()
+    let result = try sender.result()
+    #expect(try second.result().heldBytes > 10 << 20)
+    pair.checkArrived()
+    #expect(result.sentBytes < UInt64(pair.big.count + 100 * 5000) + 24 << 20)
+    proxy.stop()
+  }
+
+  @Test func `a sender that is started again goes on without a code, and sends what is missing`() throws {
+    let pair = try Pair()
+    let receiver = try pair.receiver()
+    let barrier = Barrier(after: 30 << 20)
+    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+      barrier.pass(connection, bytes)
+      return .pass
+    }
+    let first = try pair.sender(to: proxy.port, code: try receiver.events.code())
+    try barrier.waitUntilReached()
+    let ended = Promise<TransferFailure?>()
+    _ = try OwnerThread(name: "stop") { ended.fulfil(.success(first.stop())) }
+    barrier.open()
+    #expect(try ended.wait()?.kind == .interrupted)
+    // From another address even: past the proxy.
+    let second = try pair.sender(to: try receiver.port(), code: nil)
+    let result = try second.result()
+    _ = try receiver.result()
+    pair.checkArrived()
+    #expect(result.heldBytes > 10 << 20)
+    #expect(result.sentBytes + result.heldBytes <= UInt64(pair.big.count + 100 * 5000) + 24 << 20)
+    #expect(try pair.sendingStore.list().transfers.isEmpty)
+    proxy.stop()
+  }
+
+  @Test func `a sender that missed the last answer asks again and is told`() throws {
+    let pair = try Pair()
+    let barrier = Barrier(after: 1 << 20)
+    let transfers = pair.sending.path + "/home/transfers"
+    let kept = pair.sending.path + "/kept"
+    let total = try {
+      let receiver = try pair.receiver()
+      let tree = pair.destination.path + "/tree"
+      let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+        barrier.pass(connection, bytes)
+        // All that still comes then is that the sender has heard it.
+        return connection == 0 && FileManager.default.fileExists(atPath: tree) ? .close : .pass
+      }
+      let sender = try pair.sender(to: proxy.port, code: try receiver.events.code())
+      try barrier.waitUntilReached()
+      // What it would still remember if it had died before it heard the answer.
+      try FileManager.default.copyItem(atPath: transfers, toPath: kept)
+      barrier.open()
+      let total = try sender.result().total
+      _ = try receiver.events.first { if case .done = $0 { true } else { nil } }
+      receiver.stop()
+      proxy.stop()
+      return total
+    }()
+    try FileManager.default.removeItem(atPath: transfers)
+    try FileManager.default.moveItem(atPath: kept, toPath: transfers)
+    let again = try pair.receiver()
+    let result = try pair.sender(to: try again.port(), code: nil).result()
+    #expect(result.total == total && result.sentBytes == 0)
+    pair.checkArrived()
+    again.stop()
+  }
+
+  @Test func `a second receiver on one destination is refused and names the first`() throws {
+    let pair = try Pair()
+    let first = try pair.receiver()
+    _ = try first.events.code()
+    let failure = #expect(throws: TransferFailure.self) {
+      try RunningReceiver(pair.destination, store: pair.receivingStore)
+    }
+    #expect(failure?.kind == .refused)
+    #expect(failure?.message.contains("(process \(getpid()))") == true, "\(failure.debugDescription)")
+    first.stop()
+  }
+
+  @Test func `a newer session takes over from an older one that still seems to live`() throws {
+    let pair = try Pair()
+    let receiver = try pair.receiver()
+    let barrier = Barrier(after: 10 << 20)
+    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+      barrier.pass(connection, bytes)
+      return .pass
+    }
+    let first = try pair.sender(to: proxy.port, giveUpAfter: 0, code: try receiver.events.code())
+    try barrier.waitUntilReached()
+    // The first sender's process is gone as far as its memory is concerned; its connections hang in the proxy.
+    let transfers = pair.sending.path + "/home/transfers"
+    try FileManager.default.moveItem(atPath: transfers, toPath: pair.sending.path + "/moved")
+    try FileManager.default.copyItem(atPath: pair.sending.path + "/moved", toPath: transfers)
+    let second = try pair.sender(to: try receiver.port(), code: nil)
+    _ = try second.result()
+    _ = try receiver.result()
+    barrier.open()
+    #expect(first.stop() != nil)
+    pair.checkArrived()
+    proxy.stop()
+  }
+}

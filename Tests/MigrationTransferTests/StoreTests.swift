@@ -1,0 +1,231 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+@Suite struct StoreTests {
+  private let scratch: Scratch
+  private let store: TransferStore
+
+  init() throws {
+    scratch = try Scratch()
+    store = TransferStore(home: scratch.path("home"))
+  }
+
+  private func sending(_ transfer: TransferID, _ sources: [String] = ["/a", "/b"]) throws -> RememberedTransfer {
+    let identity = try Identity.generate()
+    return RememberedTransfer(
+      transfer: transfer, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "Ärmel",
+      address: "192.0.2.7:47470", started: 1000, lastSeen: 2000 + Int64(truncatingIfNeeded: transfer),
+      total: Tally(items: 3, bytes: 4), held: Tally(items: 1, bytes: 2),
+      subject: .sources(sources.map { Array($0.utf8) }))
+  }
+
+  private func receiving(_ transfer: TransferID, into path: [UInt8], done: Int64? = nil) throws -> RememberedTransfer {
+    var remembered = try sending(transfer)
+    remembered = RememberedTransfer(
+      transfer: transfer, role: .receiver, identity: remembered.identity, peer: remembered.peer, label: "",
+      address: "192.0.2.9:1", started: 1, lastSeen: 2, total: remembered.total, held: remembered.held,
+      subject: .destination(
+        RememberedTransfer.Destination(
+          path: path, port: 47471, keys: TransferKeys(tagKey: 5, hashKey: 6),
+          offer: Offer(
+            transfer: nil, contents: .folders([Root(kind: .file, name: [0x61, 0xFF])]), items: 1, bytes: 2,
+            allocated: 3,
+            flags: []),
+          done: done.map { RememberedTransfer.Finished(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) })))
+    return remembered
+  }
+
+  @Test func `what is remembered comes back as it was`() throws {
+    for remembered in [
+      try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),
+    ] {
+      #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
+    }
+  }
+
+  @Test func `a state that is cut or changed anywhere is refused`() throws {
+    let bytes = try receiving(2, into: Array("/d".utf8), done: 5).encoded
+    for count in 0..<bytes.count {
+      #expect(throws: Violation.self) { try RememberedTransfer(encoded: Array(bytes[..<count])) }
+    }
+    for index in bytes.indices {
+      var changed = bytes
+      changed[index] ^= 1 << UInt8(index % 8)
+      #expect(throws: Violation.self) { try RememberedTransfer(encoded: changed) }
+    }
+  }
+
+  @Test func `nothing is made before there is something to keep, and then for its owner alone`() throws {
+    #expect(try store.list().transfers.isEmpty)
+    #expect(scratch.names.isEmpty)
+    let entry = try store.create(try sending(1))
+    for path in ["home", "home/transfers", "home/transfers/\(TransferID(1).hexadecimal)-send"] {
+      var status = stat()
+      #expect(stat(scratch.path + "/" + path, &status) == 0 && status.st_mode & 0o777 == 0o700)
+    }
+    try entry.remove()
+    #expect(try store.list().transfers.isEmpty)
+  }
+
+  @Test func `newest first, and found by what they are about`() throws {
+    let entries = [try store.create(try sending(1)), try store.create(try sending(2, ["/c"]))]
+    let third = try store.create(try receiving(3, into: Array("/d".utf8)))
+    #expect(try store.list().transfers.map(\.remembered.transfer) == [2, 1, 3])
+    #expect(try store.unfinishedSends(of: [Array("/c".utf8)]).map(\.remembered.transfer) == [2])
+    #expect(try store.unfinishedSends(of: [Array("/a".utf8)]).isEmpty)
+    #expect(try store.remembered(at: Array("/d".utf8)).map(\.remembered.transfer) == [3])
+    try third.update { $0.held = Tally(items: 9, bytes: 9) }
+    #expect(try store.list().transfers.last?.remembered.held.items == 9)
+    _ = entries
+  }
+
+  @Test func `one that is in use is shown as that, taken by nobody else, and not forgotten`() throws {
+    var entry: TransferEntry? = try store.create(try sending(0xABCD << 112))
+    #expect(try store.list().transfers.map(\.isInUse) == [true])
+    let busy = #expect(throws: StoreError.self) { try store.open(0xABCD << 112, role: .sender) }
+    #expect(busy?.failure.kind == .refused)
+    #expect(busy?.description.contains("process (\(getpid()))") == true)
+    let failure = #expect(throws: TransferFailure.self) { try store.forget("abcd") }
+    #expect(failure?.kind == .refused)
+    entry = nil
+    _ = entry
+    #expect(try store.list().transfers.map(\.isInUse) == [false])
+    #expect(try store.open(0xABCD << 112, role: .sender)?.remembered.transfer == 0xABCD << 112)
+    #expect(try store.open(0xABCD << 112, role: .receiver) == nil)
+  }
+
+  @Test func `a damaged one is shown, keeps nobody else away, and can be forgotten`() throws {
+    let (spoilt, whole): (TransferID, TransferID) = (0x1111 << 112, 0x2222 << 112)
+    _ = try store.create(try receiving(spoilt, into: Array("/nowhere".utf8)))
+    _ = try store.create(try sending(whole))
+    let state = "home/transfers/\(spoilt.hexadecimal)-receive/state"
+    try scratch.make(state, Data("peer transfer 1\nnonsense".utf8))
+    let listing = try store.list()
+    #expect(listing.transfers.map(\.remembered.transfer) == [whole])
+    #expect(listing.damaged.map(\.identifier) == [spoilt.hexadecimal])
+    try store.purge(now: 1 << 40)
+    #expect(try store.list().damaged.count == 1)
+    let forgotten = try store.forget("1111")
+    #expect(forgotten.transfer == spoilt && forgotten.notice?.contains(".peer-1111") == true)
+    #expect(try store.list().damaged.isEmpty)
+  }
+
+  @Test func `forgetting removes what was staged, what was set aside, and nothing else`() throws {
+    let identifier: TransferID = 0xFEDC << 112
+    let destination = scratch.path("destination")
+    try scratch.make("destination/mine", Data("mine".utf8))
+    try scratch.make("destination/.peer-\(identifier.hexadecimal)/tree/x", Data("x".utf8))
+    try scratch.make("destination/.peer-\(identifier.hexadecimal).refused-3/tree/x", Data("x".utf8))
+    try scratch.make("destination/.peer-\(TransferID(1).hexadecimal)/tree/x", Data("x".utf8))
+    _ = try store.create(try receiving(identifier, into: destination))
+    _ = try store.create(try sending(identifier))
+    #expect(try store.forget("fedc") == TransferStore.Forgotten(transfer: identifier, notice: nil))
+    let left = try FileManager.default.contentsOfDirectory(atPath: scratch.path + "/destination").sorted()
+    #expect(left == [".peer-\(TransferID(1).hexadecimal)", "mine"])
+    #expect(try store.list().transfers.isEmpty)
+  }
+
+  @Test func `digits that name none, or more than one, are refused`() throws {
+    _ = try store.create(try sending(0xAAAA_1 << 108))
+    _ = try store.create(try sending(0xAAAA_2 << 108))
+    for digits in ["bbbb", "aaaa"] {
+      let failure = #expect(throws: TransferFailure.self) { try store.forget(digits) }
+      #expect(failure?.kind == .usage)
+    }
+    #expect(try store.forget("aaaa1").transfer == 0xAAAA_1 << 108)
+    #expect(try store.list().transfers.count == 1)
+  }
+
+  @Test func `a tombstone is kept for a week`() throws {
+    _ = try store.create(try receiving(1, into: Array("/d".utf8), done: 1_000_000))
+    _ = try store.create(try receiving(2, into: Array("/d".utf8)))
+    try store.purge(now: 1_000_000 + 7 * 86_400)
+    #expect(try store.list().transfers.count == 2)
+    try store.purge(now: 1_000_001 + 7 * 86_400)
+    #expect(try store.list().transfers.map(\.remembered.transfer) == [2])
+  }
+}
+
+@Suite struct BackoffTests {
+  @Test func `the pauses grow, stay within ten seconds, and end with the patience`() {
+    var backoff = Backoff(now: 100, patience: 60)
+    var (now, pauses) = (100.0, [Double]())
+    while let pause = backoff.next(now: now, spread: 0) {
+      pauses.append(pause)
+      now += pause
+    }
+    #expect(Array(pauses.prefix(8)) == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
+    #expect(pauses.max() == 10)
+    #expect(abs(now - 160) < 0.001)
+  }
+
+  @Test func `some come a little earlier than others, and without patience nobody comes`() {
+    var backoff = Backoff(now: 0, patience: 10)
+    #expect(backoff.next(now: 0, spread: 1) == 0.1 * 0.75)
+    var none = Backoff(now: 0, patience: 0)
+    #expect(none.next(now: 0, spread: 0) == nil)
+  }
+}
+
+@Suite struct SendWindowTests {
+  private func frame(_ window: inout SendWindow, _ byte: UInt8) throws -> FrameBuffer {
+    let buffer = window.takeBuffer()
+    var frame = try #require(buffer)
+    frame.append([byte])
+    return frame
+  }
+
+  private func sent(_ task: SendWindow.Task) -> UInt8? {
+    if case .send(let frame) = task { frame.bytes[0] } else { nil }
+  }
+
+  @Test func `no more is under way than the window holds`() throws {
+    var window = SendWindow(frames: 2, of: 16)
+    _ = window.submit(try frame(&window, 1))
+    _ = window.submit(try frame(&window, 2))
+    #expect(window.takeBuffer() == nil)
+    #expect(sent(window.next(for: 7)) == 1)
+    #expect(window.takeBuffer() == nil)
+    window.written(1, on: 7)
+    #expect(window.takeBuffer() != nil)
+    #expect(!window.isDrained)
+  }
+
+  @Test func `what a lost stream had under way goes to its replacement and to no other`() throws {
+    var window = SendWindow(frames: 4, of: 16)
+    for byte in 1...4 as ClosedRange<UInt8> { _ = window.submit(try frame(&window, byte)) }
+    #expect(sent(window.next(for: 0)) == 1)
+    #expect(sent(window.next(for: 0)) == 2)
+    window.written(1, on: 0)
+    window.lost(0, replacedBy: 9)
+    #expect(sent(window.next(for: 1)) == 3)
+    #expect(sent(window.next(for: 9)) == 2)
+    // Lost again before it was written.
+    window.lost(9, replacedBy: 10)
+    #expect(sent(window.next(for: 1)) == 4)
+    #expect(sent(window.next(for: 10)) == 2)
+    window.written(2, on: 1)
+    window.written(1, on: 10)
+    #expect(window.isDrained)
+    window.finish()
+    guard case .end = window.next(for: 1), case .end = window.next(for: 10) else {
+      Issue.record("a stream that does not end")
+      return
+    }
+  }
+
+  @Test func `a stream that waits is woken by one frame, the longest waiting first`() throws {
+    var window = SendWindow(frames: 4, of: 16)
+    _ = window.next(for: 1)
+    _ = window.next(for: 2)
+    #expect(window.submit(try frame(&window, 1)) == 1)
+    #expect(window.submit(try frame(&window, 2)) == 2)
+    #expect(window.submit(try frame(&window, 3)) == nil)
+  }
+}

@@ -1,0 +1,97 @@
+import MigrationTLS
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+@testable import peer
+
+@Suite struct UnfinishedTests {
+  private func listed(_ subject: RememberedTransfer.Subject, inUse: Bool = false) throws -> TransferStore.Listed {
+    let identity = try Identity.generate()
+    let role: RememberedTransfer.Role = if case .sources = subject { .sender } else { .receiver }
+    return TransferStore.Listed(
+      remembered: RememberedTransfer(
+        transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
+        label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,
+        total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: 1_200_000_000), subject: subject),
+      isInUse: inUse)
+  }
+
+  private func destination(done: Bool) -> RememberedTransfer.Subject {
+    .destination(
+      RememberedTransfer.Destination(
+        path: Array("/srv/in".utf8), port: 1, keys: TransferKeys(tagKey: 1, hashKey: 2),
+        offer: Offer(transfer: nil, contents: .folders([]), items: 1, bytes: 1, allocated: 1, flags: []),
+        done: done ? RememberedTransfer.Finished(done: Done(total: Tally()), at: 5) : nil))
+  }
+
+  @Test func `a person sees a table, without what is over`() throws {
+    var listing = TransferStore.Listing()
+    listing.transfers = [
+      try listed(.sources(["/home/ann/Documents", "/b"].map { Array($0.utf8) })),
+      try listed(destination(done: false), inUse: true), try listed(destination(done: true)),
+    ]
+    listing.damaged = [TransferStore.Damaged(identifier: String(repeating: "f", count: 32), reason: "it is too short")]
+    let text = listing.table(now: 1_000 + 7_200)
+    #expect(text.standardError.isEmpty)
+    #expect(
+      text.standardOutput == """
+        ID        WHAT                                    DEVICE            ARRIVED     LAST CONNECTED
+        01234567  sending /home/ann/Documents and 1 more  old\\u{1b} laptop  1.2/3.0 GB  2 hours ago
+        01234567  receiving into /srv/in                  old\\u{1b} laptop  1.2/3.0 GB  in use
+        ffffffff  damaged: it is too short
+
+        """)
+  }
+
+  @Test func `where there is nothing a person is told, and a program reads nothing`() {
+    let text = TransferStore.Listing().table(now: 0)
+    #expect(text == Rendering(standardError: "There is no unfinished transfer.\n"))
+    #expect(TransferStore.Listing().lines == Rendering())
+  }
+
+  @Test func `a program reads an object a line`() throws {
+    var listing = TransferStore.Listing()
+    listing.transfers = [
+      try listed(.sources([[0x2F, 0xFF]])), try listed(destination(done: false), inUse: true),
+      try listed(destination(done: true)),
+    ]
+    listing.damaged = [TransferStore.Damaged(identifier: "ff", reason: "it is too short")]
+    let lines = listing.lines.standardOutput.split(separator: "\n").map(String.init)
+    let rest =
+      #""label":"old\u001b laptop","address":"192.0.2.7:1","items":9,"bytes":3000000000,"heldBytes":1200000000,"#
+      + #""started":"1970-01-01T00:00:00Z","lastConnected":"1970-01-01T00:16:40Z","inUse":"#
+    let identifier = "01234567" + String(repeating: "0", count: 24)
+    #expect(
+      lines == [
+        #"{"event":"transfer","id":"\#(identifier)","role":"sender","sources":[{"path":"/\\xff","pathBase64":"L/8="}],"#
+          + rest + "false}",
+        #"{"event":"transfer","id":"\#(identifier)","role":"receiver","destination":"/srv/in","# + rest + "true}",
+        #"{"event":"damaged","id":"ff","message":"it is too short"}"#,
+      ])
+  }
+
+  @Test(
+    arguments: [
+      (0, "just now"), (59, "just now"), (60, "1 minute ago"), (7_199, "1 hour ago"), (86_400 * 3, "3 days ago"),
+      (-5, "just now"),
+    ] as [(Int64, String)]) func `a time that is gone`(seconds: Int64, text: String)
+  {
+    #expect(Figures.ago(seconds) == text)
+  }
+}
+
+@Suite struct PatienceTests {
+  @Test(
+    arguments: [
+      ("0", 0), ("45", 45), ("90s", 90), ("10m", 600), ("2h", 7_200), ("720h", 2_592_000),
+    ] as [(String, Double)]) func `a time is seconds, or has a unit`(text: String, seconds: Double) throws
+  {
+    let command = try Command(["receive", "--give-up-after", text].map { Array($0.utf8) })
+    #expect(command == .receive(ReceiveOptions(giveUpAfter: seconds)))
+  }
+
+  @Test func `without it ten minutes`() throws {
+    #expect(try Command([Array("receive".utf8)]) == .receive(ReceiveOptions(giveUpAfter: 600)))
+  }
+}
