@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -131,6 +132,11 @@ int csystem_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
 int csystem_terminal_width(int descriptor) {
   struct winsize size;
   return ioctl(descriptor, TIOCGWINSZ, &size) == -1 ? -1 : size.ws_col;
+}
+
+int csystem_waiting_bytes(int descriptor) {
+  int count;
+  return ioctl(descriptor, SIOCOUTQ, &count) == -1 ? -1 : count;
 }
 
 const char *csystem_error_text(int error, char *buffer, size_t size) { return strerror_r(error, buffer, size); }

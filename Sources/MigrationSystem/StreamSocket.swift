@@ -106,6 +106,9 @@ extension StreamSocket {
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
   }
 
+  /// How many bytes were taken that the other end's kernel has not acknowledged.
+  package var waitingBytes: Int { max(0, Int(csystem_waiting_bytes(raw))) }
+
   /// Probes a silent connection: after `idle` seconds, every `interval` seconds, `count` times.
   package func setKeepAlive(idle: Int, interval: Int, count: Int) throws(SystemError) {
     try descriptor.setOption(SOL_SOCKET, SO_KEEPALIVE, 1)

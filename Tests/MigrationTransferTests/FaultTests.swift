@@ -26,6 +26,27 @@ import Testing
     proxy.stop()
   }
 
+  @Test func `a data stream that dies without a word is opened anew`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    let big = pattern(40 << 20)
+    try source.make("big", big)
+    let receiver = try RunningReceiver(destination)
+    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+      connection == 1 && bytes > 6 << 20 ? .swallow : .pass
+    }
+    var options = Sender.Options(
+      target: HostAndPort(host: "127.0.0.1", port: proxy.port), label: "old device", software: "test", giveUpAfter: 0)
+    options.stallPatience = 1
+    let sender = Sender(options, source: try FolderSource(paths: [source.path("big")])) { _ in }
+    try sender.prepare()
+    let code = try receiver.events.code()
+    _ = try sender.run { code }
+    _ = try receiver.result()
+    #expect(destination.content("big") == big)
+    #expect(proxy.connections >= 3)
+    proxy.stop()
+  }
+
   @Test func `a control connection that is cut ends both sides, and nothing half arrives`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     try source.make("big", pattern(40 << 20))

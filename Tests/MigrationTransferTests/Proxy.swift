@@ -8,6 +8,8 @@ import MigrationSystem
 final class Proxy: Sendable {
   enum Verdict {
     case pass, cut, spoil
+    /// Takes the bytes and passes nothing on any more, in this connection and without a word.
+    case swallow
     /// Cuts every connection; new ones are taken.
     case cutAll
     /// Cuts every connection, and nobody gets through again.
@@ -84,6 +86,7 @@ final class Proxy: Sendable {
     private var server: StreamSocket?
     private var passed = 0
     private var isSpoilt = false
+    private var isSwallowing = false
     private var isConnected = false
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
 
@@ -136,11 +139,13 @@ final class Proxy: Sendable {
         case .close:
           cut.isForGood = true
           return -1
+        case .swallow: isSwallowing = true
         case .spoil:
           if !isSpoilt { buffer[count / 2] ^= 0x20 }
           isSpoilt = true
         }
       }
+      if isSwallowing { return count }
       var sent = 0
       let deadline = soon(5)
       while sent < count, BootInstant.now() < deadline {

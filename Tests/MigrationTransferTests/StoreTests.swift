@@ -173,6 +173,33 @@ import Testing
   }
 }
 
+@Suite struct StallWatchTests {
+  /// What the watch says at several times, each with how much was taken by then.
+  private func answers(
+    patience: Double = 30, attempts: Int = 0, _ looks: [(taken: UInt64, isIdle: Bool, now: Double)]
+  ) -> [Bool] {
+    var watch = StallWatch(now: 0, patience: patience, attempts: attempts)
+    return looks.map { look in
+      let trace = StallWatch.Trace(underWay: 1, taken: look.taken, waiting: 0)
+      return watch.isStalled(trace, isIdle: look.isIdle, now: look.now)
+    }
+  }
+
+  @Test func `whatever moves starts the time anew, and an idle stream is never stalled`() {
+    let looks =
+      [
+        (1, false, 10), (1, false, 39), (2, false, 39.5), (2, true, 100), (2, false, 129), (2, false, 130),
+      ] as [(UInt64, Bool, Double)]
+    #expect(answers(looks) == [false, false, false, false, false, true])
+  }
+
+  @Test(arguments: [(0, 30.0), (1, 60), (4, 480), (5, 600), (99, 600)])
+  func `each time that it was in vain the patience doubles, up to ten minutes`(attempts: Int, patience: Double) {
+    let looks = [(1, false, 0), (1, false, patience - 1), (1, false, patience)] as [(UInt64, Bool, Double)]
+    #expect(answers(attempts: attempts, looks) == [false, false, true])
+  }
+}
+
 @Suite struct SendWindowTests {
   private func frame(_ window: inout SendWindow, _ byte: UInt8) throws -> FrameBuffer {
     let buffer = window.takeBuffer()

@@ -60,5 +60,8 @@ int csystem_name_thread(const char *name);
 // Columns of the terminal, or -1.
 int csystem_terminal_width(int descriptor);
 
+// How many bytes a TCP socket has taken that the other end has not acknowledged; -1 on failure.
+int csystem_waiting_bytes(int descriptor);
+
 // Describes an error number in `buffer` or a constant, whichever the C library likes.
 const char *csystem_error_text(int error, char *buffer, size_t size);

@@ -57,6 +57,9 @@ struct Connection: ~Copyable {
     try ConnectionError.system { () throws(SystemError) in try socket.setUserTimeout(.zero) }
   }
 
+  /// How many bytes the other end's kernel does not have yet.
+  var waitingBytes: Int { socket.waitingBytes }
+
   // MARK: Without waiting
 
   /// Reads what has come; nil when nothing has. Zero bytes are the other end's close_notify.

@@ -85,7 +85,7 @@ final class Reception: Sendable {
     guard case .join(let join) = try StreamMessage(.join, body.span, 0..<body.count), join.session == session else {
       throw Violation(.conflict, "the session of a data stream")
     }
-    if let replaced = join.replaces { try replace(replaced, until: deadline) }
+    if let replaced = join.replaces { try replace(replaced) }
     let stream = LiveStream(wakeup: connection.wakeup, mustEnd: Flag())
     try state.withLock { (state) throws in
       guard !state.isStopped else { throw ConnectionError(.stopped, "the session is over") }
@@ -96,10 +96,10 @@ final class Reception: Sendable {
     return (join.stream, stream.mustEnd)
   }
 
-  /// Ends a stream that is being replaced, and waits until it has written what it was writing.
+  /// Ends a stream that is being replaced, and waits until it has written what it was writing, however slow the disk is.
   ///
   /// One that has not come yet must not come any more; what it was to replace is not known then, and may be any stream.
-  private func replace(_ number: UInt32, until deadline: BootInstant) throws(ConnectionError) {
+  private func replace(_ number: UInt32) throws(ConnectionError) {
     let ending = state.withLock { state in
       let isNew = state.numbers.insert(number).inserted
       return state.live.filter { isNew || $0.key == number }
@@ -108,10 +108,11 @@ final class Reception: Sendable {
       stream.mustEnd.set()
       stream.wakeup.signal()
     }
-    let hasEnded = state.wait(until: deadline) { state in
-      ending.keys.allSatisfy { state.live[$0] == nil } ? true : nil
+    let hasEnded = state.wait { state in
+      if state.isStopped { return false }
+      return ending.keys.allSatisfy { state.live[$0] == nil } ? true : nil
     }
-    guard hasEnded == true else { throw ConnectionError(.timedOut, "ending a broken data stream took too long") }
+    guard hasEnded == true else { throw ConnectionError(.stopped, "the session is over") }
   }
 
   private func leave(_ number: UInt32) {
@@ -137,6 +138,7 @@ final class Reception: Sendable {
       state.isStopped = true
       return state.live.values.map(\.wakeup)
     }
+    state.broadcast()
     syncer.stop()
     for wakeup in wakeups { wakeup.signal() }
   }

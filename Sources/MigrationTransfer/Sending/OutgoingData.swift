@@ -17,9 +17,17 @@ struct OutgoingData: ~Copyable {
   private var frame: FrameBuffer?
   private var sent = 0
   private var isEnding = false
+  private var taken: UInt64 = 0
+  private var watch: StallWatch
+
+  /// How often a stream that waits looks whether anything moves, as a part of the watch's patience.
+  private static let looks = 6.0
+  private let lookEvery: Duration
 
   /// Takes over a connection that is past READY, and joins the session.
-  init(_ connection: consuming Connection, _ join: Join, queue: SendQueue) {
+  init(_ connection: consuming Connection, _ join: Join, queue: SendQueue, patience: Double, attempts: Int) {
+    watch = StallWatch(now: Self.now, patience: patience, attempts: attempts)
+    lookEvery = .seconds(patience / Self.looks)
     self.connection = connection
     self.queue = queue
     number = join.stream
@@ -49,23 +57,38 @@ struct OutgoingData: ~Copyable {
         case .wait: break
         }
       }
-      _ = try connection.wait(until: nil)
+      _ = try connection.wait(until: BootInstant.now().advanced(by: lookEvery))
+      try look()
       if queue.isStopped { throw ConnectionError(.stopped, "the data stream was stopped") }
+    }
+  }
+
+  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
+
+  /// Ends a stream on which nothing moves any more.
+  private mutating func look() throws(ConnectionError) {
+    let trace = StallWatch.Trace(underWay: stream.underWay, taken: taken, waiting: connection.waitingBytes)
+    let isIdle = prefix.isEmpty && frame == nil && stream.underWay == 0
+    guard !watch.isStalled(trace, isIdle: isIdle, now: Self.now) else {
+      throw ConnectionError(.timedOut, "nothing moves on a data stream any more")
     }
   }
 
   /// Sends what is in hand; whether all of it went into the session.
   private mutating func send() throws(ConnectionError) -> Bool {
     if !prefix.isEmpty {
-      let taken = try connection.write(prefix, 0..<prefix.count)
-      prefix.removeFirst(taken)
+      let count = try connection.write(prefix, 0..<prefix.count)
+      taken += UInt64(count)
+      prefix.removeFirst(count)
       guard prefix.isEmpty else { return false }
     }
     guard let frame else {
       try connection.flush()
       return true
     }
-    sent += try connection.write(frame.bytes, sent..<frame.count)
+    let count = try connection.write(frame.bytes, sent..<frame.count)
+    taken += UInt64(count)
+    sent += count
     guard sent == frame.count else { return false }
     self.frame = nil
     return true

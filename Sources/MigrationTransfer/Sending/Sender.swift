@@ -14,6 +14,8 @@ package final class Sender: Sendable {
     package let streams: UInt32
     /// For how many seconds a lost connection is tried again.
     package let giveUpAfter: Double
+    /// How long nothing may move on a data stream before it is opened anew.
+    var stallPatience = StallWatch.patience
 
     package init(
       target: HostAndPort, label: String, software: String, streams: UInt32 = 1, giveUpAfter: Double = 600
@@ -178,6 +180,7 @@ package final class Sender: Sendable {
     let surroundings = SenderControl.Surroundings(
       greeting: Greeting(role: .sender, label: options.label, software: options.software, features: []),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
+      stallPatience: options.stallPatience,
       isResumed: isResumed, observe: observer)
     var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)
     return control.run()

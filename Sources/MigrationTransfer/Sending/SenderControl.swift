@@ -26,6 +26,8 @@ struct SenderControl: ~Copyable {
     let addresses: [SocketAddress]
     /// How many data streams are opened.
     let streams: UInt32
+    /// How long nothing may move on one, in seconds.
+    let stallPatience: Double
     /// Whether this device came back, instead of pairing.
     let isResumed: Bool
     let observe: @Sendable (TransferEvent) -> Void
@@ -203,7 +205,7 @@ struct SenderControl: ~Copyable {
     guard let accept, let queue else { preconditionFailure("streams belong to a session") }
     let number = nextStream
     nextStream += 1
-    let (mailbox, surroundings, transfer) = (mailbox, surroundings, transfer)
+    let (mailbox, surroundings, transfer, attempts) = (mailbox, surroundings, transfer, self.lost.count)
     let wakeup = try Wakeup()
     queue.register(number, wakeup)
     let dialing = Dialing(target: surroundings.dialing.target, context: surroundings.dialing.context) {
@@ -217,7 +219,8 @@ struct SenderControl: ~Copyable {
           back: .join, on: &connection, to: transfer.receiver, until: BootInstant.now().advanced(by: .seconds(10)))
         mailbox.post(.streamJoined)
         let join = Join(session: accept.session, stream: number, replaces: lost)
-        var stream = OutgoingData(connection, join, queue: queue)
+        var stream = OutgoingData(
+          connection, join, queue: queue, patience: surroundings.stallPatience, attempts: attempts)
         try stream.run()
       } catch let error as ArchiveError where error.code == .stopped {
         // Whoever stopped it knows why.
