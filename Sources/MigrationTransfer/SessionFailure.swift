@@ -63,7 +63,8 @@ struct SessionFailure: Error, Sendable {
     let failure = TransferFailure(
       .connectionLost, error.description,
       hint: "Start the same command on both devices again.")
-    self.init(Close(error.code == .timedOut ? .silent : .storage, error.description), failure, .connection)
+    // The other end, if it hears it, takes it for what it is as well.
+    self.init(Close(.silent, error.description), failure, .connection)
   }
 
   private init(_ error: ArchiveError) {

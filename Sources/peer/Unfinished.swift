@@ -44,7 +44,7 @@ enum Unfinished {
 
 extension TransferStore.Listing {
   /// What is still to be done.
-  private var unfinished: [TransferStore.Listed] { transfers.filter { $0.remembered.destination?.done == nil } }
+  private var unfinished: [TransferStore.Listed] { transfers.filter { $0.remembered.done == nil } }
 
   /// For a person: columns as wide as they must be.
   func table(now: Int64) -> Rendering {

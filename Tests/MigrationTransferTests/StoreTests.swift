@@ -36,8 +36,9 @@ import Testing
           offer: Offer(
             transfer: nil, contents: .folders([Root(kind: .file, name: [0x61, 0xFF])]), items: 1, bytes: 2,
             allocated: 3,
-            flags: []),
-          done: done.map { RememberedTransfer.Finished(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) })))
+            flags: []))))
+    remembered.done = done.map { RememberedTransfer.Finished(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
+    remembered.unsent = 6
     return remembered
   }
 

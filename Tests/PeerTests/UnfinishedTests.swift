@@ -6,30 +6,31 @@ import Testing
 @testable import peer
 
 @Suite struct UnfinishedTests {
-  private func listed(_ subject: RememberedTransfer.Subject, inUse: Bool = false) throws -> TransferStore.Listed {
+  private func listed(
+    _ subject: RememberedTransfer.Subject, inUse: Bool = false, isDone: Bool = false
+  ) throws -> TransferStore.Listed {
     let identity = try Identity.generate()
     let role: RememberedTransfer.Role = if case .sources = subject { .sender } else { .receiver }
-    return TransferStore.Listed(
-      remembered: RememberedTransfer(
-        transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
-        label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,
-        total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: 1_200_000_000), subject: subject),
-      isInUse: inUse)
+    var remembered = RememberedTransfer(
+      transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
+      label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,
+      total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: 1_200_000_000), subject: subject)
+    if isDone { remembered.done = RememberedTransfer.Finished(done: Done(total: Tally()), at: 5) }
+    return TransferStore.Listed(remembered: remembered, isInUse: inUse)
   }
 
-  private func destination(done: Bool) -> RememberedTransfer.Subject {
+  private var destination: RememberedTransfer.Subject {
     .destination(
       RememberedTransfer.Destination(
         path: Array("/srv/in".utf8), port: 1, keys: TransferKeys(tagKey: 1, hashKey: 2),
-        offer: Offer(transfer: nil, contents: .folders([]), items: 1, bytes: 1, allocated: 1, flags: []),
-        done: done ? RememberedTransfer.Finished(done: Done(total: Tally()), at: 5) : nil))
+        offer: Offer(transfer: nil, contents: .folders([]), items: 1, bytes: 1, allocated: 1, flags: [])))
   }
 
   @Test func `a person sees a table, without what is over`() throws {
     var listing = TransferStore.Listing()
     listing.transfers = [
       try listed(.sources(["/home/ann/Documents", "/b"].map { Array($0.utf8) })),
-      try listed(destination(done: false), inUse: true), try listed(destination(done: true)),
+      try listed(destination, inUse: true), try listed(destination, isDone: true),
     ]
     listing.damaged = [TransferStore.Damaged(identifier: String(repeating: "f", count: 32), reason: "it is too short")]
     let text = listing.table(now: 1_000 + 7_200)
@@ -53,8 +54,8 @@ import Testing
   @Test func `a program reads an object a line`() throws {
     var listing = TransferStore.Listing()
     listing.transfers = [
-      try listed(.sources([[0x2F, 0xFF]])), try listed(destination(done: false), inUse: true),
-      try listed(destination(done: true)),
+      try listed(.sources([[0x2F, 0xFF]])), try listed(destination, inUse: true),
+      try listed(destination, isDone: true),
     ]
     listing.damaged = [TransferStore.Damaged(identifier: "ff", reason: "it is too short")]
     let lines = listing.lines.standardOutput.split(separator: "\n").map(String.init)

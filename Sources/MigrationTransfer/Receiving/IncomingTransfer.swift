@@ -33,6 +33,7 @@ final class IncomingTransfer: Sendable {
     /// The newest session's.
     var mailbox: Mailbox<ReceiverNews>?
     var heldAtStart = Tally()
+    var unsent: UInt64 = 0
     /// What the newest offer announces.
     var total = Tally()
   }
@@ -42,6 +43,7 @@ final class IncomingTransfer: Sendable {
   let client: KeyFingerprint
   private let host: any ReceptionHost
   private let state: Condition<State>
+  private let admissions = ThreadGroup()
 
   /// Begins with a pairing. Nothing is remembered before an offer is accepted.
   init(pairedWith client: KeyFingerprint, host: any ReceptionHost) {
@@ -60,8 +62,12 @@ final class IncomingTransfer: Sendable {
     var state = State(entry: entry)
     if let destination = remembered.destination {
       state.keys = destination.keys
-      if let finished = destination.done { state.course = .done(finished.done) }
     }
+    if let finished = remembered.done {
+      state.course = .done(finished.done)
+      state.heldAtStart = finished.done.total
+    }
+    state.unsent = remembered.unsent
     self.state = Condition(state)
   }
 
@@ -72,12 +78,14 @@ final class IncomingTransfer: Sendable {
   var isEmpty: Bool {
     state.withLock { state in
       guard case .receiving = state.course else { return false }
-      return state.staging.map { $0.held == Tally() } ?? (state.entry == nil)
+      return (state.staging?.held ?? Tally()) == Tally()
     }
   }
 
   /// What is staged by now.
   var held: Tally { state.withLock { $0.staging?.held ?? Tally() } }
+  /// How many items the sender could not send.
+  var unsent: UInt64 { state.withLock { $0.unsent } }
   /// What was staged before this run.
   var heldAtStart: Tally { state.withLock { $0.heldAtStart } }
 
@@ -127,6 +135,14 @@ final class IncomingTransfer: Sendable {
     }
     older?.post(.superseded)
   }
+
+  /// Judges a session's offer on a thread of its own.
+  func startAdmission(_ judge: @escaping @Sendable () -> Void) throws(SystemError) {
+    try admissions.start("admission", judge)
+  }
+
+  /// Returns once nothing is being judged any more: only then is it certain what there is.
+  func waitForAdmissions() { admissions.wait() }
 
   /// Judges a session's offer. Slow: it ends what an older session still does, and may make the staging directory.
   func admit(_ offer: Offer, label: String, address: String, for mailbox: Mailbox<ReceiverNews>) throws -> Admission {
@@ -190,7 +206,9 @@ final class IncomingTransfer: Sendable {
       })
     else { preconditionFailure("a finish follows an acceptance") }
     try reception.gate.shut()
+    state.withLock { $0.unsent = finish.unsent }
     try beginImport(finish.total) { [self] in
+      try state.withLock { $0.entry }?.update { $0.unsent = finish.unsent }
       reception.syncer.stop()
       try staging.complete(finish) { tell($0) }
       return staging
@@ -251,7 +269,7 @@ final class IncomingTransfer: Sendable {
         held: Tally(),
         subject: .destination(
           RememberedTransfer.Destination(
-            path: try host.sink.place(), port: host.port, keys: keys, offer: offer.withoutTransfer, done: nil))))
+            path: try host.sink.place(), port: host.port, keys: keys, offer: offer.withoutTransfer))))
     state.withLock { $0.entry = entry }
   }
 
@@ -265,7 +283,7 @@ final class IncomingTransfer: Sendable {
         remembered.lastSeen = now
         remembered.held = done.total
         remembered.total = done.total
-        remembered.destination?.done = RememberedTransfer.Finished(done: done, at: now)
+        remembered.done = RememberedTransfer.Finished(done: done, at: now)
       }
       try host.sink.clear(identifier)
     } catch {

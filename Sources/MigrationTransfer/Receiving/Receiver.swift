@@ -49,7 +49,6 @@ package final class Receiver: Sendable {
     var control: Mailbox<ReceiverNews>?
     var reception: Reception?
     var port: UInt16 = 0
-    var unsent: UInt64 = 0
     var began: BootInstant?
     fileprivate var stopped: TransferFailure.Kind?
     fileprivate var outcome: Result<TransferResult, TransferFailure>?
@@ -251,25 +250,23 @@ package final class Receiver: Sendable {
     }
   }
 
-  /// Takes a newly paired sender's transfer; one of which nothing has arrived gives way to it.
+  /// Takes a newly paired sender's transfer; those of which nothing has arrived give way to it.
   func engage(pairedWith client: KeyFingerprint) throws(AbortReason) -> IncomingTransfer {
     let transfer = IncomingTransfer(pairedWith: client, host: self)
-    let old = try state.withLock { (state) throws(AbortReason) -> IncomingTransfer? in
-      var old: IncomingTransfer?
+    let empty = try state.withLock { (state) throws(AbortReason) -> [IncomingTransfer] in
       switch state.phase {
       case .open: break
       case .engaged: throw .busy
-      case .away(let empty, _, _):
-        guard empty.isEmpty else { throw .busy }
-        state.remembered.removeAll { $0 === empty }
-        old = empty
+      case .away(let other, _, _): guard other.isEmpty else { throw .busy }
       }
+      let empty = state.remembered.filter(\.isEmpty)
+      state.remembered.removeAll { one in empty.contains { $0 === one } }
       state.phase = .engaged(transfer)
       state.began = state.began ?? BootInstant.now()
       state.remembered.append(transfer)
-      return old
+      return empty
     }
-    old?.discard()
+    for old in empty { old.discard() }
     attention.signal()
     return transfer
   }
@@ -295,20 +292,21 @@ package final class Receiver: Sendable {
   /// Holds the conversation with a sender on its connection's thread.
   func converse(_ connection: consuming Connection, _ transfer: IncomingTransfer, isResumed: Bool) {
     let mailbox = Mailbox<ReceiverNews>(wakeup: connection.wakeup)
-    transfer.attach(mailbox)
+    // From here on it is this session that decides, not the one that ends because of it.
     let stopped = state.withLock { state in
       state.control = mailbox
       return state.stopped
     }
+    transfer.attach(mailbox)
     if let stopped { mailbox.post(.stop(stopped)) }
     var control = ReceiverControl(
       connection, of: transfer, isResumed: isResumed, mailbox: mailbox, pace: options.pace, host: self)
     do {
-      let unsent = try control.run()
-      state.withLock { $0.unsent = max($0.unsent, unsent) }
+      try control.run()
       transfer.forget()
       end(.success(result(of: transfer)))
     } catch {
+      transfer.waitForAdmissions()
       let isCurrent = state.withLock { state in
         guard state.control === mailbox else { return false }
         state.control = nil
@@ -353,12 +351,12 @@ package final class Receiver: Sendable {
   }
 
   private func result(of transfer: IncomingTransfer) -> TransferResult {
-    let (unsent, began) = state.withLock { ($0.unsent, $0.began) }
+    let began = state.withLock { $0.began }
     let done = transfer.done ?? Done(total: Tally())
     let held = min(transfer.heldAtStart.bytes, done.total.bytes)
     return TransferResult(
       total: done.total, sentBytes: done.total.bytes - held, heldBytes: held,
-      seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: unsent, losses: done.losses)
+      seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: transfer.unsent, losses: done.losses)
   }
 
   func end(_ outcome: Result<TransferResult, TransferFailure>) {
@@ -371,7 +369,8 @@ package final class Receiver: Sendable {
 
   /// Ends every thread and waits for it.
   private func shutDown() {
-    let (transfers, wakeups) = state.withLock { ($0.remembered, Array($0.wakeups.values)) }
+    let (transfers, wakeups, control) = state.withLock { ($0.remembered, Array($0.wakeups.values), $0.control) }
+    control?.post(.stop(.interrupted))
     for wakeup in wakeups { wakeup.signal() }
     for transfer in transfers { transfer.stop() }
     threads.wait()

@@ -19,7 +19,6 @@ struct ReceiverControl: ~Copyable {
 
   private var label = ""
   private var reception: Reception?
-  private var finish: Finish?
 
   /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
   init(
@@ -33,8 +32,8 @@ struct ReceiverControl: ~Copyable {
     self.host = host
   }
 
-  /// Holds the conversation to its end: the sender's receipt. What the export could not send is counted in the result.
-  mutating func run() throws(SessionFailure) -> UInt64 {
+  /// Holds the conversation to its end: the sender's receipt.
+  mutating func run() throws(SessionFailure) {
     link.say(.greeting(host.greeting))
     defer { reception?.stop() }
     do {
@@ -52,7 +51,6 @@ struct ReceiverControl: ~Copyable {
       throw failure
     }
     link.close()
-    return finish?.unsent ?? 0
   }
 
   // MARK: The conversation
@@ -69,9 +67,7 @@ struct ReceiverControl: ~Copyable {
     case .judge(let offer): try judge(offer)
     case .noteUnsent(let unsent): host.observe(.unsent(unsent))
     case .drop(let marks): reception?.staging.drop(marks)
-    case .conclude(let finish):
-      self.finish = finish
-      try transfer.conclude(finish)
+    case .conclude(let finish): try transfer.conclude(finish)
     case .stop(let close): throw close
     }
   }
@@ -81,7 +77,7 @@ struct ReceiverControl: ~Copyable {
     host.observe(.offer(offer, availableBytes: host.sink.availableBytes()))
     let (transfer, mailbox, label) = (transfer, mailbox, label)
     let address = link.remoteAddress.description
-    try host.start("admission") {
+    try transfer.startAdmission {
       do {
         switch try transfer.admit(offer, label: label, address: address, for: mailbox) {
         case .session(let reception): mailbox.post(.admitted(reception))

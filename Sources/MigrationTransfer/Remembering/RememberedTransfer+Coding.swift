@@ -57,11 +57,12 @@ extension RememberedTransfer {
         writer.u128(destination.keys.hashKey)
       }
       fields.append(13, Array(ControlMessage.offer(destination.offer).frame))
-      if let finished = destination.done {
-        fields.append(14) { $0.u64(UInt64(bitPattern: finished.at)) }
-        fields.append(15, ControlMessage.done(finished.done).frame)
-      }
     }
+    if let done {
+      fields.append(14) { $0.u64(UInt64(bitPattern: done.at)) }
+      fields.append(15, ControlMessage.done(done.done).frame)
+    }
+    fields.append(16) { $0.u64(unsent) }
     return fields
   }
 
@@ -102,6 +103,25 @@ extension RememberedTransfer {
     case .sender: self.subject = .sources(try Self.sources(fields))
     case .receiver: self.subject = .destination(try Destination(fields))
     }
+    unsent = try fields.readRequired(16, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    done = try Self.finished(fields)
+  }
+
+  private static func finished(_ fields: Fields) throws(Violation) -> Finished? {
+    guard let frame = fields.value(15) else { return nil }
+    guard case .done(let done)? = try message(frame) else { throw Violation(.value, subject) }
+    return Finished(
+      done: done,
+      at: try fields.readRequired(14, subject) { reader, bytes throws(Violation) in
+        Int64(bitPattern: try reader.u64(bytes))
+      })
+  }
+
+  fileprivate static func message(_ frame: [UInt8]) throws(Violation) -> ControlMessage? {
+    guard frame.count >= Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
+    let header = try FrameHeader(frame.span.extracting(first: Limits.frameHeader))
+    guard header.length == frame.count - Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
+    return try ControlMessage(header.type, frame.span, Limits.frameHeader..<frame.count)
   }
 
   private static func sources(_ fields: Fields) throws(Violation) -> [[UInt8]] {
@@ -121,23 +141,9 @@ extension RememberedTransfer.Destination {
     keys = try fields.readRequired(12, subject) { reader, bytes throws(Violation) in
       TransferKeys(tagKey: try reader.u128(bytes), hashKey: try reader.u128(bytes))
     }
-    guard case .offer(let offer)? = try Self.message(try fields.required(13, subject)) else {
+    guard case .offer(let offer)? = try RememberedTransfer.message(try fields.required(13, subject)) else {
       throw Violation(.value, subject)
     }
     self.offer = offer
-    guard let frame = fields.value(15) else { return }
-    guard case .done(let done)? = try Self.message(frame) else { throw Violation(.value, subject) }
-    self.done = RememberedTransfer.Finished(
-      done: done,
-      at: try fields.readRequired(14, subject) { reader, bytes throws(Violation) in
-        Int64(bitPattern: try reader.u64(bytes))
-      })
-  }
-
-  private static func message(_ frame: [UInt8]) throws(Violation) -> ControlMessage? {
-    guard frame.count >= Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
-    let header = try FrameHeader(frame.span.extracting(first: Limits.frameHeader))
-    guard header.length == frame.count - Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
-    return try ControlMessage(header.type, frame.span, Limits.frameHeader..<frame.count)
   }
 }

@@ -17,8 +17,6 @@ package struct RememberedTransfer: Equatable, Sendable {
     package let keys: TransferKeys
     /// The first one.
     package let offer: Offer
-    /// That all is imported: a tombstone, for a sender that missed the answer.
-    package var done: Finished?
   }
 
   package struct Finished: Equatable, Sendable {
@@ -49,6 +47,10 @@ package struct RememberedTransfer: Equatable, Sendable {
   package var lastSeen: Int64
   package var total: Tally
   package var held: Tally
+  /// How many items could not be sent, when that was last counted.
+  package var unsent: UInt64 = 0
+  /// That all is imported: at a receiver a tombstone for a sender that missed the answer, at a sender the last that it did.
+  package var done: Finished?
   package var subject: Subject
 
   package init(

@@ -27,8 +27,11 @@ package final class TransferStore: Sendable {
     package var damaged: [Damaged] = []
   }
 
-  /// How long a receiver remembers that a transfer is done, in seconds.
-  private static let tombstoneLife: Int64 = 7 * 24 * 3600
+  /// How long it is remembered that a transfer is done, in seconds. A sender would only say it again to a user whose run of
+  /// the command was killed at its very end; later the same command means another transfer.
+  private static func tombstoneLife(_ role: RememberedTransfer.Role) -> Int64 {
+    role == .receiver ? 7 * 24 * 3600 : 3600
+  }
 
   private let home: [UInt8]
 
@@ -109,8 +112,8 @@ package final class TransferStore: Sendable {
       else { continue }
       let isOver: Bool
       do {
-        let finished = try Self.read(directory, name).destination?.done
-        isOver = finished.map { now - $0.at > Self.tombstoneLife } ?? false
+        let remembered = try Self.read(directory, name)
+        isOver = remembered.done.map { now - $0.at > Self.tombstoneLife(remembered.role) } ?? false
       } catch let error as SystemError {
         isOver = error.isNotFound
       } catch {

@@ -33,7 +33,9 @@ final class OutgoingTransfer: Sendable {
     let remembered = entry.remembered
     identity = try Identity(encoded: remembered.identity)
     receiver = remembered.peer
-    state = Mutex(State(identifier: remembered.transfer, entry: entry, label: remembered.label))
+    var state = State(identifier: remembered.transfer, entry: entry, label: remembered.label)
+    state.unsent = remembered.unsent
+    self.state = Mutex(state)
   }
 
   /// Nil until the receiver has accepted an offer.
@@ -69,11 +71,33 @@ final class OutgoingTransfer: Sendable {
     }
   }
 
+  /// All is sent but so many items. A run that only hears the answer must know it, too.
+  func finishing(unsent: UInt64) {
+    let entry = state.withLock { state in
+      state.unsent = unsent
+      return state.entry
+    }
+    try? entry?.update { $0.unsent = unsent }
+  }
+
+  /// The receiver has said that all is done. Durable when it returns, if the disk lets it.
+  func finished(_ done: Done) {
+    held(done.total)
+    let entry = state.withLock { $0.entry }
+    try? entry?.update { remembered in
+      remembered.held = done.total
+      remembered.total = done.total
+      remembered.done = RememberedTransfer.Finished(done: done, at: Timestamp.coarseNow().seconds)
+    }
+  }
+
+  /// What the receiver said in a run that was killed before it could tell its user.
+  var done: Done? { state.withLock { $0.entry?.remembered.done?.done } }
+
   /// A session is over; notes how far it came, for those who list what is unfinished.
-  func sessionEnded(sentBytes: UInt64, arrived: Tally, total: Tally, unsent: UInt64, address: String) {
+  func sessionEnded(sentBytes: UInt64, arrived: Tally, total: Tally, address: String) {
     let entry = state.withLock { state in
       state.sentBytes += sentBytes
-      state.unsent = max(state.unsent, unsent)
       return state.entry
     }
     try? entry?.update { remembered in

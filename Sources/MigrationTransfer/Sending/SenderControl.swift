@@ -74,7 +74,7 @@ struct SenderControl: ~Copyable {
     threads.wait()
     let arrived = queue?.arrived ?? Tally()
     transfer.sessionEnded(
-      sentBytes: queue?.sentBytes ?? 0, arrived: arrived, total: summary?.total ?? Tally(), unsent: finish?.unsent ?? 0,
+      sentBytes: queue?.sentBytes ?? 0, arrived: arrived, total: summary?.total ?? Tally(),
       address: link.remoteAddress.description)
     return SessionEnd(result: result, hasProgressed: queue.map { $0.hasProgressed } ?? false)
   }
@@ -121,6 +121,8 @@ struct SenderControl: ~Copyable {
     case .show(let progress): show(progress)
     case .finish(let done):
       self.done = done
+      // The receiver forgets the transfer when it hears this; whoever is killed then must know that it is done.
+      transfer.finished(done)
       link.say(.receipt)
     case .stop(let close): throw close
     }
@@ -138,6 +140,7 @@ struct SenderControl: ~Copyable {
     case .exported(let finish, let stale):
       queue?.finish()
       self.finish = finish
+      transfer.finishing(unsent: finish.unsent)
       for page in stale.pages(of: Limits.marksInFrame) { link.say(session.drop(page)) }
       link.say(session.finish(finish))
       surroundings.observe(.progress(overall(.verifying)))

@@ -18,6 +18,9 @@ extension Sender {
   func continueUnfinished() throws(TransferFailure) -> (OutgoingTransfer, SessionEnd)? {
     var candidates = try unfinished()
     guard !candidates.isEmpty else { return nil }
+    if let transfer = candidates.first, let done = transfer.done {
+      return (transfer, SessionEnd(result: .success(done), hasProgressed: false))
+    }
     observer(.connecting(address: options.target.text))
     var backoff = Backoff(now: now, patience: max(options.giveUpAfter, 0.001))
     while let transfer = candidates.first {
