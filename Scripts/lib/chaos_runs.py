@@ -1,0 +1,122 @@
+"""Runs of the command in a round of chaos, and what they leave behind."""
+
+import collections
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from outside import require
+
+
+# What the two sides remember
+
+
+def remembered(home):
+    """The transfers that a PEER_HOME remembers: the names of their folders, and whether each is a tombstone.
+
+    The state is a line, then fields of tag, length and value, then a checksum; field 15 is the DONE of a tombstone.
+    """
+    found = {}
+    folder = f"{home}/transfers"
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        try:
+            with open(f"{folder}/{name}/state", "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            found[name] = False
+            continue
+        magic = b"peer transfer 1\n"
+        require(data.startswith(magic), f"what is remembered as {name} has another format")
+        place, tags = len(magic), set()
+        while place < len(data) - 16:
+            tag, size = data[place], 1 << (data[place + 1] >> 6)
+            length = int.from_bytes(data[place + 1:place + 1 + size]) & (1 << 8 * size - 2) - 1
+            tags.add(tag)
+            place += 1 + size + length
+        found[name] = 15 in tags
+    return found
+
+
+# Processes
+
+
+class Run:
+    """One run of the command. Its lines are read as they come, kept in a file, and told to the round."""
+
+    binary = None
+    running = set()
+
+    def __init__(self, place, number, role, arguments, home, text, tell):
+        self.role, self.number, self.arguments = role, number, arguments
+        self.out_path, self.err_path = f"{place}/{role}-{number}.out", f"{place}/{role}-{number}.err"
+        self.events = collections.deque(maxlen=200)
+        self.ends = []  # The events that end a run.
+        self.code = self.ended_at = None
+        self.kills = 0
+        self.begun = time.monotonic()
+        with open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen(
+                [Run.binary, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, cwd=place,
+                env={**os.environ, "HOME": home, "PEER_HOME": home})
+        Run.running.add(self)
+        try:
+            self.popen.stdin.write(text.encode())
+            self.popen.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.reader = threading.Thread(target=self.read, args=(tell,), daemon=True)
+        self.reader.start()
+
+    def read(self, tell):
+        with open(self.out_path, "wb") as log, self.popen.stdout as out:
+            for line in out:
+                moment = time.monotonic()
+                log.write(line if len(line) < 2000 else line[:2000] + b"...\n")
+                try:
+                    event = json.loads(line)
+                    event["event"]
+                except (ValueError, KeyError, TypeError):
+                    # A killed run may leave half a line behind.
+                    if not self.kills or line.endswith(b"\n"):
+                        tell("broken line", (self, line[:200]))
+                    continue
+                event["at"] = moment
+                if len(line) < 2000:
+                    self.events.append(event)
+                if event["event"] in ("done", "error"):
+                    self.ends.append(event)
+                tell("event", (self, event))
+        code = self.popen.wait()
+        self.ended_at = time.monotonic()
+        self.code = code
+        Run.running.discard(self)
+        tell("ended", self)
+
+    def is_running(self):
+        return self.code is None and self.popen.returncode is None
+
+    def kill(self):
+        """Kills it; whether it was running."""
+        if self.popen.poll() is not None:
+            return False
+        self.kills += 1
+        self.popen.kill()
+        return True
+
+    def is_told(self):
+        """Whether it has said that all is done."""
+        return any(event["event"] == "done" for event in self.ends)
+
+    def last_words(self):
+        with open(self.out_path, "rb") as out, open(self.err_path, "rb") as err:
+            lines = [line[:300] for line in out.read().splitlines()[-6:] + err.read().splitlines()[-4:]]
+        return [line.decode(errors="replace") for line in lines]
+
+    def end(self):
+        for number, seconds in ((signal.SIGTERM, 3), (signal.SIGKILL, 5)):
+            if self.popen.poll() is None:
+                self.popen.send_signal(number)
+                self.reader.join(seconds)

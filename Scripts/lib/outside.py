@@ -1,0 +1,83 @@
+"""What scripts share that run the built command from outside."""
+
+import os
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPTS = os.path.join(ROOT, "Scripts")
+GIB = 1 << 30
+MIB = 1 << 20
+IS_ROOT = os.geteuid() == 0
+NOBODY = 65534
+
+
+class Failure(Exception):
+    """A check that did not find what it should; the message says what it found."""
+
+
+class Skip(Exception):
+    """A check that cannot be made here; the message says why."""
+
+
+def require(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+def equal(found, expected, what):
+    require(found == expected, f"{what}: {found!r}, not {expected!r}")
+
+
+def wait_for(what, seconds, ready):
+    """The first true value of a function, asked again and again until the bound."""
+    limit = time.monotonic() + seconds
+    while True:
+        value = ready()
+        if value:
+            return value
+        if time.monotonic() > limit:
+            raise Failure(f"{what}: not within {seconds} s")
+        time.sleep(0.01)
+
+
+def mib(count):
+    return f"{count / MIB:.0f} MiB" if count < 10 * GIB else f"{count / GIB:.0f} GiB"
+
+
+def run_script(name, *arguments, seconds=600):
+    """Runs another script of this folder; what it said. Fails unless its exit code is 0."""
+    result = subprocess.run(
+        [sys.executable, f"{SCRIPTS}/{name}", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, timeout=seconds, check=False)
+    text = result.stdout.decode(errors="replace").strip()
+    require(result.returncode == 0, f"{name}: {text[:600]}")
+    return text
+
+
+def remove(path):
+    """Removes a folder with everything in it, whatever its modes are."""
+    if os.geteuid() != 0:
+        subprocess.run(["chmod", "-R", "u+rwX", path], check=False, stderr=subprocess.DEVNULL)
+    subprocess.run(["rm", "-rf", path], check=False)
+
+
+def find_binary(name):
+    """The command to run: PEER_BINARY, or the release build; None where there is none. `name` is the script's."""
+    binary = os.environ.get("PEER_BINARY")
+    if not binary:
+        print(f"{name}: building the release binary", file=sys.stderr, flush=True)
+        result = subprocess.run(
+            ["bash", "-c",
+             'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build -c release --product peer >&2; '
+             'printf "%s/peer\\n" "$(swift build --package-path "$1" -c release --show-bin-path)"', "bash", ROOT],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+        if result.returncode != 0:
+            return None
+        binary = result.stdout.decode().splitlines()[-1]
+    return os.path.abspath(binary) if os.path.isfile(binary) else None
+
+
+def terminated(number, _):
+    raise SystemExit(128 + number)
