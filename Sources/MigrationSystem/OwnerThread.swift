@@ -5,24 +5,16 @@ import Synchronization
 /// A thread of our own, for what blocks: cooperative threads are few and must not wait.
 package final class OwnerThread: Sendable {
   /// Enough for code that does not recurse; untouched pages cost nothing.
-  package static let defaultStackSize = 512 << 10
+  private static let stackSize = 512 << 10
 
   private let thread: Mutex<pthread_t?>
 
-  /// Starts a thread.
-  ///
-  /// - Parameters:
-  ///   - name: shown by ps and debuggers, which see 15 bytes of it.
-  ///   - stackSize: in bytes.
-  package init(
-    name: String, stackSize: Int = OwnerThread.defaultStackSize, _ body: @escaping @Sendable () -> Void
-  ) throws(SystemError) {
+  /// Starts a thread. Its name is shown by ps and debuggers, which see 15 bytes of it.
+  package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)
     defer { unsafe pthread_attr_destroy(&attributes) }
-    let pageSize = sysconf(CInt(_SC_PAGESIZE))
-    let size = max(stackSize, sysconf(CInt(_SC_THREAD_STACK_MIN)))
-    unsafe pthread_attr_setstacksize(&attributes, (size + pageSize - 1) / pageSize * pageSize)
+    unsafe pthread_attr_setstacksize(&attributes, max(Self.stackSize, sysconf(CInt(_SC_THREAD_STACK_MIN))))
 
     let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
     var thread = pthread_t()

@@ -1,4 +1,3 @@
-import Glibc
 import MigrationSystem
 import MigrationWire
 import Testing
@@ -34,7 +33,7 @@ private final class Interruption {
     scratch.makeLink("source/link", to: "d/small")
     scratch.setMode("source/d", 0o550)
     scratch.setTime("source/d", 1_000_000_000, 5)
-    usleep(20_000)
+    scratch.letSettle()
     wanted = scratch.snapshot("source")
     export = try Export([scratch.at("source")], sizes: Self.sizes)
     staged = stagedFrames

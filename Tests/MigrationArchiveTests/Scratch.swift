@@ -56,6 +56,9 @@ final class Scratch: Sendable {
     }
   }
 
+  /// Lets the file system's clock move on: what has just changed is waited for by an export, or named anew each time.
+  func letSettle() { usleep(20_000) }
+
   func makeDirectory(_ name: String) { precondition(mkdir("\(path)/\(name)", 0o755) == 0) }
   func makeLink(_ name: String, to target: String) { precondition(symlink(target, "\(path)/\(name)") == 0) }
   /// The whole content of a file.
