@@ -39,6 +39,16 @@ struct Arrival {
   var journal: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/journal" }
 }
 
+extension HeldItems {
+  /// What a receiver says that it holds.
+  init(of staging: Staging) {
+    self.init()
+    let report = staging.report
+    if !report.marks.isEmpty { add(Held(kind: .staged, marks: report.marks)) }
+    for partial in report.partials { add(partial) }
+  }
+}
+
 extension StagingWriter {
   func write(_ frame: [UInt8]) throws { try write(frame.span, entries: 0..<frame.count) }
 }

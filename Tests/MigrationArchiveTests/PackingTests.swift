@@ -34,15 +34,6 @@ import Testing
 }
 
 @Suite struct FramePackerTests {
-  /// What a receiver says that it holds.
-  private func held(_ staging: Staging) -> HeldItems {
-    var held = HeldItems()
-    let report = staging.report
-    if !report.marks.isEmpty { held.add(Held(kind: .staged, marks: report.marks)) }
-    for partial in report.partials { held.add(partial) }
-    return held
-  }
-
   @Test func `a second session sends only what is missing`() throws {
     let scratch = try Scratch()
     scratch.makeDirectory("source/d")
@@ -58,7 +49,7 @@ import Testing
     for lost in frames.indices {
       let arrival = try Arrival(scratch, all.offer, transfer: UInt128(lost))
       try arrival.write(frames.enumerated().filter { $0.offset != lost }.map(\.element))
-      let again = try Export([scratch.at("source")], held: held(arrival.staging))
+      let again = try Export([scratch.at("source")], held: HeldItems(of: arrival.staging))
       let missing = try entriesOf(frames[lost])
       let (sent, wanted) = (Set(try again.entries.map(\.text)), Set(missing.map(\.text)))
       #expect(wanted.isSubset(of: sent))
@@ -84,7 +75,8 @@ import Testing
     try arrival.write(first.outlet.frames)
     scratch.remove("source/goes")
     scratch.patch("source/changes", [1], at: 3)
-    let second = try Export([scratch.at("source/stays"), scratch.at("source/changes")], held: held(arrival.staging))
+    let second = try Export(
+      [scratch.at("source/stays"), scratch.at("source/changes")], held: HeldItems(of: arrival.staging))
     #expect(second.packer.staleMarks.count == 2)
     #expect(try second.entries.map(\.text) == ["changes"])
     try arrival.clear()

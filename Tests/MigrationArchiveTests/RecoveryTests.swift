@@ -67,7 +67,7 @@ private final class Interruption {
     let recovered = try staging ?? sink.stage(export.offer, transfer: Self.transfer, keys: testKeys)
     if recovered.stage == .receiving {
       recovered.beginSession(export.offer)
-      let again = try Export([scratch.at("source")], held: held(recovered), sizes: Self.sizes)
+      let again = try Export([scratch.at("source")], held: HeldItems(of: recovered), sizes: Self.sizes)
       let writer = StagingWriter(recovered, sealer: HashSealer())
       for frame in again.outlet.frames { try writer.write(frame) }
       recovered.drop(again.packer.staleMarks)
@@ -77,14 +77,6 @@ private final class Interruption {
     try sink.clear(Self.transfer)
     #expect(scratch.snapshot("destination/source").differences(from: wanted) == [])
     return outcome
-  }
-
-  private func held(_ staging: Staging) -> HeldItems {
-    var held = HeldItems()
-    let report = staging.report
-    if !report.marks.isEmpty { held.add(Held(kind: .staged, marks: report.marks)) }
-    for partial in report.partials { held.add(partial) }
-    return held
   }
 
   /// Makes the destination as it was at first.

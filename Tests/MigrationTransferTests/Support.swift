@@ -70,6 +70,18 @@ final class Events: Sendable {
   var wrongCodes: Int { all.count { if case .wrongCode = $0 { true } else { false } } }
 }
 
+extension Promise {
+  /// Waits for the end; nil when all went well.
+  fileprivate func failure() -> TransferFailure? {
+    do {
+      _ = try wait()
+      return nil
+    } catch {
+      return error as? TransferFailure
+    }
+  }
+}
+
 /// A real receiver on a thread of its own.
 final class RunningReceiver: Sendable {
   let events = Events()
@@ -98,14 +110,7 @@ final class RunningReceiver: Sendable {
   /// Waits for the end.
   func result() throws -> TransferResult { try outcome.wait() }
 
-  func failure() -> TransferFailure? {
-    do {
-      _ = try outcome.wait()
-      return nil
-    } catch {
-      return error as? TransferFailure
-    }
-  }
+  func failure() -> TransferFailure? { outcome.failure() }
 
   /// Ends it, if it has not ended, and says how.
   @discardableResult
@@ -148,14 +153,7 @@ final class RunningSender: Sendable {
   func result() throws -> TransferResult { try outcome.wait() }
 
   /// Waits for the end; nil when all went well.
-  func failure() -> TransferFailure? {
-    do {
-      _ = try outcome.wait()
-      return nil
-    } catch {
-      return error as? TransferFailure
-    }
-  }
+  func failure() -> TransferFailure? { outcome.failure() }
 
   /// Ends it, and says how it ended.
   func stop() -> TransferFailure? {

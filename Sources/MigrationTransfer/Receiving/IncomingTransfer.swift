@@ -277,14 +277,8 @@ final class IncomingTransfer: Sendable {
   ///
   /// In this order, and what fails is left to the next run: the journal says as well that all is imported.
   private func leaveTombstone(_ done: Done) {
-    let now = Timestamp.coarseNow().seconds
     do {
-      try state.withLock { $0.entry }?.update { remembered in
-        remembered.lastSeen = now
-        remembered.held = done.total
-        remembered.total = done.total
-        remembered.done = RememberedTransfer.Finished(done: done, at: now)
-      }
+      try state.withLock { $0.entry }?.finish(done)
       try host.sink.clear(identifier)
     } catch {
       host.observe(.notice("what was staged is still there: \(error)"))

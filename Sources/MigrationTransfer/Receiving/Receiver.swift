@@ -114,9 +114,9 @@ package final class Receiver: Sendable {
     let outcome: Result<TransferResult, TransferFailure>
     do {
       try takeBack()
-      let socket = try listen()
+      let socket = try ListeningSocket(options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
       state.withLock { $0.port = socket.port }
-      observer(.listening(addresses: Self.reachable(socket.address), port: socket.port))
+      observer(.listening(addresses: socket.reachableAddresses, port: socket.port))
       outcome = try acceptUntilOver(socket)
     } catch {
       outcome = .failure(SessionFailure(error).failure)
@@ -145,33 +145,6 @@ package final class Receiver: Sendable {
   }
 
   // MARK: Listening
-
-  private func listen() throws(TransferFailure) -> ListeningSocket {
-    let wanted = options.listen
-    if !options.isPortChosen || wanted.port == 0, let port = rememberedPort,
-      let socket = try? ListeningSocket(host: wanted.host, port: port)
-    {
-      return socket
-    }
-    do {
-      return try ListeningSocket(host: wanted.host, port: wanted.port)
-    } catch {
-      let hint =
-        error.isAddressInUse
-        ? "Another program uses port \(wanted.port); choose another with --listen, or 0 for any."
-        : "Check the address given with --listen."
-      throw TransferFailure(.failed, error.description, hint: hint)
-    }
-  }
-
-  /// The addresses at which others may find this device, most useful first.
-  private static func reachable(_ address: SocketAddress) -> [String] {
-    let isEverywhere = address.hostDescription == "::" || address.hostDescription == "0.0.0.0"
-    guard isEverywhere, let all = try? SocketAddress.localAddresses(port: address.port), !all.isEmpty else {
-      return [address.hostDescription]
-    }
-    return all.map(\.hostDescription)
-  }
 
   private func acceptUntilOver(_ socket: borrowing ListeningSocket) throws -> Result<TransferResult, TransferFailure> {
     var poller = try Poller()

@@ -1,4 +1,5 @@
 import MigrationSystem
+import MigrationWire
 import Synchronization
 
 /// One remembered transfer, which is this process's as long as the object lives.
@@ -33,6 +34,17 @@ package final class TransferEntry: Sendable {
       }
     } catch {
       throw StoreError("what is remembered of the transfer cannot be written", error)
+    }
+  }
+
+  /// All is done: that is remembered until everybody knows it.
+  func finish(_ done: Done) throws(StoreError) {
+    let now = Timestamp.coarseNow().seconds
+    try update { remembered in
+      remembered.held = done.total
+      remembered.total = done.total
+      remembered.lastSeen = now
+      remembered.done = RememberedTransfer.Finished(done: done, at: now)
     }
   }
 

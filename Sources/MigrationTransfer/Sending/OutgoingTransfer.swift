@@ -83,12 +83,7 @@ final class OutgoingTransfer: Sendable {
   /// The receiver has said that all is done. Durable when it returns, if the disk lets it.
   func finished(_ done: Done) {
     held(done.total)
-    let entry = state.withLock { $0.entry }
-    try? entry?.update { remembered in
-      remembered.held = done.total
-      remembered.total = done.total
-      remembered.done = RememberedTransfer.Finished(done: done, at: Timestamp.coarseNow().seconds)
-    }
+    try? state.withLock { $0.entry }?.finish(done)
   }
 
   /// What the receiver said in a run that was killed before it could tell its user.
