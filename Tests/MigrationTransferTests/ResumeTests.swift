@@ -1,6 +1,7 @@
 import Foundation
 import MigrationArchive
 import MigrationSystem
+import MigrationTLS
 import MigrationWire
 import Synchronization
 import Testing
@@ -208,6 +209,45 @@ extension Events {
     #expect(result.total == total && result.sentBytes == 0)
     pair.checkArrived()
     again.stop()
+  }
+
+  @Test func `a sender that was killed behind the last answer says what it was, and asks nobody`() throws {
+    let pair = try Pair()
+    let identity = try Identity.generate()
+    var remembered = RememberedTransfer(
+      transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "", address: "",
+      started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(items: 3, bytes: 4),
+      subject: .sources([pair.source.path("tree")]))
+    remembered.done = RememberedTransfer.Finished(
+      done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
+    remembered.unsent = 1
+    _ = try pair.sendingStore.create(remembered)
+    // Nobody listens there.
+    let result = try pair.sender(to: 1, code: nil).result()
+    #expect(result.total == Tally(items: 3, bytes: 4))
+    #expect((result.sentBytes, result.heldBytes, result.unsent) == (0, 4, 1))
+    #expect(try pair.sendingStore.list().transfers.isEmpty)
+  }
+
+  @Test func `a transfer of which nothing had arrived gives way to a new pairing`() throws {
+    let pair = try Pair()
+    let identity = try Identity.generate()
+    _ = try pair.receivingStore.create(
+      RememberedTransfer(
+        transfer: 7, role: .receiver, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
+        address: "", started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(),
+        subject: .destination(
+          RememberedTransfer.Destination(
+            path: try FolderSink(destination: Array(pair.destination.path.utf8)).place(), port: 1, keys: .random(),
+            offer: Offer(
+              transfer: nil, contents: .folders([Root(kind: .directory, name: [0x61])]), items: 3, bytes: 4,
+              allocated: 4, flags: [])))))
+    let receiver = try pair.receiver()
+    let sender = try pair.sender(to: try receiver.port(), code: try receiver.events.code())
+    _ = try sender.result()
+    _ = try receiver.result()
+    pair.checkArrived()
+    #expect(try pair.receivingStore.list().transfers.isEmpty)
   }
 
   @Test func `a second receiver on one destination is refused and names the first`() throws {

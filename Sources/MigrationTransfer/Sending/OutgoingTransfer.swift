@@ -35,6 +35,7 @@ final class OutgoingTransfer: Sendable {
     receiver = remembered.peer
     var state = State(identifier: remembered.transfer, entry: entry, label: remembered.label)
     state.unsent = remembered.unsent
+    state.heldAtStart = remembered.done?.done.total.bytes
     self.state = Mutex(state)
   }
 
