@@ -41,7 +41,9 @@ let package = Package(
     .target(
       name: "MigrationHost", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
-    .target(name: "AppMigrationKit", swiftSettings: product),
+    .target(
+      name: "AppMigrationKit",
+      dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"], swiftSettings: product),
     .executableTarget(
       name: "peer",
       dependencies: [
@@ -62,8 +64,13 @@ let package = Package(
       name: "MigrationTransferTests",
       dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire"],
       swiftSettings: common),
-    .testTarget(name: "MigrationHostTests", dependencies: ["MigrationHost"], swiftSettings: common),
-    .testTarget(name: "AppMigrationKitTests", dependencies: ["AppMigrationKit"], swiftSettings: common),
+    .testTarget(
+      name: "MigrationHostTests",
+      dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"], swiftSettings: common),
+    .testTarget(
+      name: "AppMigrationKitTests",
+      dependencies: ["AppMigrationKit", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"],
+      swiftSettings: common),
     .target(
       name: "TransferSimulator",
       dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTransfer", "MigrationWire"],

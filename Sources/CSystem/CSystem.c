@@ -87,6 +87,52 @@ int csystem_accept(int socket, struct sockaddr *address, uint32_t *length) {
   return accept4(socket, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+int csystem_packet_pair(int sockets[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets); }
+
+// Room for the control message that carries one descriptor.
+union descriptor_message {
+  char bytes[CMSG_SPACE(sizeof(int))];
+  struct cmsghdr alignment;
+};
+
+ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int descriptor, int wait) {
+  struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  union descriptor_message control = {{0}};
+  if (descriptor != -1) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
+}
+
+ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait) {
+  struct iovec part = {.iov_base = buffer, .iov_len = size};
+  union descriptor_message control;
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  *descriptor = -1;
+  ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+  if (count == -1) return -1;
+  // The kernel closes what does not fit, so that there is one descriptor at most.
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+      memcpy(descriptor, CMSG_DATA(header), sizeof(int));
+    }
+  }
+  if (message.msg_flags & MSG_TRUNC) {
+    if (*descriptor != -1) close(*descriptor);
+    errno = EMSGSIZE;
+    return -1;
+  }
+  return count;
+}
+
 int csystem_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int csystem_clear_event(int descriptor) {

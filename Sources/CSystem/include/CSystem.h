@@ -44,6 +44,13 @@ int csystem_event(void);
 int csystem_clear_event(int descriptor);
 int csystem_signal_event(int descriptor);
 
+// Two connected sockets for packets between processes; they block, and close on exec.
+int csystem_packet_pair(int sockets[2]);
+// Sends one packet, and with it a descriptor unless that is -1.
+ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int descriptor, int wait);
+// Receives one packet, and the descriptor that came with it (-1 if none; others are closed). 0 when the other end is gone.
+ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait);
+
 // A timer on CLOCK_BOOTTIME that becomes readable once `nanoseconds` (absolute, above zero) have passed.
 int csystem_timer(void);
 int csystem_set_timer(int timer, int64_t nanoseconds);

@@ -97,7 +97,8 @@ package struct AppRequest: Equatable, Sendable {
     unknown = fields.unknown(besides: 1...3)
   }
 
-  private static func readOptions(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Option] {
+  /// Reads what `writeOptions` wrote.
+  package static func readOptions(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Option] {
     let subject = "the options for an app"
     var options: [Option] = []
     while !reader.isAtEnd {
@@ -116,17 +117,18 @@ package struct AppRequest: Equatable, Sendable {
     var fields = Fields()
     fields.append(1, Array(bundleIdentifier.utf8))
     fields.append(2, Array(platform.utf8))
-    if !options.isEmpty {
-      fields.append(3) { writer in
-        for option in options {
-          writer.u8(UInt8(option.name.utf8.count))
-          writer.array(Array(option.name.utf8))
-          writer.u32(UInt32(option.value.count))
-          writer.array(option.value)
-        }
-      }
-    }
+    if !options.isEmpty { fields.append(3) { writeOptions(to: &$0) } }
     fields.merge(unknown)
     fields.write(to: &writer)
+  }
+
+  /// The options alone, as the request carries them.
+  package func writeOptions(to writer: inout ByteWriter) {
+    for option in options {
+      writer.u8(UInt8(option.name.utf8.count))
+      writer.array(Array(option.name.utf8))
+      writer.u32(UInt32(option.value.count))
+      writer.array(option.value)
+    }
   }
 }

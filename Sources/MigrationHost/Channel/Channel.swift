@@ -1,0 +1,72 @@
+package import MigrationSystem
+import MigrationWire
+
+/// One end of the connection between a host and its extension: messages of any length, in packets, with descriptors.
+///
+/// One thread receives; several may send if they take turns.
+package struct Channel: ~Copyable, Sendable {
+  /// The longest message. A request with all its options fits.
+  static let longestMessage = 2 << 20
+
+  /// What has been received.
+  package struct Incoming: ~Copyable {
+    package let bytes: [UInt8]
+    package var descriptor: Descriptor?
+  }
+
+  package enum Arrival: ~Copyable {
+    case message(Incoming)
+    /// There is none yet. Only where waiting was not wanted.
+    case nothing
+    /// The other end is gone.
+    case end
+  }
+
+  /// What the first byte of a packet says.
+  private enum Part: UInt8 {
+    case last = 0
+    case more = 1
+  }
+
+  private let socket: PacketSocket
+  private var collected: [UInt8] = []
+
+  package init(_ socket: consuming PacketSocket) { self.socket = socket }
+
+  /// The descriptor to wait for.
+  package var raw: CInt { socket.raw }
+
+  /// Sends a message, and with it a copy of a descriptor. Waits while the other end does not read.
+  package func send(_ message: [UInt8], passing descriptor: CInt? = nil) throws(SystemError) {
+    let size = PacketSocket.longestPacket - 1
+    var rest = message[...]
+    while rest.count > size {
+      _ = try socket.send([Part.more.rawValue] + rest.prefix(size))
+      rest = rest.dropFirst(size)
+    }
+    _ = try socket.send([Part.last.rawValue] + rest, passing: descriptor)
+  }
+
+  /// Receives a message. Throws a `Violation` or a `SystemError`.
+  package mutating func receive(waiting: Bool = true) throws -> Arrival {
+    while true {
+      let arrival = try socket.receive(waiting: waiting)
+      switch consume arrival {
+      case .nothing: return .nothing
+      case .end: return .end
+      case .packet(var packet):
+        guard let kind = packet.bytes.first.flatMap({ Part(rawValue: $0) }) else {
+          throw Violation(.unknown, "a packet of the channel")
+        }
+        guard collected.count + packet.bytes.count <= Self.longestMessage else {
+          throw Violation(.limit, "a message of the channel")
+        }
+        collected += packet.bytes.dropFirst()
+        if kind == .more { continue }
+        let message = collected
+        collected = []
+        return .message(Incoming(bytes: message, descriptor: packet.descriptor.take()))
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import MigrationWire
+
+/// An error as it crosses from one process to another, and as it is kept for an app's first launch: what an NSError is
+/// made of, as far as text can say it.
+package struct ReportedError: Error, Equatable, Sendable, Codable {
+  package let domain: String
+  package let code: Int
+  /// What the error says of itself.
+  package let text: String
+  /// Those entries of the user information that are texts.
+  package let userInfo: [String: String]
+
+  /// Texts beyond the limits are cut, and entries beyond them left out.
+  package init(domain: String, code: Int, text: String, userInfo: [String: String] = [:]) {
+    self.domain = Self.cut(domain, to: Limits.identifier)
+    self.code = code
+    self.text = Self.cut(text, to: Self.longestText)
+    let entries = userInfo.sorted { $0.key < $1.key }.prefix(Self.mostEntries)
+    self.userInfo = Dictionary(
+      entries.map { (Self.cut($0.key, to: Limits.identifier), Self.cut($0.value, to: Self.longestText)) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  private static let longestText = 8 << 10
+  private static let mostEntries = 32
+
+  /// Shortens a text to its limit; a character that would be split goes.
+  private static func cut(_ text: String, to limit: Int) -> String {
+    guard text.utf8.count > limit else { return text }
+    var scalars = String.UnicodeScalarView()
+    var size = 0
+    for scalar in text.unicodeScalars {
+      size += UTF8.width(scalar)
+      if size > limit { break }
+      scalars.append(scalar)
+    }
+    return String(scalars)
+  }
+}
+
+/// The domains and codes that our own code gives, as Apple's Foundation numbers them.
+extension ReportedError {
+  package static let cocoaDomain = "NSCocoaErrorDomain"
+
+  /// Numbers of `CocoaError.Code`.
+  package enum Cocoa: Int, Sendable {
+    case fileNoSuchFile = 4
+    case fileReadUnknown = 256
+    case fileReadNoPermission = 257
+    case fileReadNoSuchFile = 260
+    case fileReadUnsupportedScheme = 262
+    case fileWriteUnknown = 512
+    case fileWriteInvalidFileName = 514
+    case fileWriteFileExists = 516
+    case fileWriteOutOfSpace = 640
+    case userCancelled = 3072
+  }
+
+  /// One of Foundation's file errors, about a path.
+  package init(_ code: Cocoa, _ text: String, path: String? = nil) {
+    self.init(
+      domain: Self.cocoaDomain, code: code.rawValue, text: text,
+      userInfo: path.map { ["NSFilePath": $0] } ?? [:])
+  }
+}

@@ -1,0 +1,35 @@
+import Glibc
+
+/// Small files that the local user or this program named, read in one piece.
+package enum FileContent {
+  /// Reads a file, following links; one that is longer than `limit` is refused.
+  package static func read(_ path: [UInt8], limit: Int) throws(SystemError) -> [UInt8] {
+    let raw = try unsafe path.callingPath("open") { unsafe Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
+    let file = Descriptor(owning: raw)
+    guard try file.status().kind == .regular else {
+      throw SystemError(reason: "it is no file", operation: "read", subject: path.escapedText)
+    }
+    return try file.readAll(limit: limit, subject: path.escapedText)
+  }
+
+  /// The directory that a path leads to, and the last name.
+  package static func split(_ path: [UInt8]) -> (directory: [UInt8], name: [UInt8]) {
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return (Array(".".utf8), path) }
+    return (slash == 0 ? [UInt8(ascii: "/")] : Array(path[..<slash]), Array(path[(slash + 1)...]))
+  }
+}
+
+extension Descriptor {
+  /// Reads the whole of a small file.
+  package func readAll(limit: Int, subject: String? = nil) throws(SystemError) -> [UInt8] {
+    let size = Int(try status().size)
+    guard size <= limit else { throw SystemError(reason: "it is too long", operation: "read", subject: subject) }
+    var bytes = [UInt8](repeating: 0, count: size)
+    var target = bytes.mutableSpan
+    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try unsafe readFully(at: 0, into: buffer)
+    }
+    bytes.removeSubrange(count...)
+    return bytes
+  }
+}

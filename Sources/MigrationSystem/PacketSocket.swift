@@ -1,0 +1,86 @@
+import CSystem
+import Glibc
+
+/// One end of a pair of sockets between two processes: packets arrive whole and in order, and may bring a descriptor.
+package struct PacketSocket: ~Copyable, Sendable {
+  /// The longest packet; the kernel's usual buffer holds several.
+  package static let longestPacket = 32 << 10
+
+  /// What one call received.
+  package struct Packet: ~Copyable {
+    package let bytes: [UInt8]
+    package var descriptor: Descriptor?
+  }
+
+  /// How waiting for a packet ended.
+  package enum Arrival: ~Copyable {
+    case packet(Packet)
+    /// There is none yet. Only where waiting was not wanted.
+    case nothing
+    /// The other end is gone.
+    case end
+  }
+
+  private let descriptor: Descriptor
+
+  /// Takes over a connected socket.
+  package init(owning descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+  /// The descriptor to wait for.
+  package var raw: CInt { descriptor.raw }
+
+  /// Gives the descriptor away.
+  package consuming func release() -> Descriptor { descriptor }
+
+  /// Two ends that are connected to each other.
+  package static func pair() throws(SystemError) -> Pair {
+    var raw: [CInt] = [-1, -1]
+    try perform("make a pair of sockets") { unsafe csystem_packet_pair(&raw) }
+    return Pair(
+      one: PacketSocket(owning: Descriptor(owning: raw[0])), other: PacketSocket(owning: Descriptor(owning: raw[1])))
+  }
+
+  /// Both ends.
+  package struct Pair: ~Copyable {
+    package var one: PacketSocket
+    package var other: PacketSocket
+  }
+
+  /// Sends a packet, and with it a copy of a descriptor; false if there is no room and waiting is not wanted.
+  package func send(_ bytes: [UInt8], passing passed: CInt? = nil, waiting: Bool = true) throws(SystemError) -> Bool {
+    precondition(bytes.count <= Self.longestPacket, "a packet has a longest size")
+    do {
+      _ = try calling("send a packet") {
+        unsafe bytes.withUnsafeBytes { buffer in
+          unsafe csystem_send_packet(raw, buffer.baseAddress, buffer.count, passed ?? -1, waiting ? 1 : 0)
+        }
+      }
+      return true
+    } catch  where error.isWouldBlock {
+      return false
+    }
+  }
+
+  /// Receives a packet.
+  package func receive(waiting: Bool = true) throws(SystemError) -> Arrival {
+    var passed: CInt = -1
+    var bytes = [UInt8](repeating: 0, count: Self.longestPacket)
+    let count: Int
+    do {
+      count = try calling("receive a packet") {
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+          unsafe csystem_receive_packet(raw, buffer.baseAddress, buffer.count, &passed, waiting ? 1 : 0)
+        }
+      }
+    } catch  where error.isWouldBlock {
+      return .nothing
+    } catch  where error.isConnectionLost {
+      return .end
+    }
+    let descriptor = passed >= 0 ? Descriptor(owning: passed) : nil
+    // Nobody sends empty packets.
+    if count == 0 { return .end }
+    bytes.removeSubrange(count...)
+    return .packet(Packet(bytes: bytes, descriptor: descriptor))
+  }
+}
