@@ -24,6 +24,10 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     package static let journal = Code(rawValue: "journal")
     /// Another process works on the same thing.
     package static let inUse = Code(rawValue: "in use")
+    /// A path that no item of an archive can have.
+    package static let path = Code(rawValue: "path")
+    /// An app's exporter did not come to its end.
+    package static let exportFailed = Code(rawValue: "export")
     /// What arrived is complete and could not be put in its place.
     package static let importFailed = Code(rawValue: "import")
     /// The transfer was stopped while this was going on.

@@ -35,6 +35,16 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     self.init(errno: EEXIST, operation: operation)
   }
 
+  /// There was nothing where something had been seen.
+  package init(noSuchFile operation: String) {
+    self.init(errno: ENOENT, operation: operation)
+  }
+
+  /// The rights were missing, as somebody else found.
+  package init(noPermission operation: String) {
+    self.init(errno: EACCES, operation: operation)
+  }
+
   /// The same error, with a subject that its catcher knows better.
   package func about(_ subject: String) -> SystemError {
     if let reason { return SystemError(reason: reason, operation: operation, subject: subject) }

@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// What becomes of files that changed while they were read.
 private enum RestlessFile {
@@ -13,19 +13,30 @@ package struct FolderExport<Place: SourceDirectory> {
   private let roots: [Place]
   private let tree: SourceTree
   private let packer: FramePacker
+  /// Where the roots go in the archive; nil for its top.
+  private let prefix: ArchivePath?
+  /// Directories whose records are in the archive already.
+  private let merged: Set<Int>
+  /// The first item that belongs to the archive and could not be sent.
+  package private(set) var firstUnsent: Unsent?
   /// The directory that the last item was in, since the next one is mostly in it too.
   private var current: (parent: Int32, directory: Place, path: ArchivePath?)?
   private var restless: [Int] = []
   private var mustDrain = false
 
-  package init(roots: [Place], tree: SourceTree, packer: FramePacker) {
+  package init(
+    roots: [Place], tree: SourceTree, packer: FramePacker, prefix: ArchivePath? = nil, merging merged: Set<Int> = []
+  ) {
     self.roots = roots
     self.tree = tree
     self.packer = packer
+    self.prefix = prefix
+    self.merged = merged
   }
 
   package mutating func run() throws(ArchiveError) {
-    for index in tree.nodes.indices { try add(index) }
+    for unsent in tree.unsent { try name(unsent) }
+    for index in tree.nodes.indices where !merged.contains(index) { try add(index) }
     for pause in RestlessFile.pauses where !restless.isEmpty {
       if mustDrain { try packer.drain() } else { try packer.flush() }
       mustDrain = false
@@ -100,8 +111,15 @@ package struct FolderExport<Place: SourceDirectory> {
   }
 
   private func itemPath(_ name: ArraySlice<UInt8>) throws(Violation) -> ArchivePath {
-    guard let path = current?.path else { return try ArchivePath(Array(name)) }
-    return try path.appending(name.span)
+    let inner: ArchivePath
+    if let path = current?.path {
+      inner = try path.appending(name.span)
+    } else if let prefix {
+      return try prefix.appending(name.span)
+    } else {
+      return try ArchivePath(Array(name))
+    }
+    return try prefix?.appending(inner) ?? inner
   }
 
   private func rootNumber(of parent: Int32) -> Int {
@@ -117,8 +135,16 @@ package struct FolderExport<Place: SourceDirectory> {
     try unsent(index, cause.isNotFound ? .vanished : .unreadable, cause.words)
   }
 
-  private func unsent(_ index: Int, _ reason: Unsent.Reason, _ message: String?) throws(ArchiveError) {
+  private mutating func unsent(_ index: Int, _ reason: Unsent.Reason, _ message: String?) throws(ArchiveError) {
     let path = (try? tree.path(index))?.bytes ?? Array(tree.name(tree.nodes[index]))
-    try packer.unsent(Unsent(path: path, reason: reason, message: message))
+    try name(Unsent(path: path, reason: reason, message: message))
+  }
+
+  /// Names an item, whose path begins at the roots, as the archive calls it.
+  private mutating func name(_ unsent: Unsent) throws(ArchiveError) {
+    let path = (prefix.map { $0.bytes + [UInt8(ascii: "/")] } ?? []) + unsent.path
+    let named = Unsent(path: path, reason: unsent.reason, message: unsent.message)
+    if firstUnsent == nil, named.reason != .notSendable { firstUnsent = named }
+    try packer.unsent(named)
   }
 }

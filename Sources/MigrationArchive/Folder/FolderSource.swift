@@ -44,7 +44,6 @@ package final class FolderSource: ItemSource {
 
   package func export(to packer: FramePacker) throws(ArchiveError) {
     guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
-    for unsent in tree.unsent { try packer.unsent(unsent) }
     var places: [RealDirectory] = []
     for root in roots {
       do {

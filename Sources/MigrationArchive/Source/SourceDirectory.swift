@@ -67,7 +67,7 @@ final class RealDirectory: SourceDirectory {
 }
 
 /// A real file of the source.
-final class RealFile: SourceFile {
+final class RealFile: SourceFile, Sendable {
   private let descriptor: Descriptor
 
   init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }

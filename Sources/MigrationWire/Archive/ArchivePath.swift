@@ -22,6 +22,14 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
     return try ArchivePath(bytes + [UInt8(ascii: "/")] + [UInt8](copying: name))
   }
 
+  /// This path with another one behind it.
+  package func appending(_ path: ArchivePath) throws(Violation) -> ArchivePath {
+    guard bytes.count + 1 + path.bytes.count <= Limits.path, depth + path.depth <= Limits.depth else {
+      throw Violation(.limit, "a path")
+    }
+    return ArchivePath(trusted: bytes + [UInt8(ascii: "/")] + path.bytes)
+  }
+
   /// The path of the directory that this item is in; nil for a root.
   package var parent: ArchivePath? {
     guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return nil }

@@ -1,0 +1,110 @@
+import MigrationSystem
+import MigrationWire
+
+/// The paths that an archive has so far, as keyed hashes of 128 bits: a million of them are a few dozen megabytes.
+struct AppendedPaths {
+  fileprivate enum Kind: UInt8 {
+    case directory
+    /// A directory that nobody has appended, and that something is in.
+    case impliedDirectory
+    case other
+  }
+
+  private typealias Hash = UInt128
+
+  /// A path that an append is about to take.
+  struct Taken {
+    fileprivate let hash: UInt128
+    fileprivate let kind: Kind
+  }
+
+  /// Nobody who chooses paths knows it.
+  private let key = UInt128.random(in: 0...UInt128.max)
+  private var kinds: [Hash: Kind] = [:]
+  /// The directories that items are in and that nobody has appended.
+  private(set) var implied: Set<ArchivePath> = []
+  /// The directory that the last item was in, since the next one mostly is there too.
+  private var lastParent: ArchivePath?
+
+  /// Fails if an item of this path would be a second one.
+  func checkFree(_ path: ArchivePath) throws(ArchiveError) {
+    try checkParents(of: path)
+    if kinds[hash(path.bytes)] != nil { throw Self.exists(path) }
+  }
+
+  /// Fails if something else than a directory has the path.
+  func checkDirectory(_ path: ArchivePath) throws(ArchiveError) {
+    try checkParents(of: path)
+    if kinds[hash(path.bytes)] == .other { throw Self.exists(path) }
+  }
+
+  /// What a tree takes beneath a path, and which of its directories are there already; fails if an item would be a second one.
+  func check(_ tree: SourceTree, beneath prefix: ArchivePath) throws(ArchiveError) -> (taken: [Taken], merged: Set<Int>)
+  {
+    var taken: [Taken] = []
+    taken.reserveCapacity(tree.nodes.count)
+    var merged: Set<Int> = []
+    for (index, node) in tree.nodes.enumerated() {
+      // What is beyond the limits is named when it is its turn.
+      guard let path = try? tree.path(index) else { continue }
+      let hash = hash(prefix.bytes + [UInt8(ascii: "/")] + path.bytes)
+      let isDirectory = node.kind == .directory
+      switch kinds[hash] {
+      case nil: break
+      case .other: throw Self.exists(prefix, path)
+      case .directory, .impliedDirectory:
+        guard isDirectory else { throw Self.exists(prefix, path) }
+        if kinds[hash] == .directory { merged.insert(index) }
+      }
+      taken.append(Taken(hash: hash, kind: isDirectory ? .directory : .other))
+    }
+    return (taken, merged)
+  }
+
+  /// Notes an item that has been checked; whether it was not there before.
+  @discardableResult
+  mutating func take(_ path: ArchivePath, isDirectory: Bool) -> Bool {
+    implyParents(of: path)
+    let before = kinds.updateValue(isDirectory ? .directory : .other, forKey: hash(path.bytes))
+    if before == .impliedDirectory { implied.remove(path) }
+    return before != .directory
+  }
+
+  /// Notes what a tree takes.
+  mutating func take(_ taken: [Taken]) {
+    kinds.reserveCapacity(kinds.count + taken.count)
+    var becameReal: Set<Hash> = []
+    for one in taken where kinds.updateValue(one.kind, forKey: one.hash) == .impliedDirectory {
+      becameReal.insert(one.hash)
+    }
+    if !becameReal.isEmpty { implied = implied.filter { !becameReal.contains(hash($0.bytes)) } }
+  }
+
+  private func checkParents(of path: ArchivePath) throws(ArchiveError) {
+    guard let parent = path.parent, parent != lastParent else { return }
+    for parent in parent.lineage where kinds[hash(parent.bytes)] == .other { throw Self.exists(parent) }
+  }
+
+  private mutating func implyParents(of path: ArchivePath) {
+    guard let parent = path.parent, parent != lastParent else { return }
+    for place in parent.lineage {
+      let hash = hash(place.bytes)
+      guard kinds[hash] == nil else { continue }
+      kinds[hash] = .impliedDirectory
+      implied.insert(place)
+    }
+    lastParent = parent
+  }
+
+  private func hash(_ path: [UInt8]) -> Hash {
+    var hash = SipHash(key: key)
+    hash.combine(path)
+    return hash.finish()
+  }
+
+  private static func exists(_ path: ArchivePath, _ inner: ArchivePath? = nil) -> ArchiveError {
+    let bytes = inner.map { path.bytes + [UInt8(ascii: "/")] + $0.bytes } ?? path.bytes
+    return ArchiveError(
+      .exists, "the archive has an item \"\(VisibleText.of(bytes))\" already", name: bytes)
+  }
+}

@@ -1,0 +1,25 @@
+package import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+extension ReportedError {
+  /// What an exporter is told of an append that failed, as one of Foundation's file errors.
+  package init(appending error: ArchiveError) {
+    let code: Cocoa =
+      switch error.code {
+      case .path: .fileWriteInvalidFileName
+      case .exists: .fileWriteFileExists
+      case _ where error.cause?.isNotFound == true: .fileReadNoSuchFile
+      case _ where error.cause?.isPermissionDenied == true: .fileReadNoPermission
+      default: .fileReadUnknown
+      }
+    self.init(code, error.description, path: error.name.map { String(decoding: $0, as: UTF8.self) })
+  }
+
+  /// The archiver's answer after the export was cancelled.
+  package static let cancelled = ReportedError(
+    domain: cancellationDomain, code: 1, text: "The migration was cancelled.")
+
+  /// Swift's own CancellationError, which has no number in Foundation.
+  package static let cancellationDomain = "Swift.CancellationError"
+}

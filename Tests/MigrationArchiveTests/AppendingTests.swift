@@ -1,0 +1,139 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+@Suite struct AppendingTests {
+  private let scratch: Scratch
+  private let outlet = Outlet()
+  private let packer: FramePacker
+  private let appender: ItemAppender
+
+  init() throws {
+    scratch = try Scratch()
+    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
+    appender = ItemAppender(packer: packer)
+  }
+
+  private func append(_ source: String, at path: String) throws {
+    let file = Glibc.open("\(scratch.path)/source/\(source)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    try #require(file >= 0)
+    try appender.append(Descriptor(owning: file), at: Array(path.utf8))
+  }
+
+  /// Stages everything that was appended, and shows the tree.
+  private func arrive() throws -> TreeSnapshot {
+    try appender.finish()
+    let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
+    let offer = Offer(
+      transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
+    let disk = try DirectoryDisk(making: Array("stage".utf8), in: try scratch.open("destination"))
+    let staging = try Staging(on: disk, for: offer, transfer: 7, keys: testKeys)
+    let writer = StagingWriter(staging, sealer: HashSealer())
+    for frame in outlet.frames { try writer.write(frame) }
+    try staging.complete(packer.finish) { _ in }
+    return scratch.snapshot("destination/stage/tree")
+  }
+
+  private func names(_ snapshot: TreeSnapshot) -> [String] {
+    snapshot.entries.keys.map { String(decoding: $0, as: UTF8.self) }.sorted()
+  }
+
+  @Test func `an item arrives under the path that it was given`() throws {
+    for name in ["a%20b", "with space", "a\u{301}", "á", "new\nline"] {
+      scratch.write("source/file", Array(name.utf8))
+      scratch.letSettle()
+      try append("file", at: name)
+      try append("file", at: "deep/\(name)/copy")
+    }
+    let tree = try arrive()
+    for name in ["a%20b", "with space", "a\u{301}", "á", "new\nline"] {
+      #expect(scratch.read("destination/stage/tree/\(name)") == Array(name.utf8))
+      #expect(scratch.read("destination/stage/tree/deep/\(name)/copy") == Array(name.utf8))
+    }
+    #expect(names(tree).count == 5 + 1 + 5 + 5)
+  }
+
+  @Test func `a directory arrives with everything in it`() throws {
+    scratch.makeDirectory("source/tree")
+    scratch.makeDirectory("source/tree/.hidden")
+    scratch.makeDirectory("source/tree/empty")
+    scratch.write("source/tree/.hidden/.file", [1])
+    scratch.write("source/tree/large", pattern(3 << 20))
+    scratch.makeLink("source/tree/link", to: "../outside")
+    let before = scratch.snapshot("source/tree")
+    try append("tree", at: "Documents/copy")
+    _ = try arrive()
+    #expect(scratch.snapshot("destination/stage/tree/Documents/copy").differences(from: before) == [])
+    #expect(outlet.unsent.isEmpty)
+  }
+
+  @Test func `directories merge, and a second item of one path is refused`() throws {
+    for name in ["one", "two", "three"] { scratch.makeDirectory("source/\(name)") }
+    for name in ["one", "two"] { scratch.makeDirectory("source/\(name)/both") }
+    scratch.write("source/one/a", [1])
+    scratch.write("source/one/both/x", [2])
+    scratch.write("source/two/both/y", [3])
+    scratch.write("source/three/a", [4])
+    scratch.write("source/file", [5])
+    try append("file", at: "top/implied/file")
+    try append("one", at: "top")
+    try append("two", at: "top")
+    #expect(failure { try append("three", at: "top") } == "exists")
+    #expect(failure { try append("file", at: "top") } == "exists")
+    #expect(failure { try append("file", at: "top/a") } == "exists")
+    #expect(failure { try append("two", at: "top/a") } == "exists")
+    #expect(failure { try append("file", at: "top/a/beneath") } == "exists")
+    let tree = try arrive()
+    #expect(names(tree) == ["top", "top/a", "top/both", "top/both/x", "top/both/y", "top/implied", "top/implied/file"])
+    #expect(scratch.read("destination/stage/tree/top/a") == [1])
+  }
+
+  @Test func `a path that would lead elsewhere is refused, and the appender stays usable`() throws {
+    scratch.write("source/file", [1])
+    for path in [
+      "", "/", "/etc/passwd", "..", "a/../b", ".", "./x", "a//b", "a/", "a\0b", String(repeating: "n", count: 256),
+    ] {
+      #expect(failure { try append("file", at: path) } == "path", "\(path.debugDescription)")
+    }
+    try append("file", at: "good")
+    #expect(names(try arrive()) == ["good"])
+  }
+
+  @Test func `a symbolic link arrives as it is`() throws {
+    let time = ItemTime(seconds: 1_000_000_000, nanoseconds: 5)
+    try appender.appendLink(target: Array("../else where".utf8), modified: time, at: Array("links/one".utf8))
+    #expect(failure { try appender.appendLink(target: [97], modified: time, at: Array("links/one".utf8)) } == "exists")
+    _ = try arrive()
+    #expect(scratch.time("destination/stage/tree/links/one") == [1_000_000_000, 5])
+  }
+
+  @Test func `what cannot be read in a directory is named and thrown`() throws {
+    scratch.makeDirectory("source/tree")
+    scratch.write("source/tree/good", [1])
+    #expect(mkfifo("\(scratch.path)/source/tree/fifo", 0o600) == 0)
+    // A FIFO is no item: it is named, and ends nothing.
+    try append("tree", at: "tree")
+    #expect(outlet.unsent == [Unsent(path: Array("tree/fifo".utf8), reason: .notSendable)])
+    #expect(names(try arrive()) == ["tree", "tree/good"])
+  }
+
+  @Test func `a file that keeps changing is named and thrown`() throws {
+    scratch.write("source/file", pattern(300_000))
+    let path = "\(scratch.path)/source/file"
+    // Whenever a frame is asked for, the file has just changed.
+    let outlet = Outlet { number in
+      let file = Glibc.open(path, O_WRONLY | O_APPEND)
+      _ = withUnsafeBytes(of: number) { Glibc.write(file, $0.baseAddress!, 1) }
+      close(file)
+    }
+    let sizes = FramePacker.Sizes(smallFile: 1 << 10, chunk: 1 << 12, fullFrame: 1 << 10)
+    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems(), sizes: sizes)
+    let appender = ItemAppender(packer: packer)
+    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    #expect(failure { try appender.append(Descriptor(owning: file), at: Array("file".utf8)) } == "source")
+    #expect(outlet.unsent == [Unsent(path: Array("file".utf8), reason: .keepsChanging)])
+  }
+}
