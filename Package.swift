@@ -67,9 +67,14 @@ let package = Package(
     .testTarget(
       name: "MigrationHostTests",
       dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"], swiftSettings: common),
+    .executableTarget(
+      name: "ExtensionFixture", dependencies: ["AppMigrationKit"], path: "Tests/ExtensionFixture",
+      swiftSettings: common),
     .testTarget(
       name: "AppMigrationKitTests",
-      dependencies: ["AppMigrationKit", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"],
+      dependencies: [
+        "AppMigrationKit", "ExtensionFixture", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire",
+      ],
       swiftSettings: common),
     .target(
       name: "TransferSimulator",

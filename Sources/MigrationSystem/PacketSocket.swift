@@ -32,6 +32,9 @@ package struct PacketSocket: ~Copyable, Sendable {
   /// Gives the descriptor away.
   package consuming func release() -> Descriptor { descriptor }
 
+  /// Another handle on the same end, so that one thread can send while another one receives.
+  package func duplicate() throws(SystemError) -> PacketSocket { PacketSocket(owning: try descriptor.duplicate()) }
+
   /// Two ends that are connected to each other.
   package static func pair() throws(SystemError) -> Pair {
     var raw: [CInt] = [-1, -1]

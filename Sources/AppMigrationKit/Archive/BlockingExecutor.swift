@@ -1,0 +1,13 @@
+internal import Dispatch
+
+/// Threads that may block, for tasks that open files and wait for a host; the cooperative ones are few and must not.
+final class BlockingExecutor: TaskExecutor {
+  static let shared = BlockingExecutor()
+
+  private let queue = DispatchQueue(label: "AppMigrationKit", attributes: .concurrent)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { @Sendable [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+}

@@ -1,0 +1,16 @@
+/// A program that a system starts on behalf of an app, for one purpose.
+///
+/// Apple's platforms have this in ExtensionFoundation; here it comes with the one kind of extension that there is.
+public protocol AppExtension {
+  /// How the extension is configured.
+  associatedtype Configuration: AppExtensionConfiguration
+
+  /// Makes the extension; it is made once, on the main actor.
+  @MainActor @preconcurrency init()
+
+  /// How this extension is configured.
+  @MainActor @preconcurrency var configuration: Configuration { get }
+
+  /// Runs the extension's process. Extensions get it by adopting a protocol of their kind; their authors add `@main`.
+  static func main() throws
+}

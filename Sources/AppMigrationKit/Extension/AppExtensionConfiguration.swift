@@ -1,0 +1,2 @@
+/// How an extension is configured. For migration extensions there is nothing to choose.
+public protocol AppExtensionConfiguration {}

@@ -1,0 +1,19 @@
+/// An extension that takes in the data that its app's other edition exported.
+public protocol ResourcesImporting: AppMigrationExtension {
+  /// Puts what arrived into the app's container, which is empty but for `Documents` and `Library/Application Support`.
+  ///
+  /// Items may be moved out of the directory. If this throws, the app's container is cleared, and those of its groups are not:
+  /// an importer that writes to groups removes its own data there first.
+  /// - Parameters:
+  ///   - url: the directory that has everything that was exported, under the paths that it was appended at.
+  ///   - request: where it comes from.
+  func importResources(at url: URL, request: ResourcesImportRequest) async throws
+
+  /// How far the import is. It is taken once, before the import begins, and looked at again and again.
+  var resourcesImportProgress: Progress { get }
+}
+
+extension ResourcesImporting {
+  /// A progress that stands still until the system ends it. Apple's framework requires one of the author.
+  public var resourcesImportProgress: Progress { Progress(totalUnitCount: 1) }
+}

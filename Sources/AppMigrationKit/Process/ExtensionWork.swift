@@ -1,0 +1,91 @@
+internal import MigrationHost
+internal import MigrationSystem
+internal import MigrationWire
+
+/// What a host may ask of an extension, done with the author's object.
+struct ExtensionWork: Sendable {
+  /// How often the progress of an import is looked at.
+  private static let progressInterval = Duration.milliseconds(100)
+
+  let instance: any AppMigrationExtension
+  let host: HostConnection
+
+  /// What an extension's type can do.
+  static func abilities(of type: any AppMigrationExtension.Type) -> ExtensionAbilities {
+    var abilities: ExtensionAbilities = []
+    if type is any ResourcesExportingWithOptions.Type { abilities.insert(.exports) }
+    if type is any ResourcesImporting.Type { abilities.insert(.imports) }
+    return abilities
+  }
+
+  func describe() async throws -> ExportDescription {
+    let exporter = try exporter
+    return ExportDescription(
+      estimate: Int64(await exporter.resourcesSizeEstimate), version: exporter.resourcesVersion,
+      isCompressible: exporter.resourcesCompressible)
+  }
+
+  func export(to platform: String, options: [AppRequest.Option]) async throws {
+    try await exporter.export(
+      to: host, platform: MigrationPlatform(platform),
+      options: options.map { ($0.name, Data($0.value)) })
+  }
+
+  func importItems(in directory: [UInt8], from app: AppIdentity) async throws {
+    guard let importer = instance as? any ResourcesImporting else { throw CocoaError(.featureUnsupported) }
+    let request = ResourcesImportRequest(
+      sourceAppIdentifier: MigrationAppIdentifier(
+        storeIdentifier: .init(app.store), bundleIdentifier: app.bundleIdentifier, platform: .init(app.platform)),
+      sourceVersion: app.version)
+    // Once only: authors often make a new one each time that they are asked.
+    let progress = importer.resourcesImportProgress
+    let watch = Task { await report(progress) }
+    defer { watch.cancel() }
+    try await importer.importResources(
+      at: URL(directory: String(decoding: directory, as: UTF8.self)), request: request)
+  }
+
+  private var exporter: any ResourcesExportingWithOptions {
+    get throws {
+      guard let exporter = instance as? any ResourcesExportingWithOptions else {
+        throw CocoaError(.featureUnsupported)
+      }
+      return exporter
+    }
+  }
+
+  /// Tells the host how far the import is, until the task is cancelled.
+  private func report(_ progress: Progress) async {
+    var last: UInt32 = 0
+    while true {
+      do { try await Task.sleep(for: Self.progressInterval) } catch { return }
+      let now = progress.millionths
+      guard now != last else { continue }
+      last = now
+      // A host that is gone ends the process by itself.
+      try? host.send(.progress(now))
+    }
+  }
+}
+
+extension ResourcesExportingWithOptions {
+  /// Exports with those of the options that this extension knows.
+  func export(to destination: any ItemDestination, platform: MigrationPlatform, options: [(String, Data)]) async throws
+  {
+    var known: [OptionsType: Data] = [:]
+    for (name, value) in options {
+      if let option = OptionsType(rawValue: name) { known[option] = value }
+    }
+    try await exportResources(
+      to: ResourcesArchiver(destination),
+      request: MigrationRequestWithOptions(destinationPlatform: platform, options: known))
+  }
+}
+
+extension Progress {
+  /// How much is done; what is no number, or beyond the whole, is not believed.
+  var millionths: UInt32 {
+    let fraction = fractionCompleted
+    return fraction > 0 ? UInt32(min(fraction, 1) * 1_000_000) : 0
+  }
+}

@@ -1,0 +1,87 @@
+import AppMigrationKit
+
+/// An extension for tests of its process: what it does is said by the platform that it is asked to export for, and by the
+/// version that it is given to import.
+@main
+struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
+  enum OptionsType: String, CaseIterable {
+    case quality
+    case since
+  }
+
+  func exportResources(
+    to archiver: sending ResourcesArchiver, request: MigrationRequestWithOptions<OptionsType>
+  ) async throws {
+    let documents = appContainer.documentsDirectory
+    switch request.destinationPlatform.rawValue {
+    case "listing":
+      for name in try FileManager.default.contentsOfDirectory(atPath: documents.path).sorted() {
+        try await archiver.appendItem(at: documents.appending(path: name))
+      }
+    case "many": try await Self.appendMany(documents.appending(path: "file"), to: archiver)
+    case "options":
+      let text = request.options.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+        "\($0.key.rawValue)=\(String(decoding: $0.value, as: UTF8.self))"
+      }
+      throw Failure(text: text.joined(separator: ","))
+    case "until cancelled":
+      while true { try await archiver.appendItem(at: documents.appending(path: "file")) }
+    case "until the task is cancelled":
+      try await archiver.appendItem(at: documents.appending(path: "file"))
+      try await Task.sleep(for: .seconds(3600))
+    case "refused":
+      do {
+        try await archiver.appendItem(at: documents.appending(path: "file"))
+      } catch let error as CocoaError where error.code == .fileWriteFileExists {
+        try await archiver.appendItem(at: documents.appending(path: "file"), pathInArchive: "another")
+      }
+    case "busy":
+      try await archiver.appendItem(at: documents.appending(path: "file"))
+      while !Task.isCancelled || request.options.isEmpty {}
+    case "group":
+      let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.org.example.notes")
+      guard let group, FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.other") == nil
+      else { throw Failure(text: "wrong groups") }
+      try await archiver.appendItem(at: group.appending(path: "shared"))
+    default: throw Failure(text: "unknown platform")
+    }
+  }
+
+  private static func appendMany(_ file: URL, to archiver: ResourcesArchiver) async throws {
+    for number in 0..<100_000 { try await archiver.appendItem(at: file, pathInArchive: "files/\(number)") }
+  }
+
+  var resourcesSizeEstimate: Int {
+    get async { await MainActor.run { Thread.isMainThread ? 4711 : -1 } }
+  }
+
+  var resourcesVersion: String { "2.1" }
+  var resourcesCompressible: Bool { false }
+
+  func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+    switch request.sourceVersion {
+    case "moves":
+      let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+      for name in names {
+        try FileManager.default.moveItem(
+          at: url.appending(path: name), to: appContainer.documentsDirectory.appending(path: name))
+      }
+    case "half":
+      resourcesProgress.completedUnitCount = 5
+      // Until the host has seen it and cancels.
+      try await Task.sleep(for: .seconds(3600))
+    default: throw Failure(text: request.sourceAppIdentifier.bundleIdentifier)
+    }
+  }
+
+  private let resourcesProgress = Progress(totalUnitCount: 10)
+  var resourcesImportProgress: Progress { resourcesProgress }
+}
+
+struct Failure: LocalizedError, CustomNSError {
+  static let errorDomain = "org.example.fixture"
+  let text: String
+  var errorCode: Int { 42 }
+  var errorDescription: String? { text }
+  var errorUserInfo: [String: Any] { ["kind": "fixture", "number": 3] }
+}
