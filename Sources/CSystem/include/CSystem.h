@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "CSpawn.h"
+
 // Declared, not included: a header that is included here becomes part of this module for Swift.
 struct sockaddr;
 

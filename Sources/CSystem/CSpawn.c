@@ -1,0 +1,321 @@
+#define _GNU_SOURCE
+
+#include "CSpawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#ifndef SYS_io_uring_setup
+#define SYS_io_uring_setup 425
+#endif
+
+// Landlock
+
+// As of version 6; older kernels take its beginning.
+struct ruleset {
+  uint64_t handled_access_fs;
+  uint64_t handled_access_net;
+  uint64_t scoped;
+};
+
+enum {
+  right_execute = 1 << 0,
+  right_write_file = 1 << 1,
+  right_read_file = 1 << 2,
+  right_read_directory = 1 << 3,
+  right_make_device_from = 6,
+  right_refer = 1 << 13,
+  right_truncate = 1 << 14,
+  right_device_ioctl = 1 << 15,
+  rights_of_version_1 = (1 << 13) - 1,
+  // Character and block devices: nobody who migrates data makes them.
+  rights_of_devices = 1 << 6 | 1 << 11,
+  rights_of_files = right_execute | right_write_file | right_read_file | right_truncate,
+  connections = 3,
+  scopes = 3,
+};
+
+int csystem_landlock_version(void) {
+  long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  return version > 0 ? (int)version : 0;
+}
+
+static uint64_t known_rights(int version) {
+  uint64_t rights = rights_of_version_1;
+  if (version >= 2) rights |= right_refer;
+  if (version >= 3) rights |= right_truncate;
+  if (version >= 5) rights |= right_device_ioctl;
+  return rights;
+}
+
+static uint64_t rights_for(enum csystem_access access) {
+  const uint64_t reading = right_read_file | right_read_directory;
+  switch (access) {
+  case csystem_access_read: return reading;
+  case csystem_access_execute: return reading | right_execute;
+  case csystem_access_write:
+    return (rights_of_version_1 | right_refer | right_truncate) & ~(uint64_t)(right_execute | rights_of_devices);
+  }
+  return 0;
+}
+
+static int allow(int ruleset, const struct csystem_rule *rule, uint64_t known) {
+  int place = open(rule->path, O_PATH | O_CLOEXEC);
+  if (place == -1) return rule->is_optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES) ? 0 : -1;
+  struct stat status;
+  if (fstat(place, &status) == -1) return -1;
+  uint64_t rights = rights_for(rule->access) & known;
+  if (!S_ISDIR(status.st_mode)) rights &= rights_of_files;
+  struct landlock_path_beneath_attr attribute = {.allowed_access = rights, .parent_fd = place};
+  int result = (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attribute, 0);
+  close(place);
+  return result;
+}
+
+static int confine_files(const struct csystem_spawn *what) {
+  int version = csystem_landlock_version();
+  if (version == 0) return 0;
+  struct ruleset attribute = {.handled_access_fs = known_rights(version), connections, scopes};
+  size_t size = version >= 6 ? sizeof attribute : version >= 4 ? 16 : 8;
+  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, size, 0);
+  if (ruleset == -1) return -1;
+  for (size_t index = 0; index < what->rule_count; index++) {
+    if (allow(ruleset, &what->rules[index], attribute.handled_access_fs) == -1) return -1;
+  }
+  return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+// System calls
+
+#if defined(__x86_64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef OUR_ARCHITECTURE
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define REFUSE(call, error)                                                                                            \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error)
+
+// Sockets, processes, looking into other processes, and the ways around them.
+static struct sock_filter call_filter[] = {
+    LOAD(arch),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    LOAD(nr),
+#ifdef __x86_64__
+    // The numbers of the other way to call the same kernel begin here.
+    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+    REFUSE(SYS_fork, EPERM),
+    REFUSE(SYS_vfork, EPERM),
+#endif
+    REFUSE(SYS_socket, EACCES),
+    REFUSE(SYS_io_uring_setup, ENOSYS),
+    REFUSE(SYS_ptrace, EPERM),
+    REFUSE(SYS_process_vm_readv, EPERM),
+    REFUSE(SYS_process_vm_writev, EPERM),
+    REFUSE(SYS_unshare, EPERM),
+    REFUSE(SYS_setns, EPERM),
+    // Its flags lie where a filter cannot look; the C library uses the older call instead.
+    REFUSE(SYS_clone3, ENOSYS),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+    LOAD(args[0]),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static int confine_calls(void) {
+  struct sock_fprog program = {.len = sizeof call_filter / sizeof call_filter[0], .filter = call_filter};
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+int csystem_has_call_filter(void) { return prctl(PR_GET_SECCOMP) != -1; }
+
+#else
+
+static int confine_calls(void) { return 0; }
+int csystem_has_call_filter(void) { return 0; }
+
+#endif
+
+// Root keeps its rights over files, which the rules bound, and no others.
+static void drop_capabilities(void) {
+  for (int capability = 0; capability < 64; capability++) {
+    switch (capability) {
+    case CAP_CHOWN:
+    case CAP_DAC_OVERRIDE:
+    case CAP_DAC_READ_SEARCH:
+    case CAP_FOWNER: break;
+    default: prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    }
+  }
+}
+
+// The child
+
+static int limit(int resource, uint64_t most) {
+  struct rlimit limit;
+  if (getrlimit(resource, &limit) == -1) return -1;
+  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_max = most;
+  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+  return setrlimit(resource, &limit);
+}
+
+// Moves the descriptors out of the way of the numbers that they are to have, then to those.
+static int arrange_descriptors(const struct csystem_spawn *what, int report) {
+  int nothing = open("/dev/null", O_RDONLY);
+  if (nothing == -1) return -1;
+  const int from[] = {nothing, what->output, what->error, what->channel, what->lock, report};
+  enum { count = sizeof from / sizeof from[0] };
+  int moved[count];
+  for (int index = 0; index < count; index++) {
+    moved[index] = from[index] == -1 ? -1 : fcntl(from[index], F_DUPFD, count);
+    if (moved[index] == -1 && from[index] != -1) return -1;
+  }
+  for (int index = 0; index < count; index++) {
+    if (moved[index] == -1) {
+      close(index);
+    } else if (dup2(moved[index], index) == -1) {
+      return -1;
+    }
+  }
+  if (syscall(SYS_close_range, count, ~0U, 0) == -1) {
+    for (int descriptor = count; descriptor < 65536; descriptor++) close(descriptor);
+  }
+  return fcntl(count - 1, F_SETFD, FD_CLOEXEC);
+}
+
+// What the child was doing when it failed.
+static const char *const stages[] = {
+    "", "arrange its descriptors", "tie it to this process", "limit it", "enter its directory", "confine it", "start it",
+};
+
+static int prepare(const struct csystem_spawn *what, pid_t parent, int report, int *stage) {
+  *stage = 1;
+  if (arrange_descriptors(what, report) == -1) return -1;
+  *stage = 2;
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1) return -1;
+  if (getppid() != parent) _exit(1);
+  setsid();
+  umask(077);
+  *stage = 3;
+  if (limit(RLIMIT_CORE, 0) == -1 || limit(RLIMIT_NOFILE, what->files) == -1) return -1;
+  if (limit(RLIMIT_DATA, what->memory) == -1) return -1;
+  *stage = 4;
+  if (chdir(what->directory) == -1) return -1;
+  *stage = 5;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) return -1;
+  if (what->is_confined) {
+    drop_capabilities();
+    if (confine_files(what) == -1 || confine_calls() == -1) return -1;
+  }
+  return 0;
+}
+
+static void run_child(const struct csystem_spawn *what, pid_t parent, int report) {
+  int message[2] = {0, 0};
+  if (prepare(what, parent, report, &message[0]) == 0) {
+    message[0] = 6;
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(what->executable, what->arguments, what->environment);
+  }
+  message[1] = errno;
+  // Where the descriptors are arranged, it has the last of their numbers.
+  if (write(message[0] > 1 ? 5 : report, message, sizeof message) == -1) _exit(126);
+  _exit(127);
+}
+
+// The parent
+
+pid_t csystem_start(const struct csystem_spawn *what, int *process, const char **stage) {
+  int report[2];
+  *stage = "make a pipe for it";
+  if (pipe2(report, O_CLOEXEC) == -1) return -1;
+  *stage = "make it";
+  pid_t parent = getpid();
+  // Signals that come between fork and exec must not run this process's handlers there.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid_t child = fork();
+  if (child == 0) run_child(what, parent, report[1]);
+  int failure = errno;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  close(report[1]);
+  if (child == -1) {
+    close(report[0]);
+    errno = failure;
+    return -1;
+  }
+  int message[2];
+  ssize_t count;
+  while ((count = read(report[0], message, sizeof message)) == -1 && errno == EINTR) continue;
+  close(report[0]);
+  if (count == 0) {
+    *process = (int)syscall(SYS_pidfd_open, child, 0);
+    if (*process != -1) return child;
+    message[0] = 2;
+    message[1] = errno;
+    kill(child, SIGKILL);
+  }
+  while (waitpid(child, NULL, 0) == -1 && errno == EINTR) continue;
+  *stage = stages[message[0]];
+  errno = message[1];
+  return -1;
+}
+
+int csystem_wait(pid_t process) {
+  int status;
+  if (waitpid(process, &status, 0) == -1) return -1;
+  return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int csystem_kill(int process) { return (int)syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0); }
+
+int csystem_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
+int csystem_access_mode(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags == -1) return -1;
+  return flags & O_PATH ? -1 : flags & O_ACCMODE;
+}

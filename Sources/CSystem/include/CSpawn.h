@@ -1,0 +1,68 @@
+#pragma once
+
+// Starting a process that may do little: the one function between fork and exec, where only the kernel may be called.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// What a confined process may do with a file, or with everything in a directory.
+enum csystem_access {
+  csystem_access_read = 1,
+  // Also start programs from it and load libraries.
+  csystem_access_execute = 2,
+  // Also change it and everything in it.
+  csystem_access_write = 3,
+};
+
+struct csystem_rule {
+  const char *path;
+  enum csystem_access access;
+  // Whether nothing need be there.
+  int is_optional;
+};
+
+struct csystem_spawn {
+  const char *executable;
+  char *const *arguments;
+  char *const *environment;
+  // The current directory of the process.
+  const char *directory;
+  // Becomes descriptor 3.
+  int channel;
+  // Becomes descriptor 4, which keeps a lock; -1 for none.
+  int lock;
+  // Become descriptors 1 and 2.
+  int output;
+  int error;
+  // Whether the process is confined to the rules; else it may do what this one may.
+  int is_confined;
+  const struct csystem_rule *rules;
+  size_t rule_count;
+  // Limits: open files, bytes of private memory.
+  uint64_t files;
+  uint64_t memory;
+};
+
+// The version of Landlock that the kernel has, 0 for none.
+int csystem_landlock_version(void);
+
+// Whether a process can be kept from making sockets and processes here.
+int csystem_has_call_filter(void);
+
+// Starts a process; its number, and in `process` a descriptor that becomes readable when it ends. -1 with errno on failure,
+// and in `stage` a word for what failed.
+//
+// The process is killed when the calling *thread* ends. It is in a session of its own, has no other descriptors, its signals
+// are as usual, standard input is empty, and it leaves no core. Confined, it cannot make sockets or processes, not even as
+// root, and keeps of root's rights those over files alone.
+pid_t csystem_start(const struct csystem_spawn *what, int *process, const char **stage);
+
+// Waits for a process: its exit code, or 256 + signal; -1 on failure.
+int csystem_wait(pid_t process);
+int csystem_kill(int process);
+
+int csystem_pipe(int ends[2]);
+
+// The access mode of an open file's descriptor: 0 to read, 1 to write, 2 both; -1 for one that only stands for a path.
+int csystem_access_mode(int descriptor);

@@ -1,0 +1,123 @@
+import MigrationSystem
+import Synchronization
+
+/// A running extension, and the thread that started it, passes on what it writes, and sees it end.
+final class ExtensionProcess: Sendable {
+  fileprivate struct State: Sendable {
+    var started: Result<CInt, SystemError>?
+    var end: ChildProcess.End?
+    var isUnwanted = false
+  }
+
+  fileprivate let state = Condition(State())
+  /// Tells the keeper to look at the state.
+  fileprivate let attention: Wakeup
+  fileprivate let ended: Wakeup
+  private let keeper: OwnerThread
+
+  /// Starts it with one end of its channel; `output` hears what it writes, on a thread of its own.
+  init(
+    _ settings: ChildProcess.Settings, channel: consuming Descriptor, lock: consuming Descriptor?,
+    output observe: @escaping @Sendable (ExtensionOutput) -> Void
+  ) throws(SystemError) {
+    attention = try Wakeup()
+    ended = try Wakeup()
+    let (state, attention, ended) = (state, attention, ended)
+    var output = try Descriptor.pipe()
+    var error = try Descriptor.pipe()
+    let handover = Handover(
+      Keeper(
+        endowment: ChildProcess.Endowment(
+          output: output.takeWriteEnd(), error: error.takeWriteEnd(), channel: channel, lock: lock),
+        output: OutputRelay(.output, from: output.takeReadEnd(), observe),
+        error: OutputRelay(.error, from: error.takeReadEnd(), observe), state: state, attention: attention))
+    keeper = try OwnerThread(name: "extension") {
+      var keeper = handover.take()
+      keeper.keep(settings)
+      ended.signal()
+    }
+    if case .failure(let error)? = state.wait({ $0.started }) {
+      keeper.join()
+      throw error
+    }
+  }
+
+  /// Becomes readable when the process has ended and all that it wrote is passed on.
+  var endedDescriptor: CInt { ended.raw }
+
+  /// How it ended; nil while it lives.
+  var end: ChildProcess.End? { state.withLock { $0.end } }
+
+  /// Kills it soon; one that has ended is left alone.
+  func kill() {
+    state.withLock { $0.isUnwanted = true }
+    attention.signal()
+  }
+
+  /// Returns once it has ended and all that it wrote is passed on.
+  func waitUntilEnded() { keeper.join() }
+
+  deinit { kill() }
+}
+
+/// What the thread of a process holds.
+private struct Keeper: ~Copyable, Sendable {
+  private var endowment: ChildProcess.Endowment?
+  private var output: OutputRelay
+  private var error: OutputRelay
+  private let state: Condition<ExtensionProcess.State>
+  private let attention: Wakeup
+
+  init(
+    endowment: consuming ChildProcess.Endowment, output: consuming OutputRelay, error: consuming OutputRelay,
+    state: Condition<ExtensionProcess.State>, attention: Wakeup
+  ) {
+    self.endowment = consume endowment
+    self.output = output
+    self.error = error
+    self.state = state
+    self.attention = attention
+  }
+
+  mutating func keep(_ settings: ChildProcess.Settings) {
+    do throws(SystemError) {
+      guard let endowment = endowment.take() else { return }
+      let process = try ChildProcess(settings, endowment)
+      // Only the process holds the other ends from now on.
+      _ = consume endowment
+      report(.success(process.id))
+      let end = attend(process)
+      state.withLock { $0.end = end }
+    } catch {
+      report(.failure(error))
+    }
+    output.finish()
+    error.finish()
+  }
+
+  private func report(_ result: Result<CInt, SystemError>) {
+    state.withLock { $0.started = result }
+    state.broadcast()
+  }
+
+  /// Stays until the process has ended, and takes what is left of its output then.
+  private mutating func attend(_ process: borrowing ChildProcess) -> ChildProcess.End {
+    while var poller = try? Poller() {
+      // The kernel passes over the number of a stream that is closed.
+      var interests = [
+        Poller.Interest(process.raw, .readable), Poller.Interest(attention.raw, .readable),
+        Poller.Interest(output.isOpen ? output.raw : -1, .readable),
+        Poller.Interest(error.isOpen ? error.raw : -1, .readable),
+      ]
+      attention.clear()
+      if state.withLock({ $0.isUnwanted }) { process.kill() }
+      guard (try? poller.wait(&interests)) != nil else { break }
+      let isQuiet = interests[2].ready.isEmpty && interests[3].ready.isEmpty
+      if !interests[2].ready.isEmpty { output.pass() }
+      if !interests[3].ready.isEmpty { error.pass() }
+      if isQuiet, !interests[0].ready.isEmpty { break }
+    }
+    process.kill()
+    return (try? process.wait()) ?? .signalled(0)
+  }
+}

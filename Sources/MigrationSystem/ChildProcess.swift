@@ -1,0 +1,191 @@
+import CSystem
+import Glibc
+
+/// A process that this one has started and waits for.
+///
+/// The kernel kills it when the thread that started it ends, so that thread stays until the process is gone.
+package struct ChildProcess: ~Copyable, Sendable {
+  /// What is started, and how.
+  package struct Settings: Sendable {
+    package var executable: String
+    package var arguments: [String]
+    package var environment: [String: String]
+    /// The current directory.
+    package var directory: String
+    /// Nil for one that may do what this process may.
+    package var confinement: Confinement?
+    package var limits = Limits()
+
+    package init(
+      executable: String, arguments: [String], environment: [String: String], directory: String,
+      confinement: Confinement?
+    ) {
+      self.executable = executable
+      self.arguments = arguments
+      self.environment = environment
+      self.directory = directory
+      self.confinement = confinement
+    }
+  }
+
+  /// What it may use up.
+  package struct Limits: Sendable {
+    package var files: UInt64 = 4096
+    /// Private memory in bytes.
+    package var memory: UInt64 = 8 << 30
+  }
+
+  /// The descriptors that it gets besides an empty standard input.
+  package struct Endowment: ~Copyable {
+    package let output: Descriptor
+    package let error: Descriptor
+    /// Descriptor 3.
+    package let channel: Descriptor
+    /// Descriptor 4.
+    package let lock: Descriptor?
+
+    package init(
+      output: consuming Descriptor, error: consuming Descriptor, channel: consuming Descriptor,
+      lock: consuming Descriptor?
+    ) {
+      self.output = output
+      self.error = error
+      self.channel = channel
+      self.lock = lock
+    }
+  }
+
+  /// The number of the channel's descriptor in the child.
+  package static let channelNumber: CInt = 3
+
+  /// How a process ended.
+  package enum End: Equatable, Sendable {
+    case exited(CInt)
+    case signalled(CInt)
+  }
+
+  package let id: CInt
+  private let process: Descriptor
+
+  /// Starts a process from the calling thread, whose end would be the process's.
+  package init(_ settings: Settings, _ endowment: borrowing Endowment) throws(SystemError) {
+    var number: CInt = -1
+    var stage: UnsafePointer<CChar>?
+    let rules = settings.confinement?.rules ?? []
+    var texts = CTexts()
+    var cRules: [csystem_rule] = unsafe []
+    for rule in rules {
+      unsafe cRules.append(
+        csystem_rule(path: texts.add(rule.path), access: rule.access.number, is_optional: rule.isOptional ? 1 : 0))
+    }
+    let arguments = unsafe texts.list([settings.executable] + settings.arguments)
+    let environment = unsafe texts.list(settings.environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
+    let executable = unsafe texts.add(settings.executable)
+    let directory = unsafe texts.add(settings.directory)
+    let id = unsafe arguments.withUnsafeBufferPointer { arguments in
+      unsafe environment.withUnsafeBufferPointer { environment in
+        unsafe cRules.withUnsafeBufferPointer { rules in
+          var what = unsafe csystem_spawn(
+            executable: executable, arguments: arguments.baseAddress, environment: environment.baseAddress,
+            directory: directory, channel: endowment.channel.raw, lock: endowment.lockNumber,
+            output: endowment.output.raw, error: endowment.error.raw,
+            is_confined: settings.confinement == nil ? 0 : 1, rules: rules.baseAddress, rule_count: rules.count,
+            files: settings.limits.files, memory: settings.limits.memory)
+          return unsafe csystem_start(&what, &number, &stage)
+        }
+      }
+    }
+    let error = errno
+    texts.free()
+    guard id > 0 else {
+      let what = unsafe stage.map { unsafe String(cString: $0) } ?? "start it"
+      throw SystemError(errno: error, operation: what, subject: settings.executable.escapedText)
+    }
+    self.id = id
+    process = Descriptor(owning: number)
+  }
+
+  /// The descriptor that becomes readable when it ends.
+  package var raw: CInt { process.raw }
+
+  /// Kills it; one that has ended is left alone.
+  package func kill() {
+    _ = csystem_kill(process.raw)
+  }
+
+  /// Waits until it has ended. Called once.
+  package func wait() throws(SystemError) -> End {
+    let status = try calling("wait for a process") { csystem_wait(id) }
+    return status < 256 ? .exited(status) : .signalled(status - 256)
+  }
+}
+
+extension ChildProcess.Endowment {
+  fileprivate var lockNumber: CInt {
+    switch lock {
+    case .some(let lock): lock.raw
+    case .none: -1
+    }
+  }
+}
+
+extension Confinement.Access {
+  fileprivate var number: csystem_access {
+    switch self {
+    case .read: csystem_access_read
+    case .execute: csystem_access_execute
+    case .write: csystem_access_write
+    }
+  }
+}
+
+/// Texts for the C side, which live as long as this does.
+@safe private struct CTexts: ~Copyable {
+  private var texts: [UnsafeMutablePointer<CChar>] = unsafe []
+
+  mutating func add(_ text: String) -> UnsafeMutablePointer<CChar> {
+    let copy = unsafe strdup(text)!
+    unsafe texts.append(copy)
+    return unsafe copy
+  }
+
+  /// Texts with a null behind the last.
+  mutating func list(_ list: [String]) -> [UnsafeMutablePointer<CChar>?] {
+    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe []
+    for text in list { unsafe pointers.append(add(text)) }
+    unsafe pointers.append(nil)
+    return unsafe pointers
+  }
+
+  /// Until here the pointers are good.
+  consuming func free() {}
+
+  deinit {
+    for unsafe text in unsafe texts { unsafe Glibc.free(text) }
+  }
+}
+
+extension Descriptor {
+  /// The two ends of a pipe, which block.
+  package static func pipe() throws(SystemError) -> Pipe {
+    var raw: [CInt] = [-1, -1]
+    try perform("make a pipe") { unsafe csystem_pipe(&raw) }
+    return Pipe(readEnd: Descriptor(owning: raw[0]), writeEnd: Descriptor(owning: raw[1]))
+  }
+
+  package struct Pipe: ~Copyable {
+    fileprivate var readEnd: Descriptor?
+    fileprivate var writeEnd: Descriptor?
+
+    /// Gives an end away, once.
+    package mutating func takeReadEnd() -> Descriptor { readEnd.take()! }
+    /// Gives an end away, once.
+    package mutating func takeWriteEnd() -> Descriptor { writeEnd.take()! }
+  }
+
+  /// Whether what a stranger passed on is open for reading, and more than a place.
+  package var isReadable: Bool {
+    let mode = csystem_access_mode(raw)
+    return mode == O_RDONLY || mode == O_RDWR
+  }
+}

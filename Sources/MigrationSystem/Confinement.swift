@@ -1,0 +1,49 @@
+import CSystem
+
+/// What a child process may do with files, and that it may have neither sockets nor processes of its own.
+package struct Confinement: Sendable {
+  package enum Access: Sendable {
+    case read
+    /// Also start programs and load libraries.
+    case execute
+    /// Also change, make and remove.
+    case write
+  }
+
+  /// One file, or everything in one directory.
+  package struct Rule: Sendable {
+    package let path: String
+    package let access: Access
+    /// Whether nothing need be there.
+    package let isOptional: Bool
+  }
+
+  /// How far this kernel can keep it.
+  package struct Strength: OptionSet, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Files, by Landlock.
+    package static let files = Strength(rawValue: 1)
+    /// Sockets and processes, by a filter of system calls.
+    package static let calls = Strength(rawValue: 2)
+
+    package static let full: Strength = [.files, .calls]
+  }
+
+  package private(set) var rules: [Rule] = []
+
+  package init() {}
+
+  package mutating func allow(_ access: Access, _ path: String, isOptional: Bool = false) {
+    rules.append(Rule(path: path, access: access, isOptional: isOptional))
+  }
+
+  /// What this machine can do.
+  package static let strength: Strength = {
+    var strength: Strength = []
+    if csystem_landlock_version() > 0 { strength.insert(.files) }
+    if csystem_has_call_filter() != 0 { strength.insert(.calls) }
+    return strength
+  }()
+}
