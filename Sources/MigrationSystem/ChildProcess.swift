@@ -161,7 +161,7 @@ extension Confinement.Access {
   consuming func free() {}
 
   deinit {
-    for unsafe text in unsafe texts { unsafe Glibc.free(text) }
+    unsafe texts.forEach { unsafe Glibc.free($0) }
   }
 }
 

@@ -121,6 +121,7 @@ struct JournalReading {
     case .moving: return "moving"
     case .synced: return "synced"
     case .concluded: return "concluded"
+    case .exposed: return "exposed"
     case .imported: return "imported"
     }
   }

@@ -77,6 +77,7 @@ final class Outlet: FrameOutlet {
   /// What the frames said that they bring.
   var counted: Tally { state.withLock { $0.counted } }
 
+  var isStopped: Bool { state.withLock { $0.isStopped } }
   func stop() { state.withLock { $0.isStopped = true } }
 
   func buffer() throws(ArchiveError) -> FrameBuffer {

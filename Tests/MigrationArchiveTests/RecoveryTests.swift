@@ -43,13 +43,14 @@ private final class Interruption {
   var frames: Int { export.outlet.frames.count }
 
   /// Stages everything as the first process did, and dies; where the archive and the journal are.
-  func stage() throws -> (tree: String, journal: String) {
+  func stage(isExposed: Bool = false) throws -> (tree: String, journal: String) {
     let arrival = try Arrival(scratch, export.offer, transfer: Self.transfer)
     for (index, frame) in export.outlet.frames.prefix(staged).enumerated() {
       try arrival.write([frame])
       if index + 1 == syncedAfter { try arrival.staging.synchronize() }
     }
     if staged >= frames { try arrival.staging.complete(export.packer.finish) { _ in } }
+    if isExposed { try arrival.staging.expose() }
     return (arrival.tree, arrival.journal)
   }
 
@@ -169,6 +170,28 @@ private final class Interruption {
     scratch.write("\(tree)/source/strangers/inside", pattern(10))
     scratch.remove("\(tree)/source/empty")
     _ = try interruption.resume()
+  }
+
+  @Test func `what an importer moved away or changed before it died is sent again, and only that`() throws {
+    let interruption = try Interruption(stagedFrames: .max, syncedAfter: 2)
+    let scratch = interruption.scratch
+    let tree = try interruption.stage(isExposed: true).tree
+    scratch.remove("\(tree)/source/link")
+    scratch.write("\(tree)/source/d/small", pattern(200, seed: 9))
+    scratch.setTime("\(tree)/source/d/small", 1_000_000_000)
+    scratch.patch("\(tree)/source/d/chunked", [0xFF], at: 700)
+    scratch.move("\(tree)/source/large", to: "outside/large")
+    scratch.write("\(tree)/source/new", pattern(10))
+    // What is left: two directories, the empty file, and three of the five ranges of the file in which one byte changed.
+    #expect(try interruption.resume() == .resumed(Tally(items: 3, bytes: 2_500 - 600)))
+  }
+
+  @Test func `without the mark of an importer what was durable is not read again`() throws {
+    let interruption = try Interruption(stagedFrames: .max, syncedAfter: 2)
+    let tree = try interruption.stage().tree
+    interruption.scratch.patch("\(tree)/source/d/chunked", [0xFF], at: 700)
+    // The promise holds for those who change nothing in staging; this shows that the other test can fail.
+    withKnownIssue { _ = try interruption.resume() }
   }
 
   @Test func `an import that stopped between two moves goes on`() throws {

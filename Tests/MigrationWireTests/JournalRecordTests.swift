@@ -14,7 +14,8 @@ import Testing
     .item(ItemRecord(path: path("d"), generation: 1, body: .directory), nil),
     .range(ChunkPlace(path: path("d/f"), generation: 7, range: 0..<1), seal),
     .range(ChunkPlace(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), seal), .sealed(file),
-    .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0), .concluded(Tally(items: .max, bytes: 3)), .imported,
+    .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0), .concluded(Tally(items: .max, bytes: 3)), .exposed,
+    .imported,
   ]
 
   private func bytes(_ record: JournalRecord, at position: UInt64) -> [UInt8] {

@@ -315,6 +315,8 @@ final class SimulatedOutlet: FrameOutlet, @unchecked Sendable {
     _ = try wait { self.sender.world.now >= end ? true : nil }
   }
 
+  var isStopped: Bool { !sender.isCurrent(number) }
+
   func unsent(_ unsent: Unsent) throws(ArchiveError) { self.unsent += 1 }
 
   func skipped(items: UInt64, bytes: UInt64) { sender.skip(items: items, bytes: bytes) }

@@ -16,7 +16,7 @@ package struct FolderImport {
 
   /// Moves everything and makes it durable; the staging directory is not needed any more then.
   package func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
-    guard case .concluded(let total) = staging.stage else { return }
+    guard case .concluded = staging.stage else { return }
     let roots = try importing { () throws(SystemError) in try destination.stagedRoots() }
     try finishEarlierMoves(except: roots)
     try checkFree(roots)
@@ -27,11 +27,10 @@ package struct FolderImport {
     }
     do {
       try destination.synchronize()
-      try staging.journal.appendDurably([.imported])
     } catch {
       throw ArchiveError(.importFailed, "what was imported cannot be made durable", cause: error)
     }
-    staging.shared.withLock { $0.stage = .imported(total) }
+    try staging.finishImport()
   }
 
   /// What an import that was killed had moved has its rights and time still to get.

@@ -22,6 +22,8 @@ package protocol FrameOutlet: Sendable {
   func pause(seconds: Double) throws(ArchiveError)
   /// Names an item that cannot be sent.
   func unsent(_ unsent: Unsent) throws(ArchiveError)
+  /// Whether the transfer is over: the next call would throw.
+  var isStopped: Bool { get }
   /// Counts something that the receiver holds already.
   func skipped(items: UInt64, bytes: UInt64)
 }

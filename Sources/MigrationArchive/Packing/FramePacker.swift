@@ -165,6 +165,9 @@ package final class FramePacker {
     try outlet.drain()
   }
 
+  /// Whether the transfer is over.
+  package var isStopped: Bool { outlet.isStopped }
+
   package func pause(seconds: Double) throws(ArchiveError) { try outlet.pause(seconds: seconds) }
 
   private func seal(_ place: ChunkPlace, _ lead: Int, _ size: Int) -> ChunkSeal? {

@@ -7,7 +7,8 @@ extension Staging {
   func mode(of record: ItemRecord) -> UInt32 {
     let standard: UInt32 = record.kind == .directory ? 0o777 : 0o666
     guard let mode = record.mode else { return standard & ~umask }
-    return UInt32(mode) & 0o1777
+    // An app's importer moves directories about, which nobody but root can if their owner may not write to them.
+    return UInt32(mode) & 0o1777 | (roots == nil && record.kind == .directory ? 0o700 : 0)
   }
 
   /// Gives a complete file its length, rights and time.

@@ -144,6 +144,28 @@ package final class Staging: Sendable {
     }
   }
 
+  /// An importer that may move and change what is staged is about to begin.
+  ///
+  /// Unless it comes to its end, what is taken back later is checked byte by byte before it counts.
+  package func expose() throws(ArchiveError) {
+    do {
+      try journal.appendDurably([.exposed])
+    } catch {
+      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
+    }
+  }
+
+  /// The importer has come to its end, and what it made is durable.
+  package func finishImport() throws(ArchiveError) {
+    guard case .concluded(let total) = stage else { return }
+    do {
+      try journal.appendDurably([.imported])
+    } catch {
+      throw ArchiveError(.importFailed, "what was imported cannot be made durable", cause: error)
+    }
+    shared.withLock { $0.stage = .imported(total) }
+  }
+
   /// Makes everything that was written before the call durable, and marks that in the journal.
   package func synchronize() throws(ArchiveError) {
     let position = journal.position

@@ -69,6 +69,8 @@ struct JournalSurvey {
   private(set) var stage = Staging.Stage.receiving
   /// The roots that were about to be moved, with their inodes.
   private(set) var moving: [[UInt8]: UInt64] = [:]
+  /// What had arrived when everything had.
+  private var concluded: Tally?
   private var voids: Set<UInt64> = []
   private var discarded: [ArchivePath: UInt64] = [:]
   private var discardedTrees: [ArchivePath: UInt64] = [:]
@@ -100,9 +102,15 @@ struct JournalSurvey {
     case .discarded(let path): discarded[path] = position
     case .discardedTree(let path): discardedTrees[path] = position
     case .void(let at): voids.insert(at)
-    case .concluded(let total): stage = .concluded(total)
+    case .concluded(let total):
+      concluded = total
+      stage = .concluded(total)
+    case .exposed:
+      // What was durable may have been changed since.
+      trusted = 0
+      stage = .receiving
     case .moving(let root, let inode): moving[root] = inode
-    case .imported: if case .concluded(let total) = stage { stage = .imported(total) }
+    case .imported: if let concluded { stage = .imported(concluded) }
     case .opened, .item, .range, .sealed: break
     }
   }

@@ -36,15 +36,26 @@ package struct Channel: ~Copyable, Sendable {
   /// The descriptor to wait for.
   package var raw: CInt { socket.raw }
 
-  /// Sends a message, and with it a copy of a descriptor. Waits while the other end does not read.
-  package func send(_ message: [UInt8], passing descriptor: CInt? = nil) throws(SystemError) {
+  /// Sends a message, and with it a copy of a descriptor. Waits while the other end does not read, and fails at the deadline.
+  package func send(
+    _ message: [UInt8], passing descriptor: CInt? = nil, until deadline: BootInstant? = nil
+  ) throws(SystemError) {
     let size = PacketSocket.longestPacket - 1
     var rest = message[...]
     while rest.count > size {
-      _ = try socket.send([Part.more.rawValue] + rest.prefix(size))
+      try send(packet: [Part.more.rawValue] + rest.prefix(size), nil, until: deadline)
       rest = rest.dropFirst(size)
     }
-    _ = try socket.send([Part.last.rawValue] + rest, passing: descriptor)
+    try send(packet: [Part.last.rawValue] + rest, descriptor, until: deadline)
+  }
+
+  private func send(packet: [UInt8], _ descriptor: CInt?, until deadline: BootInstant?) throws(SystemError) {
+    while try !socket.send(packet, passing: descriptor, waiting: deadline == nil) {
+      var poller = try Poller()
+      guard try !poller.wait(for: .writable, on: raw, until: deadline).isEmpty else {
+        throw SystemError(reason: "the other end does not read", operation: "send a packet")
+      }
+    }
   }
 
   /// Receives a message. Throws a `Violation` or a `SystemError`.

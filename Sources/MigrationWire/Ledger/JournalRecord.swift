@@ -20,6 +20,9 @@ package enum JournalRecord: Equatable, Sendable {
   case concluded(Tally)
   /// The root of this name, which has this inode, is about to be moved to the destination.
   case moving(root: [UInt8], inode: UInt64)
+  /// Somebody else's importer begins, which may move and change what is staged: if it does not come to its end, every claim
+  /// in front of this counts only once it is checked.
+  case exposed
   /// Everything is imported and durable.
   case imported
 
@@ -98,6 +101,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .discardedTree: 9
     case .moving: 10
     case .void: 11
+    case .exposed: 12
     }
   }
 
@@ -126,7 +130,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .moving(let root, let inode):
       body.u64(inode)
       body.array(root)
-    case .imported: break
+    case .exposed, .imported: break
     }
   }
 
@@ -162,6 +166,7 @@ package enum JournalRecord: Equatable, Sendable {
       try ArchivePath.checkComponent(root.span)
       self = .moving(root: root, inode: inode)
     case 11: self = .void(at: try reader.u64(bytes))
+    case 12: self = .exposed
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()

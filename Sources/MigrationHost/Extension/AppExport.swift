@@ -1,0 +1,172 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// One run of an app's exporter: its appends become items of the archive, and it is watched.
+struct AppExport: ~Copyable {
+  enum End: Equatable {
+    case done
+    /// The transfer is over before the export is. Whether the exporter had to be killed for it.
+    case stopped(isKilled: Bool)
+  }
+
+  /// How long the end of a transfer may go unnoticed while the exporter appends nothing.
+  private static let attention = Duration.milliseconds(50)
+
+  private var conversation: ExtensionConversation
+  private let packer: FramePacker
+  private let appender: ItemAppender
+  private let name: String
+  private var watch: ExportWatch
+  /// How many appends were answered with the cancellation.
+  private var cancelledAppends = 0
+
+  /// Exports by a process that has said what it can do. `name` is the app's.
+  init(
+    _ conversation: consuming ExtensionConversation, of name: String, to packer: FramePacker, idleLimit: Double
+  ) {
+    self.conversation = conversation
+    self.packer = packer
+    self.name = name
+    appender = ItemAppender(packer: packer)
+    watch = ExportWatch(idleLimit: idleLimit, now: Self.now)
+  }
+
+  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
+
+  /// Asks for everything, and returns when the process is gone.
+  consuming func run(platform: String, options: [AppRequest.Option]) throws(ArchiveError) -> End {
+    let result: Result<End, ArchiveError>
+    do {
+      try conversation.say(.export(platform: platform, options: options))
+      result = .success(try converse())
+    } catch {
+      conversation.kill()
+      result = .failure(Self.failure(error, of: name))
+    }
+    let end = conversation.close()
+    if case .failure(let error) = result, error.code == .exportFailed, error.name == Self.gone {
+      throw ArchiveError(.exportFailed, "the extension of \(name) \(end.words) during the export")
+    }
+    return try result.get()
+  }
+
+  /// Marks the failure whose reason is only known when the process has been waited for.
+  private static let gone = Array("gone".utf8)
+
+  private mutating func converse() throws -> End {
+    while true {
+      if packer.isStopped, !watch.isCancelled { try cancel() }
+      let verdict = watch.verdict(now: Self.now)
+      if let verdict { return try kill(verdict) }
+      let event = try conversation.next(until: BootInstant.now().advanced(by: Self.attention))
+      switch consume event {
+      case .nothing: continue
+      case .ended:
+        if watch.isCancelled { return .stopped(isKilled: false) }
+        throw ArchiveError(.exportFailed, "the extension is gone", name: Self.gone)
+      case .message(.append(let item), let descriptor):
+        if let end = try append(item, descriptor) { return end }
+      case .message(.ended(let error), _): return try ended(error)
+      case .message(_, _):
+        throw Violation(.state, "a message of the extension")
+      }
+    }
+  }
+
+  private mutating func cancel() throws(SystemError) {
+    watch.cancelled(now: Self.now)
+    try conversation.say(.cancel)
+  }
+
+  private func kill(_ verdict: ExportWatch.Verdict) throws(ArchiveError) -> End {
+    conversation.kill()
+    switch verdict {
+    case .ignoresCancellation: return .stopped(isKilled: true)
+    case .hung(let seconds):
+      throw ArchiveError(
+        .exportFailed, "the extension of \(name) appended nothing for \(Int(seconds)) seconds and was ended")
+    }
+  }
+
+  // MARK: What the exporter says
+
+  /// Answers an append; how the export ends if it ends by that.
+  private mutating func append(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws -> End? {
+    if watch.isCancelled {
+      cancelledAppends += 1
+      guard cancelledAppends == 1 else { return try kill(.ignoresCancellation) }
+      try conversation.say(.appended(.cancelled))
+      return nil
+    }
+    watch.appendBegan()
+    do {
+      try take(item, descriptor.take())
+      try conversation.say(.appended(nil))
+    } catch let error as ArchiveError where error.code == .stopped {
+      cancelledAppends += 1
+      watch.cancelled(now: Self.now)
+      try conversation.say(.cancel)
+      try conversation.say(.appended(.cancelled))
+    } catch let error as ArchiveError where error.isOfOneItem {
+      try conversation.say(.appended(ReportedError(appending: error)))
+    }
+    watch.appendEnded(now: Self.now)
+    return nil
+  }
+
+  private func take(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws(ArchiveError) {
+    switch item.content {
+    case .symbolicLink(let target, let modified):
+      try appender.appendLink(target: target, modified: modified, at: item.path)
+    case .descriptor:
+      // What only stands for a place has passed no check of what the extension may read.
+      guard let descriptor, descriptor.isReadable else {
+        throw ArchiveError(.source, "\"\(VisibleText.of(item.path))\" was not opened to be read", name: item.path)
+      }
+      try appender.append(descriptor, at: item.path)
+    }
+  }
+
+  private mutating func ended(_ error: ReportedError?) throws -> End {
+    if watch.isCancelled {
+      // Only a cancellation that was let pass is a proper end.
+      if error?.domain == ReportedError.cancellationDomain { return .stopped(isKilled: false) }
+      return cancelledAppends > 0 ? try kill(.ignoresCancellation) : .stopped(isKilled: false)
+    }
+    if let error {
+      throw ArchiveError(.exportFailed, "the exporter of \(name) failed: \(error.words)")
+    }
+    try appender.finish()
+    return .done
+  }
+
+  // MARK: Failures
+
+  private static func failure(_ error: any Error, of name: String) -> ArchiveError {
+    switch error {
+    case let error as ArchiveError: error
+    case let error as SystemError:
+      ArchiveError(.exportFailed, "the extension of \(name) cannot be talked to", cause: error)
+    default: ArchiveError(.exportFailed, "the extension of \(name) broke the rules of its host (\(error))")
+    }
+  }
+}
+
+extension ArchiveError {
+  /// Whether only what was appended failed, and not the transfer.
+  fileprivate var isOfOneItem: Bool {
+    switch code {
+    case .path, .exists, .source: true
+    case .storage, .noSpace: cause != nil
+    default: false
+    }
+  }
+}
+
+extension ReportedError {
+  /// What the error says, as far as it may be shown, with its domain and number.
+  package var words: String {
+    "\(VisibleText.of(text)) (\(VisibleText.of(domain)) \(code))"
+  }
+}

@@ -1,0 +1,86 @@
+import MigrationSystem
+import MigrationWire
+
+/// The host's end of the channel to a running extension; one thread uses it.
+struct ExtensionConversation: ~Copyable, Sendable {
+  enum Event: ~Copyable {
+    case message(ExtensionMessage, Descriptor?)
+    /// Nothing came until the deadline.
+    case nothing
+    /// The process is gone, or has closed its end.
+    case ended
+  }
+
+  /// How long an extension that is not needed any more may take to end.
+  private static let patience = Duration.seconds(5)
+  /// How long an extension may leave a message unread.
+  private static let readingTime = Duration.seconds(30)
+
+  private var channel: Channel
+  private let process: ExtensionProcess
+  private var poller: Poller
+
+  /// Takes over the channel of a process.
+  init(_ channel: consuming Channel, to process: ExtensionProcess) throws(SystemError) {
+    self.channel = channel
+    self.process = process
+    poller = try Poller()
+  }
+
+  /// The next thing that happens. Throws a `Violation` where the extension breaks the rules, or a `SystemError`.
+  mutating func next(until deadline: BootInstant?) throws -> Event {
+    while true {
+      let arrival = try channel.receive(waiting: false)
+      switch consume arrival {
+      case .message(var incoming): return .message(try ExtensionMessage(incoming.bytes), incoming.descriptor.take())
+      case .end: return .ended
+      case .nothing: break
+      }
+      if process.end != nil { return .ended }
+      var interests = [Poller.Interest(channel.raw, .readable), Poller.Interest(process.endedDescriptor, .readable)]
+      if try !poller.wait(&interests, until: deadline) { return .nothing }
+    }
+  }
+
+  /// Says something; one that is gone does not hear it.
+  mutating func say(_ message: HostMessage) throws(SystemError) {
+    do {
+      try channel.send(message.encoded, until: BootInstant.now().advanced(by: Self.readingTime))
+    } catch  where error.isConnectionLost {
+      // The next look at the channel finds out.
+    }
+  }
+
+  func kill() { process.kill() }
+
+  /// Lets the extension end, and ends it if it does not. How it ended.
+  consuming func close() -> ChildProcess.End {
+    let process = process
+    // The end of the channel is its sign.
+    finishTalking()
+    if var poller = try? Poller() {
+      _ = try? poller.wait(
+        for: .readable, on: process.endedDescriptor, until: BootInstant.now().advanced(by: Self.patience))
+    }
+    process.kill()
+    process.waitUntilEnded()
+    return process.end ?? .signalled(0)
+  }
+
+  private consuming func finishTalking() {}
+}
+
+extension ChildProcess.End {
+  /// A clause that can follow "the extension".
+  var words: String {
+    switch self {
+    case .exited(let code): "ended with status \(code)"
+    case .signalled(let number): "was ended by signal \(number)\(Self.names[number].map { " (\($0))" } ?? "")"
+    }
+  }
+
+  private static let names: [CInt: String] = [
+    4: "illegal instruction", 5: "trap", 6: "abort", 7: "bus error", 8: "arithmetic error", 9: "kill",
+    11: "segmentation fault", 15: "termination", 31: "forbidden system call",
+  ]
+}
