@@ -28,6 +28,7 @@
 
 const int csystem_open_path = O_PATH;
 const int csystem_rename_no_replace = RENAME_NOREPLACE;
+const int csystem_rename_exchange = RENAME_EXCHANGE;
 
 int csystem_open_beneath(int directory, const char *path, int flags) {
   // The kernel refuses unknown bits in how.flags, so nothing but the flag's own 32 bits may reach it.

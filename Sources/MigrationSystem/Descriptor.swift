@@ -31,6 +31,11 @@ package struct Descriptor: ~Copyable, Sendable {
     if Glibc.close(number) == -1, errno != EINTR { throw SystemError(errno: errno, operation: "close") }
   }
 
+  /// Lets the programs that this process becomes, or starts, inherit the descriptor under its number.
+  package func keepOnExec() throws(SystemError) {
+    try perform("keep a descriptor open") { fcntl(raw, F_SETFD, 0) }
+  }
+
   /// Another descriptor for the same open file, with the same offset and locks.
   package func duplicate() throws(SystemError) -> Descriptor {
     Descriptor(owning: try calling("duplicate a descriptor") { csystem_duplicate(raw) })

@@ -22,6 +22,20 @@ extension Directory {
     }
   }
 
+  /// Lets two names, here and in another directory of the same file system, change places in one step.
+  ///
+  /// EINVAL where the file system cannot.
+  package func exchange(
+    _ name: some PathBytes & ~Escapable, with other: borrowing Directory, _ otherName: some PathBytes & ~Escapable
+  ) throws(SystemError) {
+    let target = other.raw
+    try unsafe otherName.withCheckedName(for: "exchange") { (otherName) throws(SystemError) in
+      try unsafe name.callingName("exchange") {
+        unsafe csystem_rename(raw, $0, target, otherName, UInt32(csystem_rename_exchange))
+      }
+    }
+  }
+
   /// Moves a name that is no directory without replacing, by the means that every file system has.
   func renameByLinking(
     _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable

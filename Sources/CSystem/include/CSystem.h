@@ -15,6 +15,7 @@ struct sockaddr;
 // Flags that glibc defines for GNU sources only.
 extern const int csystem_open_path; // O_PATH
 extern const int csystem_rename_no_replace; // RENAME_NOREPLACE
+extern const int csystem_rename_exchange; // RENAME_EXCHANGE
 
 // Opens beneath `directory`, following no link of any kind. -1 with ENOSYS where the kernel is older than 5.6.
 int csystem_open_beneath(int directory, const char *path, int flags);

@@ -1,0 +1,37 @@
+/// What an app's bundle says of the app: read, and found to be in order.
+package struct AppBundle: Equatable, Sendable {
+  /// Another edition of the same app, whose data this one accepts.
+  package struct Alias: Hashable, Sendable {
+    package let store: String
+    package let bundleIdentifier: String
+    package let platform: String
+  }
+
+  /// The app's migration extension.
+  package struct Extension: Equatable, Sendable {
+    package let identifier: String
+    /// The path of its program.
+    package let executable: [UInt8]
+    /// The groups that its entitlements list, sorted.
+    package let groups: [String]
+  }
+
+  /// Where the bundle is.
+  package let path: [UInt8]
+  package let identifier: String
+  /// CFBundleShortVersionString; any text.
+  package let version: String
+  /// Which store the app came from; empty where the bundle names none.
+  package let store: String
+  /// What people call the app.
+  package let displayName: String?
+  /// The path of the app's program.
+  package let executable: [UInt8]
+  /// The groups that the app's entitlements list, sorted.
+  package let groups: [String]
+  package let aliases: [Alias]
+  package let migrationExtension: Extension
+
+  /// The groups of the app and of its extension.
+  package var allGroups: [String] { Set(groups + migrationExtension.groups).sorted() }
+}

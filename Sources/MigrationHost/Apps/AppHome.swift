@@ -1,0 +1,101 @@
+import MigrationSystem
+import MigrationWire
+
+/// The apps of this device, and their data: PEER_HOME as docs/Apps.md describes it.
+package final class AppHome: Sendable {
+  /// What `list` found.
+  package struct Listing: Sendable {
+    /// By identifier.
+    package var apps: [InstalledApp] = []
+    /// Those whose bundles cannot be read any more.
+    package var damaged: [Damaged] = []
+  }
+
+  /// An app whose bundle cannot be read any more.
+  package struct Damaged: Sendable {
+    package let identifier: String
+    package let error: HostError
+  }
+
+  let files: HomeFiles
+
+  /// Uses a directory, which is made if it is missing.
+  package convenience init(home: [UInt8]) throws(HostError) {
+    try self.init(home: home, observer: nil)
+  }
+
+  /// - Parameter observer: called before each change, for tests.
+  init(home: [UInt8], observer: HomeFiles.Observer?) throws(HostError) {
+    let root: SharedDirectory
+    let canonical: [UInt8]
+    do {
+      try Self.check(try home.first == UInt8(ascii: "/") ? home : Self.absolute(home))
+      root = SharedDirectory(try Directory.openOrMake(home, mode: 0o700))
+      // The one that links lead to: paths are compared, and are given to apps.
+      canonical = try root.directory.canonicalPath()
+      try Self.check(canonical)
+    } catch let error as HostError {
+      throw error
+    } catch {
+      throw HostError(
+        .location, "apps cannot be kept in \"\(VisibleText.of(home))\"", hint: Self.hint, cause: error as? SystemError)
+    }
+    files = HomeFiles(path: String(decoding: canonical, as: UTF8.self), root: root, observer: observer)
+  }
+
+  /// The directory's absolute path, without links.
+  package var path: String { files.path }
+
+  /// An app that is installed.
+  package func app(_ identifier: String) throws(HostError) -> InstalledApp {
+    guard AppName.isWellFormed(identifier), try files.kind(of: "apps/\(identifier)") != nil else {
+      throw HostError(
+        .notInstalled, "no app '\(VisibleText.of(identifier))' is installed",
+        hint: "'peer app list' shows which are.", name: Array(identifier.utf8))
+    }
+    return try InstalledApp(identifier, files)
+  }
+
+  /// An app that is installed, locked: nobody can put another version in its place any more.
+  package func app(
+    _ identifier: String, for use: AppLock.Use
+  ) throws(HostError) -> (app: InstalledApp, lock: AppLock) {
+    let lock = try app(identifier).lock(use)
+    return (try app(identifier), lock)
+  }
+
+  /// Every app that is installed.
+  package func list() throws(HostError) -> Listing {
+    var listing = Listing()
+    for identifier in try files.names(in: "apps") where AppName.isWellFormed(identifier) {
+      do {
+        listing.apps.append(try InstalledApp(identifier, files))
+      } catch {
+        listing.damaged.append(Damaged(identifier: identifier, error: error))
+      }
+    }
+    return listing
+  }
+
+  private static func absolute(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
+    try Directory.open(".").canonicalPath() + [UInt8(ascii: "/")] + path
+  }
+
+  private static let hint =
+    "Set PEER_HOME to a directory of your own whose path has only letters, digits and any of !$&'()*+,-./:;=@_~ in it."
+
+  /// Fails unless a path is the same in a URL: apps make paths out of their URLs.
+  private static func check(_ path: [UInt8]) throws(HostError) {
+    let others = Array("!$&'()*+,-./:;=@_~".utf8)
+    let stray = path.first { byte in
+      let isLetterOrDigit =
+        byte < 128 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
+      return !isLetterOrDigit && !others.contains(byte)
+    }
+    guard let stray else { return }
+    throw HostError(
+      .location,
+      "apps cannot be kept in \"\(VisibleText.of(path))\", because '\(VisibleText.of([stray]))' is not the same in a URL",
+      hint: hint, name: path)
+  }
+}

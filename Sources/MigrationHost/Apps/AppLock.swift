@@ -1,0 +1,104 @@
+import MigrationSystem
+
+/// The right to use an app's data in some way, until the last process that has the descriptor lets go of it.
+///
+/// Running is shared with other processes of the app; everything else excludes everything.
+package final class AppLock: Sendable {
+  /// What the data is used for.
+  package enum Use: String, CaseIterable, Sendable {
+    case running
+    case migrating
+    case installing
+    case removing
+  }
+
+  /// Who has a lock, as far as can be seen from outside.
+  package struct Holder: Equatable, Sendable {
+    package let use: Use?
+    package let process: Int32
+  }
+
+  package let use: Use
+  private let descriptor: Descriptor
+
+  private init(_ use: Use, _ descriptor: consuming Descriptor) {
+    self.use = use
+    self.descriptor = descriptor
+  }
+
+  /// The number, for starting a process that is to hold the lock as well.
+  package var raw: Int32 { descriptor.raw }
+
+  /// Lets the program that this process becomes have the lock.
+  package func keepOnExec() throws(HostError) {
+    try HostError.wrapping(.storage, "the app's lock cannot be handed on") { () throws(SystemError) in
+      try descriptor.keepOnExec()
+    }
+  }
+
+  /// Takes the lock of an app, or says who has it.
+  static func take(_ use: Use, of identifier: String, in files: HomeFiles) throws(HostError) -> AppLock {
+    let file = try open(identifier, in: files)
+    let isTaken = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") { () throws(SystemError) in
+      guard try file.descriptor.lock(exclusive: use != .running) else { return false }
+      // The longest word decides the length, so that there is never a mixture of two.
+      try unsafe file.descriptor.write(at: 0, use.line.utf8.span.bytes)
+      return true
+    }
+    guard isTaken else { throw .inUse(identifier, holder(file.descriptor)) }
+    return AppLock(
+      use,
+      try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") {
+        () throws(SystemError) in try file.descriptor.duplicate()
+      })
+  }
+
+  /// Who has the lock of an app; nil if nobody has. Nobody is kept from taking it by the question.
+  static func holder(of identifier: String, in files: HomeFiles) throws(HostError) -> Holder? {
+    guard try files.kind(of: place(identifier)) != nil else { return nil }
+    let file = try open(identifier, in: files)
+    guard file.descriptor.lockHolder() != nil else { return nil }
+    return holder(file.descriptor)
+  }
+
+  private static func holder(_ file: borrowing Descriptor) -> Holder {
+    let word = (try? file.readAll(limit: 64)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    return Holder(use: Use.allCases.first { $0.line == word }, process: file.lockHolder() ?? 0)
+  }
+
+  private static func place(_ identifier: String) -> String { "locks/\(identifier)" }
+
+  private static func open(_ identifier: String, in files: HomeFiles) throws(HostError) -> SharedDescriptor {
+    try files.makeDirectory("locks")
+    guard let locks = try files.open("locks") else {
+      throw HostError(.storage, "\"\(files.path("locks"))\" was removed meanwhile")
+    }
+    return try HostError.wrapping(.storage, "cannot open \"\(files.path(place(identifier)))\"") {
+      () throws(SystemError) in SharedDescriptor(try locks.directory.openOrCreateFile(identifier))
+    }
+  }
+}
+
+extension AppLock.Use {
+  /// What the lock file says while it is locked.
+  fileprivate var line: String {
+    let length = Self.allCases.map(\.rawValue.count).max() ?? 0
+    return rawValue + String(repeating: " ", count: length - rawValue.count) + "\n"
+  }
+}
+
+extension HostError {
+  /// Somebody else has the lock of an app.
+  fileprivate static func inUse(_ identifier: String, _ holder: AppLock.Holder) -> HostError {
+    let process = holder.process > 0 ? " (process \(holder.process))" : ""
+    let (clause, hint) =
+      switch holder.use {
+      case .running: ("the app \(identifier) is running", "Close it first.")
+      case .migrating: ("the data of \(identifier) is being migrated", "Wait until that is done.")
+      case .installing: ("the app \(identifier) is being installed", "Wait until that is done.")
+      case .removing: ("the app \(identifier) is being removed", "Wait until that is done.")
+      case nil: ("the app \(identifier) is in use", "Wait until that is over.")
+      }
+    return HostError(.inUse, clause + process, hint: hint, name: Array(identifier.utf8))
+  }
+}

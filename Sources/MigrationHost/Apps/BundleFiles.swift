@@ -1,0 +1,111 @@
+import MigrationSystem
+import MigrationWire
+
+/// The files of a bundle. None of them is reached through a link.
+struct BundleFiles {
+  let path: [UInt8]
+  private let directory: SharedDirectory
+
+  init(_ path: [UInt8]) throws(HostError) {
+    self.path = path
+    do {
+      directory = SharedDirectory(try Directory.open(path))
+    } catch {
+      throw HostError(
+        .source, "the bundle \"\(VisibleText.of(path))\" cannot be opened",
+        hint: "A bundle is a directory; check the path, and that you may read it.", name: path, cause: error)
+    }
+  }
+
+  /// Fails if anything in the bundle cannot be part of one.
+  func check() throws(HostError) {
+    try BundleTree.check(directory)
+  }
+
+  /// Copies all of the bundle into an empty directory.
+  func copy(to target: SharedDirectory) throws(HostError) {
+    try BundleTree.copy(directory, to: target)
+  }
+
+  /// A property list that must be there.
+  func properties(_ file: String) throws(HostError) -> BundleProperties {
+    guard let properties = try propertiesIfThere(file) else { throw .bundle(file, "it is missing") }
+    return properties
+  }
+
+  /// A property list; nil where there is no such file.
+  func propertiesIfThere(_ file: String) throws(HostError) -> BundleProperties? {
+    guard try kind(of: file) == .regular else { return nil }
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try directory.directory.openBeneath(file).readAll(limit: PropertyList.longestFile)
+    } catch {
+      throw .bundle(file, "it cannot be read: \(error.words)")
+    }
+    guard case .dictionary(let values) = PropertyList(bytes) else {
+      throw .bundle(file, "it is no property list with a dictionary in it, as XML or in the binary form")
+    }
+    return BundleProperties(file: file, values: values)
+  }
+
+  /// The path within the bundle of the program that a property list names.
+  func executable(_ info: BundleProperties, in folder: String) throws(HostError) -> [UInt8] {
+    let key = "CFBundleExecutable"
+    let name = try info.requiredText(key)
+    guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != "..", name.utf8.count <= Limits.component else {
+      throw info.fault(key, "'\(VisibleText.of(name))' is not the name of a file beside it")
+    }
+    let file = folder + name
+    guard try kind(of: file) == .regular, let status = try? directory.directory.openBeneath(file).status() else {
+      throw info.fault(key, "there is no file '\(VisibleText.of(name))' beside it")
+    }
+    // The bits, not our right: it is the same for every user.
+    guard status.mode & 0o111 != 0 else {
+      throw .bundle(file, "it is not executable", hint: "Make it executable, as with chmod +x.")
+    }
+    return Array(file.utf8)
+  }
+
+  /// The path within the bundle of the one extension that it must have.
+  func extensionFolder() throws(HostError) -> String {
+    let hint = "A bundle has one migration extension, in \"Extensions/NAME.appex\"."
+    guard try kind(of: "Extensions") == .directory else { throw .bundle("Extensions", "it is missing", hint: hint) }
+    var folders: [[UInt8]] = []
+    let suffix = Array(".appex".utf8)
+    do throws(SystemError) {
+      try directory.directory.openDirectoryBeneath("Extensions").forEachEntry { (name, _) throws(SystemError) in
+        let name = [UInt8](copying: name)
+        if name.count > suffix.count, name.suffix(suffix.count) == suffix[...] { folders.append(name) }
+        return true
+      }
+    } catch {
+      throw .bundle("Extensions", "it cannot be read: \(error.words)")
+    }
+    guard let folder = folders.first else { throw .bundle("Extensions", "there is no extension in it", hint: hint) }
+    guard folders.count == 1 else {
+      throw .bundle("Extensions", "there are \(folders.count) extensions in it", hint: hint)
+    }
+    guard let name = String(validating: folder, as: UTF8.self) else {
+      throw .bundle("Extensions/".utf8 + folder, "its name is not UTF-8")
+    }
+    guard try kind(of: "Extensions/\(name)") == .directory else {
+      throw .bundle("Extensions/\(name)", "it is no directory", hint: hint)
+    }
+    return "Extensions/\(name)"
+  }
+
+  /// What is at a path within the bundle; nil if nothing is. A link on the way, or in its place, is a fault.
+  private func kind(of file: String) throws(HostError) -> FileKind? {
+    let parts = file.utf8.split(separator: UInt8(ascii: "/")).map { [UInt8]($0) }
+    do throws(SystemError) {
+      var parent = SharedDirectory(try directory.directory.duplicate())
+      for part in parts.dropLast() { parent = SharedDirectory(try parent.directory.openChildDirectory(part)) }
+      let kind = try parent.directory.status(parts[parts.count - 1]).kind
+      guard kind != .symbolicLink else { throw SystemError(reason: "it is a symbolic link", operation: "read") }
+      return kind
+    } catch {
+      if error.isNotFound { return nil }
+      throw .bundle(file, error.isSymbolicLink ? "a symbolic link leads to it" : error.words)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import MigrationWire
+
+/// A property list of a bundle, and what is asked of it.
+struct BundleProperties {
+  /// The file's path within the bundle.
+  let file: String
+  let values: [String: PropertyList]
+
+  /// A text that may be missing.
+  func text(_ key: String) throws(HostError) -> String? {
+    switch values[key] {
+    case nil: return nil
+    case .text(let text):
+      guard text.utf8.count <= Limits.identifier, !text.utf8.contains(0) else {
+        throw fault(key, "it is longer than \(Limits.identifier) bytes, or has a NUL in it")
+      }
+      return text
+    default: throw fault(key, "it is not a string")
+    }
+  }
+
+  /// A text that must be there, and not empty.
+  func requiredText(_ key: String) throws(HostError) -> String {
+    guard let text = try text(key) else { throw fault(key, "it is missing") }
+    guard !text.isEmpty else { throw fault(key, "it is empty") }
+    return text
+  }
+
+  func identifier(_ key: String) throws(HostError) -> String {
+    let text = try requiredText(key)
+    guard AppName.isWellFormed(text) else {
+      throw fault(key, "'\(VisibleText.of(text))' is no identifier", hint: "An identifier is \(AppName.rule).")
+    }
+    return text
+  }
+
+  /// The groups that a list of entitlements has, sorted; none where it has no such key.
+  func groups() throws(HostError) -> [String] {
+    let key = ExtensionPoint.groupsEntitlement
+    guard let value = values[key] else { return [] }
+    guard case .array(let entries) = value else { throw fault(key, "it is not an array") }
+    var groups: Set<String> = []
+    for entry in entries {
+      guard case .text(let group) = entry else { throw fault(key, "it holds something that is not a string") }
+      guard AppName.isWellFormed(group) else {
+        throw fault(
+          key, "'\(VisibleText.of(group))' is no group identifier", hint: "A group identifier is \(AppName.rule).")
+      }
+      groups.insert(group)
+    }
+    return groups.sorted()
+  }
+
+  /// Fails unless the extension may have the app's container, and no other.
+  func checkAccess(to app: String) throws(HostError) {
+    let key = ExtensionPoint.containerEntitlement
+    let hint = "Its value must be an array of exactly the app's identifier, '\(app)'."
+    guard let value = values[key] else { throw fault(key, "it is missing", hint: hint) }
+    guard case .array(let entries) = value else { throw fault(key, "it is not an array", hint: hint) }
+    var identifiers: [String] = []
+    for entry in entries {
+      guard case .text(let text) = entry else {
+        throw fault(key, "it holds something that is not a string", hint: hint)
+      }
+      identifiers.append(text)
+    }
+    guard !ContainerAccess.isGranted(identifiers, to: app) else { return }
+    guard identifiers.count == 1 else { throw fault(key, "it has \(identifiers.count) entries", hint: hint) }
+    throw fault(key, "it names '\(VisibleText.of(identifiers[0]))', which is not the app", hint: hint)
+  }
+
+  /// Fails unless the extension is one for migration.
+  func checkExtensionPoint() throws(HostError) {
+    let key = "EXAppExtensionAttributes"
+    let inner = "\(key).EXExtensionPointIdentifier"
+    let hint = "A migration extension names '\(ExtensionPoint.identifier)' there."
+    guard let value = values[key] else { throw fault(key, "it is missing", hint: hint) }
+    guard case .dictionary(let attributes) = value else { throw fault(key, "it is not a dictionary", hint: hint) }
+    switch attributes["EXExtensionPointIdentifier"] {
+    case nil: throw fault(inner, "it is missing", hint: hint)
+    case .text(ExtensionPoint.identifier): return
+    case .text(let other): throw fault(inner, "it names '\(VisibleText.of(other))'", hint: hint)
+    default: throw fault(inner, "it is not a string", hint: hint)
+    }
+  }
+
+  func aliases() throws(HostError) -> [AppBundle.Alias] {
+    let key = "PeerAliases"
+    guard let value = values[key] else { return [] }
+    guard case .array(let entries) = value else { throw fault(key, "it is not an array") }
+    var aliases: [AppBundle.Alias] = []
+    for (index, entry) in entries.enumerated() {
+      let place = "\(key)[\(index)]"
+      guard case .dictionary(let values) = entry else { throw fault(place, "it is not a dictionary") }
+      // Identifiers of other platforms have shapes of their own.
+      let properties = BundleProperties(file: file, values: values.prefixed(place))
+      aliases.append(
+        AppBundle.Alias(
+          store: try properties.text("\(place).StoreIdentifier") ?? "",
+          bundleIdentifier: try properties.requiredText("\(place).BundleIdentifier"),
+          platform: try properties.requiredText("\(place).Platform")))
+    }
+    return aliases
+  }
+
+  /// What is wrong with a key.
+  func fault(_ key: String, _ reason: String, hint: String? = nil) -> HostError {
+    .bundle(file, "\(key): \(reason)", hint: hint)
+  }
+}
+
+extension [String: PropertyList] {
+  /// The same values under the names by which faults are told.
+  fileprivate func prefixed(_ place: String) -> [String: PropertyList] {
+    Dictionary(uniqueKeysWithValues: map { ("\(place).\($0.key)", $0.value) })
+  }
+}

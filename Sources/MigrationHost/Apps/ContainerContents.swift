@@ -1,0 +1,46 @@
+import MigrationSystem
+import MigrationWire
+
+/// Looks for data in a container.
+struct ContainerContents {
+  /// Whoever nests empty directories deeper than that means something by it.
+  private static let deepest = 100
+
+  /// Paths that do not count.
+  private let ignored: Set<String>
+
+  init(ignoring ignored: Set<String>) { self.ignored = ignored }
+
+  /// Whether there is anything but directories, `tmp` not counted.
+  func holdsData(_ root: SharedDirectory) throws(SystemError) -> Bool {
+    try holdsData(root, path: "", depth: 0)
+  }
+
+  private func holdsData(_ directory: SharedDirectory, path: String, depth: Int) throws(SystemError) -> Bool {
+    // One that its owner has closed is not looked into, whoever we are.
+    guard depth <= Self.deepest, try directory.directory.status().mode & 0o500 == 0o500 else { return true }
+    var directories: [[UInt8]] = []
+    var isFound = false
+    try directory.directory.forEachEntry { (name, kind) throws(SystemError) in
+      let name = [UInt8](copying: name)
+      let place = path + String(decoding: name, as: UTF8.self)
+      if place == "tmp" || ignored.contains(place) { return true }
+      var kind = kind
+      if kind == nil { kind = try directory.directory.status(name).kind }
+      if kind == .directory {
+        directories.append(name)
+      } else {
+        isFound = true
+      }
+      return !isFound
+    }
+    if isFound { return true }
+    for name in directories {
+      guard try directory.directory.status(name).mode & 0o500 == 0o500 else { return true }
+      let child = SharedDirectory(try directory.directory.openChildDirectory(name))
+      let place = path + String(decoding: name, as: UTF8.self) + "/"
+      if try holdsData(child, path: place, depth: depth + 1) { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,173 @@
+import MigrationSystem
+import MigrationWire
+
+/// The files that belong to apps under PEER_HOME, by their places: relative paths such as "containers/org.example.notes".
+///
+/// Every change goes through here, one at a time, so that a test can end the process, as it were, before any of them. Places
+/// are made of the program's own names and of identifiers; a link on the way to one is never followed.
+struct HomeFiles: Sendable {
+  /// Called before each change with what it is; an error is thrown on, and the change not made.
+  typealias Observer = @Sendable (_ change: String) throws(HostError) -> Void
+
+  /// The absolute path; it needs no encoding in a URL.
+  let path: String
+  let root: SharedDirectory
+  private let observer: Observer?
+
+  init(path: String, root: SharedDirectory, observer: Observer? = nil) {
+    self.path = path
+    self.root = root
+    self.observer = observer
+  }
+
+  /// The absolute path of a place.
+  func path(_ place: String) -> String { "\(path)/\(place)" }
+
+  // MARK: Looking
+
+  /// What is at a place; nil if nothing is.
+  func kind(of place: String) throws(HostError) -> FileKind? {
+    try looking("examine", place) { (parent, name) throws(SystemError) in try parent.status(name).kind }
+  }
+
+  /// The content of a file; nil if there is none.
+  func read(_ place: String, limit: Int) throws(HostError) -> [UInt8]? {
+    try looking("read", place) { (parent, name) throws(SystemError) in
+      try parent.openChild(name).readAll(limit: limit)
+    }
+  }
+
+  /// The target of a symbolic link; nil if nothing is there.
+  func readLink(_ place: String) throws(HostError) -> [UInt8]? {
+    try looking("read", place) { (parent, name) throws(SystemError) in try parent.readLink(name) }
+  }
+
+  /// A directory; nil if there is none.
+  func open(_ place: String) throws(HostError) -> SharedDirectory? {
+    try looking("open", place) { (parent, name) throws(SystemError) in
+      SharedDirectory(try parent.openChildDirectory(name))
+    }
+  }
+
+  /// The names in a directory, in their order; none if there is no directory. Those that are not UTF-8 are not ours.
+  func names(in place: String) throws(HostError) -> [String] {
+    guard let directory = try open(place) else { return [] }
+    return try HostError.wrapping(.storage, "\"\(path(place))\" cannot be read") { () throws(SystemError) in
+      var names: [String] = []
+      try directory.directory.forEachEntry { (name, _) throws(SystemError) in
+        if let name = String(validating: [UInt8](copying: name), as: UTF8.self) { names.append(name) }
+        return true
+      }
+      return names.sorted()
+    }
+  }
+
+  // MARK: Changing
+
+  /// Makes a directory and those above it, where they are missing, for this user alone.
+  func makeDirectory(_ place: String) throws(HostError) {
+    if try kind(of: place) == .directory { return }
+    try change("make", place) { () throws(SystemError) in
+      let first = place.utf8.prefix { $0 != UInt8(ascii: "/") }
+      _ = try root.directory.makeDirectories(place, mode: 0o700)
+      if first.count < place.utf8.count { try parent(of: place).directory.synchronize() }
+      try root.directory.synchronize()
+    }
+  }
+
+  /// Gives what is at a place another one, where nothing is; durable when it returns.
+  func move(_ place: String, to target: String) throws(HostError) {
+    try makeDirectory(Self.split(target).parent)
+    try change("move", place) { () throws(SystemError) in
+      let (from, to) = (try parent(of: place), try parent(of: target))
+      try from.directory.rename(Self.split(place).name, to: to.directory, as: Self.split(target).name, noReplace: true)
+      try to.directory.synchronize()
+      try from.directory.synchronize()
+    }
+  }
+
+  /// Lets what is at two places change them, in one step; durable when it returns.
+  func exchange(_ place: String, with other: String) throws(HostError) {
+    try change("exchange", place) { () throws(SystemError) in
+      let (one, two) = (try parent(of: place), try parent(of: other))
+      try one.directory.exchange(Self.split(place).name, with: two.directory, Self.split(other).name)
+      try one.directory.synchronize()
+      try two.directory.synchronize()
+    }
+  }
+
+  /// Puts a file in the place of another one or of none; durable when it returns.
+  func write(_ place: String, _ bytes: [UInt8]) throws(HostError) {
+    try makeDirectory(Self.split(place).parent)
+    try change("write", place) { () throws(SystemError) in
+      try parent(of: place).directory.replaceFile(Array(Self.split(place).name.utf8), with: bytes)
+    }
+  }
+
+  /// Makes a symbolic link; one that is there is left.
+  func makeLink(_ place: String, target: String) throws(HostError) {
+    try change("make the link", place) { () throws(SystemError) in
+      do throws(SystemError) {
+        try parent(of: place).directory.makeSymbolicLink(Self.split(place).name, target: target)
+      } catch  where error.isAlreadyExisting {
+        // Another process of the app makes the same.
+      }
+    }
+  }
+
+  /// Removes what is no directory, if there is something; durable when it returns.
+  func remove(_ place: String) throws(HostError) {
+    if try kind(of: place) == nil { return }
+    try change("remove", place) { () throws(SystemError) in
+      let parent = try parent(of: place)
+      do throws(SystemError) {
+        try parent.directory.remove(Self.split(place).name)
+      } catch  where error.isNotFound {
+        // Another process was faster.
+      }
+      try parent.directory.synchronize()
+    }
+  }
+
+  /// Removes whatever is at a place with all that is in it, if there is something.
+  func removeTree(_ place: String) throws(HostError) {
+    if try kind(of: place) == nil { return }
+    try change("remove", place) { () throws(SystemError) in
+      let parent = try parent(of: place)
+      try parent.directory.removeTree(ifThere: Self.split(place).name)
+      try parent.directory.synchronize()
+    }
+  }
+
+  /// Makes a change that is none of the others.
+  func change<Result>(
+    _ action: String, _ place: String, _ body: () throws(SystemError) -> Result
+  ) throws(HostError) -> Result {
+    try observer?("\(action) \(place)")
+    return try HostError.wrapping(.storage, "cannot \(action) \"\(path(place))\"", body)
+  }
+
+  // MARK: Places
+
+  static func split(_ place: String) -> (parent: String, name: String) {
+    guard let slash = place.lastIndex(of: "/") else { preconditionFailure("a place is in one of our directories") }
+    return (String(place[..<slash]), String(place[place.index(after: slash)...]))
+  }
+
+  private func parent(of place: String) throws(SystemError) -> SharedDirectory {
+    SharedDirectory(try root.directory.openDirectoryBeneath(Self.split(place).parent))
+  }
+
+  private func looking<Result>(
+    _ action: String, _ place: String, _ body: (borrowing Directory, String) throws(SystemError) -> Result
+  ) throws(HostError) -> Result? {
+    do {
+      guard place.utf8.contains(UInt8(ascii: "/")) else { return try body(root.directory, place) }
+      return try body(try parent(of: place).directory, Self.split(place).name)
+    } catch  where error.isNotFound {
+      return nil
+    } catch {
+      throw HostError(.storage, "cannot \(action) \"\(path(place))\"", cause: error)
+    }
+  }
+}

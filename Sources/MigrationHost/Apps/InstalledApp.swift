@@ -1,0 +1,51 @@
+import MigrationSystem
+
+/// An app that is installed, and its data.
+///
+/// What changes the data is done under the lock: preparing the container under any, everything else under an exclusive one.
+package final class InstalledApp: Sendable {
+  package let bundle: AppBundle
+  let files: HomeFiles
+
+  init(_ identifier: String, _ files: HomeFiles) throws(HostError) {
+    let bundle = try AppBundle(reading: Array(files.path("apps/\(identifier)/bundle").utf8))
+    guard bundle.identifier == identifier else {
+      throw .bundle("Info.plist", "CFBundleIdentifier: it is not '\(identifier)', under which the app is installed")
+    }
+    self.bundle = bundle
+    self.files = files
+  }
+
+  package var identifier: String { bundle.identifier }
+
+  /// Where the app's data is: what the app has for its home.
+  package var containerPath: String { files.path(container) }
+  /// The file that keeps how the last import ended.
+  package var statusPath: String { files.path(status) }
+  /// Where a migration collects what arrives; made by whoever does.
+  package var stagingPath: String { files.path("staging/\(identifier)") }
+
+  /// Where the data of some of the app's groups is.
+  package func groupPaths(_ groups: [String]) -> [String: String] {
+    Dictionary(groups.map { ($0, files.path("groups/\($0)")) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Takes the app's lock; a refusal says who has it.
+  package func lock(_ use: AppLock.Use) throws(HostError) -> AppLock {
+    try AppLock.take(use, of: identifier, in: files)
+  }
+
+  /// Who has the app's lock just now; nil if nobody has.
+  package func holder() throws(HostError) -> AppLock.Holder? {
+    try AppLock.holder(of: identifier, in: files)
+  }
+
+  /// How the last import ended; nil if there was none, or the app has cleared it.
+  package var importRecord: ImportRecord? { ImportRecord.read(from: statusPath) }
+
+  var container: String { "containers/\(identifier)" }
+  var replaced: String { "replaced/\(identifier)" }
+  var status: String { "statuses/\(identifier).json" }
+  var mark: String { "imports/\(identifier)" }
+  var trash: String { "trash/\(identifier)" }
+}

@@ -1,0 +1,74 @@
+import MigrationSystem
+
+/// The link by which all processes that list a group share its preferences.
+///
+/// Foundation keeps `UserDefaults(suiteName:)` in `.config/SUITE.plist` under the home directory, and writes through a link in
+/// that place. So a suite with a group's name is one file in the group's directory.
+struct PreferenceLink: Equatable {
+  private static let suffix = ".plist"
+  let group: String
+
+  init(_ group: String) { self.group = group }
+
+  /// The link's path within a container.
+  var file: String { ".config/\(group)\(Self.suffix)" }
+  /// Where the preferences are, as a place of the home.
+  var directory: String { "groups/\(group)/Library/Preferences" }
+  /// The preferences, as a place of the home.
+  var target: String { "\(directory)/\(group)\(Self.suffix)" }
+
+  /// Takes a name in `.config` for a link's; nil if it cannot be one.
+  init?(name: String) {
+    guard name.hasSuffix(Self.suffix) else { return nil }
+    group = String(name.dropLast(Self.suffix.count))
+    guard AppName.isWellFormed(group) else { return nil }
+  }
+}
+
+extension InstalledApp {
+  /// The links that are in the container and are ours.
+  func preferenceLinks() throws(HostError) -> [PreferenceLink] {
+    var links: [PreferenceLink] = []
+    guard try files.kind(of: "\(container)/.config") == .directory else { return [] }
+    for name in try files.names(in: "\(container)/.config") {
+      guard let link = PreferenceLink(name: name), try isOurs(link) else { continue }
+      links.append(link)
+    }
+    return links
+  }
+
+  /// Makes a link for each group, and removes those for groups that the app has no more.
+  func linkPreferences() throws(HostError) {
+    guard try files.kind(of: "\(container)/.config") == .directory else { return }
+    let wanted = bundle.allGroups.map { PreferenceLink($0) }
+    for link in try preferenceLinks() where !wanted.contains(link) { try files.remove("\(container)/\(link.file)") }
+    for link in wanted {
+      let place = "\(container)/\(link.file)"
+      if try isOurs(link) { continue }
+      try makeRoom(for: link, at: place)
+      try files.makeLink(place, target: files.path(link.target))
+    }
+  }
+
+  /// Whether the link is there, and leads where it must.
+  private func isOurs(_ link: PreferenceLink) throws(HostError) -> Bool {
+    let place = "\(container)/\(link.file)"
+    guard try files.kind(of: place) == .symbolicLink else { return false }
+    return try files.readLink(place) == Array(files.path(link.target).utf8)
+  }
+
+  /// Preferences that were no group's until now become the group's, if it has none yet; otherwise they stay beside the link.
+  private func makeRoom(for link: PreferenceLink, at place: String) throws(HostError) {
+    switch try files.kind(of: place) {
+    case nil: return
+    case .regular:
+      let isFirst = try files.kind(of: link.target) == nil
+      try files.move(place, to: isFirst ? link.target : "\(place).\(try Self.randomName())")
+    case .symbolicLink: try files.remove(place)
+    default:
+      throw HostError(
+        .container, "the container of \(identifier) has something at \"\(link.file)\" that is neither file nor link",
+        hint: "Move it away: the preferences of the group belong there.")
+    }
+  }
+}

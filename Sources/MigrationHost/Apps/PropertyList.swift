@@ -1,0 +1,88 @@
+import FoundationEssentials
+import Synchronization
+
+/// A value of a property list, as far as bundles use them.
+enum PropertyList: Equatable, Sendable {
+  case text(String)
+  case array([PropertyList])
+  case dictionary([String: PropertyList])
+  /// A number, a date, data or a truth value: nothing here is one.
+  case other
+
+  /// The longest file that is read.
+  static let longestFile = 64 << 10
+  /// The deepest nesting, and the most values, that are read. A bundle needs four and a few dozen.
+  private static let deepest = 16
+  private static let mostValues = 10_000
+  /// The parser goes down one level of its stack for each of these.
+  private static let mostContainers = 1_000
+
+  /// Reads XML or the binary form; nil for everything else.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count <= Self.longestFile, Self.isReadable(bytes) else { return nil }
+    let decoder = PropertyListDecoder()
+    decoder.userInfo[Budget.key] = Budget(Self.mostValues)
+    guard let value = try? decoder.decode(PropertyList.self, from: Data(bytes)) else { return nil }
+    self = value
+  }
+
+  /// Whether the bytes are in one of the two forms, and not made to exhaust the parser's stack.
+  private static func isReadable(_ bytes: [UInt8]) -> Bool {
+    if bytes.starts(with: "bplist".utf8) { return true }
+    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
+    guard text.first(where: { $0 > UInt8(ascii: " ") }) == UInt8(ascii: "<") else { return false }
+    var containers = 0
+    for index in text.indices where text[index] == UInt8(ascii: "<") {
+      let rest = text[(index + 1)...]
+      if rest.starts(with: "array".utf8) || rest.starts(with: "dict".utf8) { containers += 1 }
+    }
+    return containers <= mostContainers
+  }
+}
+
+extension PropertyList: Decodable {
+  /// How many more values may be read: in the binary form a few bytes can stand for very many.
+  private final class Budget: Sendable {
+    static var key: CodingUserInfoKey {
+      guard let key = CodingUserInfoKey(rawValue: "values") else { preconditionFailure("every text is a key") }
+      return key
+    }
+    private let rest: Mutex<Int>
+
+    init(_ count: Int) { rest = Mutex(count) }
+
+    func spend(_ depth: Int) throws {
+      let rest = rest.withLock { rest in
+        rest -= 1
+        return rest
+      }
+      guard rest >= 0, depth <= PropertyList.deepest else {
+        throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "too much"))
+      }
+    }
+  }
+
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  init(from decoder: any Decoder) throws {
+    try (decoder.userInfo[Budget.key] as? Budget)?.spend(decoder.codingPath.count)
+    if let container = try? decoder.container(keyedBy: Key.self) {
+      var entries: [String: PropertyList] = [:]
+      for key in container.allKeys { entries[key.stringValue] = try container.decode(PropertyList.self, forKey: key) }
+      self = .dictionary(entries)
+    } else if var container = try? decoder.unkeyedContainer() {
+      var values: [PropertyList] = []
+      while !container.isAtEnd { values.append(try container.decode(PropertyList.self)) }
+      self = .array(values)
+    } else if let text = try? decoder.singleValueContainer().decode(String.self) {
+      self = .text(text)
+    } else {
+      self = .other
+    }
+  }
+}
