@@ -38,7 +38,8 @@ struct ExtensionWork: Sendable {
     let progress = importer.resourcesImportProgress
     let host = host
     // A host that is gone ends the process by itself.
-    try await progress.watched(by: { try? host.send(.progress($0)) }) {
+    let report: @Sendable (UInt32) -> Void = { try? host.send(.progress($0)) }
+    try await progress.watched(by: report) {
       try await importer.importResources(
         at: URL(directory: String(decoding: directory, as: UTF8.self)), request: request)
     }

@@ -28,7 +28,8 @@ extension AppMigrationTester {
         let request = importRequest ?? session.defaultRequest(for: instance)
         // Once only, as the system does.
         let inner = importer.resourcesImportProgress
-        try await inner.watched(by: { follower.follow(Double($0) / 1_000_000) }) {
+        let report: @Sendable (UInt32) -> Void = { follower.follow(Double($0) / 1_000_000) }
+        try await inner.watched(by: report) {
           try await importer.importResources(at: directory, request: request)
         }
       }

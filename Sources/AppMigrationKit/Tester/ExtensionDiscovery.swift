@@ -6,14 +6,11 @@ enum ExtensionDiscovery {
   static func types() -> [any AppMigrationExtension.Type] {
     var types: [any AppMigrationExtension.Type] = []
     var seen: Set<ObjectIdentifier> = []
-    for unsafesection in unsafe conformanceSections() {
-      for offset in stride(from: 0, to: section.count, by: MemoryLayout<Int32>.size) {
-        let record = unsafe ConformanceRecord(RelativePointer.target(of: section.baseAddress! + offset))
-        guard unsafe record.isMigrationExtension, let type = unsafe record.type as? any AppMigrationExtension.Type,
-          seen.insert(ObjectIdentifier(type)).inserted
-        else { continue }
-        types.append(type)
-      }
+    for record in ConformanceSection.all().flatMap(\.records) {
+      guard record.isMigrationExtension, let type = record.type as? any AppMigrationExtension.Type,
+        seen.insert(ObjectIdentifier(type)).inserted
+      else { continue }
+      types.append(type)
     }
     return types
   }
@@ -31,54 +28,65 @@ enum ExtensionDiscovery {
     }
     return type
   }
+}
 
-  /// The records of conformances in all loaded images: relative pointers, one behind the other.
-  private static func conformanceSections() -> [UnsafeRawBufferPointer] {
-    typealias Body = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Bool
-    typealias Enumerate = @convention(c) (Body, UnsafeMutableRawPointer) -> Void
-    guard let symbol = unsafe dlsym(nil, "swift_enumerateAllMetadataSections") else { return unsafe [] }
+/// The conformances of one image: relative pointers to their records, one behind the other.
+@safe private struct ConformanceSection {
+  /// What the runtime keeps of an image: a version, an address, two words that are not used, then the start and the length
+  /// of each section; the second one has the conformances.
+  private static let offset = 6 * MemoryLayout<UInt>.size
+
+  private typealias Body = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Bool
+  private typealias Enumerate = @convention(c) (Body, UnsafeMutableRawPointer) -> Void
+
+  private let start: UnsafeRawPointer?
+  private let size: Int
+
+  private init(of image: UnsafeRawPointer) {
+    unsafe start = image.load(fromByteOffset: Self.offset, as: UnsafeRawPointer?.self)
+    size = unsafe image.load(fromByteOffset: Self.offset + MemoryLayout<UInt>.size, as: Int.self)
+  }
+
+  /// Those of all loaded images.
+  static func all() -> [ConformanceSection] {
+    guard let symbol = unsafe dlsym(nil, "swift_enumerateAllMetadataSections") else { return [] }
     let enumerate = unsafe unsafeBitCast(symbol, to: Enumerate.self)
-    var sections: [UnsafeRawBufferPointer] = unsafe []
+    var sections: [ConformanceSection] = []
     unsafe withUnsafeMutablePointer(to: &sections) { pointer in
       unsafe enumerate(
         { image, context in
-          let sections = unsafe context.assumingMemoryBound(to: [UnsafeRawBufferPointer].self)
-          unsafe sections.pointee.append(ImageSections.conformances(of: image))
+          unsafe context.assumingMemoryBound(to: [ConformanceSection].self).pointee.append(
+            ConformanceSection(of: image))
           return true
         }, pointer)
     }
-    return unsafe sections
+    return sections
   }
-}
 
-/// What the runtime keeps of an image: a version, an address, two words that are not used, then the start and the length of
-/// each section; the second one has the conformances.
-private enum ImageSections {
-  private static let conformances = 6 * MemoryLayout<UInt>.size
-
-  static func conformances(of image: UnsafeRawPointer) -> UnsafeRawBufferPointer {
-    let start = unsafe image.load(fromByteOffset: conformances, as: UnsafeRawPointer?.self)
-    let count = unsafe image.load(fromByteOffset: conformances + MemoryLayout<UInt>.size, as: Int.self)
-    return unsafe UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
+  var records: [ConformanceRecord] {
+    guard let start = unsafe start else { return [] }
+    return stride(from: 0, to: size, by: MemoryLayout<Int32>.size).map { offset in
+      unsafe ConformanceRecord(RelativePointer.target(of: start + offset))
+    }
   }
 }
 
 /// One conformance: relative pointers to the protocol, to the type and to a table, then flags.
-@unsafe private struct ConformanceRecord {
+@safe private struct ConformanceRecord {
   /// Bits 3 to 5 of the flags tell what the type's pointer leads to.
   private enum TypeReference: UInt32 {
     case direct = 0
     case indirect = 1
   }
 
-  let address: UnsafeRawPointer
+  private let address: UnsafeRawPointer
 
   init(_ address: UnsafeRawPointer) { unsafe self.address = address }
 
   /// Whether the protocol is ours.
   var isMigrationExtension: Bool {
     let descriptor = unsafe ContextDescriptor(RelativePointer.indirectableTarget(of: address))
-    return unsafe descriptor.name == "AppMigrationExtension" && descriptor.parent?.name == "AppMigrationKit"
+    return descriptor.name == "AppMigrationExtension" && descriptor.parent?.name == "AppMigrationKit"
   }
 
   /// The type; nil for a generic one.
@@ -96,7 +104,7 @@ private enum ImageSections {
 
 /// What the compiler wrote about a module, a protocol or a type: flags, then relative pointers to the parent, to the name
 /// and, for types, to the function that gives their metadata.
-@unsafe private struct ContextDescriptor {
+@safe private struct ContextDescriptor {
   private enum Kind {
     static let module: UInt32 = 0
     static let `protocol`: UInt32 = 3
@@ -110,8 +118,8 @@ private enum ImageSections {
   init(_ address: UnsafeRawPointer) { unsafe self.address = address }
 
   private var flags: UInt32 { unsafe address.load(as: UInt32.self) }
-  private var kind: UInt32 { unsafe flags & 0x1F }
-  private var isGeneric: Bool { unsafe flags & 0x80 != 0 }
+  private var kind: UInt32 { flags & 0x1F }
+  private var isGeneric: Bool { flags & 0x80 != 0 }
 
   var parent: ContextDescriptor? {
     guard unsafe (address + 4).load(as: Int32.self) != 0 else { return nil }
@@ -120,13 +128,12 @@ private enum ImageSections {
 
   /// The name of a module or a protocol.
   var name: String? {
-    let isNamed = unsafe kind == Kind.protocol || kind == Kind.module
-    guard isNamed else { return nil }
+    guard kind == Kind.protocol || kind == Kind.module else { return nil }
     return unsafe String(cString: RelativePointer.target(of: address + 8).assumingMemoryBound(to: CChar.self))
   }
 
   var type: (any Any.Type)? {
-    guard unsafe Kind.types.contains(kind), unsafe !isGeneric else { return nil }
+    guard Kind.types.contains(kind), !isGeneric else { return nil }
     let access = unsafe unsafeBitCast(RelativePointer.target(of: address + 12), to: MetadataAccess.self)
     // Complete metadata is asked for by zero.
     return unsafe unsafeBitCast(access(0), to: Any.Type.self)
