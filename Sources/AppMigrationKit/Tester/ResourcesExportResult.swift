@@ -3,7 +3,7 @@ extension AppMigrationTester {
   public struct ResourcesExportResult: Sendable {
     /// A directory with everything that was exported, as an importer would be given it.
     ///
-    /// It stays as long as the tester, and within `withConfiguration` until that ends.
+    /// It stays until the `withConfiguration` that it was made in ends; without one, as long as the process.
     public let extractedResourcesURL: URL
     /// The export's figures.
     public let exportProperties: DeviceToDeviceExportProperties

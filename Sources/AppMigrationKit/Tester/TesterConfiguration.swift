@@ -11,8 +11,11 @@ struct TesterConfiguration: Sendable {
   /// What goes for the task that asks.
   @TaskLocal static var ofTask: TesterConfiguration?
 
-  /// What goes for the whole process.
-  private static let registered = Mutex<TesterConfiguration?>(nil)
+  /// What goes for the whole process; what testers made goes with it.
+  private static let registered: Mutex<TesterConfiguration?> = {
+    atexit { TesterConfiguration.ofProcess = nil }
+    return Mutex(nil)
+  }()
 
   static var ofProcess: TesterConfiguration? {
     get { registered.withLock { $0 } }
@@ -39,7 +42,6 @@ struct TesterConfiguration: Sendable {
       // Another task may have been faster.
       if let registered { return registered }
       registered = configuration
-      atexit { TesterConfiguration.ofProcess = nil }
       return configuration
     }
   }

@@ -7,18 +7,16 @@ final class TesterSession: Sendable {
   let platform: MigrationPlatform
   /// The version of the last export.
   let exportedVersion = Mutex<String?>(nil)
-  private let keepsakes = Keepsakes()
 
   init(_ configuration: TesterConfiguration, platform: MigrationPlatform) {
     self.configuration = configuration
     self.platform = platform
   }
 
-  /// A fresh directory that stays as long as this tester, and as long as what it was configured with.
+  /// A fresh directory that stays as long as what this tester was configured with, so that tests may keep mere URLs.
   func directory() throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
-    keepsakes.keep(directory)
-    if TesterConfiguration.ofTask != nil { configuration.keepsakes.keep(directory) }
+    configuration.keepsakes.keep(directory)
     return directory
   }
 
