@@ -1,3 +1,4 @@
+import MigrationSystem
 import Synchronization
 import Testing
 
@@ -63,12 +64,11 @@ import Testing
   }
 
   @Test func `contents that do not shrink count as they are`() async throws {
-    var generator = SystemRandomNumberGenerator()
-    let noise = Data((0..<3_000_000).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    let noise = Data(try SystemRandom.bytes(600_000))
     try noise.write(to: scratch.at("container/Documents/noise"))
     let figures = try await figures(isCompressible: true)
-    #expect(figures.uncompressedBytes == 3_000_000)
-    #expect(figures.compressedBytes == 3_000_000)
+    #expect(figures.uncompressedBytes == 600_000)
+    #expect(figures.compressedBytes == 600_000)
   }
 
   private func figures(isCompressible: Bool) async throws -> AppMigrationTester.DeviceToDeviceExportProperties {
@@ -246,6 +246,23 @@ import Testing
         }
       }
       try await group.waitForAll()
+    }
+  }
+
+  @Test func `without a configuration, several extension types are too many`() async {
+    let error = await #expect(throws: CocoaError.self) { try await AppMigrationTester(platform: .linux) }
+    #expect(error?.localizedDescription.contains("several migration extensions") == true)
+  }
+
+  @Test func `an export that fails says why`() async throws {
+    let script = ScriptedExtension.Script(export: { _, _ in throw Failure() })
+    try await ScriptedExtension.with(scratch, script) {
+      let progress = Progress(totalUnitCount: 10)
+      let controller = try await AppMigrationTester(platform: .android).exportController
+      await #expect(throws: Failure.self) {
+        try await controller.exportResources(request: nil, progress: progress)
+      }
+      #expect(!progress.isFinished)
     }
   }
 
