@@ -5,17 +5,14 @@ extension AppHome {
   ///
   /// If it is interrupted, the app is gone already, and the rest goes with the next installation or removal.
   package func remove(_ identifier: String) throws(HostError) {
+    try withCatalog { () throws(HostError) in try sweep() }
     let place = "apps/\(identifier)"
     guard AppName.isWellFormed(identifier), try files.kind(of: place) != nil else {
-      // It says how it is told that an app is not there.
-      _ = try app(identifier)
-      return
+      throw .notInstalled(identifier)
     }
     let lock = try AppLock.take(.removing, of: identifier, in: files)
     defer { withExtendedLifetime(lock) {} }
     try withCatalog { () throws(HostError) in
-      try finishRemoval(of: identifier)
-      guard try files.kind(of: place) != nil else { return }
       try files.move(place, to: "apps/\(Self.removalPrefix)\(identifier)")
       try finishRemoval(of: identifier)
     }

@@ -23,8 +23,6 @@ struct HomeFiles: Sendable {
   /// The absolute path of a place.
   func path(_ place: String) -> String { "\(path)/\(place)" }
 
-  // MARK: Looking
-
   /// What is at a place; nil if nothing is.
   func kind(of place: String) throws(HostError) -> FileKind? { try status(of: place)?.kind }
 
@@ -65,15 +63,12 @@ struct HomeFiles: Sendable {
     }
   }
 
-  // MARK: Changing
-
   /// Makes a directory and those above it, where they are missing, for this user alone.
   func makeDirectory(_ place: String) throws(HostError) {
     if try kind(of: place) == .directory { return }
     try change("make", place) { () throws(SystemError) in
-      let first = place.utf8.prefix { $0 != UInt8(ascii: "/") }
       _ = try root.directory.makeDirectories(place, mode: 0o700)
-      if first.count < place.utf8.count { try parent(of: place).directory.synchronize() }
+      if place.contains("/") { try parent(of: place).directory.synchronize() }
       try root.directory.synchronize()
     }
   }
@@ -159,8 +154,6 @@ struct HomeFiles: Sendable {
     try observer?("\(action) \(place)")
     return try HostError.wrapping(.storage, "cannot \(action) \"\(path(place))\"", body)
   }
-
-  // MARK: Places
 
   static func split(_ place: String) -> (parent: String, name: String) {
     guard let slash = place.lastIndex(of: "/") else { preconditionFailure("a place is in one of our directories") }
