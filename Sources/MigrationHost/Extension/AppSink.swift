@@ -119,7 +119,7 @@ package final class AppSink: ItemSink {
     let directory = "\(app.stagingPath)/\(String(decoding: Staging.name(of: staging.transfer), as: UTF8.self))/tree"
     let conversation = try start(directory, staging)
     let run = AppImport(conversation) { self.isInterrupted.withLock { $0 } }
-    let tell = { (millionths: UInt32) in
+    func tell(_ millionths: UInt32) {
       progress(ImportProgress(phase: .importing, done: UInt64(millionths), total: 1_000_000))
     }
     tell(0)
