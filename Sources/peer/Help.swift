@@ -52,16 +52,30 @@ enum Help {
     Usage:
       peer receive [DIR] [--listen [HOST:]PORT] [--give-up-after TIME]
                    [--label TEXT] [--json]
+      peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
+                   [--listen [HOST:]PORT] ...
 
     Receives what another device sends, into DIR or the current directory.
     Shows an address and a code; whoever enters the code may send. What is already
     there is never overwritten.
+
+    With --app, receives the data of an app that is installed here: its migration
+    extension imports it, before the app is started for the first time. The app
+    learns how that ended ('peer app status ID').
 
     A transfer that was interrupted goes on by itself, without a code, when the
     sender comes back; also after a restart of both, with the same directory here
     and the same paths there.
 
     Options:
+      --app ID              The app whose data is wanted; 'peer app list' shows
+                            which are installed.
+      --platform NAME       What the app's exporter is told that this device is.
+                            Without it: linux.
+      --option NAME=VALUE   An option for the app's exporter, which need not know
+                            it; once for each.
+      --replace             Set data that the app has here aside. It comes back if
+                            the import fails, and goes if it succeeds.
       --listen [HOST:]PORT  Wait at this port, and at this address only.
                             Without it: port 47470, at every address; an
                             unfinished transfer keeps the port that it had.
@@ -77,6 +91,7 @@ enum Help {
       $ peer receive
       $ peer receive ~/Incoming
       $ peer receive /srv/incoming --listen 192.0.2.7:5000
+      $ peer receive --app org.example.notes
 
     """
 
@@ -84,16 +99,25 @@ enum Help {
     Usage:
       peer send PATH... --to HOST[:PORT] [--code-file FILE] [--give-up-after TIME]
                 [--label TEXT] [--json]
+      peer send --app ID --to HOST[:PORT] [--idle-limit TIME] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
     for the code that is shown there. Each arrives under its last name: photos/2026
     becomes 2026. Nothing here is changed.
+
+    With --app, sends the data of an app that is installed here, as its migration
+    extension exports it, to a device on which 'peer receive --app ID' is waiting.
+    The app must not run meanwhile.
 
     A lost connection is made again by itself. Sending the same paths again to the
     same device goes on with what was interrupted, wherever it is now, and asks for
     no code.
 
     Options:
+      --app ID              The app whose data is sent; 'peer app list' shows which
+                            are installed.
+      --idle-limit TIME     How long the app's exporter may append nothing before
+                            it is ended. Without it: 30s.
       --to HOST[:PORT]      The other device. An IPv6 address with a port is
                             written [ADDRESS]:PORT. Without a port: 47470.
       --code-file FILE      Read the code from the first line of a file;
@@ -110,6 +134,7 @@ enum Help {
       $ peer send Documents --to 192.0.2.7
       $ peer send ~/Documents ~/Pictures --to new-laptop.local:5000
       $ peer send --to 192.0.2.7 -- -a-name-with-a-dash
+      $ peer send --app org.example.notes --to 192.0.2.7
 
     """
 

@@ -42,6 +42,20 @@ import Testing
           sources: ["a", "b/c", "/d"].map { Array($0.utf8) }, to: HostAndPort(host: "host", port: 47470)))
   }
 
+  @Test func `an app is sent and received without paths`() throws {
+    #expect(
+      try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")
+        == SendOptions(
+          sources: [], app: "org.example", idleLimit: 120, to: HostAndPort(host: "h", port: 47470)))
+    var wishes = AppWishes(identifier: "org.example", platform: "android")
+    wishes.options = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
+    wishes.replaces = true
+    #expect(
+      try parse(
+        "receive", "--app=org.example", "--option", "a=b=c", "--platform", "android", "--option=d=", "--replace")
+        == .receive(ReceiveOptions(app: wishes)))
+  }
+
   @Test func `the code comes from the prompt, a file or standard input`() throws {
     #expect(try sending("a", "--to=h").code == .prompt)
     #expect(try sending("a", "--to=h", "--code-file", "-").code == .standardInput)

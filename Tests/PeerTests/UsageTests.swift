@@ -33,6 +33,20 @@ import Testing
 
     Mistake(
       "receive", "a", "b", message: "'peer receive' takes one directory, and 'b' is a second one", hint: "--help"),
+    Mistake(
+      "receive", "a", "--app", "x", message: "an app's data has its place: 'a' is too much", hint: "receive --help"),
+    Mistake("receive", "--replace", message: "--replace is for apps only", hint: "--app ID"),
+    Mistake("receive", "--option", "a=b", message: "--option is for apps only", hint: "--app ID"),
+    Mistake("receive", "--platform=x", message: "--platform is for apps only", hint: "--app ID"),
+    Mistake("receive", "--app=x", "--option", "a", message: "--option: 'a' has no value", hint: "NAME=VALUE"),
+    Mistake("receive", "--app=x", "--option", "=a", message: "--option: '' is no name", hint: "NAME=VALUE"),
+    Mistake(
+      "receive", "--app=x", "--option=a=1", "--option=a=2", message: "--option: 'a' is given twice",
+      hint: "receive --help"),
+    Mistake("send", "a", "--app=x", "--to=h", message: "either the data of x is sent, or 'a'", hint: "send --help"),
+    Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
+    Mistake(
+      "send", "--app=x", "--idle-limit=0", "--to=h", message: "--idle-limit: no exporter is that fast", hint: "longer"),
     Mistake("receive", "", message: "the directory to receive into is empty text", hint: "leave it out"),
     Mistake(
       "receive", "--lisen", "1", message: "'peer receive' has no option '--lisen'", hint: "did you mean --listen?"),

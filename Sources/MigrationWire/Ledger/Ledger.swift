@@ -263,7 +263,8 @@ extension Offer {
   /// top; of an estimate more, since nobody but an app's exporter knows what it will make.
   package var bound: Tally {
     if flags.contains(.estimated) {
-      return Tally(items: 2 * items + 1_048_576, bytes: min(Limits.fileSize, bytes / 2 + bytes + 1_073_741_824))
+      return Tally(
+        items: items + items / 2 + 1_048_576, bytes: min(Limits.fileSize, bytes + bytes / 2 + 1_073_741_824))
     }
     return Tally(
       items: items + items / 4 + 1_024, bytes: min(Limits.fileSize, bytes + bytes / 4 + 67_108_864))
