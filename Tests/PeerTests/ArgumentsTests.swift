@@ -1,5 +1,6 @@
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import Testing
 
 @testable import peer
