@@ -3,6 +3,7 @@
 #include "CSpawn.h"
 
 #include <errno.h>
+#include <link.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
@@ -311,6 +312,26 @@ int csystem_wait(pid_t process) {
 }
 
 int csystem_kill(int process) { return (int)syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0); }
+
+struct wanted_library {
+  const char *name;
+  char *path;
+  size_t size;
+};
+
+static int compare_library(struct dl_phdr_info *library, size_t size, void *data) {
+  (void)size;
+  struct wanted_library *wanted = data;
+  const char *slash = library->dlpi_name ? strrchr(library->dlpi_name, '/') : NULL;
+  if (!slash || strcmp(slash + 1, wanted->name) != 0 || strlen(library->dlpi_name) >= wanted->size) return 0;
+  strcpy(wanted->path, library->dlpi_name);
+  return 1;
+}
+
+int csystem_loaded_library(const char *name, char *path, size_t size) {
+  struct wanted_library wanted = {name, path, size};
+  return dl_iterate_phdr(compare_library, &wanted);
+}
 
 int csystem_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 

@@ -30,6 +30,12 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     package static let exportFailed = Code(rawValue: "export")
     /// What arrived is complete and could not be put in its place.
     package static let importFailed = Code(rawValue: "import")
+    /// The data of another app was offered, or of none.
+    package static let otherApp = Code(rawValue: "other app")
+    /// The app has data already.
+    package static let holdsData = Code(rawValue: "holds data")
+    /// The user broke an import off.
+    package static let cancelled = Code(rawValue: "cancelled")
     /// The transfer was stopped while this was going on.
     package static let stopped = Code(rawValue: "stopped")
   }

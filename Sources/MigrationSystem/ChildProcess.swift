@@ -161,7 +161,7 @@ extension Confinement.Access {
   consuming func free() {}
 
   deinit {
-    unsafe texts.forEach { unsafe Glibc.free($0) }
+    for index in unsafe texts.indices { unsafe Glibc.free(texts[index]) }
   }
 }
 

@@ -58,4 +58,13 @@ package enum CurrentProcess {
 
   /// Hands what the program printed, and the C library still keeps, to the kernel.
   package static func flushOutput() { fflush(nil) }
+
+  /// The directory from which this process has loaded a library; nil if it has not.
+  package static func directory(ofLibrary name: String) -> String? {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+      guard unsafe csystem_loaded_library(name, buffer.baseAddress!, buffer.count) != 0 else { return nil }
+      let path = unsafe String(cString: buffer.baseAddress!)
+      return path.lastIndex(of: "/").map { String(path[..<$0]) }
+    }
+  }
 }

@@ -45,8 +45,13 @@ package struct PacketSocket: ~Copyable, Sendable {
 
   /// Both ends.
   package struct Pair: ~Copyable {
-    package var one: PacketSocket
-    package var other: PacketSocket
+    fileprivate var one: PacketSocket?
+    fileprivate var other: PacketSocket?
+
+    /// Gives an end away, once.
+    package mutating func takeOne() -> PacketSocket { one.take()! }
+    /// Gives an end away, once.
+    package mutating func takeOther() -> PacketSocket { other.take()! }
   }
 
   /// Sends a packet, and with it a copy of a descriptor; false if there is no room and waiting is not wanted.

@@ -75,7 +75,15 @@ struct SessionFailure: Error, Sendable {
       case .destination: (.unfit, .refused, "Choose a directory that exists and that you may write to.")
       case .inUse: (.unfit, .refused, "Wait until it is done, or choose another destination.")
       case .collision: (.unfit, .refused, "Rename one of the two, or choose a destination that tells such names apart.")
+      case .otherApp: (.otherApp, .refused, "Start both devices' commands for the same app.")
+      case .holdsData:
+        (
+          .unfit, .refused,
+          "Start 'peer receive' with --replace: what is there is set aside, and comes back if the import fails."
+        )
       case .importFailed: (.importFailed, .importFailed, nil)
+      case .cancelled: (.importFailed, .interrupted, nil)
+      case .exportFailed: (.exportFailed, .exportFailed, nil)
       case .source: (.exportFailed, .usage, "Check the path, and that you may read it.")
       default: (.storage, .failed, nil)
       }

@@ -17,8 +17,14 @@ package struct TransferProgress: Equatable, Sendable {
   package let totalBytes: UInt64
   package let items: UInt64
   package let totalItems: UInt64
+  /// How much of the phase itself is done, from 0 to 1, where that is something else than what has arrived.
+  package let phaseFraction: Double?
 
-  package init(phase: TransferPhase, bytes: UInt64, totalBytes: UInt64, items: UInt64, totalItems: UInt64) {
+  package init(
+    phase: TransferPhase, bytes: UInt64, totalBytes: UInt64, items: UInt64, totalItems: UInt64,
+    phaseFraction: Double? = nil
+  ) {
+    self.phaseFraction = phaseFraction
     self.phase = phase
     self.bytes = bytes
     self.totalBytes = totalBytes
@@ -80,6 +86,8 @@ package enum TransferEvent: Sendable {
   case notice(String)
   /// An item that could not be sent.
   case unsent(Unsent)
+  /// An app's extension wrote a line, on standard error or output.
+  case extensionOutput(isError: Bool, line: [UInt8])
   case done(TransferResult)
 }
 

@@ -18,20 +18,32 @@ extension Arguments {
 
   /// For how many seconds a lost connection is waited for: a number with s, m or h behind it, or none for seconds.
   func patience() throws(TransferFailure) -> Double {
-    guard let text = try text("--give-up-after") else { return Patience.standard }
+    try seconds("--give-up-after", hint: "write seconds, or 90s, 10m, 2h; 0 for no wait") ?? Patience.standard
+  }
+
+  /// An option's value as a time in seconds, nil if it was not given.
+  func seconds(_ option: String, hint: String) throws(TransferFailure) -> Double? {
+    guard let text = try text(option) else { return nil }
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
     let unit = text.last.flatMap { units[$0] }
     let digits = unit == nil ? text[...] : text.dropLast()
     guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Double(digits) else {
-      throw .usage(
-        "--give-up-after: '\(VisibleText.of(text))' is not a time",
-        hint: "write seconds, or 90s, 10m, 2h; 0 for no wait")
+      throw .usage("\(option): '\(VisibleText.of(text))' is not a time", hint: hint)
     }
     let seconds = number * (unit ?? 1)
     guard seconds <= Patience.longest else {
-      throw .usage("--give-up-after: '\(VisibleText.of(text))' is more than 30 days", hint: "write a shorter time")
+      throw .usage("\(option): '\(VisibleText.of(text))' is more than 30 days", hint: "write a shorter time")
     }
     return seconds
+  }
+
+  /// The app whose data is meant, nil where it is folders.
+  func app() throws(TransferFailure) -> String? {
+    guard let app = try text("--app") else { return nil }
+    guard app.utf8.count <= Limits.identifier else {
+      throw .usage("the identifier of the app is too long", hint: "'peer app list' shows those that are installed")
+    }
+    return app
   }
 
   /// What this device wants to be called, nil if it was not said.

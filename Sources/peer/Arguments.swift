@@ -6,7 +6,7 @@ import MigrationWire
 /// Words are bytes: a path may be in no encoding at all.
 struct Arguments: Equatable {
   private let verb: Verb
-  private var values: [String: [UInt8]] = [:]
+  private var values: [String: [[UInt8]]] = [:]
   private var flags: Set<String> = []
   /// What is no option, in the order in which it was typed.
   private(set) var operands: [[UInt8]] = []
@@ -32,11 +32,14 @@ struct Arguments: Equatable {
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
   /// An option's value as it was typed.
-  func bytes(_ option: String) -> [UInt8]? { values[option] }
+  func bytes(_ option: String) -> [UInt8]? { values[option]?.first }
+
+  /// The values of an option that may be given more than once, in their order.
+  func all(_ option: String) -> [[UInt8]] { values[option] ?? [] }
 
   /// An option's value, which must be text.
   func text(_ option: String) throws(TransferFailure) -> String? {
-    guard let bytes = values[option] else { return nil }
+    guard let bytes = bytes(option) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw .usage("the value of \(option) is not UTF-8: '\(VisibleText.of(bytes))'", verb)
     }
@@ -57,10 +60,10 @@ struct Arguments: Equatable {
       flags.insert(name)
       return
     }
-    guard values[name] == nil else { throw .usage("\(name) is given twice", verb) }
+    guard option.isRepeatable || values[name] == nil else { throw .usage("\(name) is given twice", verb) }
     if let attached {
       guard !attached.isEmpty else { throw missingValue(name, placeholder) }
-      values[name] = attached
+      values[name, default: []].append(attached)
       return
     }
     // A value that looks like an option is more likely the next option; "-" alone is standard input.
@@ -68,7 +71,7 @@ struct Arguments: Equatable {
       throw missingValue(name, placeholder)
     }
     rest.removeFirst()
-    values[name] = value
+    values[name, default: []].append(value)
   }
 
   private func missingValue(_ name: String, _ placeholder: String) -> TransferFailure {

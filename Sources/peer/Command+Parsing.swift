@@ -102,6 +102,10 @@ extension ReceiveOptions {
       throw .usage(
         "the directory to receive into is empty text", hint: "name a directory, or leave it out for this one")
     }
+    app = try AppWishes(arguments)
+    if app != nil, directory != nil {
+      throw .usage("an app's data has its place: '\(VisibleText.of(directory ?? []))' is too much", .receive)
+    }
     listen = try arguments.hostAndPort(
       "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)
     label = try arguments.label()

@@ -1,4 +1,5 @@
 import MigrationSystem
+import MigrationWire
 
 /// What the command line asks for.
 enum Command: Equatable, Sendable {
@@ -19,6 +20,8 @@ enum Command: Equatable, Sendable {
 struct ReceiveOptions: Equatable, Sendable {
   /// Where to put what arrives; nil for the current directory.
   var directory: [UInt8]?
+  /// The app whose data is wanted, instead of folders.
+  var app: AppWishes?
   /// Where to listen; nil for the usual port at every address.
   var listen: HostAndPort?
   /// What this device calls itself; nil for its host name.
@@ -29,10 +32,25 @@ struct ReceiveOptions: Equatable, Sendable {
   var json = false
 }
 
+/// What `peer receive --app` was told of the app.
+struct AppWishes: Equatable, Sendable {
+  var identifier: String
+  /// What the exporter is told of this device; nil for what it is.
+  var platform: String?
+  /// For the exporter, each name once.
+  var options: [AppRequest.Option] = []
+  /// Whether data that the app has is set aside.
+  var replaces = false
+}
+
 /// What `peer send` was told.
 struct SendOptions: Equatable, Sendable {
-  /// At least one path, without trailing slashes; each has a name, and no two have the same.
+  /// Paths without trailing slashes; each has a name, and no two have the same. At least one, if there is no app.
   var sources: [[UInt8]]
+  /// The app whose data is sent, instead of folders.
+  var app: String?
+  /// For how many seconds an app's exporter may append nothing; nil for the usual time.
+  var idleLimit: Double?
   /// The other device; its host is never nil, its port never zero.
   var to: HostAndPort
   /// Where the code comes from.

@@ -70,6 +70,8 @@ struct HumanReport: Report {
     case .unsent(let item):
       unsent.note(item)
       return Rendering()
+    case .extensionOutput(_, let line):
+      return say("extension: \(VisibleText.of(line))")
     case .done(let result):
       meter.stop()
       var rendering = clear()

@@ -50,6 +50,10 @@ struct JSONReport: Report {
     case .unsent(let item):
       unsent.note(item)
       return line("unsent", item.members)
+    case .extensionOutput(let isError, let text):
+      return line(
+        "extensionOutput",
+        [.init("stream", .string(isError ? "error" : "output"))] + JSONValue.Member.name("line", text))
     case .done(let result):
       meter.stop()
       return line("done", result.members)
@@ -84,7 +88,7 @@ struct JSONReport: Report {
         .init("totalItems", .integer(progress.totalItems)),
         .init("bytesPerSecond", .integer(Figures.whole(meter.bytesPerSecond ?? 0))),
         .init("secondsLeft", meter.secondsLeft.map { .integer(Figures.whole($0.rounded(.up))) } ?? .null),
-      ])
+      ] + (progress.phaseFraction.map { [.init("phaseFraction", .number($0))] } ?? []))
   }
 
   private func line(_ event: String, _ members: [JSONValue.Member] = []) -> Rendering {

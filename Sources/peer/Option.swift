@@ -4,6 +4,8 @@ struct Option: Equatable, Sendable {
   let name: String
   /// What its value is called in the help text; nil for an option that takes none.
   let value: String?
+  /// Whether it may be given more than once.
+  var isRepeatable = false
 
   /// An option without a value.
   static func flag(_ name: String) -> Option { Option(name: name, value: nil) }
@@ -25,8 +27,16 @@ enum Verb: String, CaseIterable, Sendable {
       .value("--give-up-after", "TIME"), .value("--label", "TEXT"), .flag("--json"), .flag("--help"),
     ]
     return switch self {
-    case .receive: [.value("--listen", "[HOST:]PORT")] + common
-    case .send: [.value("--to", "HOST[:PORT]"), .value("--code-file", "FILE")] + common
+    case .receive:
+      [
+        .value("--listen", "[HOST:]PORT"), .value("--app", "ID"), .value("--platform", "NAME"),
+        Option(name: "--option", value: "NAME=VALUE", isRepeatable: true), .flag("--replace"),
+      ] + common
+    case .send:
+      [
+        .value("--to", "HOST[:PORT]"), .value("--code-file", "FILE"), .value("--app", "ID"),
+        .value("--idle-limit", "TIME"),
+      ] + common
     case .resume, .forget: [.flag("--json"), .flag("--help")]
     }
   }

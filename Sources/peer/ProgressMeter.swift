@@ -81,7 +81,10 @@ extension TransferProgress {
   }
 
   /// How much of it is there, from 0 to 1: by bytes, or by items where there are none; nil while no total is known.
+  ///
+  /// The end of a transfer has a measure of its own.
   var fraction: Double? {
+    if let phaseFraction, phase == .importing { return phaseFraction }
     if totalBytes > 0 { return min(1, Double(bytes) / Double(totalBytes)) }
     return totalItems > 0 ? min(1, Double(items) / Double(totalItems)) : nil
   }

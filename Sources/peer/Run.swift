@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -7,28 +8,26 @@ import MigrationWire
 func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
   let interruption = try Interruption()
   prepareProcess()
-  let sink = try local { () throws(ArchiveError) in
-    try FolderSink(destination: options.directory ?? Array(".".utf8))
-  }
+  let home = try Home.path()
   let receiver = try Receiver(
     Receiver.Options(
       listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
       label: label(options.label), software: software, giveUpAfter: options.giveUpAfter),
-    sink: sink, store: TransferStore(home: try Home.path())
+    sink: try sink(options, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
   try interruption.watch { receiver.stop($0) }
   return try receiver.run()
 }
 
-/// Sends files and folders to a device that waits for them.
+/// Sends files and folders, or an app's data, to a device that waits for them.
 func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
   let interruption = try Interruption()
   prepareProcess()
-  let source = try local { () throws(ArchiveError) in try FolderSource(paths: options.sources) }
+  let home = try Home.path()
   let sender = Sender(
     Sender.Options(
       target: options.to, label: label(options.label), software: software, giveUpAfter: options.giveUpAfter),
-    source: source, store: TransferStore(home: try Home.path())
+    source: try source(options, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
   // The sources are walked while the code is being typed.
   try sender.prepare()
@@ -40,6 +39,50 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
 
 private let software = "peer \(Version.current)"
 
+private func sink(
+  _ options: ReceiveOptions, home: [UInt8], _ output: Output
+) throws(TransferFailure) -> any ItemSink {
+  do {
+    guard let app = options.app else { return try FolderSink(destination: options.directory ?? Array(".".utf8)) }
+    var wishes = AppSink.Wishes()
+    wishes.platform = app.platform ?? wishes.platform
+    wishes.options = app.options
+    wishes.replaces = app.replaces
+    return try AppSink(app: app.identifier, home: try AppHome(home: home), wishes: wishes) { output.handle($0) }
+  } catch let error as HostError {
+    throw TransferFailure(error)
+  } catch let error as ArchiveError {
+    throw TransferFailure(error)
+  } catch {
+    throw TransferFailure(.failed, "\(error)")
+  }
+}
+
+private func source(
+  _ options: SendOptions, home: [UInt8], _ output: Output
+) throws(TransferFailure) -> any ItemSource {
+  do {
+    guard let app = options.app else { return try FolderSource(paths: options.sources) }
+    return try AppSource(app: app, home: try AppHome(home: home), idleLimit: options.idleLimit) { output.handle($0) }
+  } catch let error as HostError {
+    throw TransferFailure(error)
+  } catch let error as ArchiveError {
+    throw TransferFailure(error)
+  } catch {
+    throw TransferFailure(.failed, "\(error)")
+  }
+}
+
+extension Output {
+  /// Takes note of what the host of an app's extension has to tell.
+  fileprivate func handle(_ news: HostNews) {
+    switch news {
+    case .output(let output): handle(TransferEvent.extensionOutput(isError: output.stream == .error, line: output.line))
+    case .notice(let text): handle(TransferEvent.notice(text))
+    }
+  }
+}
+
 /// What this device calls itself: what the user said, or its host name.
 private func label(_ chosen: String?) -> String {
   var label = chosen ?? (try? CurrentProcess.hostName()) ?? "a device"
@@ -50,12 +93,4 @@ private func label(_ chosen: String?) -> String {
 /// Deep trees and several streams need descriptors; where the limit cannot be raised, the usual one has to do.
 private func prepareProcess() {
   _ = try? CurrentProcess.raiseDescriptorLimit()
-}
-
-private func local<Value>(_ body: () throws(ArchiveError) -> Value) throws(TransferFailure) -> Value {
-  do {
-    return try body()
-  } catch {
-    throw TransferFailure(error)
-  }
 }

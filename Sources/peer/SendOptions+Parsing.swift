@@ -5,7 +5,21 @@ import MigrationWire
 extension SendOptions {
   /// Understands what stands behind `peer send`.
   init(_ arguments: Arguments) throws(TransferFailure) {
-    sources = try Self.sources(arguments.operands)
+    app = try arguments.app()
+    idleLimit = try arguments.seconds("--idle-limit", hint: "write seconds, or 90s, 10m, 2h")
+    if let idleLimit {
+      guard app != nil else { throw .usage("--idle-limit is for apps only", .send) }
+      guard idleLimit > 0 else { throw .usage("--idle-limit: no exporter is that fast", hint: "write a longer time") }
+    }
+    if let app {
+      guard arguments.operands.isEmpty else {
+        throw .usage(
+          "either the data of \(VisibleText.of(app)) is sent, or '\(VisibleText.of(arguments.operands[0]))'", .send)
+      }
+      sources = []
+    } else {
+      sources = try Self.sources(arguments.operands)
+    }
     to = try Self.destination(arguments)
     code =
       switch arguments.bytes("--code-file") {

@@ -19,6 +19,10 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
         try await archiver.appendItem(at: documents.appending(path: name))
       }
     case "many": try await Self.appendMany(documents.appending(path: "file"), to: archiver)
+    case "one after the other":
+      for name in ["one", "two"] {
+        try await archiver.appendItem(at: documents.appending(path: "file"), pathInArchive: name)
+      }
     case "options":
       let text = request.options.sorted { $0.key.rawValue < $1.key.rawValue }.map {
         "\($0.key.rawValue)=\(String(decoding: $0.value, as: UTF8.self))"
@@ -48,7 +52,7 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
   }
 
   private static func appendMany(_ file: URL, to archiver: ResourcesArchiver) async throws {
-    for number in 0..<100_000 { try await archiver.appendItem(at: file, pathInArchive: "files/\(number)") }
+    for number in 0..<2000 { try await archiver.appendItem(at: file, pathInArchive: "files/\(number)") }
   }
 
   var resourcesSizeEstimate: Int {

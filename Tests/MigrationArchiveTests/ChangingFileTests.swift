@@ -212,7 +212,7 @@ import Testing
     let outlet = Outlet()
     outlet.stop()
     let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
-    #expect(failure { try source.export(to: packer) } == "stopped")
+    #expect(failure { try source.export(to: packer, for: nil) } == "stopped")
     #expect(outlet.frames.isEmpty && outlet.unsent.isEmpty)
     #expect(scratch.openDescriptors() == 2)
   }

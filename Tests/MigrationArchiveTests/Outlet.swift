@@ -133,7 +133,7 @@ struct Export {
     change()
     self.outlet = outlet
     packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held, sizes: sizes)
-    try source.export(to: packer)
+    try source.export(to: packer, for: nil)
   }
 
   var offer: Offer {

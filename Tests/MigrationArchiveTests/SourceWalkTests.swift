@@ -248,7 +248,8 @@ import Testing
     #expect(mkfifo("\(scratch.path)/source", 0o600) == 0)
     let outlet = Outlet()
     #expect(try source.prepare { false }.total == Tally())
-    try source.export(to: FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems()))
+    try source.export(
+      to: FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems()), for: nil)
     #expect(outlet.unsent == [Unsent(path: Array("source".utf8), reason: .notSendable)])
   }
 }

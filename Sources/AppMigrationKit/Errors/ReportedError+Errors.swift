@@ -2,18 +2,18 @@ internal import MigrationHost
 
 /// Errors as they cross between processes, and back.
 extension ReportedError {
-  private static let cancellationDomain = "Swift.CancellationError"
-
   /// What can be said of any error: as an `NSError`, its domain, code, words, and those entries that are texts.
   init(_ error: any Error) {
     if error is CancellationError {
-      self.init(domain: Self.cancellationDomain, code: 1, text: "the migration was cancelled")
+      self = .cancelled
       return
     }
+    // Foundation on Linux forgets these words where the error brings entries of its own too.
+    let words = (error as? any LocalizedError)?.errorDescription
     let error = error as NSError
     let entries = error.userInfo.filter { $0.key != NSLocalizedDescriptionKey }
     self.init(
-      domain: error.domain, code: error.code, text: error.localizedDescription,
+      domain: error.domain, code: error.code, text: words ?? error.localizedDescription,
       userInfo: entries.compactMapValues { $0 as? String })
   }
 

@@ -1,6 +1,5 @@
 internal import MigrationHost
 internal import MigrationSystem
-internal import MigrationWire
 internal import Synchronization
 
 /// An extension's process: it says what it can do, and serves its host's messages until the channel ends.
@@ -8,15 +7,13 @@ internal import Synchronization
 /// The main thread runs the main actor, one thread receives, and the author's code runs in tasks, of which it may hold up as
 /// many as it likes: the end of the channel ends the process at once.
 final class ExtensionProcess: Sendable {
-  private let host: HostConnection
-  /// Made when it is needed first, and once.
-  private let work: Task<ExtensionWork, Never>
+  /// The author's object. It is made as soon as the main actor runs, and once.
+  private let instance: Task<any AppMigrationExtension, Never>
   /// The export or import that goes on.
   private let current = Mutex<Task<Void, Never>?>(nil)
 
-  private init(_ type: (some AppMigrationExtension).Type, host: HostConnection) {
-    self.host = host
-    work = Task { @MainActor in ExtensionWork(instance: type.init(), host: host) }
+  private init(_ type: (some AppMigrationExtension).Type) {
+    instance = Task { @MainActor in type.init() }
   }
 
   /// Runs the process to its end.
@@ -25,16 +22,12 @@ final class ExtensionProcess: Sendable {
       fail("this is an app's migration extension, which peer starts; it does nothing by itself", code: 2)
     }
     do {
+      let process = ExtensionProcess(type)
       let socket = PacketSocket(owning: try Descriptor.inherited(number))
-      let sending = try socket.duplicate()
-      let host = HostConnection(Channel(sending))
-      let process = ExtensionProcess(type, host: host)
+      let host = try HostConnection(socket) { message, host in process.obey(message, host) }
       try host.send(.ready(ExtensionWork.abilities(of: type)))
-      let channel = Mutex<Channel?>(Channel(socket))
-      let thread = try OwnerThread(name: "host") {
-        guard let channel = channel.withLock({ $0.take() }) else { return }
-        process.serve(channel)
-      }
+      let thread = try OwnerThread(name: "host") { host.serve() }
+      // Not dispatchMain, which ends the main thread: timers and Thread.isMainThread would stop working.
       withExtendedLifetime(thread) { RunLoop.main.run() }
     } catch {
       fail("the host cannot be reached: \(error)", code: 2)
@@ -42,61 +35,49 @@ final class ExtensionProcess: Sendable {
     fail("the main run loop has ended", code: 1)
   }
 
-  /// Receives messages until there are no more, and ends the process then.
-  private func serve(_ channel: consuming Channel) -> Never {
-    do {
-      while true {
-        let arrival = try channel.receive()
-        switch consume arrival {
-        case .message(let incoming): try handle(HostMessage(incoming.bytes))
-        case .nothing: continue
-        case .end: CurrentProcess.exitNow(0)
-        }
-      }
-    } catch {
-      Self.fail("the host says what it must not: \(error)", code: 1)
-    }
-  }
-
-  private func handle(_ message: HostMessage) throws(Violation) {
+  private func obey(_ message: HostMessage, _ host: HostConnection) {
     switch message {
     case .describe:
-      start { work in .described(try await work.describe()) }
+      start(for: host) { work in .described(try await work.describe()) }
     case .export(let platform, let options):
-      start { work in
+      start(for: host) { work in
         try await work.export(to: platform, options: options)
         return .ended(nil)
       }
     case .importItems(let directory, let app):
-      start { work in
+      start(for: host) { work in
         try await work.importItems(in: directory, from: app)
         return .ended(nil)
       }
-    case .appended(let refusal): try host.answer(refusal)
     case .cancel:
       host.cancel()
       current.withLock { $0 }?.cancel()
+    case .appended: break
     }
   }
 
   /// Lets the author's code do something, and tells the host what came of it.
-  private func start(_ body: @escaping @Sendable (ExtensionWork) async throws -> ExtensionMessage) {
-    let (work, host) = (work, host)
+  private func start(
+    for host: HostConnection, _ body: @escaping @Sendable (ExtensionWork) async throws -> ExtensionMessage
+  ) {
+    let instance = instance
     let task = Task(executorPreference: BlockingExecutor.shared) {
       let message: ExtensionMessage
       do {
-        message = try await body(work.value)
+        message = try await body(ExtensionWork(instance: await instance.value, host: host))
       } catch {
         message = .ended(ReportedError(error))
       }
       // The host may end the process as soon as it knows.
       CurrentProcess.flushOutput()
+      // A host that is gone ends the process by itself.
       try? host.send(message)
     }
     current.withLock { $0 = task }
   }
 
-  private static func fail(_ sentence: String, code: CInt) -> Never {
+  /// Says why the process ends, and ends it.
+  static func fail(_ sentence: String, code: CInt) -> Never {
     StandardStream.error.write("\(CommandLine.arguments.first ?? "extension"): \(sentence)\n")
     CurrentProcess.exitNow(code)
   }

@@ -62,6 +62,9 @@ pid_t csystem_start(const struct csystem_spawn *what, int *process, const char *
 int csystem_wait(pid_t process);
 int csystem_kill(int process);
 
+// The path from which this process has loaded a library whose file has this name; 0 if it has none, or a longer one.
+int csystem_loaded_library(const char *name, char *path, size_t size);
+
 int csystem_pipe(int ends[2]);
 
 // The access mode of an open file's descriptor: 0 to read, 1 to write, 2 both; -1 for one that only stands for a path.

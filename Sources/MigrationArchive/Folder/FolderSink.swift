@@ -56,9 +56,13 @@ package final class FolderSink: ItemSink {
     if let name = try destination.taken(of: roots.map(\.name)) {
       throw ArchiveError(.exists, "\"\(VisibleText.of(name))\" already exists in the destination", name: name)
     }
-    if let shortage = try shortage(for: offer, held: held) {
-      throw ArchiveError(.noSpace, shortage.description, shortage: shortage)
-    }
+    try checkSpace(for: offer, held: held)
+  }
+
+  /// Fails unless there is room for what is missing of an offer.
+  package func checkSpace(for offer: Offer, held: Tally) throws(ArchiveError) {
+    guard let shortage = try shortage(for: offer, held: held) else { return }
+    throw ArchiveError(.noSpace, shortage.description, shortage: shortage)
   }
 
   /// What is missing for the rest of this offer, nil when there is room.
@@ -97,8 +101,16 @@ package final class FolderSink: ItemSink {
   package func recover(
     _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing
   ) throws -> Staging? {
+    try recover(offer, transfer: transfer, keys: keys, sealer: sealer, import: .told)
+  }
+
+  /// The same, for whoever knows more of the import than the journal.
+  package func recover(
+    _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing, import fate: Staging.ImportFate
+  ) throws -> Staging? {
     guard let disk = try disk(of: transfer) else { return nil }
-    return try Staging.recover(from: disk, for: offer, transfer: transfer, keys: keys, sealer: sealer)
+    return try Staging.recover(
+      from: disk, for: offer, transfer: transfer, keys: keys, sealer: sealer, import: fate)
   }
 
   /// The staging directory of an earlier run; nil if there is none.
@@ -161,6 +173,9 @@ package final class FolderSink: ItemSink {
   }
 
   private static func refused(_ number: Int) -> [UInt8] { Array(".refused-\(number)".utf8) }
+
+  /// A move once begun is finished: it takes no time.
+  package func interrupt() {}
 
   package func clear(_ transfer: TransferID) throws(ArchiveError) {
     guard let directory = try destination.openIfThere() else { return }

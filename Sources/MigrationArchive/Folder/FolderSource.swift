@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 import Synchronization
 
 /// Files and folders that the user named.
@@ -42,7 +42,7 @@ package final class FolderSource: ItemSource {
     return summary
   }
 
-  package func export(to packer: FramePacker) throws(ArchiveError) {
+  package func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {
     guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
     var places: [RealDirectory] = []
     for root in roots {

@@ -22,8 +22,8 @@ package protocol ItemSource: AnyObject, Sendable {
   func origin() throws(ArchiveError) -> [[UInt8]]
   /// Finds out what there is, without reading content; called once, on a thread of its own, until `isStopped`.
   func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary
-  /// Adds every item to the packer; called once a session, on a thread of its own.
-  func export(to packer: FramePacker) throws(ArchiveError)
+  /// Adds every item to the packer; called once a session, on a thread of its own. `request` is what the receiver asked for.
+  func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError)
 }
 
 /// Where the items of a transfer go: a folder, or an app's importer.
@@ -52,6 +52,8 @@ package protocol ItemSink: AnyObject, Sendable {
   func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss]
+  /// The user wants it to end: an import that is going on is broken off, if it can be undone.
+  func interrupt()
   /// Removes what was staged of a transfer, if anything is left of it.
   func clear(_ transfer: TransferID) throws(ArchiveError)
 }

@@ -3,16 +3,27 @@ package import MigrationWire
 import Synchronization
 
 extension Staging {
+  /// What is known of an import besides what the journal says.
+  package enum ImportFate: Sendable {
+    /// Nothing: the journal tells how far it is, and what had begun goes on.
+    case told
+    /// It is done.
+    case succeeded
+    /// It is not done, and begins only when the sender has made sure that all is there.
+    case mustBeAsked
+  }
+
   /// Takes back what an earlier process left on a disk.
   ///
   /// What lies in front of the last sync mark is believed; later claims are checked against their tags. What is there and not
   /// claimed is removed. Throws an `ArchiveError` with the code journal when the journal cannot be believed at all.
   package static func recover(
     from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
-    sealer: any ChunkSealing
+    sealer: any ChunkSealing, import fate: ImportFate = .told
   ) throws -> Staging {
     do {
-      let survey = try JournalSurvey(of: disk.journal, key: keys.journalKey, transfer: transfer)
+      var survey = try JournalSurvey(of: disk.journal, key: keys.journalKey, transfer: transfer)
+      survey.apply(fate)
       // The journal's first record is durable before anything is staged: without it there may be nothing.
       if survey.end == 0, survey.trusted == 0, try disk.places().entries(of: nil).isEmpty {
         try disk.journal.truncate(to: 0)
@@ -96,6 +107,19 @@ struct JournalSurvey {
   /// Whether nothing is missing that must be there: the first record, and all that a mark vouches for.
   var isSound: Bool { end > 0 && trusted <= end }
 
+  /// Takes into account what somebody knows better than the journal.
+  mutating func apply(_ fate: Staging.ImportFate) {
+    switch fate {
+    case .told: break
+    case .succeeded: noteImport()
+    case .mustBeAsked: if case .concluded = stage { stage = .receiving }
+    }
+  }
+
+  private mutating func noteImport() {
+    if let concluded { stage = .imported(concluded) }
+  }
+
   private mutating func note(_ record: JournalRecord, _ position: UInt64) {
     switch record {
     case .synced(let upTo): trusted = max(trusted, upTo)
@@ -110,7 +134,7 @@ struct JournalSurvey {
       trusted = 0
       stage = .receiving
     case .moving(let root, let inode): moving[root] = inode
-    case .imported: if let concluded { stage = .imported(concluded) }
+    case .imported: noteImport()
     case .opened, .item, .range, .sealed: break
     }
   }

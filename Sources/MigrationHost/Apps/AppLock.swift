@@ -29,6 +29,9 @@ package final class AppLock: Sendable {
   /// The number, for starting a process that is to hold the lock as well.
   package var raw: Int32 { descriptor.raw }
 
+  /// The same lock, for a process that is to hold it as well.
+  func duplicate() throws(SystemError) -> Descriptor { try descriptor.duplicate() }
+
   /// Lets the program that this process becomes have the lock.
   package func keepOnExec() throws(HostError) {
     try HostError.wrapping(.storage, "the app's lock cannot be handed on") { () throws(SystemError) in

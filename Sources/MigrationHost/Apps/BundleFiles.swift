@@ -105,7 +105,7 @@ struct BundleFiles {
       return kind
     } catch {
       if error.isNotFound { return nil }
-      throw .bundle(file, error.isSymbolicLink ? "a symbolic link leads to it" : error.words)
+      throw .bundle(file, error.words)
     }
   }
 }

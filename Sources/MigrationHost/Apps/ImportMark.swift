@@ -24,6 +24,11 @@ extension ReportedError {
   package static let systemDomain = "PeerMigrationErrorDomain"
 
   /// What an app is told whose import was interrupted: by a crash, a kill or a power loss.
+  /// The importer did not come to its end by itself.
+  static func brokenImport(_ text: String) -> ReportedError {
+    ReportedError(domain: systemDomain, code: 2, text: text)
+  }
+
   package static let interruptedImport = ReportedError(
     domain: systemDomain, code: 1, text: "The import was interrupted.")
 }

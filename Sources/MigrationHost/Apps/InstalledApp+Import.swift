@@ -38,6 +38,27 @@ extension InstalledApp {
     try finish(mark, record)
   }
 
+  /// Ends an import whose importer never began: nothing is noted, and the container is as it was.
+  package func abandonImport() throws(HostError) {
+    if try files.kind(of: replaced) != nil {
+      try putContainerBack()
+    } else {
+      try clearContainer()
+    }
+    try files.remove(mark)
+    try sweepTrash()
+  }
+
+  /// Returns once the app's data, and that of its groups, is on the disk.
+  package func synchronizeData() throws(HostError) {
+    for place in [container] + bundle.allGroups.map({ "groups/\($0)" }) {
+      guard let directory = try files.open(place) else { continue }
+      try HostError.wrapping(.storage, "the data of \(identifier) cannot be made durable") { () throws(SystemError) in
+        try directory.directory.descriptor.synchronizeFileSystem()
+      }
+    }
+  }
+
   /// Ends what was interrupted: an import that had not succeeded is undone, and that it was interrupted is kept for the app.
   ///
   /// - Returns: whether an import was undone.

@@ -23,7 +23,7 @@ package final class InstalledApp: Sendable {
   /// The file that keeps how the last import ended.
   package var statusPath: String { files.path(status) }
   /// Where a migration collects what arrives; made by whoever does.
-  package var stagingPath: String { files.path("staging/\(identifier)") }
+  package var stagingPath: String { files.path(stagingPlace) }
 
   /// Where the data of some of the app's groups is.
   package func groupPaths(_ groups: [String]) -> [String: String] {
@@ -44,6 +44,7 @@ package final class InstalledApp: Sendable {
   package var importRecord: ImportRecord? { ImportRecord.read(from: statusPath) }
 
   var container: String { "containers/\(identifier)" }
+  var stagingPlace: String { "staging/\(identifier)" }
   var replaced: String { "replaced/\(identifier)" }
   var status: String { "statuses/\(identifier).json" }
   var mark: String { "imports/\(identifier)" }

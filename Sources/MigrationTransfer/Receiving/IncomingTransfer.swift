@@ -243,15 +243,16 @@ final class IncomingTransfer: Sendable {
 
   private func tell(_ progress: ImportProgress) {
     tell(.progress(progress))
-    host.observe(.progress(overall(progress.phase == .importing ? .importing : .verifying)))
+    host.observe(
+      .progress(overall(progress.phase == .importing ? .importing : .verifying, fraction: progress.fraction)))
   }
 
   /// How far it is.
-  func overall(_ phase: TransferPhase) -> TransferProgress {
+  func overall(_ phase: TransferPhase, fraction: Double? = nil) -> TransferProgress {
     let (held, total) = state.withLock { ($0.staging?.held ?? Tally(), $0.total) }
     return TransferProgress(
       phase: phase, bytes: held.bytes, totalBytes: max(total.bytes, held.bytes), items: held.items,
-      totalItems: max(total.items, held.items))
+      totalItems: max(total.items, held.items), phaseFraction: fraction)
   }
 
   /// Ends every stream and worker of the session, and waits for them.
@@ -331,7 +332,7 @@ extension Offer.Contents {
   fileprivate func isSame(as other: Offer.Contents) -> Bool {
     switch (self, other) {
     case (.folders(let one), .folders(let two)): one.map(\.name) == two.map(\.name)
-    case (.app(let one), .app(let two)): one == two
+    case (.app(let one), .app(let two)): one.bundleIdentifier == two.bundleIdentifier
     case (.folders, .app), (.app, .folders): false
     }
   }

@@ -105,6 +105,7 @@ package final class Receiver: Sendable {
       state.stopped = kind
       return state.control
     }
+    sink.interrupt()
     control?.post(.stop(kind))
     attention.signal()
   }
@@ -335,7 +336,12 @@ package final class Receiver: Sendable {
   func end(_ outcome: Result<TransferResult, TransferFailure>) {
     if case .success(let result) = outcome { observer(.done(result)) }
     state.withLock { state in
-      if state.outcome == nil { state.outcome = outcome }
+      guard state.outcome == nil else { return }
+      state.outcome = outcome.mapError { failure in
+        // Which signal it was that broke an import off.
+        guard failure.kind == .interrupted, let kind = state.stopped else { return failure }
+        return TransferFailure(kind, failure.message, hint: failure.hint)
+      }
     }
     attention.signal()
   }

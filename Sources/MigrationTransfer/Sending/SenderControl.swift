@@ -43,6 +43,8 @@ struct SenderControl: ~Copyable {
   private let surroundings: Surroundings
   private let threads = ThreadGroup()
   private var isMet = false
+  /// What the receiver asks an app for.
+  private var request: AppRequest?
   private var summary: SourceSummary?
   private var accept: Accept?
   private var held = HeldItems()
@@ -106,6 +108,7 @@ struct SenderControl: ~Copyable {
     case .say(let message): link.say(message)
     case .meet(let greeting):
       transfer.met(greeting)
+      request = greeting.request
       if !surroundings.isResumed {
         surroundings.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
       }
@@ -174,13 +177,13 @@ struct SenderControl: ~Copyable {
     let queue = SendQueue(window: accept.window) { mailbox.post(.unsent($0)) }
     self.queue = queue
     let (source, store, held, transfer) = (surroundings.source, surroundings.store, held, transfer)
-    let (keys, address) = (accept.keys, link.remoteAddress.description)
+    let (keys, address, request) = (accept.keys, link.remoteAddress.description, request)
     try threads.start("export") {
       do {
         // Before anything is sent: what arrives must never be without a sender that remembers it.
         try transfer.accepted(accept, summary, origin: try source.origin(), address: address, store: store)
         let packer = FramePacker(outlet: queue, sealer: try ChunkSealer(keys), keys: keys, held: held)
-        try source.export(to: packer)
+        try source.export(to: packer, for: request)
         try packer.drain()
         mailbox.post(.exported(packer.finish, stale: packer.staleMarks))
       } catch let error as ArchiveError where error.code == .stopped {
@@ -251,14 +254,15 @@ struct SenderControl: ~Copyable {
   }
 
   private func show(_ progress: ImportProgress) {
-    surroundings.observe(.progress(overall(progress.phase == .importing ? .importing : .verifying)))
+    surroundings.observe(
+      .progress(overall(progress.phase == .importing ? .importing : .verifying, fraction: progress.fraction)))
   }
 
-  private func overall(_ phase: TransferPhase) -> TransferProgress {
+  private func overall(_ phase: TransferPhase, fraction: Double? = nil) -> TransferProgress {
     let arrived = queue?.arrived ?? Tally()
     let total = summary?.total ?? Tally()
     return TransferProgress(
       phase: phase, bytes: arrived.bytes, totalBytes: max(total.bytes, arrived.bytes), items: arrived.items,
-      totalItems: max(total.items, arrived.items))
+      totalItems: max(total.items, arrived.items), phaseFraction: fraction)
   }
 }

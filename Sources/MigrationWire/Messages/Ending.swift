@@ -119,6 +119,9 @@ package struct ImportProgress: Equatable, Sendable {
     self.total = total
   }
 
+  /// From 0 to 1; nil while nothing is counted.
+  package var fraction: Double? { total > 0 ? Double(done) / Double(total) : nil }
+
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     var reader = ByteReader(range, of: "the import's progress")
     guard let phase = Phase(rawValue: try reader.u8(bytes)) else {

@@ -1,0 +1,187 @@
+package import MigrationArchive
+import MigrationSystem
+package import MigrationWire
+import Synchronization
+
+/// An app that data arrives for, and its extension, which imports it.
+package final class AppSink: ItemSink {
+  /// What the destination wants of the exporter.
+  package struct Wishes: Sendable {
+    package var platform = AppSource.platform
+    package var options: [AppRequest.Option] = []
+    /// Whether data that the app has is set aside, to be put back if the import fails.
+    package var replaces = false
+
+    package init() {}
+  }
+
+  private let app: InstalledApp
+  private let launch: ExtensionLaunch
+  private let wishes: Wishes
+  private let staged: FolderSink
+  /// The app that the data comes from, as the newest offer has it.
+  private let origin = Mutex<AppIdentity?>(nil)
+  private let isInterrupted = Mutex(false)
+
+  /// Takes the app for the migration. It cannot be started until this is gone.
+  package init(
+    app identifier: String, home: AppHome, wishes: Wishes, observer: @escaping @Sendable (HostNews) -> Void
+  ) throws(HostError) {
+    let (app, lock) = try home.app(identifier, for: .migrating)
+    if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
+    try app.prepareContainer()
+    self.app = app
+    self.wishes = wishes
+    launch = ExtensionLaunch(app: app, lock: lock, observe: observer)
+    if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
+    try app.files.makeDirectory(app.stagingPlace)
+    do {
+      staged = try FolderSink(destination: Array(app.stagingPath.utf8))
+    } catch {
+      throw HostError(.storage, error.description)
+    }
+  }
+
+  deinit { launch.sweep() }
+
+  package var request: AppRequest? {
+    AppRequest(bundleIdentifier: app.identifier, platform: wishes.platform, options: wishes.options)
+  }
+
+  package func place() throws(ArchiveError) -> [UInt8] { try staged.place() }
+  /// The app's own lock is held already.
+  package func lock() throws(ArchiveError) { try staged.lock() }
+  package func availableBytes() -> UInt64? { staged.availableBytes() }
+
+  package func admit(_ offer: Offer, held: Tally) throws(ArchiveError) {
+    guard case .app(let identity) = offer.contents else {
+      throw ArchiveError(
+        .otherApp, "the other device offers folders, and the data of \(app.identifier) is expected here")
+    }
+    guard accepts(identity) else {
+      throw ArchiveError(
+        .otherApp,
+        "the other device offers the data of \(VisibleText.of(identity.bundleIdentifier)), and that of "
+          + "\(app.identifier) is expected here", name: Array(identity.bundleIdentifier.utf8))
+    }
+    if !wishes.replaces, try hosting({ () throws(HostError) in try app.holdsData }) {
+      throw ArchiveError(
+        .holdsData, "\(app.identifier) has data on this device already", name: Array(app.identifier.utf8))
+    }
+    try staged.checkSpace(for: offer, held: held)
+    origin.withLock { $0 = identity }
+  }
+
+  /// Whether data is this app's, or that of an edition that it takes for itself.
+  private func accepts(_ identity: AppIdentity) -> Bool {
+    if identity.bundleIdentifier == app.identifier { return true }
+    return app.bundle.aliases.contains {
+      $0.bundleIdentifier == identity.bundleIdentifier && $0.store == identity.store
+        && $0.platform == identity.platform
+    }
+  }
+
+  // MARK: Staging
+
+  package func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging {
+    try staged.stage(offer, transfer: transfer, keys: keys)
+  }
+
+  package func recover(
+    _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing
+  ) throws -> Staging? {
+    // A success that was noted for the app is one, whether or not the journal could say so before the end of that run.
+    let record = app.importRecord
+    let isDone = record?.failure == nil && record?.transfer == transfer.hexadecimal
+    return try staged.recover(
+      offer, transfer: transfer, keys: keys, sealer: sealer, import: isDone ? .succeeded : .mustBeAsked)
+  }
+
+  package func setAside(_ transfer: TransferID) throws(ArchiveError) -> [UInt8] { try staged.setAside(transfer) }
+  package func clear(_ transfer: TransferID) throws(ArchiveError) { try staged.clear(transfer) }
+
+  // MARK: The import
+
+  package func importItems(
+    of staging: Staging, progress: (ImportProgress) -> Void
+  ) throws(ArchiveError) -> [Done.Loss] {
+    // An earlier run did all of it and could not say so any more.
+    if case .imported = staging.stage { return staging.losses }
+    guard let origin = origin.withLock({ $0 }) else { preconditionFailure("an import follows an offer") }
+    if isInterrupted.withLock({ $0 }) {
+      throw ArchiveError(.cancelled, "the import of \(app.identifier) was broken off")
+    }
+    let transfer = staging.transfer.hexadecimal
+    try hosting { () throws(HostError) in
+      if try app.holdsData { try app.setContainerAside() }
+      try app.beginImport(transfer: transfer)
+    }
+    let directory = "\(app.stagingPath)/\(String(decoding: Staging.name(of: staging.transfer), as: UTF8.self))/tree"
+    let conversation = try start(directory, staging)
+    let run = AppImport(conversation) { self.isInterrupted.withLock { $0 } }
+    let end = run.run(directory: Array(directory.utf8), from: origin) { millionths in
+      progress(ImportProgress(phase: .importing, done: UInt64(millionths), total: 1_000_000))
+    }
+    launch.sweep()
+    if let failure = ImportFailure(end, of: app.identifier) {
+      try conclude(failure.record)
+      throw failure.error
+    }
+    progress(ImportProgress(phase: .makingDurable, done: 0, total: 1))
+    try conclude(nil)
+    // The status has decided already; the journal only repeats it.
+    try? staging.finishImport()
+    return staging.losses
+  }
+
+  /// Starts the extension. If that fails, no importer has begun, and the container is as it was.
+  private func start(_ directory: String, _ staging: Staging) throws(ArchiveError) -> ExtensionConversation {
+    do {
+      try staging.expose()
+      return try launch.start(.importing(from: directory))
+    } catch {
+      try hosting { () throws(HostError) in try app.abandonImport() }
+      throw ArchiveError(.importFailed, error.description)
+    }
+  }
+
+  /// Makes what was imported, or that it failed, durable.
+  private func conclude(_ failure: ReportedError?) throws(ArchiveError) {
+    try hosting { () throws(HostError) in
+      if failure == nil { try app.synchronizeData() }
+      try app.endImport(ImportRecord(failure: failure, transfer: nil, date: Timestamp.coarseNow().seconds))
+    }
+  }
+
+  package func interrupt() { isInterrupted.withLock { $0 = true } }
+
+  private func hosting<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ArchiveError(.importFailed, error.description, cause: error.cause?.isNoSpace == true ? error.cause : nil)
+    }
+  }
+}
+
+/// How an import failed: what the app is told at its next launch, and what the user is told now.
+private struct ImportFailure {
+  let record: ReportedError
+  let error: ArchiveError
+
+  /// Nil for an import that did not.
+  init?(_ end: AppImport.End, of name: String) {
+    switch end {
+    case .done: return nil
+    case .failed(let reported):
+      record = reported
+      error = ArchiveError(.importFailed, "the importer of \(name) failed: \(reported.words)")
+    case .cancelled:
+      record = .cancelled
+      error = ArchiveError(.cancelled, "the import of \(name) was broken off")
+    case .broken(let clause):
+      record = .brokenImport("The importer \(clause).")
+      error = ArchiveError(.importFailed, "the importer of \(name) \(clause)")
+    }
+  }
+}

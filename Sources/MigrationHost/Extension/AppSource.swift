@@ -1,0 +1,112 @@
+package import MigrationArchive
+import MigrationSystem
+package import MigrationWire
+import Synchronization
+
+/// An app's data, as its extension exports it.
+package final class AppSource: ItemSource {
+  /// What this device is to an app that asks where its data comes from.
+  package static let platform = "linux"
+
+  private let app: InstalledApp
+  private let launch: ExtensionLaunch
+  private let idleLimit: Double
+  /// The process that has described its export; the first session's export is its next task.
+  private let described = Mutex<ExtensionConversation?>(nil)
+
+  /// Takes the app for the migration. It cannot be started until this is gone.
+  ///
+  /// - Parameter idleLimit: for how many seconds the exporter may append nothing.
+  package init(
+    app identifier: String, home: AppHome, idleLimit: Double? = nil,
+    observer: @escaping @Sendable (HostNews) -> Void
+  ) throws(HostError) {
+    let (app, lock) = try home.app(identifier, for: .migrating)
+    if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
+    try app.prepareContainer()
+    self.app = app
+    self.idleLimit = idleLimit ?? ExportWatch.idleLimit
+    launch = ExtensionLaunch(app: app, lock: lock, observe: observer)
+    if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
+  }
+
+  deinit { launch.sweep() }
+
+  package func origin() throws(ArchiveError) -> [[UInt8]] { [Self.origin(of: app.identifier)] }
+
+  /// How an app is called among the sources that are remembered; no path begins like this.
+  package static func origin(of identifier: String) -> [UInt8] { Array("app:\(identifier)".utf8) }
+
+  package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
+    var conversation = try launch.start(.export)
+    let description: ExportDescription
+    do {
+      description = try describe(&conversation, isStopped)
+    } catch {
+      conversation.kill()
+      let end = conversation.close()
+      throw (error as? ArchiveError) ?? failure("did not describe its export: it \(end.words)")
+    }
+    let items = ContainerCount.items(of: app, isStopped: isStopped)
+    let estimate = UInt64(description.estimate)
+    var ready: ExtensionConversation? = conversation
+    described.withLock { $0 = ready.take() }
+    var flags: Offer.Flags = .estimated
+    if description.isCompressible { flags.insert(.compressible) }
+    return SourceSummary(
+      contents: .app(
+        AppIdentity(
+          bundleIdentifier: app.identifier, store: app.bundle.store, platform: Self.platform,
+          version: description.version)),
+      total: Tally(items: items, bytes: estimate), allocated: estimate, flags: flags)
+  }
+
+  private func describe(
+    _ conversation: inout ExtensionConversation, _ isStopped: () -> Bool
+  ) throws -> ExportDescription {
+    try conversation.say(.describe)
+    let deadline = BootInstant.now().advanced(by: .seconds(idleLimit))
+    while true {
+      if isStopped() { throw ArchiveError(.stopped, "the transfer is over") }
+      let event = try conversation.next(until: BootInstant.now().advanced(by: .milliseconds(50)))
+      switch consume event {
+      case .message(.described(let description), _): return try checked(description)
+      case .message(.ended(let error?), _): throw failure("failed before its export: \(error.words)")
+      case .message(_, _): throw Violation(.state, "a message of the extension")
+      case .ended: throw Violation(.truncated, "the channel")
+      case .nothing:
+        if BootInstant.now() >= deadline {
+          throw failure("did not estimate its export within \(Int(idleLimit)) seconds and was ended")
+        }
+      }
+    }
+  }
+
+  private func checked(_ description: ExportDescription) throws(ArchiveError) -> ExportDescription {
+    guard description.estimate >= 0 else {
+      throw failure("estimates its export at \(description.estimate) bytes, which is less than nothing")
+    }
+    return description
+  }
+
+  package func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {
+    let described = described.withLock { $0.take() }
+    let conversation: ExtensionConversation
+    switch consume described {
+    case .some(let first): conversation = first
+    case .none: conversation = try launch.start(.export)
+    }
+    let export = AppExport(conversation, of: app.identifier, to: packer, idleLimit: idleLimit)
+    let end = try export.run(platform: request?.platform ?? Self.platform, options: request?.options ?? [])
+    switch end {
+    case .done: break
+    case .stopped(let isKilled):
+      if isKilled { launch.observe(.notice("the app's exporter did not let its cancellation pass and was killed")) }
+      throw ArchiveError(.stopped, "the transfer is over")
+    }
+  }
+
+  private func failure(_ clause: String) -> ArchiveError {
+    ArchiveError(.exportFailed, "the extension of \(app.identifier) \(clause)")
+  }
+}

@@ -1,0 +1,32 @@
+import MigrationSystem
+
+/// What an extension may reach of the files, by what it is run for.
+enum ExtensionConfinement {
+  /// Programs' libraries, and what the C library and Foundation look things up in.
+  private static let libraries = [
+    "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache",
+  ]
+  private static let lookups = [
+    "/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo", "/usr/share/locale", "/usr/share/i18n",
+    // Foundation names the owners of files.
+    "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
+    "/dev/urandom", "/dev/random", "/dev/zero", "/proc/self", "/proc/meminfo", "/sys/devices/system/cpu",
+  ]
+
+  /// The rules for one run.
+  static func rules(for app: InstalledApp, _ purpose: ExtensionLaunch.Purpose, scratch: String) -> Confinement {
+    var rules = Confinement()
+    for path in libraries { rules.allow(.execute, path, isOptional: true) }
+    // The Swift runtime that this program uses is one of the system's libraries, wherever it is.
+    if let runtime = CurrentProcess.directory(ofLibrary: "libswiftCore.so") { rules.allow(.execute, runtime) }
+    for path in lookups { rules.allow(.read, path, isOptional: true) }
+    rules.allow(.write, "/dev/null")
+    rules.allow(.execute, String(decoding: app.bundle.path, as: UTF8.self))
+    rules.allow(.write, scratch)
+    let access: Confinement.Access = purpose.isImport ? .write : .read
+    rules.allow(access, app.containerPath)
+    for path in app.groupPaths(app.bundle.migrationExtension.groups).values.sorted() { rules.allow(access, path) }
+    if case .importing(let directory) = purpose { rules.allow(.write, directory) }
+    return rules
+  }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import Glibc
+import MigrationHost
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import AppMigrationKit
+
+@Suite struct ExtensionProcessTests {
+  private let scratch: Scratch
+  private let guest: Guest
+
+  init() throws {
+    scratch = try Scratch()
+    try scratch.write("container/Documents/file")
+    guest = try Guest(scratch)
+    guard case .ready(let abilities) = try guest.message(), abilities == [.exports, .imports] else {
+      throw Guest.Unexpected(description: "no greeting")
+    }
+  }
+
+  private func export(_ platform: String, options: [AppRequest.Option] = []) throws {
+    try guest.say(.export(platform: platform, options: options))
+  }
+
+  @Test func `an extension describes its export, from a main actor on the main thread`() throws {
+    try guest.say(.describe)
+    let description = ExportDescription(estimate: 4711, version: "2.1", isCompressible: false)
+    #expect(try guest.message() == .described(description))
+    #expect(try guest.end() == 0)
+  }
+
+  @Test func `files come as descriptors, links as their targets, all under their own names`() throws {
+    let names = ["file", ".hidden", "with space", "a%20b", "e\u{301}", "new\nline"]
+    for name in names { try scratch.write("container/Documents/\(name)", "in \(name)") }
+    try scratch.link("container/Documents/link", to: "nowhere/../at all")
+    try scratch.write("container/Documents/directory/inner")
+    try export("listing")
+    var seen: [String: String] = [:]
+    var next = try guest.hear()
+    while case .append(let item) = next.message {
+      let name = String(decoding: item.path, as: UTF8.self)
+      if case .symbolicLink(let target, _) = item.content {
+        seen[name] = "-> " + String(decoding: target, as: UTF8.self)
+      } else {
+        guard let descriptor = next.descriptor.take() else { throw Guest.Unexpected(description: "no descriptor") }
+        seen[name] =
+          try descriptor.status().kind == .directory
+          ? "/" : String(decoding: try descriptor.readAll(limit: 100), as: UTF8.self)
+      }
+      try guest.say(.appended(nil))
+      next = try guest.hear()
+    }
+    #expect(next.message == .ended(nil))
+    var expected = Dictionary(uniqueKeysWithValues: names.map { ($0, "in \($0)") })
+    expected["link"] = "-> nowhere/../at all"
+    expected["directory"] = "/"
+    #expect(seen.mapValues { Array($0.utf8) } == expected.mapValues { Array($0.utf8) })
+    #expect(Set(seen.keys.map { Array($0.utf8) }) == Set(expected.keys.map { Array($0.utf8) }))
+    #expect(try guest.end() == 0)
+  }
+
+  @Test func `options that the extension does not know are dropped, and errors arrive with all their texts`() throws {
+    try export("options", options: ["since", "quality", "unknown"].map { .init(name: $0, value: Array("1".utf8)) })
+    let error = try guest.appends().1
+    #expect(
+      error
+        == ReportedError(
+          domain: "org.example.fixture", code: 42, text: "quality=1,since=1", userInfo: ["kind": "fixture"]))
+  }
+
+  @Test func `a refused append throws Foundation's error, and the next one works`() throws {
+    try export("refused")
+    let (paths, error) = try guest.appends { item in
+      item.path == Array("file".utf8) ? ReportedError(.fileWriteFileExists, "it is there") : nil
+    }
+    #expect(paths == ["file", "another"])
+    #expect(error == nil)
+  }
+
+  @Test func `a cancelled export ends with the archiver's cancellation`() throws {
+    try export("until cancelled")
+    for _ in 0..<3 {
+      guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
+      try guest.say(.appended(nil))
+    }
+    guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
+    try guest.say(.cancel)
+    try guest.say(.appended(ReportedError(domain: "Swift.CancellationError", code: 1, text: "cancelled")))
+    #expect(try guest.appends().1?.domain == "Swift.CancellationError")
+    #expect(try guest.end() == 0)
+  }
+
+  @Test func `cancelling cancels the task, and no append reaches the host after it`() throws {
+    try export("until the task is cancelled")
+    guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
+    try guest.say(.appended(nil))
+    try guest.say(.cancel)
+    guard case .ended(let error?) = try guest.message() else { throw Guest.Unexpected(description: "no end") }
+    #expect(error.domain == "Swift.CancellationError")
+
+    try export("until cancelled")
+    let (paths, second) = try guest.appends()
+    #expect(paths.isEmpty)
+    #expect(second?.domain == "Swift.CancellationError")
+  }
+
+  @Test func `the end of the channel ends the process, whatever its code does`() throws {
+    try export("busy")
+    guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
+    try guest.say(.appended(nil))
+    #expect(try guest.end() == 0)
+  }
+
+  @Test func `many appends are answered one by one, in their order`() throws {
+    try export("many")
+    let (paths, error) = try guest.appends { item in
+      item.path == Array("files/1234".utf8) ? ReportedError(.fileWriteFileExists, "it is there") : nil
+    }
+    #expect(error == ReportedError(.fileWriteFileExists, "it is there"))
+    #expect(paths == (0...1234).map { "files/\($0)" })
+  }
+
+  @Test func `a command between appends is obeyed`() throws {
+    try export("one after the other")
+    guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
+    try guest.say(.appended(nil))
+    guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
+    try guest.say(.describe)
+    guard case .described = try guest.message() else { throw Guest.Unexpected(description: "no description") }
+    try guest.say(.appended(nil))
+    #expect(try guest.appends().1 == nil)
+  }
+
+  @Test func `groups that are listed have a directory`() throws {
+    try scratch.write("group/shared")
+    try export("group")
+    let (paths, error) = try guest.appends()
+    #expect(paths == ["shared"])
+    #expect(error == nil)
+  }
+
+  @Test func `an importer moves what arrived into its container`() throws {
+    try scratch.write("arrived/a%20b", "one")
+    try scratch.write("arrived/e\u{301}", "two")
+    let app = AppIdentity(bundleIdentifier: "org.example.notes", store: "", platform: "linux", version: "moves")
+    try guest.say(.importItems(directory: Array(scratch.path("arrived").utf8), from: app))
+    #expect(try guest.message() == .ended(nil))
+    #expect(try scratch.read("container/Documents/a%20b") == "one")
+    #expect(try scratch.read("container/Documents/e\u{301}") == "two")
+  }
+
+  @Test func `the progress of an import is reported when it has changed`() throws {
+    let app = AppIdentity(bundleIdentifier: "org.example.notes", store: "", platform: "linux", version: "half")
+    try guest.say(.importItems(directory: Array(scratch.path("arrived").utf8), from: app))
+    #expect(try guest.message() == .progress(500_000))
+    try guest.say(.cancel)
+    guard case .ended(let error?) = try guest.message() else { throw Guest.Unexpected(description: "no end") }
+    #expect(error.domain == "Swift.CancellationError")
+  }
+
+  @Test func `a host that breaks the rules ends the process`() throws {
+    try guest.say(.appended(nil))
+    #expect(try guest.exitCode() == 1)
+  }
+}
+
+@Suite struct StrayExtensionTests {
+  @Test func `an extension that peer did not start says so and exits with 2`() throws {
+    var ends: [CInt] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let (reader, writer) = (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
+    let process = try FixtureProcess([], output: ends[1])
+    try writer.close()
+    let output = String(decoding: try reader.readToEnd() ?? Data(), as: UTF8.self)
+    #expect(output.hasSuffix("migration extension, which peer starts; it does nothing by itself\n"))
+    #expect(output.count { $0 == "\n" } == 1)
+    #expect(try process.exitCode() == 2)
+  }
+
+  @Test func `an extension whose channel is no channel exits with 2`() throws {
+    let environment = AppEnvironment(
+      bundleIdentifier: "a", container: "/nowhere", groups: [:], status: "/nowhere", channel: 77)
+    let null = try #require(FileHandle(forWritingAtPath: "/dev/null"))
+    let process = try FixtureProcess(
+      ["\(AppEnvironment.variable)=\(environment.encoded)"], output: null.fileDescriptor)
+    #expect(try process.exitCode() == 2)
+  }
+}

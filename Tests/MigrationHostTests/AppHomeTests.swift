@@ -1,0 +1,209 @@
+import Foundation
+import Glibc
+import MigrationSystem
+import Testing
+
+@testable import MigrationHost
+
+@Suite struct AppHomeTests {
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  @Test func `an installed app is found by its identifier, and listed`() throws {
+    let home = try scratch.home()
+    #expect(try home.list().apps.isEmpty)
+    try scratch.install(SampleBundle("org.example.b"))
+    let installation = try home.install(try SampleBundle("org.example.a").write(in: scratch))
+    #expect(installation.previousVersion == nil)
+    #expect(installation.app.bundle.path == Array("\(home.path)/apps/org.example.a/bundle".utf8))
+    #expect(try home.list().apps.map(\.identifier) == ["org.example.a", "org.example.b"])
+    #expect(try home.app("org.example.a").bundle.version == "1.0")
+    #expect(mode("\(home.path)/apps/org.example.a") == 0o700)
+  }
+
+  @Test(arguments: ["org.example.none", "", "..", "../apps/org.example.notes", ".installing-1", "a\u{1B}"])
+  func `what is not installed is not found`(identifier: String) throws {
+    try scratch.install()
+    let home = try scratch.home()
+    for body in [{ _ = try home.app(identifier) }, { try home.remove(identifier) }] as [() throws -> Void] {
+      let error = #expect(throws: HostError.self) { try body() }
+      #expect(error?.code == .notInstalled)
+      #expect(error?.description.contains("\u{1B}") == false)
+    }
+  }
+
+  @Test func `a copy has the bundle's files and links, and plain modes`() throws {
+    var sample = SampleBundle()
+    let big = String(repeating: "0123456789abcdef", count: 40_000)
+    sample.files = ["Data/big": big, "Data/empty": "", "Data/edge": String(repeating: "x", count: 256 << 10)]
+    sample.spoil = {
+      symlink("Data/big", "\($0)/link")
+      symlink("../Notes", "\($0)/Data/link")
+      chmod("\($0)/Data/empty", 0o4711)
+      chmod("\($0)/Data/big", 0o666)
+    }
+    let source = try sample.write(in: scratch)
+    let copy = String(decoding: try scratch.home().install(source).app.bundle.path, as: UTF8.self)
+    #expect(tree(copy) == tree(String(decoding: source, as: UTF8.self)))
+    #expect(content("\(copy)/Data/big") == big)
+    #expect([mode("\(copy)/Data/big"), mode("\(copy)/Data/empty"), mode("\(copy)/Data")] == [0o644, 0o755, 0o755])
+  }
+
+  @Test func `another version takes the place of the installed one, and the data stays`() throws {
+    let app = try scratch.install()
+    try app.prepareContainer()
+    try write("data", to: "\(app.containerPath)/Documents/file")
+    try write("shared", to: "\(app.groupPaths(["group.notes"])["group.notes"]!)/file")
+    try ImportRecord(failure: nil, transfer: nil, date: 1).write(to: app.statusPath)
+    var next = SampleBundle(version: "2.0")
+    next.files["New"] = "new"
+    let installation = try scratch.home().install(try next.write(in: scratch))
+    #expect(installation.previousVersion == "1.0")
+    #expect(installation.app.bundle.version == "2.0")
+    #expect(content("\(app.containerPath)/Documents/file") == "data")
+    #expect(content("\(scratch.path)/home/groups/group.notes/file") == "shared")
+    #expect(installation.app.importRecord?.date == 1)
+    #expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") } == ["org.example.notes"])
+  }
+
+  @Test func `wherever an installation ends, there is the old version or the new one, and the next one clears up`()
+    throws
+  {
+    for isThere in [false, true] {
+      var ends = 0
+      for number in 0... {
+        let scratch = try Scratch()
+        if isThere { try scratch.install() }
+        var next = SampleBundle(version: "2.0")
+        next.files["New"] = "new"
+        let bundle = try next.write(in: scratch)
+        let isDone = (try? scratch.home(failingAt: number).install(bundle)) != nil
+        let found = try scratch.home().list()
+        #expect(found.damaged.isEmpty)
+        let version = found.apps.first?.bundle.version
+        #expect(version == "2.0" || (!isDone && version == (isThere ? "1.0" : nil)), "\(number)")
+        if version == "2.0" { #expect(exists("\(scratch.path)/home/apps/org.example.notes/bundle/New")) }
+        try scratch.install(SampleBundle(version: "3.0"))
+        #expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") } == ["org.example.notes"])
+        #expect(!exists("\(scratch.path)/home/apps/org.example.notes/bundle/New"))
+        if isDone { break }
+        ends += 1
+      }
+      #expect(ends > 3)
+    }
+  }
+
+  @Test func `an installation that is under way is not cleared up by another`() throws {
+    try scratch.install()
+    let draft = "\(scratch.path)/home/apps/.installing-0123"
+    try scratch.makeDirectory("home/apps/.installing-0123")
+    let directory = try Directory.open(draft)
+    #expect(try directory.descriptor.lock())
+    try scratch.install(SampleBundle(version: "2.0"))
+    #expect(exists(draft))
+    try directory.descriptor.unlock()
+    try scratch.install(SampleBundle(version: "3.0"))
+    #expect(!exists(draft))
+  }
+
+  @Test func `with an app goes all that it had`() throws {
+    let app = try scratch.install()
+    try app.prepareContainer()
+    try write("data", to: "\(app.containerPath)/Documents/file")
+    try app.setContainerAside()
+    try app.beginImport(transfer: String(repeating: "a", count: 32))
+    try ImportRecord(failure: nil, transfer: nil, date: 1).write(to: app.statusPath)
+    try write("staged", to: "\(app.stagingPath)/file")
+    try scratch.home().remove("org.example.notes")
+    let left = tree("\(scratch.path)/home").keys.filter { $0.contains("/") }
+    #expect(left == ["locks/org.example.notes"])
+    #expect(try scratch.home().list().apps.isEmpty)
+  }
+
+  @Test func `a group goes with the last app that lists it`() throws {
+    let home = try scratch.home()
+    for (name, groups) in [("a", ["group.one", "group.two"]), ("b", ["group.two"])] {
+      try scratch.install(SampleBundle("org.example.\(name)", groups: groups)).prepareContainer()
+    }
+    try write("x", to: "\(home.path)/groups/group.stranger/file")
+    try home.remove("org.example.a")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: "\(home.path)/groups").sorted() == [
+        "group.stranger", "group.two",
+      ])
+    try home.remove("org.example.b")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(home.path)/groups") == ["group.stranger"])
+  }
+
+  @Test func `where another app cannot be read, no group is removed`() throws {
+    let home = try scratch.home()
+    try scratch.install(SampleBundle("org.example.a")).prepareContainer()
+    try scratch.install(SampleBundle("org.example.b"))
+    unlink("\(home.path)/apps/org.example.b/bundle/Info.plist")
+    #expect(try home.list().damaged.map(\.identifier) == ["org.example.b"])
+    try home.remove("org.example.a")
+    #expect(exists("\(home.path)/groups/group.notes"))
+    // The damaged one can be removed too.
+    try home.remove("org.example.b")
+    #expect(!exists("\(home.path)/apps/org.example.b"))
+  }
+
+  @Test func `wherever a removal ends, the app is whole or gone, and never comes back with its data`() throws {
+    var ends = 0
+    for number in 0... {
+      let scratch = try Scratch()
+      let app = try scratch.install()
+      try app.prepareContainer()
+      try write("data", to: "\(app.containerPath)/Documents/file")
+      try write("data", to: "\(scratch.path)/home/groups/group.notes/file")
+      let isDone = (try? scratch.home(failingAt: number).remove("org.example.notes")) != nil
+      if try scratch.home().list().apps.isEmpty {
+        try scratch.install()
+        #expect(!exists("\(app.containerPath)/Documents/file"), "\(number)")
+        #expect(!exists("\(scratch.path)/home/groups/group.notes/file"), "\(number)")
+      } else {
+        #expect(content("\(app.containerPath)/Documents/file") == "data")
+      }
+      if isDone { break }
+      ends += 1
+    }
+    #expect(ends > 3)
+  }
+
+  @Test func `a bundle that is damaged or under another name is listed as such`() throws {
+    let home = try scratch.home()
+    try scratch.install()
+    #expect(rename("\(home.path)/apps/org.example.notes", "\(home.path)/apps/org.example.other") == 0)
+    let listing = try home.list()
+    #expect(listing.apps.isEmpty)
+    #expect(listing.damaged.map(\.identifier) == ["org.example.other"])
+    #expect(throws: HostError.self) { try home.app("org.example.other") }
+  }
+
+  @Test(arguments: ["a b", "a%b", "a#b", "a?b", "é", "a\\b", "a[b", "a\"b", "a\u{7F}b"])
+  func `a place whose path is another one in a URL is refused`(name: String) throws {
+    let error = #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/\(name)".utf8)) }
+    #expect(error?.code == .location)
+    #expect(error?.description.contains("is not the same in a URL") == true)
+    #expect(error?.hint?.contains("PEER_HOME") == true)
+    #expect(!exists("\(scratch.path)/\(name)"))
+    // The same through a link, whose own name is fine.
+    try scratch.makeDirectory(name)
+    #expect(symlink(name, "\(scratch.path)/link") == 0)
+    #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/link".utf8)) }
+  }
+
+  @Test func `every character that is allowed in the path is the same in a URL`() throws {
+    let name = "AZaz09!$&'()*+,-.:;=@_~"
+    let home = try AppHome(home: Array("\(scratch.path)/\(name)".utf8))
+    #expect(home.path == "\(scratch.path)/\(name)")
+    #expect(URL(fileURLWithPath: home.path, isDirectory: false).path() == home.path)
+  }
+
+  @Test func `a link to the place counts as the place`() throws {
+    try scratch.makeDirectory("real")
+    #expect(symlink("real", "\(scratch.path)/home") == 0)
+    #expect(try scratch.home().path == "\(scratch.path)/real")
+  }
+}

@@ -1,0 +1,126 @@
+import Glibc
+import Testing
+
+@testable import MigrationHost
+
+@Suite struct AppLockTests {
+  private let scratch: Scratch
+  private let app: InstalledApp
+
+  init() throws {
+    scratch = try Scratch()
+    app = try scratch.install()
+  }
+
+  @Test(arguments: AppLock.Use.allCases, AppLock.Use.allCases)
+  func `only running goes together with running`(one: AppLock.Use, other: AppLock.Use) throws {
+    let held = try app.lock(one)
+    if one == .running && other == .running {
+      _ = try app.lock(other)
+    } else {
+      let error = #expect(throws: HostError.self) { try app.lock(other) }
+      #expect(error?.code == .inUse)
+    }
+    withExtendedLifetime(held) {}
+  }
+
+  @Test(
+    arguments: [
+      (.running, "the app org.example.notes is running"),
+      (.migrating, "the data of org.example.notes is being migrated"),
+      (.installing, "the app org.example.notes is being installed"),
+      (.removing, "the app org.example.notes is being removed"),
+    ] as [(AppLock.Use, String)])
+  func `a refusal says who has the lock`(use: AppLock.Use, clause: String) throws {
+    // What an earlier holder wrote does not count.
+    for other in AppLock.Use.allCases { _ = try app.lockOnceFree(other) }
+    let held = try app.lockOnceFree(use)
+    let error = #expect(throws: HostError.self) { try app.lock(.migrating) }
+    #expect(error?.description == "\(clause) (process \(getpid()))")
+    #expect(error?.hint?.isEmpty == false)
+    #expect(try app.holder() == AppLock.Holder(use: use, process: getpid()))
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `a lock ends with its last holder`() throws {
+    var held: AppLock? = try app.lock(.migrating)
+    #expect(throws: HostError.self) { try app.lock(.running) }
+    withExtendedLifetime(held) {}
+    held = nil
+    _ = try app.lockOnceFree(.running)
+  }
+
+  @Test(arguments: [AppLock.Use.running, .migrating])
+  func `an app that is used is neither replaced nor removed`(use: AppLock.Use) throws {
+    let held = try app.lock(use)
+    let home = try scratch.home()
+    let next = try SampleBundle(version: "2.0").write(in: scratch)
+    #expect(#expect(throws: HostError.self) { try home.install(next) }?.code == .inUse)
+    #expect(#expect(throws: HostError.self) { try home.remove("org.example.notes") }?.code == .inUse)
+    #expect(try home.app("org.example.notes").bundle.version == "1.0")
+    // Other apps are not concerned.
+    try scratch.install(SampleBundle("org.example.other"))
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `an app that is taken together with its lock is the one that stays`() throws {
+    let home = try scratch.home()
+    let taken = try home.app("org.example.notes", for: .running)
+    #expect(taken.app.bundle.version == "1.0")
+    #expect(try app.holder()?.use == .running)
+    #expect(throws: HostError.self) { try scratch.install(SampleBundle(version: "2.0")) }
+    withExtendedLifetime(taken.lock) {}
+  }
+}
+
+/// Real processes. One at a time, since a child would inherit what another test means for its own.
+@Suite(.serialized) struct AppLockInheritanceTests {
+  private let scratch: Scratch
+  private let app: InstalledApp
+
+  init() throws {
+    scratch = try Scratch()
+    app = try scratch.install()
+  }
+
+  /// A shell that lives until its standard input ends.
+  private struct Child {
+    let process: pid_t
+    let input: CInt
+
+    init() throws {
+      var ends: [CInt] = [0, 0]
+      try #require(pipe(&ends) == 0)
+      // The child must not keep its own input open.
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      process = try spawn("/bin/sh", ["sh", "-c", "read line"], environment: [], input: ends[0])
+      close(ends[0])
+      input = ends[1]
+    }
+
+    func end() {
+      close(input)
+      waitpid(process, nil, 0)
+    }
+  }
+
+  @Test func `a process that was started with the lock keeps it for itself`() throws {
+    var held: AppLock? = try app.lock(.migrating)
+    try held?.keepOnExec()
+    let child = try Child()
+    held = nil
+    let error = #expect(throws: HostError.self) { try app.lock(.running) }
+    #expect(error?.description.hasPrefix("the data of org.example.notes is being migrated") == true)
+    child.end()
+    _ = try app.lockOnceFree(.running)
+  }
+
+  @Test func `other processes do not get it`() throws {
+    var held: AppLock? = try app.lock(.migrating)
+    withExtendedLifetime(held) {}
+    let child = try Child()
+    held = nil
+    _ = try app.lockOnceFree(.running)
+    child.end()
+  }
+}

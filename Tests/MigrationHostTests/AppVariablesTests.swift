@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@testable import MigrationHost
+
+@Suite struct AppVariablesTests {
+  private let scratch: Scratch
+  private let app: InstalledApp
+
+  init() throws {
+    scratch = try Scratch()
+    var sample = SampleBundle(groups: ["group.notes"])
+    sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.inner"]
+    app = try scratch.install(sample)
+  }
+
+  private func caller(_ name: String) -> String? {
+    [
+      "PATH": "/bin", "LANG": "de_DE.UTF-8", "LC_TIME": "C", "TZ": "Europe/Berlin", "DISPLAY": ":0", "HOME": "/root",
+      "LD_PRELOAD": "x", "SSH_AUTH_SOCK": "y", "PEER_HOME": "z",
+    ][name]
+  }
+
+  @Test func `an app has its container for its home, and of its caller only what concerns the user`() throws {
+    let variables = app.variables(for: .app, from: caller)
+    let container = app.containerPath
+    var expected = [
+      "HOME": container, "CFFIXED_USER_HOME": container, "TMPDIR": "\(container)/tmp",
+      "XDG_DATA_HOME": "\(container)/Library/Application Support", "XDG_CACHE_HOME": "\(container)/Library/Caches",
+      "XDG_CONFIG_HOME": "\(container)/.config", "PATH": "/bin", "LANG": "de_DE.UTF-8", "LC_TIME": "C",
+      "TZ": "Europe/Berlin", "DISPLAY": ":0",
+    ]
+    expected[AppEnvironment.variable] = variables[AppEnvironment.variable]
+    #expect(variables == expected)
+    let text = try #require(variables[AppEnvironment.variable])
+    let environment = try JSONDecoder().decode(AppEnvironment.self, from: Data(text.utf8))
+    #expect(
+      environment
+        == AppEnvironment(
+          bundleIdentifier: "org.example.notes", container: container,
+          groups: ["group.notes": "\(scratch.path)/home/groups/group.notes"], status: app.statusPath))
+  }
+
+  @Test func `an extension has its own groups, a channel, and no display`() throws {
+    let variables = app.variables(for: .extension(channel: 9), from: caller)
+    #expect(variables["DISPLAY"] == nil && variables["LANG"] == "de_DE.UTF-8")
+    let text = try #require(variables[AppEnvironment.variable])
+    let environment = try JSONDecoder().decode(AppEnvironment.self, from: Data(text.utf8))
+    #expect(environment.channel == 9)
+    #expect(environment.groups == ["group.inner": "\(scratch.path)/home/groups/group.inner"])
+  }
+
+  @Test func `without a PATH there is the usual one`() {
+    #expect(app.variables(for: .app, from: { _ in nil })["PATH"] == "/usr/local/bin:/usr/bin:/bin")
+  }
+
+  @Test func `processes of an app share a group's defaults, and keep their own in the container`() throws {
+    try app.prepareContainer()
+    let group = "group.notes"
+    for (process, former, value) in [(AppProcess.app, "", "app"), (.extension(channel: 3), "app", "extension")] {
+      var variables = app.variables(for: process)
+      variables[DefaultsProbe.variable] = "\(group) \(value) \(former)"
+      #expect(try runAgain("DefaultsProbe", environment: variables) == 0)
+    }
+    let file = "\(scratch.path)/home/groups/\(group)/Library/Preferences/\(group).plist"
+    let data = try Data(contentsOf: URL(fileURLWithPath: file))
+    let properties = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: String]
+    #expect(properties == ["key": "extension"])
+    #expect(tree("\(app.containerPath)/.config")["\(group).plist"] == "-> \(file)")
+    #expect(try app.holdsData)
+  }
+}
+
+/// What a process of an app does with its defaults. It is this program once more, since the library looks at its environment
+/// only at its start.
+@Suite struct DefaultsProbe {
+  static let variable = "PEER_TEST_DEFAULTS"
+  static var task: String? { ProcessInfo.processInfo.environment[variable] }
+
+  @Test(.enabled(if: DefaultsProbe.task != nil)) func `defaults are read and written`() throws {
+    let words = try #require(Self.task).split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    let defaults = try #require(UserDefaults(suiteName: words[0]))
+    #expect(defaults.string(forKey: "key") ?? "" == words[2])
+    defaults.set(words[1], forKey: "key")
+    #expect(defaults.synchronize())
+    UserDefaults.standard.set(1, forKey: "own")
+    #expect(UserDefaults.standard.synchronize())
+    #expect(FileManager.default.temporaryDirectory.path() == "\(NSHomeDirectory())/tmp/")
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import Glibc
+import MigrationSystem
+import Testing
+
+@testable import MigrationHost
+
+@Suite struct ContainerTests {
+  private let scratch: Scratch
+  private let app: InstalledApp
+
+  init() throws {
+    scratch = try Scratch()
+    app = try scratch.install()
+  }
+
+  @Test func `a container is prepared as often as one likes`() throws {
+    try app.prepareContainer()
+    let first = tree(app.containerPath)
+    #expect(
+      Set(first.keys) == [
+        "Documents", "Library", "Library/Application Support", "Library/Caches", "tmp", ".config",
+        ".config/group.notes.plist",
+      ])
+    try app.prepareContainer()
+    #expect(tree(app.containerPath) == first)
+    #expect(mode(app.containerPath) == 0o700)
+    #expect(mode("\(scratch.path)/home/groups/group.notes") == 0o700)
+    #expect(try !app.holdsData)
+  }
+
+  @Test func `each group's preferences are one file for all that list it`() throws {
+    try app.prepareContainer()
+    let home = try scratch.home().path
+    let target = "\(home)/groups/group.notes/Library/Preferences/group.notes.plist"
+    #expect(tree(app.containerPath)[".config/group.notes.plist"] == "-> \(target)")
+    // A group that the next version has no more is out of its reach, but keeps what it has.
+    try write("kept", to: target)
+    let next = try scratch.install(SampleBundle(version: "2.0", groups: ["group.other"]))
+    try next.prepareContainer()
+    #expect(Set(tree("\(app.containerPath)/.config").keys) == ["group.other.plist"])
+    #expect(content(target) == "kept")
+  }
+
+  @Test func `preferences of before they were a group's become the group's, and are never lost`() throws {
+    try app.prepareContainer()
+    let link = "\(app.containerPath)/.config/group.notes.plist"
+    let target = "\(scratch.path)/home/groups/group.notes/Library/Preferences/group.notes.plist"
+    unlink(link)
+    try write("mine", to: link)
+    try app.prepareContainer()
+    #expect(content(target) == "mine")
+    #expect(content(link) == "mine")
+    unlink(link)
+    try write("second", to: link)
+    try app.prepareContainer()
+    #expect(content(link) == "mine")
+    #expect(tree("\(app.containerPath)/.config").values.contains("second"))
+    // A link that came with data from elsewhere is none of ours.
+    unlink(link)
+    #expect(symlink("/elsewhere/group.notes.plist", link) == 0)
+    #expect(try app.holdsData)
+    try app.prepareContainer()
+    #expect(content(link) == "mine")
+  }
+
+  @Test(
+    arguments: [
+      ("Documents/file", true), ("file", true), (".hidden", true), ("Library/Caches/x", true), ("a/b/c/d", true),
+      (".config/other.plist", true), (".config/group.other.plist", true), ("tmp/file", false), ("tmp/a/b", false),
+      ("Documents/tmp/file", true),
+    ] as [(String, Bool)])
+  func `a file anywhere but in tmp is data`(name: String, isData: Bool) throws {
+    try app.prepareContainer()
+    try write("x", to: "\(app.containerPath)/\(name)")
+    #expect(try app.holdsData == isData)
+  }
+
+  @Test func `links, sockets and pipes are data, directories are not`() throws {
+    #expect(try !app.holdsData)
+    try app.prepareContainer()
+    try scratch.makeDirectory("home/containers/org.example.notes/a/b/c")
+    #expect(try !app.holdsData)
+    #expect(symlink("nowhere", "\(app.containerPath)/a/link") == 0)
+    #expect(try app.holdsData)
+    unlink("\(app.containerPath)/a/link")
+    #expect(mkfifo("\(app.containerPath)/a/b/pipe", 0o600) == 0)
+    #expect(try app.holdsData)
+  }
+
+  @Test func `a directory that its owner has closed counts as data, for root as well`() throws {
+    try app.prepareContainer()
+    let closed = "\(app.containerPath)/closed"
+    #expect(mkdir(closed, 0) == 0)
+    #expect(try app.holdsData)
+    #expect(chmod(closed, 0o700) == 0)
+    #expect(try !app.holdsData)
+  }
+
+  @Test func `clearing leaves an empty container, whatever was in it`() throws {
+    try app.prepareContainer()
+    try write("shared", to: "\(scratch.path)/home/groups/group.notes/file")
+    try write("x", to: "\(app.containerPath)/Documents/file", mode: 0)
+    for name in ["closed", "fixed"] {
+      try write("x", to: "\(app.containerPath)/\(name)/inside/file")
+      chmod("\(app.containerPath)/\(name)/inside", 0o500)
+    }
+    chmod("\(app.containerPath)/closed", 0)
+    // Deeper than a path can be.
+    let deep = SharedDirectory(try Directory.open(app.containerPath))
+    var directory = deep
+    for _ in 0..<600 {
+      try directory.directory.makeDirectory("deeeeeeeep")
+      directory = SharedDirectory(try directory.directory.openChildDirectory("deeeeeeeep"))
+    }
+    _ = try directory.directory.createFile("file")
+    #expect(try app.holdsData)
+    let expected = tree(try scratch.install(SampleBundle("org.example.fresh")).prepared().containerPath)
+    try app.clearContainer()
+    #expect(Set(tree(app.containerPath).keys) == Set(expected.keys))
+    #expect(try !app.holdsData)
+    #expect(!exists("\(scratch.path)/home/trash/org.example.notes"))
+    #expect(content("\(scratch.path)/home/groups/group.notes/file") == "shared")
+  }
+
+  @Test func `a container that the app has linked elsewhere in part is left so`() throws {
+    try app.prepareContainer()
+    let documents = "\(app.containerPath)/Documents"
+    #expect(rmdir(documents) == 0)
+    try scratch.makeDirectory("elsewhere")
+    #expect(symlink("\(scratch.path)/elsewhere", documents) == 0)
+    try app.prepareContainer()
+    #expect(tree(app.containerPath)["Documents"] == "-> \(scratch.path)/elsewhere")
+  }
+}
+
+extension InstalledApp {
+  /// The same, with its container.
+  func prepared() throws -> InstalledApp {
+    try prepareContainer()
+    return self
+  }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import MigrationHost
+
+@Suite struct ImportTests {
+  private static let transfer = "0123456789abcdef0123456789abcdef"
+  private static let failure = ReportedError(domain: "Notes", code: 7, text: "no room")
+
+  /// What the container has.
+  private func documents(_ app: InstalledApp) -> [String] {
+    tree("\(app.containerPath)/Documents").keys.sorted()
+  }
+
+  private func record(_ failure: ReportedError?) -> ImportRecord {
+    ImportRecord(failure: failure, transfer: nil, date: 5)
+  }
+
+  /// The whole of a migration into a container that holds data.
+  private func migrate(_ app: InstalledApp, failing failure: ReportedError?, clearing: Bool = false) throws {
+    try app.setContainerAside()
+    try app.beginImport(transfer: Self.transfer)
+    try write("new", to: "\(app.containerPath)/Documents/new-1")
+    try write("new", to: "\(app.containerPath)/Documents/new-2")
+    if clearing {
+      try app.clearContainer()
+      try app.putContainerBack()
+    }
+    try app.endImport(record(failure))
+  }
+
+  private func withData(_ scratch: Scratch) throws {
+    let app = try scratch.install().prepared()
+    try write("old", to: "\(app.containerPath)/Documents/old")
+  }
+
+  @Test func `a success keeps what is new, and drops what was set aside`() throws {
+    let scratch = try Scratch()
+    try withData(scratch)
+    let app = try scratch.home().app("org.example.notes")
+    try migrate(app, failing: nil)
+    #expect(documents(app) == ["new-1", "new-2"])
+    #expect(app.importRecord == ImportRecord(failure: nil, transfer: Self.transfer, date: 5))
+    #expect(try app.unfinishedImport == nil && !app.isUnsettled)
+    #expect(try !app.settle())
+    #expect(documents(app) == ["new-1", "new-2"])
+    try app.dropContainerSetAside()
+  }
+
+  @Test(arguments: [false, true])
+  func `a failure brings back what was there, and is kept`(clearing: Bool) throws {
+    let scratch = try Scratch()
+    try withData(scratch)
+    let app = try scratch.home().app("org.example.notes")
+    try migrate(app, failing: Self.failure, clearing: clearing)
+    #expect(documents(app) == ["old"])
+    #expect(app.importRecord == ImportRecord(failure: Self.failure, transfer: Self.transfer, date: 5))
+    #expect(try !app.isUnsettled)
+    #expect(!exists("\(scratch.path)/home/trash/org.example.notes"))
+  }
+
+  @Test func `a failure where nothing was set aside leaves an empty container`() throws {
+    let scratch = try Scratch()
+    let app = try scratch.install().prepared()
+    try app.beginImport(transfer: Self.transfer)
+    try write("new", to: "\(app.containerPath)/Documents/new")
+    #expect(try app.unfinishedImport == Self.transfer)
+    try app.endImport(record(Self.failure))
+    #expect(try !app.holdsData && !app.isUnsettled)
+  }
+
+  @Test func `an import that died is undone, and the app is told`() throws {
+    let scratch = try Scratch()
+    let app = try scratch.install().prepared()
+    try app.beginImport(transfer: Self.transfer)
+    try write("half", to: "\(app.containerPath)/Documents/half")
+    let after = try scratch.home().app("org.example.notes")
+    #expect(try after.isUnsettled)
+    #expect(try after.settle())
+    #expect(try !after.holdsData && !after.isUnsettled)
+    #expect(after.importRecord?.failure == .interruptedImport)
+    #expect(after.importRecord?.transfer == Self.transfer)
+    #expect(try !after.settle())
+  }
+
+  @Test func `a second try of the same transfer is not judged by the first`() throws {
+    let scratch = try Scratch()
+    let app = try scratch.install().prepared()
+    try app.beginImport(transfer: Self.transfer)
+    try app.endImport(record(nil))
+    try app.beginImport(transfer: Self.transfer)
+    try write("half", to: "\(app.containerPath)/Documents/half")
+    #expect(try app.settle())
+    #expect(try !app.holdsData)
+    #expect(app.importRecord?.failure == .interruptedImport)
+  }
+
+  @Test func `how another transfer ended does not count`() throws {
+    let scratch = try Scratch()
+    let app = try scratch.install().prepared()
+    try ImportRecord(failure: nil, transfer: String(repeating: "f", count: 32), date: 1).write(to: app.statusPath)
+    try app.beginImport(transfer: Self.transfer)
+    try write("half", to: "\(app.containerPath)/Documents/half")
+    #expect(try app.settle())
+    #expect(try !app.holdsData)
+  }
+
+  @Test(arguments: ["", "rubbish\u{FF}\n", " restoring\n"])
+  func `a mark that says nothing still means that an import was going on`(text: String) throws {
+    let scratch = try Scratch()
+    let app = try scratch.install().prepared()
+    try write("half", to: "\(app.containerPath)/Documents/half")
+    try write(text, to: "\(scratch.path)/home/imports/org.example.notes")
+    #expect(try app.settle())
+    #expect(try !app.holdsData && !app.isUnsettled)
+  }
+
+  @Test func `a container set aside for an import that never began comes back`() throws {
+    let scratch = try Scratch()
+    try withData(scratch)
+    let app = try scratch.home().app("org.example.notes")
+    try app.setContainerAside()
+    #expect(try !app.holdsData && app.isUnsettled)
+    #expect(try !app.settle())
+    #expect(documents(app) == ["old"])
+    #expect(app.importRecord == nil)
+  }
+
+  /// Every way in which a migration goes, and what must be there when it was interrupted.
+  private static let ways: [(failure: ReportedError?, clearing: Bool)] = [
+    (nil, false), (failure, false), (failure, true),
+  ]
+
+  @Test(arguments: 0..<3)
+  func `wherever a migration ends, and wherever its settling ends, the data is all old or all new`(way: Int) throws {
+    let (failure, clearing) = Self.ways[way]
+    var ends = 0
+    var isSettled = false
+    // The first process dies before one of its changes, the second before one of its own, the third is left in peace.
+    for first in 0... {
+      var isFirstDone = false
+      for second in 0... {
+        let scratch = try Scratch()
+        try withData(scratch)
+        isFirstDone =
+          (try? migrate(
+            try scratch.home(failingAt: first).app("org.example.notes"), failing: failure, clearing: clearing)) != nil
+        let successWasDecided =
+          try scratch.home().app("org.example.notes").importRecord.map { $0.failure == nil } ?? false
+        isSettled = (try? scratch.home(failingAt: second).app("org.example.notes").settle()) != nil
+        let app = try scratch.home().app("org.example.notes")
+        try app.settle()
+        try check(app, isNew: successWasDecided, "\(first), \(second)")
+        ends += 1
+        if isSettled { break }
+      }
+      if isFirstDone { break }
+    }
+    #expect(ends > 40, "\(ends)")
+  }
+
+  private func check(_ app: InstalledApp, isNew: Bool, _ place: String) throws {
+    let home = String(app.containerPath.dropLast("/containers/org.example.notes".count))
+    #expect(documents(app) == (isNew ? ["new-1", "new-2"] : ["old"]), "\(place)")
+    #expect(try !app.isUnsettled, "\(place)")
+    #expect(!exists("\(home)/trash/org.example.notes"), "\(place)")
+    #expect(exists("\(app.containerPath)/tmp"), "\(place)")
+    if isNew { #expect(app.importRecord?.failure == nil) }
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A bundle that is in order until a test spoils it.
+struct SampleBundle {
+  var info: [String: Any]
+  var entitlements: [String: Any]? = ["com.apple.security.application-groups": ["group.notes"]]
+  var extensionInfo: [String: Any] = [
+    "CFBundleIdentifier": "org.example.notes.migration", "CFBundleExecutable": "Migration",
+    "EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.app-migration"],
+  ]
+  var extensionEntitlements: [String: Any]?
+  var format = PropertyListSerialization.PropertyListFormat.xml
+  /// Further files by their paths, and those of other files to be replaced; nil for none.
+  var files: [String: String?] = [:]
+  /// Done last, in the directory of the bundle.
+  var spoil: (String) throws -> Void = { _ in }
+
+  init(_ identifier: String = "org.example.notes", version: String = "1.0", groups: [String] = ["group.notes"]) {
+    info = [
+      "CFBundleIdentifier": identifier, "CFBundleShortVersionString": version, "CFBundleExecutable": "Notes",
+      "CFBundleDisplayName": "Notes",
+    ]
+    entitlements = ["com.apple.security.application-groups": groups]
+    extensionEntitlements = [
+      "com.apple.developer.app-migration.data-container-access": [identifier],
+      "com.apple.security.application-groups": groups,
+    ]
+  }
+
+  /// Writes the bundle into a new directory, and returns its path.
+  func write(in scratch: Scratch) throws -> [UInt8] {
+    let path = "\(scratch.path)/bundle-\(UUID().uuidString)"
+    let folder = "\(path)/Extensions/Migration.appex"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try put(info, "\(path)/Info.plist")
+    try put(entitlements, "\(path)/Entitlements.plist")
+    try put(extensionInfo, "\(folder)/Info.plist")
+    try put(extensionEntitlements, "\(folder)/Entitlements.plist")
+    try MigrationHostTests.write("#!/bin/sh\n", to: "\(path)/Notes", mode: 0o755)
+    try MigrationHostTests.write("#!/bin/sh\n", to: "\(folder)/Migration", mode: 0o755)
+    for (name, text) in files {
+      if let text { try MigrationHostTests.write(text, to: "\(path)/\(name)") } else { unlink("\(path)/\(name)") }
+    }
+    try spoil(path)
+    return Array(path.utf8)
+  }
+
+  private func put(_ properties: [String: Any]?, _ path: String) throws {
+    guard let properties else { return }
+    let data = try PropertyListSerialization.data(fromPropertyList: properties, format: format, options: 0)
+    try data.write(to: URL(fileURLWithPath: path))
+  }
+}

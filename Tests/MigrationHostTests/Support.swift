@@ -1,0 +1,142 @@
+import Foundation
+import Glibc
+import MigrationSystem
+import Testing
+
+@testable import MigrationHost
+
+/// A fresh directory that goes away with everything in it; in memory where that is possible, since everything here is synced.
+final class Scratch: Sendable {
+  let path: String
+  private let parent: String
+
+  init() throws {
+    parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    var template = Array("\(parent)/peer-host-XXXXXX".utf8CString)
+    try #require(template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) } != nil)
+    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit {
+    try? Directory.open(parent).removeTree(String(path.dropFirst(parent.count + 1)))
+  }
+
+  /// Where apps are kept.
+  var homePath: [UInt8] { Array("\(path)/home".utf8) }
+
+  func home() throws -> AppHome { try AppHome(home: homePath) }
+
+  /// A home that fails with the change of this number, counted from zero, and with every one after it.
+  func home(failingAt number: Int) throws -> AppHome {
+    let count = Counter()
+    return try AppHome(home: homePath) { (change) throws(HostError) in
+      if count.next() >= number { throw HostError(.crash, change) }
+    }
+  }
+
+  /// Installs a bundle.
+  @discardableResult
+  func install(_ bundle: SampleBundle = SampleBundle()) throws -> InstalledApp {
+    try home().install(try bundle.write(in: self)).app
+  }
+
+  func makeDirectory(_ name: String) throws {
+    try FileManager.default.createDirectory(atPath: "\(path)/\(name)", withIntermediateDirectories: true)
+  }
+}
+
+extension HostError.Code {
+  /// The end of a process, as far as a test can make one.
+  static let crash = HostError.Code(rawValue: "crash")
+}
+
+private final class Counter: Sendable {
+  private let count = Condition(0)
+
+  func next() -> Int {
+    count.withLock { count in
+      defer { count += 1 }
+      return count
+    }
+  }
+}
+
+extension InstalledApp {
+  /// Takes the lock once it is free. A process that another test starts just now has a copy of every descriptor, until its
+  /// program is loaded.
+  func lockOnceFree(_ use: AppLock.Use) throws -> AppLock {
+    let deadline = BootInstant.now() + .seconds(20)
+    while BootInstant.now() < deadline {
+      if let lock = try? lock(use) { return lock }
+      sched_yield()
+    }
+    return try lock(use)
+  }
+}
+
+/// Everything beneath a directory: its path, and the content of a file, the target of a link, or nil for a directory.
+func tree(_ path: String) -> [String: String?] {
+  var found: [String: String?] = [:]
+  guard let walk = FileManager.default.enumerator(atPath: path) else { return found }
+  for case let name as String in walk {
+    let place = "\(path)/\(name)"
+    var status = stat()
+    guard lstat(place, &status) == 0 else { continue }
+    switch status.st_mode & S_IFMT {
+    case S_IFDIR: found[name] = String?.none
+    case S_IFLNK: found[name] = (try? FileManager.default.destinationOfSymbolicLink(atPath: place)).map { "-> \($0)" }
+    default: found[name] = content(place)
+    }
+  }
+  return found
+}
+
+/// A file's content; nil if there is none.
+func content(_ path: String) -> String? {
+  (try? FileContent.read(Array(path.utf8), limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+}
+
+func write(_ text: String, to path: String, mode: mode_t = 0o644) throws {
+  let (folder, _) = FileContent.split(Array(path.utf8))
+  try FileManager.default.createDirectory(
+    atPath: String(decoding: folder, as: UTF8.self), withIntermediateDirectories: true)
+  try text.write(toFile: path, atomically: false, encoding: .utf8)
+  try #require(chmod(path, mode) == 0)
+}
+
+func exists(_ path: String) -> Bool {
+  var status = stat()
+  return lstat(path, &status) == 0
+}
+
+func mode(_ path: String) -> mode_t {
+  var status = stat()
+  return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+}
+
+/// Runs tests of this program in a process with another environment; its exit code.
+func runAgain(_ filter: String, environment: [String: String]) throws -> Int32? {
+  let process = try spawn(
+    "/proc/self/exe", ["tests", "--testing-library", "swift-testing", "--filter", filter],
+    environment: environment.map { "\($0.key)=\($0.value)" })
+  var status: CInt = 0
+  while waitpid(process, &status, 0) == -1, errno == EINTR {}
+  return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
+}
+
+/// Starts a program; its standard input is `input`, its output goes nowhere.
+func spawn(_ program: String, _ words: [String], environment: [String], input: CInt? = nil) throws -> pid_t {
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  if let input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
+  for stream in 1...2 as ClosedRange<CInt> {
+    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0)
+  }
+  let copy = { (texts: [String]) in texts.map { (text: String) in strdup(text) } + [nil] }
+  let (arguments, variables) = (copy(words), copy(environment))
+  defer { for text in arguments + variables { free(text) } }
+  var process: pid_t = 0
+  try #require(posix_spawn(&process, program, &actions, nil, arguments, variables) == 0)
+  return process
+}
