@@ -12,13 +12,17 @@ public struct NotesFiles: Sendable {
   /// A directory in the group's container, with a file for each draft.
   public var drafts: URL { group.appending(path: "Drafts") }
 
+  public init(documents: URL, applicationSupport: URL, group: URL) {
+    database = applicationSupport.appending(path: "notes.db")
+    media = documents.appending(path: "Media")
+    self.group = group
+  }
+
   /// Throws a `NotesError` where the group has no container.
   public init(documents: URL, applicationSupport: URL) throws {
     let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: Self.groupIdentifier)
     guard let group else { throw NotesError.noGroup }
-    self.group = group
-    database = applicationSupport.appending(path: "notes.db")
-    media = documents.appending(path: "Media")
+    self.init(documents: documents, applicationSupport: applicationSupport, group: group)
   }
 }
 
