@@ -76,6 +76,11 @@ let package = Package(
         "AppMigrationKit", "ExtensionFixture", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire",
       ],
       swiftSettings: common),
+    .executableTarget(
+      name: "TestApp", dependencies: ["AppMigrationKit"], path: "Tests/TestApp", swiftSettings: common),
+    .executableTarget(
+      name: "TestAppExtension", dependencies: ["AppMigrationKit"], path: "Tests/TestAppExtension",
+      swiftSettings: common),
     .target(
       name: "TransferSimulator",
       dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTransfer", "MigrationWire"],

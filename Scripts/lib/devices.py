@@ -46,13 +46,14 @@ class Process:
 
     running = set()
 
-    def __init__(self, work, arguments, text="", user=None):
+    def __init__(self, work, arguments, text="", user=None, home=None):
         Process.count = getattr(Process, "count", 0) + 1
         self.arguments = arguments
         self.out_path = f"{work.path}/output-{Process.count}.out"
         self.err_path = f"{work.path}/output-{Process.count}.err"
         identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
-        environment = {**os.environ, "HOME": work.home(user), "PEER_HOME": work.home(user) + "/peer"}
+        home = home or work.home(user) + "/peer"
+        environment = {**os.environ, "HOME": work.home(user), "PEER_HOME": home}
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
                 [work.binary, *arguments], stdin=subprocess.PIPE, stdout=out, stderr=err, cwd=work.path,
@@ -123,11 +124,12 @@ class Process:
         return events[0]
 
 
-class Receiver(Process):
-    def __init__(self, work, destination, user=None, port=0, options=()):
+class Waiting(Process):
+    """A receiver that shows where it listens, and a code."""
+
+    def __init__(self, work, arguments, user=None, port=0, home=None):
         super().__init__(
-            work, ["receive", destination, "--listen", f"127.0.0.1:{port}", "--json", *options], user=user)
-        self.destination = destination
+            work, ["receive", *arguments, "--listen", f"127.0.0.1:{port}", "--json"], user=user, home=home)
         self.port = self.event("listening")["port"]
         self.pairing_code = self.event("code")["code"]
 
@@ -141,6 +143,14 @@ class Receiver(Process):
             return None
 
         return wait_for(f"'{name}' at the receiver", seconds, ready)
+
+
+class Receiver(Waiting):
+    """One that waits for folders."""
+
+    def __init__(self, work, destination, user=None, port=0, options=()):
+        self.destination = destination
+        super().__init__(work, [destination, *options], user, port)
 
     def still_waits(self):
         require(self.is_running(), f"the receiver ended with {self.code}")

@@ -68,15 +68,18 @@ def find_binary(name):
     binary = os.environ.get("PEER_BINARY")
     if not binary:
         print(f"{name}: building the release binary", file=sys.stderr, flush=True)
-        result = subprocess.run(
-            ["bash", "-c",
-             'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build -c release --product peer >&2; '
-             'printf "%s/peer\\n" "$(swift build --package-path "$1" -c release --show-bin-path)"', "bash", ROOT],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
-        if result.returncode != 0:
-            return None
-        binary = result.stdout.decode().splitlines()[-1]
-    return os.path.abspath(binary) if os.path.isfile(binary) else None
+        binary = build("peer")
+    return os.path.abspath(binary) if binary and os.path.isfile(binary) else None
+
+
+def build(product):
+    """Builds a product in release; its path, or None where that fails."""
+    result = subprocess.run(
+        ["bash", "-c",
+         'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build -c release --product "$2" >&2; '
+         'printf "%s/%s\\n" "$(swift build --package-path "$1" -c release --show-bin-path)" "$2"', "bash", ROOT, product],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+    return result.stdout.decode().splitlines()[-1] if result.returncode == 0 else None
 
 
 def terminated(number, _):

@@ -22,21 +22,24 @@ struct HumanReport: Report {
 
   let role: Role
   let surface: Surface
+  /// What the other device has to name for sending.
+  let wanted: String
   private(set) var unsent = UnsentList()
   private var meter = ProgressMeter()
   private var isDrawn = false
   private var hasShownCode = false
   private var logged: (time: Double, phase: TransferPhase, percent: Int)?
 
-  init(_ role: Role, on surface: Surface) {
+  init(_ role: Role, on surface: Surface, wanting wanted: String = "PATH...") {
     self.role = role
     self.surface = surface
+    self.wanted = wanted
   }
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
     case .listening(let addresses, let port):
-      return say(Self.invitation(addresses, port))
+      return say(invitation(addresses, port))
     case .code(let code, let lifetime):
       defer { hasShownCode = true }
       return say(
@@ -126,13 +129,13 @@ struct HumanReport: Report {
     return say(line.plainText)
   }
 
-  private static func invitation(_ addresses: [String], _ port: UInt16) -> String {
+  private func invitation(_ addresses: [String], _ port: UInt16) -> String {
     let hosts = addresses.map { address in
       "--to " + VisibleText.of(address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)")
     }
     guard let first = hosts.first else { return "Waiting at port \(port)." }
     let others = hosts.dropFirst().map { "                  or  ... \($0)" }
-    return (["On the other device:  peer send PATH... \(first)"] + others).joined(separator: "\n")
+    return (["On the other device:  peer send \(wanted) \(first)"] + others).joined(separator: "\n")
   }
 }
 

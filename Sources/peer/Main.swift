@@ -30,7 +30,7 @@ import MigrationTransfer
     case .version:
       StandardStream.output.write("peer \(Version.current)\n")
     case .receive(let options):
-      return perform(.receiver, json: options.json) { output throws(TransferFailure) in
+      return perform(.receiver, json: options.json, app: options.app?.identifier) { output throws(TransferFailure) in
         try runReceive(options, output)
       }
     case .send(let options):
@@ -44,9 +44,9 @@ import MigrationTransfer
   }
 
   private static func perform(
-    _ role: Role, json: Bool, _ transfer: (Output) throws(TransferFailure) -> TransferResult
+    _ role: Role, json: Bool, app: String? = nil, _ transfer: (Output) throws(TransferFailure) -> TransferResult
   ) -> Int32 {
-    let output = Output(role, json: json)
+    let output = Output(role, json: json, app: app)
     do {
       return output.finish(try transfer(output))
     } catch {

@@ -1,5 +1,6 @@
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import Synchronization
 
 /// Everything that the program says during a transfer, on standard output and standard error.
@@ -29,8 +30,9 @@ final class Output: Sendable {
   private let put: @Sendable (Rendering) -> Void
 
   /// Speaks to a person, or to a program.
-  convenience init(_ role: Role, json: Bool) {
-    self.init(json ? JSONReport() : HumanReport(role, on: .standardError))
+  convenience init(_ role: Role, json: Bool, app: String? = nil) {
+    let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
+    self.init(json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted))
   }
 
   /// Writes what a report makes of the events. `put` is called by one thread at a time.

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -89,9 +90,16 @@ extension TransferStore.Listed {
   private var what: String {
     switch remembered.subject {
     case .sources(let sources):
+      if let app = AppSource.identifier(ofOrigin: sources.first ?? []) {
+        return "sending the data of \(VisibleText.of(app))"
+      }
       let more = sources.count > 1 ? " and \(sources.count - 1) more" : ""
       return "sending \(VisibleText.of(sources.first ?? []))\(more)"
-    case .destination(let destination): return "receiving into \(VisibleText.of(destination.path))"
+    case .destination(let destination):
+      if case .app(let app) = destination.offer.contents {
+        return "receiving the data of \(VisibleText.of(app.bundleIdentifier))"
+      }
+      return "receiving into \(VisibleText.of(destination.path))"
     }
   }
 
@@ -101,8 +109,13 @@ extension TransferStore.Listed {
     let subject: [JSONValue.Member] =
       switch remembered.subject {
       case .sources(let sources):
-        [.init("sources", .array(sources.map { .object(JSONValue.Member.name("path", $0)) }))]
-      case .destination(let destination): JSONValue.Member.name("destination", destination.path)
+        AppSource.identifier(ofOrigin: sources.first ?? []).map { [.init("app", .string($0))] } ?? [.init("sources", .array(sources.map { .object(JSONValue.Member.name("path", $0)) }))]
+      case .destination(let destination):
+        if case .app(let app) = destination.offer.contents {
+          [.init("app", .string(app.bundleIdentifier))]
+        } else {
+          JSONValue.Member.name("destination", destination.path)
+        }
       }
     return .object(
       [

@@ -23,13 +23,14 @@ final class Guest {
   /// Starts a process whose container and group are in a scratch directory.
   init(_ scratch: Scratch, output: CInt? = nil) throws {
     poller = try Poller()
-    let pair = try PacketSocket.pair()
+    var pair = try PacketSocket.pair()
+    let theirs = pair.takeOther()
     let environment = AppEnvironment(
       bundleIdentifier: "org.example.notes", container: scratch.path("container"),
       groups: [Self.group: scratch.path("group")], status: scratch.path("status"), channel: 3)
     process = try FixtureProcess(
-      ["\(AppEnvironment.variable)=\(environment.encoded)"], channel: pair.other.raw, output: output)
-    channel = Channel(try pair.one.duplicate())
+      ["\(AppEnvironment.variable)=\(environment.encoded)"], channel: theirs.raw, output: output)
+    channel = Channel(pair.takeOne())
   }
 
   func say(_ message: HostMessage) throws { try channel?.send(message.encoded) }

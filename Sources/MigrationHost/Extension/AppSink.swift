@@ -127,7 +127,6 @@ package final class AppSink: ItemSink {
       try conclude(failure.record)
       throw failure.error
     }
-    progress(ImportProgress(phase: .makingDurable, done: 0, total: 1))
     try conclude(nil)
     // The status has decided already; the journal only repeats it.
     try? staging.finishImport()

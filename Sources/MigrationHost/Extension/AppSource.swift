@@ -37,6 +37,12 @@ package final class AppSource: ItemSource {
   /// How an app is called among the sources that are remembered; no path begins like this.
   package static func origin(of identifier: String) -> [UInt8] { Array("app:\(identifier)".utf8) }
 
+  /// The app that is called so; nil for a path.
+  package static func identifier(ofOrigin origin: [UInt8]) -> String? {
+    let mark = Array("app:".utf8)
+    return origin.starts(with: mark) ? String(decoding: origin.dropFirst(mark.count), as: UTF8.self) : nil
+  }
+
   package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
     var conversation = try launch.start(.export)
     let description: ExportDescription

@@ -206,7 +206,11 @@ final class IncomingTransfer: Sendable {
       })
     else { preconditionFailure("a finish follows an acceptance") }
     try reception.gate.shut()
-    state.withLock { $0.unsent = finish.unsent }
+    state.withLock { state in
+      state.unsent = finish.unsent
+      // What was announced may have been an estimate.
+      state.total = finish.total
+    }
     try beginImport(finish.total) { [self] in
       try state.withLock { $0.entry }?.update { $0.unsent = finish.unsent }
       reception.syncer.stop()

@@ -260,7 +260,8 @@ struct SenderControl: ~Copyable {
 
   private func overall(_ phase: TransferPhase, fraction: Double? = nil) -> TransferProgress {
     let arrived = queue?.arrived ?? Tally()
-    let total = summary?.total ?? Tally()
+    // What was announced may have been an estimate.
+    let total = finish?.total ?? summary?.total ?? Tally()
     return TransferProgress(
       phase: phase, bytes: arrived.bytes, totalBytes: max(total.bytes, arrived.bytes), items: arrived.items,
       totalItems: max(total.items, arrived.items), phaseFraction: fraction)

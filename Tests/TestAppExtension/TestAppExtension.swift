@@ -1,0 +1,98 @@
+import AppMigrationKit
+
+/// The migration extension of the app that tests migrate. How it exports is said by the platform that it is asked to export
+/// for; how it imports, by the file `behaviour` among what it exported.
+@main
+struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
+  enum OptionsType: String, CaseIterable {
+    case path
+    case names
+    case count
+  }
+
+  struct Failure: LocalizedError, CustomNSError {
+    static let errorDomain = "org.example.test"
+    var errorCode = 7
+    var errorDescription: String? = "the author's own words"
+    var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: errorDescription ?? ""] }
+  }
+
+  var documents: URL { appContainer.documentsDirectory }
+
+  var group: URL {
+    get throws {
+      let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.org.example.test")
+      guard let group else { throw Failure(errorCode: 1) }
+      return group
+    }
+  }
+
+  var resourcesSizeEstimate: Int {
+    get async { text("estimate").flatMap { Int($0) } ?? 1 << 20 }
+  }
+
+  var resourcesVersion: String { text("version") ?? "1.0" }
+  var resourcesCompressible: Bool { text("compressible") != "no" }
+
+  let progress = Progress(totalUnitCount: 100)
+  var resourcesImportProgress: Progress { progress }
+
+  /// The content of a file of the app that decides something.
+  private func text(_ name: String) -> String? {
+    try? String(contentsOf: documents.appending(path: name), encoding: .utf8)
+  }
+
+  func exportResources(
+    to archiver: sending ResourcesArchiver, request: MigrationRequestWithOptions<OptionsType>
+  ) async throws {
+    let options = request.options.mapValues { String(decoding: $0, as: UTF8.self) }
+    try await TestExport(documents: documents, group: try group, options: options)
+      .run(request.destinationPlatform.rawValue, archiver)
+  }
+
+  func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+    print("importing version \(request.sourceVersion) of \(request.sourceAppIdentifier.bundleIdentifier)")
+    let behaviour = try? String(contentsOf: url.appending(path: "Documents/behaviour"), encoding: .utf8)
+    let files = FileManager.default
+    switch behaviour ?? "" {
+    case "throw":
+      try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))
+      try "half".write(to: try group.appending(path: "half"), atomically: false, encoding: .utf8)
+      throw Failure()
+    case "crash":
+      try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))
+      crash()
+    case "leave": exit(0)
+    case "stay":
+      try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))
+      progress.completedUnitCount = 50
+      try await Task.sleep(for: .seconds(600))
+    case "ignore":
+      while true { try? await Task.sleep(for: .seconds(1)) }
+    case "look": look()
+    default: break
+    }
+    for name in try files.contentsOfDirectory(atPath: url.appending(path: "Documents").path).sorted() {
+      try files.moveItem(at: url.appending(path: "Documents/\(name)"), to: documents.appending(path: name))
+      progress.completedUnitCount = min(90, progress.completedUnitCount + 10)
+    }
+    let shared = url.appending(path: "Group/shared")
+    if files.fileExists(atPath: shared.path) {
+      try? files.removeItem(at: try group.appending(path: "shared"))
+      try files.moveItem(at: shared, to: try group.appending(path: "shared"))
+    }
+  }
+
+  /// Tries what an importer must not be able to do, and says what came of it.
+  private func look() {
+    print("read outside: \((try? Data(contentsOf: URL(fileURLWithPath: "/etc/hostname"))) == nil ? "refused" : "DONE")")
+    let outside = appContainer.containerRootDirectory.deletingLastPathComponent().appending(path: "made-by-importer")
+    print("write outside: \((try? Data().write(to: outside)) == nil ? "refused" : "DONE")")
+    print("write inside: \((try? Data().write(to: documents.appending(path: "made"))) == nil ? "REFUSED" : "done")")
+  }
+}
+
+func crash() -> Never {
+  UnsafeMutablePointer<Int>(bitPattern: 16)!.pointee = 1
+  fatalError("a wild pointer was written through")
+}

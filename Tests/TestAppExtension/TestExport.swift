@@ -1,0 +1,105 @@
+import AppMigrationKit
+
+/// The ways in which the test extension exports.
+struct TestExport {
+  let documents: URL
+  let group: URL
+  let options: [TestAppExtension.OptionsType: String]
+
+  func run(_ behaviour: String, _ archiver: ResourcesArchiver) async throws {
+    switch behaviour {
+    case "throw":
+      try await appendAll(archiver)
+      throw TestAppExtension.Failure()
+    case "crash":
+      try await appendAll(archiver)
+      crash()
+    case "hang":
+      try await appendAll(archiver)
+      while true { try? await Task.sleep(for: .seconds(1)) }
+    case "spin": while true { _ = documents.path }
+    case "swallow": try await swallow(archiver)
+    case "return": try? await appendForEver(archiver)
+    case "for ever": try await appendForEver(archiver)
+    case "look": try await look(archiver)
+    case "names": try await appendNames(archiver)
+    case "one by one": try await appendOneByOne(archiver)
+    default: try await appendAll(archiver)
+    }
+  }
+
+  private func appendAll(_ archiver: ResourcesArchiver) async throws {
+    try await archiver.appendItem(at: documents)
+    let shared = group.appending(path: "shared")
+    if FileManager.default.fileExists(atPath: shared.path) {
+      try await archiver.appendItem(at: shared, pathInArchive: "Group/shared")
+    }
+  }
+
+  private func appendForEver(_ archiver: ResourcesArchiver) async throws {
+    try await appendAll(archiver)
+    print("appending")
+    for number in 0... {
+      try await archiver.appendItem(at: documents.appending(path: "kept"), pathInArchive: "many/\(number)")
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  /// Goes on as if nothing had happened.
+  private func swallow(_ archiver: ResourcesArchiver) async throws {
+    try await appendAll(archiver)
+    print("appending")
+    for number in 0... {
+      try? await archiver.appendItem(at: documents.appending(path: "kept"), pathInArchive: "many/\(number)")
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  /// Every file of the folder by an append of its own.
+  private func appendOneByOne(_ archiver: ResourcesArchiver) async throws {
+    let folder = documents.appending(path: "many")
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+      try await archiver.appendItem(
+        at: URL(fileURLWithPath: "\(folder.path)/\(name)", isDirectory: false), pathInArchive: "Documents/many/\(name)")
+    }
+  }
+
+  /// Appends under each of the names, one a line, and says what came of it.
+  private func appendNames(_ archiver: ResourcesArchiver) async throws {
+    for name in (options[.names] ?? "").split(separator: "\u{1}", omittingEmptySubsequences: false).map(String.init) {
+      do {
+        try await archiver.appendItem(at: documents.appending(path: "kept"), pathInArchive: name)
+        print("name \(name.utf8.count): taken")
+      } catch let error as CocoaError {
+        print("name \(name.utf8.count): refused \(error.code.rawValue)")
+      }
+    }
+    do {
+      try await archiver.appendItem(at: documents.appending(path: "no such file"))
+    } catch let error as CocoaError {
+      print("missing: refused \(error.code.rawValue)")
+    }
+    try await archiver.appendItem(at: documents.appending(path: "behaviour"), pathInArchive: "Documents/behaviour")
+  }
+
+  /// Tries what an exporter must not be able to do, and says what came of it.
+  private func look(_ archiver: ResourcesArchiver) async throws {
+    let outside = options[.path] ?? "/etc/hostname"
+    print("read outside: \(FileManager.default.contents(atPath: outside) == nil ? "refused" : "DONE")")
+    print("list outside: \((try? FileManager.default.contentsOfDirectory(atPath: "/etc")) == nil ? "refused" : "DONE")")
+    do {
+      try await archiver.appendItem(at: URL(fileURLWithPath: outside))
+      print("append outside: DONE")
+    } catch {
+      print("append outside: refused")
+    }
+    print("write inside: \((try? Data().write(to: documents.appending(path: "made"))) == nil ? "refused" : "DONE")")
+    let scratch = FileManager.default.temporaryDirectory.appending(path: "made")
+    print("write scratch: \((try? Data([1]).write(to: scratch)) == nil ? "REFUSED" : "done")")
+    print("socket: \(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) < 0 ? "refused" : "DONE")")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/true")
+    print("process: \((try? process.run()) == nil ? "refused" : "DONE")")
+    try await appendAll(archiver)
+  }
+}
