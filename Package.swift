@@ -89,7 +89,8 @@ let package = Package(
       name: "simulate", dependencies: ["TransferSimulator"], path: "Tests/simulate", swiftSettings: common),
     .testTarget(name: "SimulatorTests", dependencies: ["TransferSimulator"], swiftSettings: common),
     .testTarget(
-      name: "PeerTests", dependencies: ["MigrationSystem", "MigrationTransfer", "MigrationWire", "peer"],
+      name: "PeerTests",
+      dependencies: ["MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire", "peer"],
       swiftSettings: common),
   ],
   swiftLanguageModes: [.v6]

@@ -17,7 +17,12 @@ extension Command {
       guard rest.isEmpty else { throw .usage("--version stands alone", hint: "run 'peer --version'") }
       self = .version
     default:
-      guard let verb = Verb(rawValue: word) else { throw Self.unknown(word) }
+      guard let verb = Verb(words.prefix(2).map { VisibleText.of($0) }) else { throw Self.unknown(word) }
+      let rest = Array(words.dropFirst(verb.length))
+      if verb == .appRun {
+        self = try Self.run(rest)
+        return
+      }
       let arguments = try Arguments(rest, of: verb)
       if arguments.has("--help") {
         self = .help(verb)
@@ -27,6 +32,7 @@ extension Command {
         case .send: self = .send(try SendOptions(arguments))
         case .resume: self = try Self.resume(arguments)
         case .forget: self = .forget(try Self.identifier(arguments), json: arguments.has("--json"))
+        case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus: self = .app(try AppCommand(verb, arguments))
         }
       }
     }
@@ -66,11 +72,13 @@ extension Command {
   }
 
   private static func helpTopic(_ words: [[UInt8]]) throws(TransferFailure) -> Verb? {
-    guard words.count < 2 else {
+    let words = words.map { VisibleText.of($0) }
+    guard let first = words.first, first != "help" || words.count > 1 else { return nil }
+    guard let verb = Verb(words) else { throw unknown(first) }
+    guard words.count == verb.length else {
+      if verb == .app { throw AppCommand.unknown(words[1]) }
       throw .usage("'peer help' takes one command at most", hint: "run 'peer help' to see which there are")
     }
-    guard let topic = words.first.map({ VisibleText.of($0) }), topic != "help" else { return nil }
-    guard let verb = Verb(rawValue: topic) else { throw unknown(topic) }
     return verb
   }
 

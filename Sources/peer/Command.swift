@@ -9,11 +9,24 @@ enum Command: Equatable, Sendable {
   case resumeList(json: Bool)
   /// Give up what is unfinished: the transfer whose identifier begins with these digits.
   case forget(String, json: Bool)
+  /// Something about the apps of this device.
+  case app(AppCommand)
   /// A help text: of a verb, or of the whole program.
   case help(Verb?)
   case version
   /// Nothing was asked for.
   case nothing
+}
+
+/// What `peer app` was told.
+enum AppCommand: Equatable, Sendable {
+  /// The path of a bundle.
+  case install([UInt8], json: Bool)
+  case list(json: Bool)
+  case remove(String, json: Bool)
+  case status(String, clear: Bool, json: Bool)
+  /// What stands behind the identifier is the app's affair.
+  case run(String, arguments: [[UInt8]])
 }
 
 /// What `peer receive` was told.

@@ -8,6 +8,12 @@ enum Help {
     case .send: send + "\n" + exitCodes
     case .resume: resume
     case .forget: forget
+    case .app: app
+    case .appInstall: appInstall
+    case .appList: appList
+    case .appRemove: appRemove
+    case .appRun: appRun
+    case .appStatus: appStatus
     }
   }
 
@@ -17,6 +23,11 @@ enum Help {
       peer send PATH... --to HOST     on the old device
       peer resume list                what was interrupted
       peer forget ID                  give up what was interrupted
+      peer app install BUNDLE         install an app that can be migrated
+      peer app list                   the apps of this device
+      peer app run ID [ARGS...]       start an app
+      peer app status ID              how its last import ended
+      peer app remove ID              remove an app and its data
       peer help [COMMAND]
       peer --version
 
@@ -33,7 +44,7 @@ enum Help {
       Code shown on the other device: 4829-1367
 
     What was interrupted goes on when its command is run again.
-    'peer help receive' and 'peer help send' describe options and exit codes.
+    'peer help receive' and so on describe options and exit codes.
 
     """
 

@@ -5,6 +5,8 @@ enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
   case integer(UInt64)
+  /// An integer that may be negative.
+  case signed(Int64)
   case number(Double)
   case string(String)
   case array([JSONValue])
@@ -28,6 +30,7 @@ enum JSONValue: Equatable, Sendable {
     case .null: "null"
     case .bool(let value): value ? "true" : "false"
     case .integer(let value): String(value)
+    case .signed(let value): String(value)
     case .number(let value): value.isFinite ? "\(value)" : "null"
     case .string(let value): Self.quoted(value)
     case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"

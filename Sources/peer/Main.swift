@@ -39,6 +39,7 @@ import MigrationTransfer
       }
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
+    case .app(let command): return Apps.perform(command)
     }
     return ExitCode.done
   }

@@ -20,6 +20,23 @@ enum Verb: String, CaseIterable, Sendable {
   case send
   case resume
   case forget
+  case app
+  case appInstall = "app install"
+  case appList = "app list"
+  case appRemove = "app remove"
+  case appRun = "app run"
+  case appStatus = "app status"
+
+  /// Finds the command at the start of some words, and what stands behind it; a command may be two words.
+  init?(_ words: [String]) {
+    // One word with a blank in it is no command.
+    guard let first = words.first, !first.contains(" ") else { return nil }
+    guard let verb = Verb(rawValue: words.prefix(2).joined(separator: " ")) ?? Verb(rawValue: first) else { return nil }
+    self = verb
+  }
+
+  /// How many words it is.
+  var length: Int { rawValue.contains(" ") ? 2 : 1 }
 
   /// Every option that it takes; each is described in its help text.
   var options: [Option] {
@@ -37,7 +54,9 @@ enum Verb: String, CaseIterable, Sendable {
         .value("--to", "HOST[:PORT]"), .value("--code-file", "FILE"), .value("--app", "ID"),
         .value("--idle-limit", "TIME"),
       ] + common
-    case .resume, .forget: [.flag("--json"), .flag("--help")]
+    case .resume, .forget, .appInstall, .appList, .appRemove: [.flag("--json"), .flag("--help")]
+    case .appStatus: [.flag("--clear"), .flag("--json"), .flag("--help")]
+    case .app, .appRun: [.flag("--help")]
     }
   }
 }

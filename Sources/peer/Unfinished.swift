@@ -8,7 +8,7 @@ import MigrationWire
 enum Unfinished {
   /// Shows what is not over, newest first.
   static func list(json: Bool) -> Int32 {
-    show(json) { () throws(TransferFailure) in
+    Answer.give(json: json) { () throws(TransferFailure) in
       let store = try store()
       do throws(StoreError) {
         let listing = try store.list()
@@ -21,26 +21,13 @@ enum Unfinished {
 
   /// Gives one up.
   static func forget(_ prefix: String, json: Bool) -> Int32 {
-    show(json) { () throws(TransferFailure) in
+    Answer.give(json: json) { () throws(TransferFailure) in
       let forgotten = try store().forget(prefix)
       return json ? forgotten.line : forgotten.sentence
     }
   }
 
   private static func store() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
-
-  private static func show(_ json: Bool, _ body: () throws(TransferFailure) -> Rendering) -> Int32 {
-    let (text, code): (Rendering, Int32)
-    do {
-      (text, code) = (try body(), ExitCode.done)
-    } catch {
-      var report: any Report = json ? JSONReport() : HumanReport(.sender, on: .log)
-      (text, code) = (report.fail(error), ExitCode.of(error))
-    }
-    StandardStream.error.write(text.standardError)
-    StandardStream.output.write(text.standardOutput)
-    return code
-  }
 }
 
 extension TransferStore.Listing {
@@ -55,13 +42,7 @@ extension TransferStore.Listing {
     var rows = [["ID", "WHAT", "DEVICE", "ARRIVED", "LAST CONNECTED"]]
     rows += unfinished.map { $0.row(now: now) }
     rows += damaged.map { [String($0.identifier.prefix(8)), "damaged: \(VisibleText.of($0.reason))", "", "", ""] }
-    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-    let lines = rows.map { row in
-      var line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
-      while line.last == " " { line.removeLast() }
-      return line
-    }
-    return Rendering(standardOutput: lines.joined(separator: "\n") + "\n")
+    return Rendering(standardOutput: Table.text(rows))
   }
 
   /// For a program: an object a line.

@@ -71,9 +71,31 @@ import Testing
       (["--help"], nil), (["-h"], nil), (["help"], nil), (["help", "help"], nil), (["help", "send"], .send),
       (["--help", "receive"], .receive), (["send", "--help"], .send), (["receive", "a", "b", "-h"], .receive),
       (["send", "a", "-h", "--json"], .send),
+      (["app", "--help"], .app), (["help", "app"], .app), (["help", "app", "run"], .appRun),
+      (["app", "install", "-h"], .appInstall), (["app", "run", "--help", "x"], .appRun),
     ] as [([String], Verb?)])
   func `help is found wherever it is asked for`(words: [String], topic: Verb?) throws {
     #expect(try Command(words.map { Array($0.utf8) }) == .help(topic))
+  }
+
+  @Test(
+    arguments: [
+      (["install", "b", "--json"], .install(Array("b".utf8), json: true)), (["list"], .list(json: false)),
+      (["remove", "--json", "x.y"], .remove("x.y", json: true)),
+      (["status", "x", "--clear"], .status("x", clear: true, json: false)),
+      (["run", "x"], .run("x", arguments: [])), (["run", "--", "x"], .run("x", arguments: [])),
+      (
+        ["run", "x", "--help", "--", "-x", "--json"],
+        .run("x", arguments: ["--help", "--", "-x", "--json"].map { Array($0.utf8) })
+      ),
+    ] as [([String], AppCommand)])
+  func `what stands behind app is a command of its own`(words: [String], command: AppCommand) throws {
+    #expect(try Command((["app"] + words).map { Array($0.utf8) }) == .app(command))
+  }
+
+  @Test func `an app's own words need not be UTF-8`() throws {
+    let words = ["app", "run", "x"].map { Array($0.utf8) } + [[0xFF]]
+    #expect(try Command(words) == .app(.run("x", arguments: [[0xFF]])))
   }
 
   @Test func `the version, and nothing`() throws {

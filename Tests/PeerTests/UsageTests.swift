@@ -60,6 +60,30 @@ import Testing
     Mistake("receive", "--listen=1", "--listen=2", message: "--listen is given twice", hint: "--help"),
     Mistake("receive", "--label", String(repeating: "x", count: 256), message: "the label is too long", hint: "255"),
 
+    Mistake("app", message: "'peer app' needs a command behind it", hint: "peer app --help"),
+    Mistake(
+      "app", "instal", "x", message: "'peer app' has no command 'instal'", hint: "did you mean 'peer app install'?"),
+    Mistake("app", "frob", message: "'peer app' has no command 'frob'", hint: "peer app --help"),
+    Mistake("app", "--json", "list", message: "'peer app' has no option '--json'", hint: "peer app --help"),
+    Mistake("app list", message: "peer has no command 'app list'", hint: "did you mean 'peer app list'?"),
+    Mistake("help", "app", "frob", message: "'peer app' has no command 'frob'", hint: "peer app --help"),
+    Mistake("help", "app", "list", "x", message: "'peer help' takes one command at most", hint: "peer help"),
+    Mistake("app", "install", message: "'peer app install' needs the bundle", hint: "directory"),
+    Mistake("app", "install", "", message: "'peer app install' needs the bundle", hint: "directory"),
+    Mistake(
+      "app", "install", "a", "b", message: "'peer app install' takes one bundle, and 'b' is a second one",
+      hint: "peer app install --help"),
+    Mistake("app", "install", "a", "--clear", message: "'peer app install' has no option '--clear'", hint: "--help"),
+    Mistake("app", "list", "x", message: "'peer app list' takes no 'x'", hint: "peer app list --help"),
+    Mistake("app", "remove", message: "'peer app remove' needs the app", hint: "peer app list"),
+    Mistake(
+      "app", "remove", "a", "b", message: "'peer app remove' takes one app, and 'b' is a second one", hint: "--help"),
+    Mistake("app", "status", message: "'peer app status' needs the app", hint: "peer app list"),
+    Mistake("app", "status", "a", "--claer", message: "'peer app status' has no option '--claer'", hint: "--clear?"),
+    Mistake("app", "run", message: "'peer app run' needs the app", hint: "peer app list"),
+    Mistake("app", "run", "--", message: "'peer app run' needs the app", hint: "peer app list"),
+    Mistake("app", "run", "--json", "a", message: "'peer app run' has no option '--json'", hint: "peer app run --help"),
+
     Mistake("send", "--to", "h", message: "it is not said what to send", hint: "peer send Documents"),
     Mistake("send", "a", message: "it is not said where to send: --to is missing", hint: "peer receive"),
     Mistake("send", "a", "--to", ":5", message: "--to: a host is missing", hint: "--to 192.0.2.7"),

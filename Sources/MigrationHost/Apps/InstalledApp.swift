@@ -43,6 +43,11 @@ package final class InstalledApp: Sendable {
   /// How the last import ended; nil if there was none, or the app has cleared it.
   package var importRecord: ImportRecord? { ImportRecord.read(from: statusPath) }
 
+  /// Forgets how the last import ended, as the app itself can do.
+  package func clearImportRecord() throws(HostError) {
+    try files.remove(status)
+  }
+
   var container: String { "containers/\(identifier)" }
   var stagingPlace: String { "staging/\(identifier)" }
   var replaced: String { "replaced/\(identifier)" }

@@ -1,0 +1,33 @@
+extension AppHome {
+  /// An app whose data is in order, locked for running.
+  package struct Started: Sendable {
+    package let app: InstalledApp
+    /// To be handed on to the app's process.
+    package let lock: AppLock
+    /// Whether an import that was interrupted had to be undone first.
+    package let hasUndoneImport: Bool
+  }
+
+  /// How often an import may be interrupted just while the app is being started.
+  private static let mostTries = 5
+
+  /// Puts an app's data in order and locks it, so that the app can be started.
+  package func start(_ identifier: String) throws(HostError) -> Started {
+    var hasUndoneImport = false
+    for _ in 0..<Self.mostTries {
+      if try app(identifier).isUnsettled {
+        let (app, lock) = try app(identifier, for: .migrating)
+        defer { withExtendedLifetime(lock) {} }
+        if try app.settle() { hasUndoneImport = true }
+      }
+      // Between the two locks another migration may have come and died.
+      let (app, lock) = try app(identifier, for: .running)
+      guard try !app.isUnsettled else { continue }
+      try app.prepareContainer()
+      return Started(app: app, lock: lock, hasUndoneImport: hasUndoneImport)
+    }
+    throw HostError(
+      .inUse, "the data of \(identifier) is being migrated again and again", hint: "Wait until that is done.",
+      name: Array(identifier.utf8))
+  }
+}

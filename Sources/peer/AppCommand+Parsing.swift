@@ -1,0 +1,74 @@
+import MigrationTransfer
+import MigrationWire
+
+extension AppCommand {
+  /// Understands what stands behind a command about apps that takes no words of the app's own.
+  init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
+    let json = arguments.has("--json")
+    switch verb {
+    case .appInstall:
+      self = .install(
+        try Self.operand(arguments, verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
+    case .appList:
+      if let stray = arguments.operands.first {
+        throw .usage("'peer app list' takes no '\(VisibleText.of(stray))'", verb)
+      }
+      self = .list(json: json)
+    case .appRemove: self = .remove(try Self.identifier(arguments, verb), json: json)
+    case .appStatus:
+      self = .status(try Self.identifier(arguments, verb), clear: arguments.has("--clear"), json: json)
+    default:
+      guard let first = arguments.operands.first else {
+        throw .usage("'peer app' needs a command behind it", hint: "run 'peer app --help' to see which there are")
+      }
+      throw Self.unknown(VisibleText.of(first))
+    }
+  }
+
+  /// A word behind `peer app` that is none of its commands.
+  static func unknown(_ word: String) -> TransferFailure {
+    let names = Verb.allCases.filter { $0.length > 1 }.map {
+      String($0.rawValue.dropFirst(Verb.app.rawValue.count + 1))
+    }
+    let close = Suggestion.closest(to: word, among: names)
+    return .usage(
+      "'peer app' has no command '\(word)'",
+      hint: close.map { "did you mean 'peer app \($0)'?" } ?? "run 'peer app --help' to see which there are")
+  }
+
+  private static func identifier(_ arguments: Arguments, _ verb: Verb) throws(TransferFailure) -> String {
+    VisibleText.of(try operand(arguments, verb, "app", hint: Self.hint))
+  }
+
+  static let hint = "name an app by its identifier; 'peer app list' shows them"
+
+  /// The one word that a command takes.
+  private static func operand(
+    _ arguments: Arguments, _ verb: Verb, _ what: String, hint: String
+  ) throws(TransferFailure) -> [UInt8] {
+    guard let operand = arguments.operands.first, !operand.isEmpty else {
+      throw .usage("'peer \(verb.rawValue)' needs the \(what)", hint: hint)
+    }
+    guard arguments.operands.count == 1 else {
+      throw .usage(
+        "'peer \(verb.rawValue)' takes one \(what), and '\(VisibleText.of(arguments.operands[1]))' is a second one",
+        verb)
+    }
+    return operand
+  }
+}
+
+extension Command {
+  /// Understands what stands behind `peer app run`. Options of ours come before the identifier; the rest is the app's.
+  static func run(_ words: [[UInt8]]) throws(TransferFailure) -> Command {
+    var words = words[...]
+    if let first = words.first, first.first == UInt8(ascii: "-"), first != Array("--".utf8) {
+      if try Arguments([first], of: .appRun).has("--help") { return .help(.appRun) }
+    }
+    if words.first == Array("--".utf8) { words.removeFirst() }
+    guard let identifier = words.popFirst(), !identifier.isEmpty else {
+      throw .usage("'peer app run' needs the app", hint: AppCommand.hint)
+    }
+    return .app(.run(VisibleText.of(identifier), arguments: Array(words)))
+  }
+}

@@ -1,0 +1,100 @@
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// `peer app`: the apps of this device.
+enum Apps {
+  /// Does what is asked for, and returns the program's exit code.
+  static func perform(_ command: AppCommand) -> Int32 {
+    switch command {
+    case .install(let bundle, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let installation = try withApps { home throws(HostError) in try home.install(bundle) }
+        return json ? installation.line : installation.sentence
+      }
+    case .list(let json): Answer.give(json: json) { () throws(TransferFailure) in try list(json: json) }
+    case .remove(let identifier, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        try withApps { home throws(HostError) in try home.remove(identifier) }
+        return removed(identifier, json: json)
+      }
+    case .status(let identifier, let clear, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        try status(identifier, clear: clear, json: json)
+      }
+    case .run(let identifier, let arguments):
+      Answer.give(json: false) { () throws(TransferFailure) in throw run(identifier, arguments) }
+    }
+  }
+
+  private static func list(json: Bool) throws(TransferFailure) -> Rendering {
+    try withApps { home throws(HostError) in
+      let listing = try home.list()
+      var states: [AppState] = []
+      for app in listing.apps { states.append(try AppState(app)) }
+      return json
+        ? AppState.lines(states, listing.damaged)
+        : AppState.table(states, listing.damaged, now: Timestamp.coarseNow().seconds)
+    }
+  }
+
+  private static func status(_ identifier: String, clear: Bool, json: Bool) throws(TransferFailure) -> Rendering {
+    try withApps { home throws(HostError) in
+      guard clear else {
+        let state = try AppState(try home.app(identifier))
+        return json ? state.statusLine(cleared: false) : state.statusText(cleared: false)
+      }
+      // An import that is going on must not be robbed of its record.
+      let (app, lock) = try home.app(identifier, for: .running)
+      defer { withExtendedLifetime(lock) {} }
+      var state = try AppState(app)
+      state.holder = nil
+      try app.clearImportRecord()
+      return json ? state.statusLine(cleared: true) : state.statusText(cleared: true)
+    }
+  }
+
+  /// Becomes the app; returns only if that fails.
+  private static func run(_ identifier: String, _ arguments: [[UInt8]]) -> TransferFailure {
+    do {
+      return try withApps { home throws(HostError) in
+        let started = try home.start(identifier)
+        if started.hasUndoneImport {
+          StandardStream.error.write("peer: note: an import that was interrupted has been undone\n")
+        }
+        try started.lock.keepOnExec()
+        let program = started.app.bundle.executable
+        let error = CurrentProcess.replace(
+          with: program, arguments: [program] + arguments, environment: started.app.variables(for: .app))
+        withExtendedLifetime(started.lock) {}
+        return TransferFailure(.failed, error.description)
+      }
+    } catch {
+      return error
+    }
+  }
+
+  private static func removed(_ identifier: String, json: Bool) -> Rendering {
+    guard json else { return Rendering(standardError: "\(identifier) and its data are removed.\n") }
+    let object = JSONValue.object([.init("event", .string("removed")), .init("id", .string(identifier))])
+    return Rendering(standardOutput: object.text + "\n")
+  }
+}
+
+extension AppHome.Installation {
+  fileprivate var sentence: Rendering {
+    let former = previousVersion.map { ", in the place of \(VisibleText.of($0))" } ?? ""
+    return Rendering(
+      standardError: "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n")
+  }
+
+  fileprivate var line: Rendering {
+    let object = JSONValue.object([
+      .init("event", .string("installed")), .init("id", .string(app.identifier)),
+      .init("version", .string(app.bundle.version)),
+      .init("previousVersion", previousVersion.map(JSONValue.string) ?? .null),
+    ])
+    return Rendering(standardOutput: object.text + "\n")
+  }
+}

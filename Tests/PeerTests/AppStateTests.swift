@@ -1,0 +1,94 @@
+import MigrationTransfer
+import Testing
+
+@testable import MigrationHost
+@testable import peer
+
+@Suite struct AppStateTests {
+  private static let transfer = String(repeating: "a", count: 32)
+  private let failure = ImportRecord(
+    failure: ReportedError(domain: "Notes", code: -7, text: "no room\u{1B}[2J"), transfer: Self.transfer, date: 1_000)
+  private let success = ImportRecord(failure: nil, transfer: Self.transfer, date: 1_000)
+  private let damaged = AppHome.Damaged(
+    identifier: "org.example.broken", error: HostError(.bundle, "the bundle is not fit"))
+
+  private func state(
+    _ record: ImportRecord? = nil, isUnfinished: Bool = false, holder: AppLock.Holder? = nil
+  ) -> AppState {
+    AppState(
+      identifier: "org.example.notes", version: "1.0", name: "No\u{1B}tes", record: record,
+      hasUnfinishedImport: isUnfinished, holder: holder)
+  }
+
+  @Test func `a person sees a table`() {
+    let states = [
+      state(), state(success, holder: AppLock.Holder(use: .running, process: 47)), state(failure),
+      state(isUnfinished: true), state(isUnfinished: true, holder: AppLock.Holder(use: .migrating, process: 0)),
+    ]
+    let text = AppState.table(states, [damaged], now: 1_000 + 7_200)
+    #expect(
+      text.standardOutput == """
+        ID                 VERSION  NAME         LAST IMPORT            NOW
+        org.example.notes  1.0      No\\u{1b}tes  none
+        org.example.notes  1.0      No\\u{1b}tes  succeeded 2 hours ago  running (process 47)
+        org.example.notes  1.0      No\\u{1b}tes  failed 2 hours ago
+        org.example.notes  1.0      No\\u{1b}tes  interrupted
+        org.example.notes  1.0      No\\u{1b}tes  going on               being migrated
+
+        """)
+    #expect(text.standardError == "peer: note: org.example.broken: the bundle is not fit\n")
+  }
+
+  @Test func `where there is no app a person is told, and a program reads nothing`() {
+    #expect(AppState.table([], [], now: 0) == Rendering(standardError: "No app is installed.\n"))
+    #expect(AppState.lines([], []) == Rendering())
+  }
+
+  @Test func `a program reads an object a line`() {
+    let states = [state(), state(failure, isUnfinished: true, holder: AppLock.Holder(use: .migrating, process: 47))]
+    let lines = AppState.lines(states, [damaged]).standardOutput.split(separator: "\n").map(String.init)
+    let head = #"{"event":"app","id":"org.example.notes","version":"1.0","name":"No\u001btes","store":"","lastImport":"#
+    #expect(
+      lines == [
+        head + #""none","date":null,"transfer":null,"failure":null,"unfinished":null,"use":null,"process":null}"#,
+        head + #""failed","date":"1970-01-01T00:16:40Z","transfer":"\#(Self.transfer)","#
+          + #""failure":{"domain":"Notes","code":-7,"message":"no room\u001b[2J"},"#
+          + #""unfinished":"goingOn","use":"migrating","process":47}"#,
+        #"{"event":"damaged","id":"org.example.broken","message":"the bundle is not fit"}"#,
+      ])
+  }
+
+  @Test func `the status is told in sentences`() {
+    #expect(state().statusText(cleared: false).standardOutput == "There is nothing about an earlier import.\n")
+    #expect(
+      state(success).statusText(cleared: true)
+        == Rendering(
+          standardError: "The status is cleared.\n",
+          standardOutput: "The last import succeeded (1970-01-01T00:16:40Z).\n"))
+    #expect(
+      state(failure, isUnfinished: true).statusText(cleared: false).standardOutput == """
+        The last import failed (1970-01-01T00:16:40Z): no room\\u{1b}[2J [Notes -7]
+        An import was interrupted. It is undone when the app is started, or before the next import.
+
+        """)
+    // Nothing was there to be cleared.
+    #expect(state().statusText(cleared: true).standardError.isEmpty)
+  }
+
+  @Test func `the status is one object`() {
+    let line = state(success).statusLine(cleared: true).standardOutput
+    #expect(line.hasPrefix(#"{"event":"appStatus","id":"org.example.notes","#))
+    #expect(line.hasSuffix(#""process":null,"cleared":true}"# + "\n"))
+  }
+
+  @Test(
+    arguments: [
+      (.source, 2), (.notInstalled, 2), (.bundle, 4), (.inUse, 4), (.location, 4), (.noSpace, 6), (.storage, 1),
+      (.container, 1),
+    ] as [(HostError.Code, Int32)])
+  func `every failure has its exit code`(code: HostError.Code, expected: Int32) {
+    let failure = TransferFailure(HostError(code, "no", hint: "hint"))
+    #expect(ExitCode.of(failure) == expected)
+    #expect(failure.message == "no" && failure.hint == "hint")
+  }
+}
