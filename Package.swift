@@ -41,6 +41,8 @@ let package = Package(
     .target(
       name: "MigrationHost", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
+    // Its nonisolated(nonsending) methods ask less of their callers than Apple's do: sources that were written for those
+    // compile unchanged, in Swift 5 and 6 and with main-actor isolation by default (Tests/DependentPackage).
     .target(
       name: "AppMigrationKit",
       dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"], swiftSettings: product),

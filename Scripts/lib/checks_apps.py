@@ -132,7 +132,7 @@ def _(work):
     os.makedirs(f"{device.container}/Documents", exist_ok=True)
     with open(f"{device.container}/Documents/half", "w", encoding="utf-8") as file:
         file.write("half")
-    with open(f"{device.home}/imports/{APP}", "w", encoding="utf-8") as file:
+    with open(f"{device.home}/imports/{APP}.mark", "w", encoding="utf-8") as file:
         file.write("0" * 32 + "\n")
     equal(device.state()["unfinished"], "interrupted", "the import")
     process = device.run("run", APP)

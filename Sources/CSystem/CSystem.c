@@ -176,6 +176,8 @@ int csystem_thread_id(void) { return gettid(); }
 
 int csystem_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
 
+int csystem_buffer_lines(void) { return setvbuf(stdout, NULL, _IOLBF, 0); }
+
 int csystem_terminal_width(int descriptor) {
   struct winsize size;
   return ioctl(descriptor, TIOCGWINSZ, &size) == -1 ? -1 : size.ws_col;

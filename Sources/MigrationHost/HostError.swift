@@ -47,7 +47,7 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension HostError {
-  /// What tools call with a kernel's refusal: `action` is a clause such as "the container of X cannot be made".
+  /// Does something that the kernel may refuse; `action` says then what did not work: "the container of X cannot be made".
   static func wrapping<Result: ~Copyable>(
     _ code: Code, _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {

@@ -14,8 +14,8 @@ extension CurrentProcess {
       unsafe argv.free()
       unsafe envp.free()
     }
-    _ = signal(SIGPIPE, SIG_DFL)
-    defer { _ = signal(SIGPIPE, SIG_IGN) }
+    let former = signal(SIGPIPE, SIG_DFL)
+    defer { _ = signal(SIGPIPE, former) }
     do {
       try unsafe program.callingPath("start") { path in unsafe execve(path, argv.pointers, envp.pointers) }
       preconditionFailure("a program that was started does not come back")

@@ -56,6 +56,9 @@ package enum CurrentProcess {
   /// Ends the process at once: no other thread is waited for, and nothing that they hold is let go in order.
   package static func exitNow(_ code: CInt) -> Never { _exit(code) }
 
+  /// Lets what the program prints be seen line by line, also in a pipe.
+  package static func bufferOutputByLine() { _ = csystem_buffer_lines() }
+
   /// Hands what the program printed, and the C library still keeps, to the kernel.
   package static func flushOutput() { fflush(nil) }
 

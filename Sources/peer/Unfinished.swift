@@ -90,7 +90,9 @@ extension TransferStore.Listed {
     let subject: [JSONValue.Member] =
       switch remembered.subject {
       case .sources(let sources):
-        AppSource.identifier(ofOrigin: sources.first ?? []).map { [.init("app", .string($0))] } ?? [.init("sources", .array(sources.map { .object(JSONValue.Member.name("path", $0)) }))]
+        AppSource.identifier(ofOrigin: sources.first ?? []).map { [.init("app", .string($0))] } ?? [
+          .init("sources", .array(sources.map { .object(JSONValue.Member.name("path", $0)) }))
+        ]
       case .destination(let destination):
         if case .app(let app) = destination.offer.contents {
           [.init("app", .string(app.bundleIdentifier))]

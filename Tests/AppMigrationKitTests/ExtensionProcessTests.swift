@@ -141,6 +141,23 @@ import Testing
     #expect(error == nil)
   }
 
+  @Test func `the status of the last import is read from its file, until it is cleared`() throws {
+    try export("status")
+    #expect(try guest.appends().1?.text == "none")
+    let failure = ReportedError(domain: "org.example", code: 9, text: "it failed", userInfo: ["key": "value"])
+    try ImportRecord(failure: failure, transfer: nil, date: 0).write(to: scratch.path("status"))
+    try export("status")
+    #expect(try guest.appends().1 == failure)
+    try ImportRecord(failure: nil, transfer: nil, date: 0).write(to: scratch.path("status"))
+    try export("status")
+    #expect(try guest.appends().1?.text == "success")
+    try export("cleared status")
+    #expect(try guest.appends().1?.text == "true")
+    #expect(ImportRecord.read(from: scratch.path("status")) == nil)
+    try export("cleared status")
+    #expect(try guest.appends().1?.text == "true")
+  }
+
   @Test func `an importer moves what arrived into its container`() throws {
     try scratch.write("arrived/a%20b", "one")
     try scratch.write("arrived/e\u{301}", "two")
@@ -167,6 +184,19 @@ import Testing
 }
 
 @Suite struct StrayExtensionTests {
+  @Test func `what the author printed is written before the end is said`() throws {
+    var ends: [CInt] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let (reader, writer) = (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
+    let guest = try Guest(try Scratch(), output: ends[1])
+    try writer.close()
+    _ = try guest.message()
+    try guest.say(.export(platform: "output", options: []))
+    #expect(try guest.appends().1 != nil)
+    #expect(try guest.end() == 0)
+    #expect(try reader.readToEnd() == Data("printed by the author\n".utf8))
+  }
+
   @Test func `an extension that peer did not start says so and exits with 2`() throws {
     var ends: [CInt] = [0, 0]
     try #require(pipe(&ends) == 0)

@@ -50,10 +50,13 @@ final class Guest {
   /// The next message without what came along.
   func message() throws -> ExtensionMessage { try hear().message }
 
+  /// More than any test appends.
+  private static let mostAppends = 10_000
+
   /// Answers every append until the export is over: their paths, and how it ended.
   func appends(_ answer: (AppendedItem) throws -> ReportedError? = { _ in nil }) throws -> ([String], ReportedError?) {
     var paths: [String] = []
-    while true {
+    while paths.count < Self.mostAppends {
       switch try message() {
       case .append(let item):
         paths.append(String(decoding: item.path, as: UTF8.self))
@@ -62,6 +65,7 @@ final class Guest {
       case let other: throw Unexpected(description: "\(other)")
       }
     }
+    throw Unexpected(description: "the appends do not end")
   }
 
   struct Unexpected: Error, CustomStringConvertible { let description: String }

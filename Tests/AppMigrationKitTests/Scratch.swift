@@ -1,4 +1,6 @@
 import Foundation
+import MigrationSystem
+import MigrationWire
 import Testing
 
 /// A fresh directory that goes away with everything in it; it holds an app's container and a group's.
@@ -31,5 +33,31 @@ final class Scratch: Sendable {
 
   func link(_ name: String, to target: String) throws {
     try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
+  }
+
+  /// Everything beneath a directory: files with their contents, links with their targets, directories as "/".
+  static func contents(of directory: URL) throws -> [String: String] {
+    var contents: [String: String] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
+      let item = directory.appending(path: name)
+      let attributes = try FileManager.default.attributesOfItem(atPath: item.path)
+      switch attributes[.type] as? FileAttributeType {
+      case .typeDirectory: contents[name] = "/"
+      case .typeSymbolicLink:
+        contents[name] = "-> " + (try FileManager.default.destinationOfSymbolicLink(atPath: item.path))
+      default: contents[name] = try String(contentsOf: item, encoding: .utf8)
+      }
+    }
+    return contents
+  }
+
+  /// The names in a directory, as bytes, in order.
+  static func names(in directory: String) throws -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    try Directory.open(directory).forEachEntry { (name, _) throws(SystemError) in
+      names.append([UInt8](copying: name))
+      return true
+    }
+    return names.sorted { $0.lexicographicallyPrecedes($1) }
   }
 }

@@ -47,6 +47,18 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
       guard let group, FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.other") == nil
       else { throw Failure(text: "wrong groups") }
       try await archiver.appendItem(at: group.appending(path: "shared"))
+    case "status":
+      switch MigrationStatus.importStatus {
+      case nil: throw Failure(text: "none")
+      case .success: throw Failure(text: "success")
+      case .failure(let error): throw error
+      }
+    case "cleared status":
+      MigrationStatus.clearImportStatus()
+      throw Failure(text: "\(MigrationStatus.importStatus == nil)")
+    case "output":
+      print("printed by the author")
+      fallthrough
     default: throw Failure(text: "unknown platform")
     }
   }

@@ -121,6 +121,16 @@ import Testing
     #expect(try scratch.home().list().apps.isEmpty)
   }
 
+  @Test func `apps whose names go on where another's ends do not meddle with each other`() throws {
+    let (one, other) = (try scratch.install(SampleBundle("a.b")), try scratch.install(SampleBundle("a.b.mark.new")))
+    try other.beginImport(transfer: "0")
+    try one.beginImport(transfer: "1")
+    try one.endImport(ImportRecord(failure: nil, transfer: nil, date: 1))
+    #expect(try other.unfinishedImport == "0")
+    try scratch.home().remove("a.b")
+    #expect(try other.unfinishedImport == "0")
+  }
+
   @Test func `a group goes with the last app that lists it`() throws {
     let home = try scratch.home()
     for (name, groups) in [("a", ["group.one", "group.two"]), ("b", ["group.two"])] {

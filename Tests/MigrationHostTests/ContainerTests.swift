@@ -97,6 +97,26 @@ import Testing
     #expect(try !app.holdsData)
   }
 
+  @Test(arguments: [0, 0o500, 0o300] as [mode_t])
+  func `a container that the app has closed can still be prepared, put aside, put back and cleared`(mode: mode_t) throws
+  {
+    try app.prepareContainer()
+    try write("x", to: "\(app.containerPath)/Documents/file")
+    chmod("\(app.containerPath)/.config", mode)
+    chmod(app.containerPath, mode)
+    #expect(try app.holdsData)
+    try app.setContainerAside()
+    #expect(try !app.holdsData)
+    try app.putContainerBack()
+    #expect(content("\(app.containerPath)/Documents/file") == "x")
+    chmod(app.containerPath, mode)
+    try app.prepareContainer()
+    #expect(content("\(app.containerPath)/Documents/file") == "x")
+    chmod(app.containerPath, mode)
+    try app.clearContainer()
+    #expect(try !app.holdsData)
+  }
+
   @Test func `clearing leaves an empty container, whatever was in it`() throws {
     try app.prepareContainer()
     try write("shared", to: "\(scratch.path)/home/groups/group.notes/file")

@@ -111,7 +111,7 @@ import Testing
     let scratch = try Scratch()
     let app = try scratch.install().prepared()
     try write("half", to: "\(app.containerPath)/Documents/half")
-    try write(text, to: "\(scratch.path)/home/imports/org.example.notes")
+    try write(text, to: "\(scratch.path)/home/imports/org.example.notes.mark")
     #expect(try app.settle())
     #expect(try !app.holdsData && !app.isUnsettled)
   }

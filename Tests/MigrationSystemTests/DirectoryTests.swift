@@ -99,6 +99,19 @@ import Testing
     #expect(try scratch.names().count == 3)
   }
 
+  @Test func `two names change places, and neither is ever missing`() throws {
+    let scratch = try Scratch()
+    try scratch.write("file", "1")
+    try scratch.directory.makeDirectories("directory/inside")
+    let other = try scratch.directory.openChildDirectory("directory")
+    try scratch.directory.exchange("file", with: other, "inside")
+    #expect(try scratch.directory.status("file").kind == .directory)
+    #expect(try other.openChild("inside").text() == "1")
+    #expect(failure { () throws(SystemError) in try other.exchange("inside", with: other, "none") } == ENOENT)
+    #expect(failure { () throws(SystemError) in try other.exchange("inside", with: other, "..") } == EINVAL)
+    #expect(try other.openChild("inside").text() == "1")
+  }
+
   @Test func `another file system is reported`() throws {
     let scratch = try Scratch()
     let memory = try Directory.open("/dev/shm")

@@ -25,6 +25,31 @@ import Testing
     #expect(try SystemRandom.bytes(16) != SystemRandom.bytes(16))
   }
 
+  @Test func `a process becomes another program, with the words, the variables and the descriptors that it is to have`()
+    async
+  {
+    await #expect(processExitsWith: .exitCode(42)) {
+      SignalSource.ignoreBrokenPipe()
+      let kept = try Directory.open("/proc")
+      let other = try Directory.open("/proc")
+      try kept.descriptor.keepOnExec()
+      let script = """
+        [ "$(env | grep -c -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^OLDPWD=)" = 1 ] && [ "$NAME" = "a=b" ] && [ "$2" = "c d" ] &&
+        [ -e /proc/$$/fd/\(kept.raw) ] && ! [ -e /proc/$$/fd/\(other.raw) ] &&
+        [ $(( 0x$(sed -n 's/^SigIgn:[^0-9a-f]*//p' /proc/$$/status) >> 12 & 1 )) = 0 ] && exit 42
+        """
+      throw CurrentProcess.replace(
+        with: Array("/bin/sh".utf8), arguments: ["sh", "-c", script, "x", "y", "c d"].map { Array($0.utf8) },
+        environment: ["NAME": "a=b"])
+    }
+  }
+
+  @Test func `what is no program is not become`() {
+    let error = CurrentProcess.replace(with: Array("/proc/none".utf8), arguments: [], environment: [:])
+    #expect(error.errno == ENOENT)
+    #expect(error.description.hasPrefix("cannot start /proc/none"))
+  }
+
   @Test func `a file is no terminal`() throws {
     let scratch = try Scratch()
     let file = try scratch.directory.createFile("file")

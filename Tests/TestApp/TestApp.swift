@@ -15,7 +15,7 @@ import AppMigrationKit
     case "get": print(get(Array(words.dropFirst())))
     case "group": print(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group)?.path ?? "none")
     case "stay":
-      print("here")
+      FileHandle.standardOutput.write(Data("here\n".utf8))
       while true { sleep(1) }
     default: print("unknown command")
     }

@@ -21,6 +21,7 @@ final class ExtensionProcess: Sendable {
     guard let number = AppEnvironment.current()?.channel else {
       fail("this is an app's migration extension, which peer starts; it does nothing by itself", code: 2)
     }
+    CurrentProcess.bufferOutputByLine()
     do {
       let process = ExtensionProcess(type)
       let socket = PacketSocket(owning: try Descriptor.inherited(number))

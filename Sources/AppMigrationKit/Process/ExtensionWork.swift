@@ -4,9 +4,6 @@ internal import MigrationWire
 
 /// What a host may ask of an extension, done with the author's object.
 struct ExtensionWork: Sendable {
-  /// How often the progress of an import is looked at.
-  private static let progressInterval = Duration.milliseconds(100)
-
   let instance: any AppMigrationExtension
   let host: HostConnection
 
@@ -39,10 +36,13 @@ struct ExtensionWork: Sendable {
       sourceVersion: app.version)
     // Once only: authors often make a new one each time that they are asked.
     let progress = importer.resourcesImportProgress
-    let watch = Task { await report(progress) }
-    defer { watch.cancel() }
-    try await importer.importResources(
-      at: URL(directory: String(decoding: directory, as: UTF8.self)), request: request)
+    let host = host
+    // A host that is gone ends the process by itself.
+    let report: @Sendable (UInt32) -> Void = { try? host.send(.progress($0)) }
+    try await progress.watched(by: report) {
+      try await importer.importResources(
+        at: URL(directory: String(decoding: directory, as: UTF8.self)), request: request)
+    }
   }
 
   private var exporter: any ResourcesExportingWithOptions {
@@ -51,19 +51,6 @@ struct ExtensionWork: Sendable {
         throw CocoaError(.featureUnsupported)
       }
       return exporter
-    }
-  }
-
-  /// Tells the host how far the import is, until the task is cancelled.
-  private func report(_ progress: Progress) async {
-    var last: UInt32 = 0
-    while true {
-      do { try await Task.sleep(for: Self.progressInterval) } catch { return }
-      let now = progress.millionths
-      guard now != last else { continue }
-      last = now
-      // A host that is gone ends the process by itself.
-      try? host.send(.progress(now))
     }
   }
 }
@@ -79,13 +66,5 @@ extension ResourcesExportingWithOptions {
     try await exportResources(
       to: ResourcesArchiver(destination),
       request: MigrationRequestWithOptions(destinationPlatform: platform, options: known))
-  }
-}
-
-extension Progress {
-  /// How much is done; what is no number, or beyond the whole, is not believed.
-  var millionths: UInt32 {
-    let fraction = fractionCompleted
-    return fraction > 0 ? UInt32(min(fraction, 1) * 1_000_000) : 0
   }
 }

@@ -67,6 +67,9 @@ ssize_t csystem_random(void *buffer, size_t size);
 int csystem_thread_id(void);
 int csystem_name_thread(const char *name);
 
+// Lets standard output be written line by line, whatever it leads to.
+int csystem_buffer_lines(void);
+
 // Columns of the terminal, or -1.
 int csystem_terminal_width(int descriptor);
 

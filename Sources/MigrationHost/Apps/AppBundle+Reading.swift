@@ -6,8 +6,17 @@ extension AppBundle {
   package init(reading path: [UInt8]) throws(HostError) {
     let files = try BundleFiles(path)
     try files.check()
+    try self.init(files)
+  }
+
+  /// Reads a bundle that was found to be in order before, without looking at each file in it.
+  init(installedAt path: [UInt8]) throws(HostError) {
+    try self.init(try BundleFiles(path))
+  }
+
+  private init(_ files: BundleFiles) throws(HostError) {
     let info = try files.properties("Info.plist")
-    self.path = path
+    path = files.path
     identifier = try info.identifier("CFBundleIdentifier")
     version = try info.requiredText("CFBundleShortVersionString")
     store = try info.text("PeerStoreIdentifier") ?? ""

@@ -5,17 +5,14 @@ extension AppHome {
   ///
   /// If it is interrupted, the app is gone already, and the rest goes with the next installation or removal.
   package func remove(_ identifier: String) throws(HostError) {
+    try withCatalog { () throws(HostError) in try sweep() }
     let place = "apps/\(identifier)"
     guard AppName.isWellFormed(identifier), try files.kind(of: place) != nil else {
-      // It says how it is told that an app is not there.
-      _ = try app(identifier)
-      return
+      throw .notInstalled(identifier)
     }
     let lock = try AppLock.take(.removing, of: identifier, in: files)
     defer { withExtendedLifetime(lock) {} }
     try withCatalog { () throws(HostError) in
-      try finishRemoval(of: identifier)
-      guard try files.kind(of: place) != nil else { return }
       try files.move(place, to: "apps/\(Self.removalPrefix)\(identifier)")
       try finishRemoval(of: identifier)
     }
@@ -26,15 +23,18 @@ extension AppHome {
     let place = "apps/\(Self.removalPrefix)\(identifier)"
     guard try files.kind(of: place) != nil else { return }
     for folder in ["containers", "replaced", "staging", "trash"] { try files.removeTree("\(folder)/\(identifier)") }
-    try files.remove("statuses/\(identifier).json")
-    try files.remove("imports/\(identifier)")
+    for file in ["statuses/\(identifier).json", "imports/\(identifier).mark"] {
+      try files.remove(file)
+      // A crash may have left it beside.
+      try files.remove("\(file).new")
+    }
     for group in try abandonedGroups(by: place) { try files.removeTree("groups/\(group)") }
     try files.removeTree(place)
   }
 
   /// The groups that an app lists and no other does; none where that cannot be known.
   private func abandonedGroups(by place: String) throws(HostError) -> [String] {
-    guard let bundle = try? AppBundle(reading: Array(files.path("\(place)/bundle").utf8)) else { return [] }
+    guard let bundle = try? AppBundle(installedAt: Array(files.path("\(place)/bundle").utf8)) else { return [] }
     let others = try list()
     guard others.damaged.isEmpty else { return [] }
     let listed = Set(others.apps.flatMap(\.bundle.allGroups))

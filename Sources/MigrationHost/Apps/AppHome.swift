@@ -26,20 +26,14 @@ package final class AppHome: Sendable {
 
   /// - Parameter observer: called before each change, for tests.
   init(home: [UInt8], observer: HomeFiles.Observer?) throws(HostError) {
-    let root: SharedDirectory
-    let canonical: [UInt8]
-    do {
-      try Self.check(try home.first == UInt8(ascii: "/") ? home : Self.absolute(home))
-      root = SharedDirectory(try Directory.openOrMake(home, mode: 0o700))
-      // The one that links lead to: paths are compared, and are given to apps.
-      canonical = try root.directory.canonicalPath()
-      try Self.check(canonical)
-    } catch let error as HostError {
-      throw error
-    } catch {
-      throw HostError(
-        .location, "apps cannot be kept in \"\(VisibleText.of(home))\"", hint: Self.hint, cause: error as? SystemError)
+    let given = try Self.placing(home) { () throws(SystemError) in try Self.absolute(home) }
+    try Self.check(given)
+    let root = try Self.placing(home) { () throws(SystemError) in
+      SharedDirectory(try Directory.openOrMake(home, mode: 0o700))
     }
+    // The one that links lead to: paths are compared, and are given to apps.
+    let canonical = try Self.placing(home) { () throws(SystemError) in try root.directory.canonicalPath() }
+    try Self.check(canonical)
     files = HomeFiles(path: String(decoding: canonical, as: UTF8.self), root: root, observer: observer)
   }
 
@@ -49,9 +43,7 @@ package final class AppHome: Sendable {
   /// An app that is installed.
   package func app(_ identifier: String) throws(HostError) -> InstalledApp {
     guard AppName.isWellFormed(identifier), try files.kind(of: "apps/\(identifier)") != nil else {
-      throw HostError(
-        .notInstalled, "no app '\(VisibleText.of(identifier))' is installed",
-        hint: "'peer app list' shows which are.", name: Array(identifier.utf8))
+      throw .notInstalled(identifier)
     }
     return try InstalledApp(identifier, files)
   }
@@ -78,7 +70,19 @@ package final class AppHome: Sendable {
   }
 
   private static func absolute(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
-    try Directory.open(".").canonicalPath() + [UInt8(ascii: "/")] + path
+    if path.first == UInt8(ascii: "/") { return path }
+    return try Directory.open(".").canonicalPath() + [UInt8(ascii: "/")] + path
+  }
+
+  private static func placing<Result>(
+    _ home: [UInt8], _ body: () throws(SystemError) -> Result
+  ) throws(HostError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw HostError(
+        .location, "apps cannot be kept in \"\(VisibleText.of(home))\"", hint: hint, name: home, cause: error)
+    }
   }
 
   private static let hint =
@@ -87,15 +91,20 @@ package final class AppHome: Sendable {
   /// Fails unless a path is the same in a URL: apps make paths out of their URLs.
   private static func check(_ path: [UInt8]) throws(HostError) {
     let others = Array("!$&'()*+,-./:;=@_~".utf8)
-    let stray = path.first { byte in
-      let isLetterOrDigit =
-        byte < 128 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
-      return !isLetterOrDigit && !others.contains(byte)
-    }
+    let stray = path.first { !AppName.isLetterOrDigit($0) && !others.contains($0) }
     guard let stray else { return }
     throw HostError(
       .location,
       "apps cannot be kept in \"\(VisibleText.of(path))\", because '\(VisibleText.of([stray]))' is not the same in a URL",
       hint: hint, name: path)
+  }
+}
+
+extension HostError {
+  /// There is no such app.
+  static func notInstalled(_ identifier: String) -> HostError {
+    HostError(
+      .notInstalled, "no app '\(VisibleText.of(identifier))' is installed", hint: "'peer app list' shows which are.",
+      name: Array(identifier.utf8))
   }
 }

@@ -19,15 +19,15 @@ package final class AppLock: Sendable {
   }
 
   package let use: Use
-  private let descriptor: Descriptor
+  private let file: SharedDescriptor
 
-  private init(_ use: Use, _ descriptor: consuming Descriptor) {
+  private init(_ use: Use, _ file: SharedDescriptor) {
     self.use = use
-    self.descriptor = descriptor
+    self.file = file
   }
 
   /// The number, for starting a process that is to hold the lock as well.
-  package var raw: Int32 { descriptor.raw }
+  package var raw: Int32 { file.raw }
 
   /// The same lock, for a process that is to hold it as well.
   func duplicate() throws(SystemError) -> Descriptor { try descriptor.duplicate() }
@@ -35,7 +35,7 @@ package final class AppLock: Sendable {
   /// Lets the program that this process becomes have the lock.
   package func keepOnExec() throws(HostError) {
     try HostError.wrapping(.storage, "the app's lock cannot be handed on") { () throws(SystemError) in
-      try descriptor.keepOnExec()
+      try file.descriptor.keepOnExec()
     }
   }
 
@@ -49,11 +49,7 @@ package final class AppLock: Sendable {
       return true
     }
     guard isTaken else { throw .inUse(identifier, holder(file.descriptor)) }
-    return AppLock(
-      use,
-      try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") {
-        () throws(SystemError) in try file.descriptor.duplicate()
-      })
+    return AppLock(use, file)
   }
 
   /// Who has the lock of an app; nil if nobody has. Nobody is kept from taking it by the question.

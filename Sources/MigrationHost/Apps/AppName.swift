@@ -19,7 +19,8 @@ enum AppName {
     return true
   }
 
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+  /// Whether a byte is one of ASCII's letters or digits.
+  static func isLetterOrDigit(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -56,7 +56,7 @@ struct BundleFiles {
       throw info.fault(key, "'\(VisibleText.of(name))' is not the name of a file beside it")
     }
     let file = folder + name
-    guard try kind(of: file) == .regular, let status = try? directory.directory.openBeneath(file).status() else {
+    guard let status = try status(of: file), status.kind == .regular else {
       throw info.fault(key, "there is no file '\(VisibleText.of(name))' beside it")
     }
     // The bits, not our right: it is the same for every user.
@@ -94,15 +94,17 @@ struct BundleFiles {
     return "Extensions/\(name)"
   }
 
+  private func kind(of file: String) throws(HostError) -> FileKind? { try status(of: file)?.kind }
+
   /// What is at a path within the bundle; nil if nothing is. A link on the way, or in its place, is a fault.
-  private func kind(of file: String) throws(HostError) -> FileKind? {
+  private func status(of file: String) throws(HostError) -> FileStatus? {
     let parts = file.utf8.split(separator: UInt8(ascii: "/")).map { [UInt8]($0) }
     do throws(SystemError) {
       var parent = SharedDirectory(try directory.directory.duplicate())
       for part in parts.dropLast() { parent = SharedDirectory(try parent.directory.openChildDirectory(part)) }
-      let kind = try parent.directory.status(parts[parts.count - 1]).kind
-      guard kind != .symbolicLink else { throw SystemError(reason: "it is a symbolic link", operation: "read") }
-      return kind
+      let status = try parent.directory.status(parts[parts.count - 1])
+      guard status.kind != .symbolicLink else { throw SystemError(reason: "it is a symbolic link", operation: "read") }
+      return status
     } catch {
       if error.isNotFound { return nil }
       throw .bundle(file, error.words)

@@ -11,14 +11,16 @@ struct ContainerContents {
 
   init(ignoring ignored: Set<String>) { self.ignored = ignored }
 
+  /// Whether something is a directory that its owner may look into. Root looks no further than others.
+  static func isOpen(_ status: FileStatus) -> Bool { status.kind == .directory && status.mode & 0o500 == 0o500 }
+
   /// Whether there is anything but directories, `tmp` not counted.
   func holdsData(_ root: SharedDirectory) throws(SystemError) -> Bool {
     try holdsData(root, path: "", depth: 0)
   }
 
   private func holdsData(_ directory: SharedDirectory, path: String, depth: Int) throws(SystemError) -> Bool {
-    // One that its owner has closed is not looked into, whoever we are.
-    guard depth <= Self.deepest, try directory.directory.status().mode & 0o500 == 0o500 else { return true }
+    guard depth <= Self.deepest else { return true }
     var directories: [[UInt8]] = []
     var isFound = false
     try directory.directory.forEachEntry { (name, kind) throws(SystemError) in
@@ -36,7 +38,7 @@ struct ContainerContents {
     }
     if isFound { return true }
     for name in directories {
-      guard try directory.directory.status(name).mode & 0o500 == 0o500 else { return true }
+      guard try Self.isOpen(directory.directory.status(name)) else { return true }
       let child = SharedDirectory(try directory.directory.openChildDirectory(name))
       let place = path + String(decoding: name, as: UTF8.self) + "/"
       if try holdsData(child, path: place, depth: depth + 1) { return true }

@@ -23,11 +23,12 @@ struct HomeFiles: Sendable {
   /// The absolute path of a place.
   func path(_ place: String) -> String { "\(path)/\(place)" }
 
-  // MARK: Looking
-
   /// What is at a place; nil if nothing is.
-  func kind(of place: String) throws(HostError) -> FileKind? {
-    try looking("examine", place) { (parent, name) throws(SystemError) in try parent.status(name).kind }
+  func kind(of place: String) throws(HostError) -> FileKind? { try status(of: place)?.kind }
+
+  /// What the kernel knows about a place; nil if nothing is there.
+  func status(of place: String) throws(HostError) -> FileStatus? {
+    try looking("examine", place) { (parent, name) throws(SystemError) in try parent.status(name) }
   }
 
   /// The content of a file; nil if there is none.
@@ -62,22 +63,29 @@ struct HomeFiles: Sendable {
     }
   }
 
-  // MARK: Changing
-
   /// Makes a directory and those above it, where they are missing, for this user alone.
   func makeDirectory(_ place: String) throws(HostError) {
     if try kind(of: place) == .directory { return }
     try change("make", place) { () throws(SystemError) in
-      let first = place.utf8.prefix { $0 != UInt8(ascii: "/") }
       _ = try root.directory.makeDirectories(place, mode: 0o700)
-      if first.count < place.utf8.count { try parent(of: place).directory.synchronize() }
+      if place.contains("/") { try parent(of: place).directory.synchronize() }
       try root.directory.synchronize()
+    }
+  }
+
+  /// Gives its owner all rights to a directory again.
+  func unlock(_ place: String) throws(HostError) {
+    guard let status = try status(of: place), status.kind == .directory, status.mode & 0o700 != 0o700 else { return }
+    try change("open", place) { () throws(SystemError) in
+      try parent(of: place).directory.setMode(Self.split(place).name, status.mode | 0o700)
     }
   }
 
   /// Gives what is at a place another one, where nothing is; durable when it returns.
   func move(_ place: String, to target: String) throws(HostError) {
     try makeDirectory(Self.split(target).parent)
+    // A directory that may not be written to cannot get another parent.
+    try unlock(place)
     try change("move", place) { () throws(SystemError) in
       let (from, to) = (try parent(of: place), try parent(of: target))
       try from.directory.rename(Self.split(place).name, to: to.directory, as: Self.split(target).name, noReplace: true)
@@ -146,8 +154,6 @@ struct HomeFiles: Sendable {
     try observer?("\(action) \(place)")
     return try HostError.wrapping(.storage, "cannot \(action) \"\(path(place))\"", body)
   }
-
-  // MARK: Places
 
   static func split(_ place: String) -> (parent: String, name: String) {
     guard let slash = place.lastIndex(of: "/") else { preconditionFailure("a place is in one of our directories") }

@@ -8,10 +8,12 @@ extension InstalledApp {
   /// Makes whatever is missing of the container and of the groups' directories.
   package func prepareContainer() throws(HostError) {
     try files.makeDirectory(container)
+    try files.unlock(container)
     for directory in Self.skeleton {
       // What the app has put in its place, a link to another disk say, is its own affair.
       if try files.kind(of: "\(container)/\(directory)") == nil { try files.makeDirectory("\(container)/\(directory)") }
     }
+    try files.unlock("\(container)/.config")
     try files.makeDirectory("statuses")
     for group in bundle.allGroups { try files.makeDirectory(PreferenceLink(group).directory) }
     try linkPreferences()
@@ -20,7 +22,9 @@ extension InstalledApp {
   /// Whether there is any data: something that is no directory, outside of tmp, and not our own doing.
   package var holdsData: Bool {
     get throws(HostError) {
-      guard let root = try files.open(container) else { return false }
+      guard let status = try files.status(of: container) else { return false }
+      // One that its owner has closed is not looked into, whoever we are.
+      guard ContainerContents.isOpen(status), let root = try files.open(container) else { return true }
       let links = Set(try preferenceLinks().map(\.file))
       return try HostError.wrapping(.container, "the container of \(identifier) cannot be examined") {
         () throws(SystemError) in try ContainerContents(ignoring: links).holdsData(root)
@@ -30,8 +34,7 @@ extension InstalledApp {
 
   /// Empties the container; durable when it returns. The groups keep what they have.
   package func clearContainer() throws(HostError) {
-    try discard(container)
-    try prepareContainer()
+    try empty()
     try sweepTrash()
   }
 
@@ -45,6 +48,18 @@ extension InstalledApp {
 
   /// Gives the container that was set aside its place again, and removes the one that is there; durable when it returns.
   package func putContainerBack() throws(HostError) {
+    try restore()
+    try sweepTrash()
+  }
+
+  /// Empties the container; what was in it is taken away, and not removed yet.
+  func empty() throws(HostError) {
+    try discard(container)
+    try prepareContainer()
+  }
+
+  /// Gives the container that was set aside its place again; what was there is taken away, and not removed yet.
+  func restore() throws(HostError) {
     guard try files.kind(of: replaced) != nil else { return }
     try discard(container)
     // From now on what stands in the container's place is the old one.
@@ -54,13 +69,13 @@ extension InstalledApp {
     }
     try files.move(replaced, to: container)
     try prepareContainer()
-    try sweepTrash()
   }
 
-  /// Removes the container that was set aside. `endImport` does that after a success.
+  /// Removes the container that was set aside, if there is one. `endImport` does that after a success.
   package func dropContainerSetAside() throws(HostError) {
-    let isImportOver = try isImportOver
-    precondition(isImportOver, "only a success makes the old data dispensable")
+    guard try files.kind(of: replaced) != nil else { return }
+    let hasSucceeded = try hasImportSucceeded
+    precondition(hasSucceeded, "only a success makes the old data dispensable")
     try discard(replaced)
     try sweepTrash()
   }

@@ -85,10 +85,10 @@ extension InstalledApp {
     get throws(HostError) { try files.read(mark, limit: 1 << 10).map { ImportMark($0) } }
   }
 
-  /// Whether no import is going on that may still fail.
-  var isImportOver: Bool {
+  /// Whether the import that was begun is known to have succeeded.
+  var hasImportSucceeded: Bool {
     get throws(HostError) {
-      guard let mark = try importMark else { return true }
+      guard let mark = try importMark else { return false }
       return importRecord.map { $0.transfer == mark.transfer && $0.failure == nil } ?? false
     }
   }
@@ -110,11 +110,12 @@ extension InstalledApp {
     if record.failure == nil {
       try discard(replaced)
     } else if try files.kind(of: replaced) != nil {
-      try putContainerBack()
+      try restore()
     } else if !mark.isRestoring {
-      try clearContainer()
+      try empty()
     }
     try files.remove(self.mark)
+    // Last: what cannot be removed for good keeps nothing from being settled.
     try sweepTrash()
   }
 }

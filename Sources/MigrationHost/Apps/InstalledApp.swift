@@ -8,7 +8,7 @@ package final class InstalledApp: Sendable {
   let files: HomeFiles
 
   init(_ identifier: String, _ files: HomeFiles) throws(HostError) {
-    let bundle = try AppBundle(reading: Array(files.path("apps/\(identifier)/bundle").utf8))
+    let bundle = try AppBundle(installedAt: Array(files.path("apps/\(identifier)/bundle").utf8))
     guard bundle.identifier == identifier else {
       throw .bundle("Info.plist", "CFBundleIdentifier: it is not '\(identifier)', under which the app is installed")
     }
@@ -52,6 +52,6 @@ package final class InstalledApp: Sendable {
   var stagingPlace: String { "staging/\(identifier)" }
   var replaced: String { "replaced/\(identifier)" }
   var status: String { "statuses/\(identifier).json" }
-  var mark: String { "imports/\(identifier)" }
+  var mark: String { "imports/\(identifier).mark" }
   var trash: String { "trash/\(identifier)" }
 }

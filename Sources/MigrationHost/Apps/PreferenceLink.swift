@@ -29,7 +29,7 @@ extension InstalledApp {
   /// The links that are in the container and are ours.
   func preferenceLinks() throws(HostError) -> [PreferenceLink] {
     var links: [PreferenceLink] = []
-    guard try files.kind(of: "\(container)/.config") == .directory else { return [] }
+    guard let status = try files.status(of: "\(container)/.config"), ContainerContents.isOpen(status) else { return [] }
     for name in try files.names(in: "\(container)/.config") {
       guard let link = PreferenceLink(name: name), try isOurs(link) else { continue }
       links.append(link)

@@ -10,7 +10,10 @@ enum ExtensionConfinement {
     "/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo", "/usr/share/locale", "/usr/share/i18n",
     // Foundation names the owners of files.
     "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
-    "/dev/urandom", "/dev/random", "/dev/zero", "/proc/self", "/proc/meminfo", "/sys/devices/system/cpu",
+    "/dev/urandom", "/dev/random", "/dev/zero", "/sys/devices/system/cpu",
+    // Dispatch looks at its threads under their own numbers there, and ends the process where it cannot. Of other processes
+    // a confined one sees no more there than what everybody may: that they run, and their command lines.
+    "/proc",
   ]
 
   /// The rules for one run.

@@ -74,6 +74,8 @@ struct ExtensionLaunch: Sendable {
     let path = app.files.path(scratch)
     var variables = app.variables(for: .extension(channel: ChildProcess.channelNumber))
     variables["TMPDIR"] = path
+    // The runtime's own look at a crash needs another process, which it may not have.
+    variables["SWIFT_BACKTRACE"] = "enable=no"
     let settings = ChildProcess.Settings(
       executable: String(decoding: app.bundle.migrationExtension.executable, as: UTF8.self), arguments: [],
       environment: variables, directory: app.containerPath,

@@ -1,0 +1,73 @@
+internal import MigrationArchive
+internal import MigrationHost
+internal import MigrationSystem
+internal import MigrationWire
+internal import Synchronization
+
+/// Where a tested export's items go: through the same frames and the same staging as between two devices.
+final class ExtractedArchive: ItemDestination {
+  private struct Assembly {
+    let staging: Staging
+    let packer: FramePacker
+    let appender: ItemAppender
+  }
+
+  /// The directory that everything arrives in.
+  let root: URL
+  private let outlet: ExtractingOutlet
+  private let assembly: Mutex<Assembly>
+  private let progress: @Sendable (UInt64) -> Void
+
+  /// Starts an archive in a directory; `progress` is told how many bytes of contents there are so far.
+  init(
+    in directory: TemporaryDirectory, isCompressible: Bool, progress: @escaping @Sendable (UInt64) -> Void
+  ) throws {
+    let name = "archive"
+    let parent = SharedDirectory(try Directory.open(directory.path))
+    let disk = try DirectoryDisk(making: Array(name.utf8), in: parent)
+    root = URL(directory: "\(directory.path)/\(name)/tree")
+    self.progress = progress
+    let keys = TransferKeys(tagKey: .random(in: 0...UInt128.max), hashKey: .random(in: 0...UInt128.max))
+    let app = AppIdentity(bundleIdentifier: "", store: "", platform: "", version: "")
+    let offer = Offer(
+      transfer: nil, contents: .app(app), items: UInt64(UInt32.max), bytes: Limits.fileSize, allocated: 0,
+      flags: .estimated)
+    let staging = try Staging(on: UnsyncedDisk(disk), for: offer, transfer: 0, keys: keys)
+    let outlet = ExtractingOutlet(
+      StagingWriter(staging, sealer: SipSealer(key: keys.tagKey)),
+      compression: isCompressible ? CompressedSize() : nil)
+    self.outlet = outlet
+    let packer = FramePacker(outlet: outlet, sealer: SipSealer(key: keys.tagKey), keys: keys, held: HeldItems())
+    assembly = Mutex(Assembly(staging: staging, packer: packer, appender: ItemAppender(packer: packer)))
+  }
+
+  func refuseIfCancelled() throws { try Task.checkCancellation() }
+
+  func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
+    var item = Optional(item)
+    do throws(ArchiveError) {
+      try assembly.withLock { assembly throws(ArchiveError) in
+        guard let item = item.take() else { return }
+        switch consume item {
+        case .open(let descriptor): try assembly.appender.append(descriptor, at: path.bytes)
+        case .symbolicLink(let target, let modified):
+          try assembly.appender.appendLink(target: target, modified: modified, at: path.bytes)
+        }
+      }
+    } catch {
+      throw error.code == .stopped ? CancellationError() : ReportedError(appending: error).thrownError
+    }
+    progress(assembly.withLock { $0.packer.total.bytes })
+  }
+
+  /// Completes the archive; what the contents come to, plain and compressed.
+  func finish() throws -> (uncompressed: Int, compressed: Int?) {
+    try assembly.withLock { assembly in
+      try assembly.appender.finish()
+      try assembly.staging.complete(assembly.packer.finish) { _ in }
+      let plain = Int(assembly.packer.total.bytes)
+      // A file that changed while it was read has more in the frames than in the archive.
+      return (plain, outlet.compressedSize.map { min($0, plain) })
+    }
+  }
+}

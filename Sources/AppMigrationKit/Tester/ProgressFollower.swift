@@ -1,0 +1,24 @@
+/// Moves the progress that a test passed.
+struct ProgressFollower: Sendable {
+  private static let defaultTotal: Int64 = 100
+
+  private let progress: Progress?
+
+  /// A progress without a total is given one.
+  init(_ progress: Progress?) {
+    self.progress = progress
+    if let progress, progress.totalUnitCount <= 0 { progress.totalUnitCount = Self.defaultTotal }
+  }
+
+  /// Follows to a fraction of the whole; only success completes it, and it never goes back.
+  func follow(_ fraction: Double) {
+    guard let progress else { return }
+    let count = Int64(Double(progress.totalUnitCount - 1) * min(max(fraction, 0), 1))
+    if count > progress.completedUnitCount { progress.completedUnitCount = count }
+  }
+
+  func finish() {
+    guard let progress else { return }
+    progress.completedUnitCount = progress.totalUnitCount
+  }
+}

@@ -1,0 +1,14 @@
+internal import MigrationArchive
+internal import MigrationSystem
+
+/// A staging disk whose contents need not survive a power failure: what tests extract is thrown away.
+struct UnsyncedDisk: StagingDisk {
+  private let disk: DirectoryDisk
+
+  init(_ disk: DirectoryDisk) { self.disk = disk }
+
+  var name: [UInt8] { disk.name }
+  var journal: any StagedFile { disk.journal }
+  func places() -> any StagingPlaces { disk.places() }
+  func synchronize() throws(SystemError) {}
+}

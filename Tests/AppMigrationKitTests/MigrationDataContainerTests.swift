@@ -1,0 +1,29 @@
+import Testing
+
+@testable import AppMigrationKit
+
+@Suite struct MigrationDataContainerTests {
+  @Test(arguments: ["/data/app", "/data/app/"])
+  func `directories end without a slash, so that names can be put behind them`(_ root: String) {
+    let container = MigrationDataContainer(bundleIdentifier: "a.b", root: URL(filePath: root))
+    #expect(container.documentsDirectory.path() == "/data/app/Documents")
+    #expect(container.documentsDirectory.path == "/data/app/Documents")
+    #expect(container.applicationSupportDirectory.path == "/data/app/Library/Application Support")
+    #expect(container.documentsDirectory.appending(path: "a%20b").path == "/data/app/Documents/a%20b")
+  }
+
+  @Test func `an extension that nobody gave a container ends with a sentence`() async throws {
+    let result = try await #require(
+      processExitsWith: .failure, observing: [\.standardErrorContent],
+      performing: { _ = await OnlyImporting().appContainer })
+    #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("only when peer starts it"))
+  }
+
+  @Test func `without surroundings there are no groups and no status`() async {
+    await #expect(processExitsWith: .success) {
+      precondition(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.a") == nil)
+      precondition(MigrationStatus.importStatus == nil)
+      MigrationStatus.clearImportStatus()
+    }
+  }
+}

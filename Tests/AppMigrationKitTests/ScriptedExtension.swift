@@ -1,0 +1,60 @@
+import AppMigrationKit
+
+/// An extension that does what a test says.
+struct ScriptedExtension: ResourcesExportingWithOptions, ResourcesImporting {
+  enum OptionsType: String, CaseIterable {
+    case since
+  }
+
+  /// What the extension does, and what it says of itself.
+  struct Script: Sendable {
+    var export: @Sendable (sending ResourcesArchiver, MigrationDataContainer) async throws -> Void = { _, _ in }
+    var seeRequest: @Sendable (MigrationRequestWithOptions<OptionsType>) -> Void = { _ in }
+    var importing: @Sendable (URL, ResourcesImportRequest, MigrationDataContainer) async throws -> Void = { _, _, _ in }
+    var progress = Progress(totalUnitCount: 4)
+    var estimate = 100
+    var isCompressible = true
+  }
+
+  @TaskLocal static var script = Script()
+
+  /// Runs `body` where testers test this script, in a scratch directory's container.
+  static func with<Result>(
+    _ scratch: Scratch, _ script: Script, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await $script.withValue(script) {
+      try await AppMigrationTester.withConfiguration(
+        extension: Self.self, container: scratch.container, groups: [Guest.group: scratch.group],
+        bundleIdentifier: "org.example.notes", body)
+    }
+  }
+
+  /// Exports by a script; what arrived.
+  static func export(
+    _ scratch: Scratch,
+    _ export: @escaping @Sendable (sending ResourcesArchiver, MigrationDataContainer) async throws -> Void
+  ) async throws -> [String: String] {
+    try await with(scratch, Script(export: export)) {
+      let tester = try await AppMigrationTester(platform: .android)
+      let result = try await tester.exportController.exportResources(request: nil)
+      return try Scratch.contents(of: result.extractedResourcesURL)
+    }
+  }
+
+  func exportResources(
+    to archiver: sending ResourcesArchiver, request: MigrationRequestWithOptions<OptionsType>
+  ) async throws {
+    Self.script.seeRequest(request)
+    try await Self.script.export(archiver, appContainer)
+  }
+
+  var resourcesSizeEstimate: Int { get async { Self.script.estimate } }
+  var resourcesVersion: String { "7" }
+  var resourcesCompressible: Bool { Self.script.isCompressible }
+
+  func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+    try await Self.script.importing(url, request, appContainer)
+  }
+
+  var resourcesImportProgress: Progress { Self.script.progress }
+}
