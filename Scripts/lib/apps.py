@@ -16,8 +16,9 @@ PROGRAMS = {}
 def program(name):
     """The path of one of the test app's programs, built when it is needed first."""
     if name not in PROGRAMS:
-        PROGRAMS[name] = build(name)
-        require(PROGRAMS[name], f"{name} could not be built")
+        path = build(name)
+        require(path, f"{name} could not be built")
+        PROGRAMS[name] = path
     return PROGRAMS[name]
 
 

@@ -72,7 +72,7 @@ def look(work, user):
     os.chmod(secret, 0o644)
     sender, receiver = move(old, new, "--platform", "look", "--option", f"path={secret}")
     equal(
-        said(sender),
+        [line for line in said(sender) if line.endswith(("refused", "REFUSED", "done", "DONE"))],
         ["read outside: refused", "list outside: refused", "append outside: refused", "write inside: refused",
          "write scratch: done", "socket: refused", "process: refused"], "the exporter")
     equal(

@@ -30,7 +30,7 @@ package final class AppLock: Sendable {
   package var raw: Int32 { file.raw }
 
   /// The same lock, for a process that is to hold it as well.
-  func duplicate() throws(SystemError) -> Descriptor { try descriptor.duplicate() }
+  func duplicate() throws(SystemError) -> Descriptor { try file.descriptor.duplicate() }
 
   /// Lets the program that this process becomes have the lock.
   package func keepOnExec() throws(HostError) {

@@ -119,14 +119,18 @@ package final class AppSink: ItemSink {
     let directory = "\(app.stagingPath)/\(String(decoding: Staging.name(of: staging.transfer), as: UTF8.self))/tree"
     let conversation = try start(directory, staging)
     let run = AppImport(conversation) { self.isInterrupted.withLock { $0 } }
-    let end = run.run(directory: Array(directory.utf8), from: origin) { millionths in
+    func tell(_ millionths: UInt32) {
       progress(ImportProgress(phase: .importing, done: UInt64(millionths), total: 1_000_000))
     }
+    tell(0)
+    let end = run.run(directory: Array(directory.utf8), from: origin, progress: tell)
     launch.sweep()
     if let failure = ImportFailure(end, of: app.identifier) {
       try conclude(failure.record)
       throw failure.error
     }
+    // Whatever the importer said of itself.
+    tell(1_000_000)
     try conclude(nil)
     // The status has decided already; the journal only repeats it.
     try? staging.finishImport()
