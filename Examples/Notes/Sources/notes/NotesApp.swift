@@ -14,7 +14,7 @@ enum NotesApp {
 
   static func main() {
     do {
-      greetAfterMigration()
+      if let greeting = Greeting.afterMigration() { print(greeting) }
       let app = try NotesCommands()
       switch Array(CommandLine.arguments.dropFirst()) {
       case let words where words.count == 2 && words[0] == "add": try app.add(words[1])
@@ -28,16 +28,6 @@ enum NotesApp {
       complain(error.localizedDescription)
       exit(error is UsageError ? 2 : 1)
     }
-  }
-
-  /// At the first launch after a migration, says how it went; then the status has done its work.
-  private static func greetAfterMigration() {
-    switch MigrationStatus.importStatus {
-    case nil: return
-    case .success: print("Welcome back! Your notes have moved to this device.")
-    case .failure(let error): print("Your notes could not be moved to this device: \(error.localizedDescription)")
-    }
-    MigrationStatus.clearImportStatus()
   }
 
   private static func complain(_ sentence: String) {
