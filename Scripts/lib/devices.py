@@ -264,10 +264,15 @@ class SlowLink:
         while True:
             try:
                 near, _ = self.listening.accept()
+            except OSError:
+                return
+            try:
                 far = socket.create_connection(("127.0.0.1", self.target), 10)
                 far.settimeout(None)
             except OSError:
-                return
+                # Nobody is there just now.
+                near.close()
+                continue
             self.sockets += [near, far]
             threading.Thread(target=self.forward, args=(near, far, self.count), daemon=True).start()
             threading.Thread(target=self.forward, args=(far, near, None), daemon=True).start()

@@ -65,7 +65,8 @@ final class ExtensionProcess: Sendable {
     let task = Task(executorPreference: BlockingExecutor.shared) {
       let message: ExtensionMessage
       do {
-        message = try await body(ExtensionWork(instance: await instance.value, host: host))
+        let result = try await body(ExtensionWork(instance: await instance.value, host: host))
+        message = host.hasThrownCancellation ? .ended(.swallowedCancellation) : result
       } catch {
         message = .ended(ReportedError(error))
       }

@@ -16,6 +16,8 @@ final class HostConnection: ItemDestination {
     var answered = 0
     var refusals: [Int: ReportedError] = [:]
     var isCancelled = false
+    /// Whether the author's code has been told so by an append.
+    var hasThrown = false
     /// How often somebody has received something and let go of the channel.
     var turns = 0
   }
@@ -47,7 +49,11 @@ final class HostConnection: ItemDestination {
   // MARK: Appending
 
   func refuseIfCancelled() throws {
-    if conversation.withLock({ $0.isCancelled }) { throw CancellationError() }
+    let isCancelled = conversation.withLock { conversation in
+      conversation.hasThrown = conversation.isCancelled
+      return conversation.isCancelled
+    }
+    if isCancelled { throw CancellationError() }
   }
 
   func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
@@ -57,8 +63,13 @@ final class HostConnection: ItemDestination {
       case .symbolicLink(let target, let modified):
         try ask(AppendedItem(path: path.bytes, content: .symbolicLink(target: target, modified: modified)), nil)
       }
-    if case .refused(let error) = answer(number) { throw error.thrownError }
+    guard case .refused(let error) = answer(number) else { return }
+    if error == .cancelled { conversation.withLock { $0.hasThrown = true } }
+    throw error.thrownError
   }
+
+  /// Whether an append has thrown because the host wants no more.
+  var hasThrownCancellation: Bool { conversation.withLock { $0.hasThrown } }
 
   /// The host wants no more; appends throw from now on.
   func cancel() { conversation.withLock { $0.isCancelled = true } }

@@ -23,12 +23,12 @@ extension ReportedError {
   /// The domain of errors that the system itself reports to an app.
   package static let systemDomain = "PeerMigrationErrorDomain"
 
-  /// What an app is told whose import was interrupted: by a crash, a kill or a power loss.
-  /// The importer did not come to its end by itself.
+  /// What an app is told whose importer did not come to its end by itself.
   static func brokenImport(_ text: String) -> ReportedError {
     ReportedError(domain: systemDomain, code: 2, text: text)
   }
 
+  /// What an app is told whose import was interrupted: by a crash, a kill or a power loss.
   package static let interruptedImport = ReportedError(
     domain: systemDomain, code: 1, text: "The import was interrupted.")
 }

@@ -20,6 +20,10 @@ extension ReportedError {
   package static let cancelled = ReportedError(
     domain: cancellationDomain, code: 1, text: "The migration was cancelled.")
 
+  /// An exporter ended as if its export were whole, although the archiver had thrown the cancellation.
+  package static let swallowedCancellation = ReportedError(
+    domain: systemDomain, code: 3, text: "The exporter did not let its cancellation pass.")
+
   /// Swift's own CancellationError, which has no number in Foundation.
   package static let cancellationDomain = "Swift.CancellationError"
 }

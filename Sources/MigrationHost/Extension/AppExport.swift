@@ -130,9 +130,9 @@ struct AppExport: ~Copyable {
 
   private mutating func ended(_ error: ReportedError?) throws -> End {
     if watch.isCancelled {
-      // Only a cancellation that was let pass is a proper end.
-      if error?.domain == ReportedError.cancellationDomain { return .stopped(isKilled: false) }
-      return cancelledAppends > 0 ? try kill(.ignoresCancellation) : .stopped(isKilled: false)
+      // Only a cancellation that was let pass is a proper end, or one that came too late to be told.
+      if error == nil || error?.domain == ReportedError.cancellationDomain { return .stopped(isKilled: false) }
+      return try kill(.ignoresCancellation)
     }
     if let error {
       throw ArchiveError(.exportFailed, "the exporter of \(name) failed: \(error.words)")

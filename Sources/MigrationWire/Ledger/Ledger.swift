@@ -259,10 +259,13 @@ package struct Ledger: Sendable {
 }
 
 extension Offer {
-  /// The most that the receiver takes upon this offer (Protocol §11): sources live, so a quarter and a fixed margin may come on top.
+  /// The most that the receiver takes upon this offer (Protocol §11): sources live, so a quarter and a fixed margin may come on
+  /// top; of an estimate more, since nobody but an app's exporter knows what it will make.
   package var bound: Tally {
-    Tally(
-      items: items + items / 4 + 1_024,
-      bytes: min(Limits.fileSize, bytes + bytes / 4 + 67_108_864))
+    if flags.contains(.estimated) {
+      return Tally(items: 2 * items + 1_048_576, bytes: min(Limits.fileSize, bytes / 2 + bytes + 1_073_741_824))
+    }
+    return Tally(
+      items: items + items / 4 + 1_024, bytes: min(Limits.fileSize, bytes + bytes / 4 + 67_108_864))
   }
 }
