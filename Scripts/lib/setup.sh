@@ -4,6 +4,7 @@
 #   set_up       finds a Swift toolchain, installs libssl-dev, openssl and python3 where they are missing
 #   build ...    swift build, bounded in time, started again where the driver hangs
 #   run_tests .. swift test, bounded likewise
+# Both are for the package at $package, or for this one.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
@@ -95,7 +96,7 @@ bounded() {
   return "$code"
 }
 
-build() { bounded "$build_seconds" swift build --package-path "$root" "$@"; }
+build() { bounded "$build_seconds" swift build --package-path "${package:-$root}" "$@"; }
 
 # The tests, built before.
-run_tests() { bounded "$test_seconds" swift test --package-path "$root" --skip-build "$@"; }
+run_tests() { bounded "$test_seconds" swift test --package-path "${package:-$root}" --skip-build "$@"; }

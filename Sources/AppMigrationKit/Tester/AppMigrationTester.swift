@@ -51,6 +51,7 @@ extension AppMigrationTester {
   ///   - container: the app's container, which exports read. It is not written to.
   ///   - groups: the containers of the app's groups.
   ///   - bundleIdentifier: the app's own name for itself.
+  ///   - body: makes testers and uses them.
   public static func withConfiguration<Result>(
     extension type: any AppMigrationExtension.Type, container: URL, groups: [String: URL] = [:],
     bundleIdentifier: String = "org.example.app", _ body: () async throws -> Result

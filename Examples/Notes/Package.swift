@@ -1,0 +1,14 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "Notes",
+  dependencies: [.package(name: "peer", path: "../..")],
+  targets: [
+    .target(name: "NotesKit", dependencies: [.product(name: "AppMigrationKit", package: "peer")]),
+    .executableTarget(name: "notes", dependencies: ["NotesKit"]),
+    .executableTarget(name: "NotesMigration", dependencies: ["NotesKit"]),
+    .testTarget(name: "NotesMigrationTests", dependencies: ["NotesKit", "NotesMigration"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

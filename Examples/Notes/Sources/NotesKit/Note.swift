@@ -1,0 +1,27 @@
+import AppMigrationKit
+
+/// Something that was noted.
+public struct Note: Codable, Equatable, Sendable {
+  public var text: String
+  public var tags: [String]
+  /// Nil for a note of an edition that did not keep it.
+  public var created: Date?
+
+  public init(text: String, tags: [String] = [], created: Date? = nil) {
+    self.text = text
+    self.tags = tags
+    self.created = created
+  }
+
+  /// Makes a note of what was typed: words that begin with # are its tags.
+  public init(typed: String, created: Date? = nil) {
+    let words = typed.split(separator: " ", omittingEmptySubsequences: false)
+    let tags = words.filter { $0.hasPrefix("#") && $0.count > 1 }
+    self.init(
+      text: words.filter { !tags.contains($0) }.joined(separator: " "),
+      tags: tags.map { String($0.dropFirst()) }, created: created)
+  }
+
+  /// The note as it could be typed.
+  public var typed: String { ([text] + tags.map { "#\($0)" }).joined(separator: " ") }
+}
