@@ -118,6 +118,35 @@ static int confine_files(const struct csystem_spawn *what) {
   return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }
 
+static int confine_writing(int version, const char *const *directories, size_t count) {
+  const uint64_t changing = rights_for(csystem_access_write) & ~rights_for(csystem_access_read);
+  struct ruleset attribute = {.handled_access_fs = (changing | rights_of_devices) & known_rights(version)};
+  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, 8, 0);
+  if (ruleset == -1) return -1;
+  static const char *const devices[] = {"/dev/null", "/dev/tty"};
+  enum { device_count = sizeof devices / sizeof devices[0] };
+  int result = 0;
+  for (size_t index = 0; index < count + device_count && result == 0; index++) {
+    struct csystem_rule rule = {
+        .path = index < count ? directories[index] : devices[index - count],
+        .access = csystem_access_write,
+        .is_optional = index >= count,
+    };
+    result = allow(ruleset, &rule, attribute.handled_access_fs);
+  }
+  if (result == 0) result = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (result == 0) result = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+  close(ruleset);
+  return result;
+}
+
+int csystem_confine_writing(const char *const *directories, size_t count) {
+  int version = csystem_landlock_version();
+  // Before version 2 nothing could be moved from one directory to another any more.
+  if (version < 2) return 0;
+  return confine_writing(version, directories, count) == 0 ? 1 : -1;
+}
+
 // System calls
 
 #if defined(__x86_64__)

@@ -1,4 +1,5 @@
 import CSystem
+import Glibc
 
 /// What a child process may do with files, and that it may have neither sockets nor processes of its own.
 package struct Confinement: Sendable {
@@ -37,6 +38,24 @@ package struct Confinement: Sendable {
 
   package mutating func allow(_ access: Access, _ path: String, isOptional: Bool = false) {
     rules.append(Rule(path: path, access: access, isOptional: isOptional))
+  }
+
+  /// Keeps the calling thread, and those that it starts from now on, from creating, changing and removing anything outside of
+  /// some directories, for good. False where the kernel cannot.
+  ///
+  /// What it does not cover: rights, owners, times and attributes of what is outside, and what is open already.
+  package static func keepWriting(within directories: [[UInt8]]) throws(SystemError) -> Bool {
+    var pointers = unsafe directories.map { directory in
+      unsafe (directory + [0]).withUnsafeBytes { bytes in
+        unsafe UnsafePointer<CChar>(strdup(bytes.baseAddress!.assumingMemoryBound(to: CChar.self)))
+      }
+    }
+    defer { for index in unsafe pointers.indices { unsafe free(UnsafeMutablePointer(mutating: pointers[index])) } }
+    let result = unsafe pointers.withUnsafeMutableBufferPointer { buffer in
+      unsafe csystem_confine_writing(buffer.baseAddress, buffer.count)
+    }
+    if result == -1 { throw SystemError(errno: errno, operation: "confine writing") }
+    return result == 1
   }
 
   /// What this machine can do.

@@ -65,6 +65,8 @@ package struct TransferResult: Equatable, Sendable {
 package enum TransferEvent: Sendable {
   /// The receiver can be reached: host texts without port, most useful first.
   case listening(addresses: [String], port: UInt16)
+  /// This process can create and change nothing outside of these directories any more.
+  case confined(directories: [[UInt8]])
   /// A code to show, and for how many seconds it works.
   case code(PairingCode, lifetime: Double)
   /// Somebody entered a wrong code.

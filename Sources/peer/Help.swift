@@ -67,6 +67,11 @@ enum Help {
     sender comes back; also after a restart of both, with the same directory here
     and the same paths there.
 
+    While it waits and receives, the process can create, change and remove nothing
+    outside of DIR and PEER_HOME, where the kernel has Landlock 2 or later (Linux
+    5.19); rights and times of other files are not covered by that. With --json the
+    event 'confined' says so. DIR is made at once if it is missing.
+
     Options:
       --app ID              The app whose data is wanted; 'peer app list' shows
                             which are installed.

@@ -44,6 +44,7 @@ struct HumanReport: Report {
       defer { hasShownCode = true }
       return say(
         "\(hasShownCode ? "New code" : "Code"): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
+    case .confined: return Rendering()
     case .wrongCode(let attempt, let allowed, let from):
       return say("Someone entered a wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).")
     case .connecting(let address):

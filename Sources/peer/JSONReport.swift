@@ -20,6 +20,10 @@ struct JSONReport: Report {
     case .code(let code, let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
       return line("code", [.init("code", .string(code.shown)), .init("expires", .string(expires))])
+    case .confined(let directories):
+      return line(
+        "confined",
+        [.init("directories", .array(directories.map { .object(JSONValue.Member.name("path", $0)) }))])
     case .wrongCode(let attempt, let allowed, let from):
       return line(
         "wrongCode",

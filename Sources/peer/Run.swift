@@ -9,6 +9,8 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   let interruption = try Interruption()
   prepareProcess()
   let home = try Home.path()
+  // Before there is any other thread.
+  try confine(options, home: home, output)
   let receiver = try Receiver(
     Receiver.Options(
       listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
@@ -38,6 +40,38 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
 }
 
 private let software = "peer \(Version.current)"
+
+/// Keeps this process from writing to anything but the destination and what it keeps itself.
+private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
+  do {
+    var directories = [try Directory.openOrMake(home, mode: 0o700).canonicalPath()]
+    if options.app == nil { directories.insert(try destination(options).canonicalPath(), at: 0) }
+    if try Confinement.keepWriting(within: directories) {
+      output.handle(TransferEvent.confined(directories: directories))
+    } else {
+      output.handle(TransferEvent.notice("this kernel cannot keep what is received within its directory"))
+    }
+  } catch let error as TransferFailure {
+    throw error
+  } catch {
+    throw TransferFailure(.failed, "\(error)")
+  }
+}
+
+/// The directory to receive into, made if it is missing: only one that is there can be the bound of what is written.
+private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> Directory {
+  try local { () throws(ArchiveError) in
+    try FolderSink.openOrMake(options.directory ?? Array(".".utf8))
+  }
+}
+
+private func local<Value: ~Copyable>(_ body: () throws(ArchiveError) -> Value) throws(TransferFailure) -> Value {
+  do {
+    return try body()
+  } catch {
+    throw TransferFailure(error)
+  }
+}
 
 private func sink(
   _ options: ReceiveOptions, home: [UInt8], _ output: Output

@@ -50,6 +50,11 @@ int csystem_landlock_version(void);
 // Whether a process can be kept from making sockets and processes here.
 int csystem_has_call_filter(void);
 
+// From now on this thread, and those that it starts, create, change and remove nothing outside of these directories, and the
+// few devices that are written to everywhere. 0 where the kernel cannot do that without forbidding moves between directories;
+// 1 if it is done, -1 on failure. What is open already stays as it is.
+int csystem_confine_writing(const char *const *directories, size_t count);
+
 // Starts a process; its number, and in `process` a descriptor that becomes readable when it ends. -1 with errno on failure,
 // and in `stage` a word for what failed.
 //

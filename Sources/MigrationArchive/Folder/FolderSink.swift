@@ -1,4 +1,4 @@
-import MigrationSystem
+package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
@@ -15,6 +15,19 @@ package final class FolderSink: ItemSink {
   package init(destination path: [UInt8]) throws(ArchiveError) {
     destination = Destination(path: path)
     try destination.check()
+  }
+
+  /// Opens the directory to receive into, and makes it if it is missing.
+  package static func openOrMake(_ path: [UInt8]) throws(ArchiveError) -> Directory {
+    let destination = Destination(path: path)
+    try destination.check()
+    do {
+      return try destination.open().directory.duplicate()
+    } catch let error as ArchiveError {
+      throw error
+    } catch {
+      throw ArchiveError(.destination, "the destination cannot be opened", name: path, cause: error as? SystemError)
+    }
   }
 
   package var request: AppRequest? { nil }

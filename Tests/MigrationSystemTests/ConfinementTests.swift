@@ -1,0 +1,63 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import MigrationSystem
+
+@Suite struct ConfinementTests {
+  /// Confinement is for good, so that each test has a thread of its own to spend.
+  private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) throws -> Value {
+    let result = Mutex<Value?>(nil)
+    let thread = try OwnerThread(name: "confined") {
+      let value = body()
+      result.withLock { $0 = value }
+    }
+    thread.join()
+    return try #require(result.withLock { $0 })
+  }
+
+  @Test(.enabled(if: Confinement.strength.contains(.files)))
+  func `nothing outside can be created, changed, moved or removed, also by threads that are started later`() throws {
+    let scratch = try Scratch()
+    for name in ["inside", "inside/deep", "outside"] { try scratch.directory.makeDirectories(name) }
+    _ = try scratch.directory.openChildDirectory("outside").createFile("there")
+    let path = scratch.path
+    let refused = try onThread { () -> [CInt] in
+      guard (try? Confinement.keepWriting(within: [Array("\(path)/inside".utf8)])) == true else { return [-1] }
+      let errors = Mutex<[CInt]>([])
+      let thread = try? OwnerThread(name: "later") {
+        let tries: [() -> CInt] = [
+          { open("\(path)/outside/new", O_CREAT | O_WRONLY, 0o600) }, { open("\(path)/outside/there", O_WRONLY) },
+          { mkdir("\(path)/outside/directory", 0o700) }, { unlink("\(path)/outside/there") },
+          { symlink("x", "\(path)/outside/link") }, { truncate("\(path)/outside/there", 0) },
+          { rename("\(path)/outside/there", "\(path)/inside/taken") },
+        ]
+        for attempt in tries {
+          let result = attempt()
+          errors.withLock { $0.append(result == -1 ? errno : 0) }
+        }
+      }
+      thread?.join()
+      return errors.withLock { $0 }
+    }
+    #expect(refused.count == 7 && refused.allSatisfy { $0 == EACCES || $0 == EXDEV }, "\(refused)")
+  }
+
+  @Test(.enabled(if: Confinement.strength.contains(.files)))
+  func `inside everything is as before, and what is outside can be read`() throws {
+    let scratch = try Scratch()
+    for name in ["inside", "inside/one", "inside/two"] { try scratch.directory.makeDirectories(name) }
+    _ = try scratch.directory.createFile("outside")
+    let path = scratch.path
+    let results = try onThread { () -> [Bool] in
+      guard (try? Confinement.keepWriting(within: [Array("\(path)/inside".utf8)])) == true else { return [false] }
+      return [
+        open("\(path)/inside/one/new", O_CREAT | O_WRONLY, 0o600) >= 0,
+        rename("\(path)/inside/one/new", "\(path)/inside/two/moved") == 0,
+        unlink("\(path)/inside/two/moved") == 0, rmdir("\(path)/inside/two") == 0,
+        open("\(path)/outside", O_RDONLY) >= 0, open("/dev/null", O_WRONLY) >= 0,
+      ]
+    }
+    #expect(results == [Bool](repeating: true, count: 6))
+  }
+}
