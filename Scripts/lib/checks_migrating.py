@@ -333,9 +333,9 @@ def names(work):
     equal(verdicts, ["taken"] * len(good) + ["refused 514"] * len(bad) + ["refused 260"], "the archiver")
 
 
-@check("app: 100,000 appends against one append of their folder")
+@check("app: many appends against one append of their folder")
 def appends(work):
-    count = 100_000
+    count = 100_000 if work.is_long else 5_000
     old, new = devices(work)
     folder = old.container("Documents/many")
     os.mkdir(folder)
@@ -348,5 +348,6 @@ def appends(work):
         fresh = Device(work, place)
         sender, _ = move(old, fresh, "--platform", behaviour)
         took.setdefault(behaviour, []).append(sender.events("done")[0]["seconds"])
+        work.drop(place)
     whole, single = min(took["linux"]), min(took["one by one"])
-    return f"{single:.1f} s one by one, {whole:.1f} s as a folder: {single / whole:.2f} times"
+    return f"{count} files: {single:.2f} s one by one, {whole:.2f} s as a folder: {single / whole:.2f} times"

@@ -167,7 +167,8 @@ def sender(work, sources, port, code, user=None, json_output=True):
 class Work:
     """A temporary folder, with a copy of the binary that every user can reach."""
 
-    def __init__(self):
+    def __init__(self, is_long=False):
+        self.is_long = is_long
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="peer-acceptance-"))
         os.chmod(self.path, 0o711)
         self.binary = f"{self.path}/peer"

@@ -62,35 +62,21 @@ enum CodeEntry {
   private static let standardInput: CInt = 0
 
   private static func prompt(_ output: Output, _ interruptions: [CInt]) throws(TransferFailure) -> PairingCode {
-    // The terminal itself, whatever standard input and output are; not everything that is one can be opened by name.
-    if let terminal = try? LocalSystem.open(Array("/dev/tty".utf8), forWriting: true) {
-      return try prompt(output, terminal.raw, interruptions) { text in
-        try? unsafe terminal.append(text.utf8.span.bytes)
-      }
-    }
-    guard Terminal.isTerminal(standardInput) else {
+    let questioner: Questioner
+    do {
+      questioner = try Questioner()
+    } catch {
       throw .usage(
         "there is no terminal to ask for the code",
         hint: "give the code with --code-file FILE, or with --code-file - on standard input")
     }
-    return try prompt(output, standardInput, interruptions) { text in StandardStream.error.write(text) }
-  }
-
-  private static func prompt(
-    _ output: Output, _ terminal: CInt, _ interruptions: [CInt], _ write: (String) -> Void
-  ) throws(TransferFailure) -> PairingCode {
-    try output.hold { () throws(TransferFailure) in
+    return try output.hold { () throws(TransferFailure) in
       try ask({ () throws(TransferFailure) in
-        write("Code shown on the other device: ")
-        do throws(TransferFailure) {
-          let line = try firstLine(terminal, "the terminal", interruptions)
-          if line == nil { write("\n") }
-          return line
-        } catch {
-          write("\n")
-          throw error
-        }
-      }) { write($0 + "\n") }
+        try taken(
+          try opening { () throws(SystemError) in
+            try questioner.ask("Code shown on the other device: ", unless: interruptions)
+          })
+      }) { questioner.write($0 + "\n") }
     }
   }
 
@@ -104,6 +90,10 @@ enum CodeEntry {
         throw error.about(name)
       }
     }
+    return try taken(line)
+  }
+
+  private static func taken(_ line: Terminal.Line) throws(TransferFailure) -> [UInt8]? {
     switch line {
     case .line(let bytes): return bytes
     case .endOfInput, .timedOut: return nil

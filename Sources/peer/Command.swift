@@ -35,6 +35,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var directory: [UInt8]?
   /// The app whose data is wanted, instead of folders.
   var app: AppWishes?
+  /// Whether the person at the terminal is asked about what is offered.
+  var asks = false
   /// Where to listen; nil for the usual port at every address.
   var listen: HostAndPort?
   /// What this device calls itself; nil for its host name.

@@ -50,7 +50,7 @@ enum Help {
 
   private static let receive = """
     Usage:
-      peer receive [DIR] [--listen [HOST:]PORT] [--give-up-after TIME]
+      peer receive [DIR] [--ask] [--listen [HOST:]PORT] [--give-up-after TIME]
                    [--label TEXT] [--json]
       peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
                    [--listen [HOST:]PORT] ...
@@ -81,6 +81,9 @@ enum Help {
                             it; once for each.
       --replace             Set data that the app has here aside. It comes back if
                             the import fails, and goes if it succeeds.
+      --ask                 Show what is offered, and wait for yes at the terminal
+                            before anything is written. Without it the code that
+                            the sender has entered is consent enough.
       --listen [HOST:]PORT  Wait at this port, and at this address only.
                             Without it: port 47470, at every address; an
                             unfinished transfer keeps the port that it had.

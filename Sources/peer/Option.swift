@@ -46,7 +46,7 @@ enum Verb: String, CaseIterable, Sendable {
     return switch self {
     case .receive:
       [
-        .value("--listen", "[HOST:]PORT"), .value("--app", "ID"), .value("--platform", "NAME"),
+        .value("--listen", "[HOST:]PORT"), .flag("--ask"), .value("--app", "ID"), .value("--platform", "NAME"),
         Option(name: "--option", value: "NAME=VALUE", isRepeatable: true), .flag("--replace"),
       ] + common
     case .send:

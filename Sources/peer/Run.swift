@@ -11,11 +11,16 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   let home = try Home.path()
   // Before there is any other thread.
   try confine(options, home: home, output)
+  var receiving = Receiver.Options(
+    listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
+    label: label(options.label), software: software, giveUpAfter: options.giveUpAfter)
+  if options.asks {
+    try ConsentEntry.check()
+    let entry = ConsentEntry(output: output, interruption: interruption.raw)
+    receiving.consent = { entry.ask($0, until: $1) }
+  }
   let receiver = try Receiver(
-    Receiver.Options(
-      listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
-      label: label(options.label), software: software, giveUpAfter: options.giveUpAfter),
-    sink: try sink(options, home: home, output), store: TransferStore(home: home)
+    receiving, sink: try sink(options, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
   try interruption.watch { receiver.stop($0) }
   return try receiver.run()

@@ -90,7 +90,8 @@ final class RunningReceiver: Sendable {
   private let outcome = Promise<TransferResult>()
 
   init(
-    _ destination: Scratch, pace: Pace = Pace(), port: UInt16 = 0, giveUpAfter: Double = 0, store: TransferStore? = nil
+    _ destination: Scratch, pace: Pace = Pace(), port: UInt16 = 0, giveUpAfter: Double = 0, store: TransferStore? = nil,
+    consent: ConsentAsker? = nil
   ) throws {
     self.destination = destination
     let events = events
@@ -98,6 +99,7 @@ final class RunningReceiver: Sendable {
       listen: HostAndPort(host: "127.0.0.1", port: port), label: "new device", software: "test",
       giveUpAfter: giveUpAfter)
     options.pace = pace
+    options.consent = consent
     receiver = try Receiver(
       options, sink: try FolderSink(destination: Array(destination.path.utf8)), store: store
     ) { events.add($0) }

@@ -136,6 +136,13 @@ final class IncomingTransfer: Sendable {
     older?.post(.superseded)
   }
 
+  /// A session is over; what it waited for is not needed any more.
+  func detach(_ mailbox: Mailbox<ReceiverNews>) {
+    state.withLock { state in
+      if state.mailbox === mailbox { state.mailbox = nil }
+    }
+  }
+
   /// Judges a session's offer on a thread of its own.
   func startAdmission(_ judge: @escaping @Sendable () -> Void) throws(SystemError) {
     try admissions.start("admission", judge)
@@ -155,7 +162,9 @@ final class IncomingTransfer: Sendable {
     }
     try checkContinuity(offer)
     older?.stop()
-    let (staging, keys) = try staging(for: offer, label: label, address: address)
+    let (staging, keys) = try staging(for: offer, label: label, address: address) { [self] in
+      state.withLock { $0.mailbox === mailbox }
+    }
     staging.beginSession(offer)
     let reception = Reception(
       session: .randomIdentifier(), client: client, keys: keys, staging: staging, mailbox: mailbox,
@@ -175,10 +184,15 @@ final class IncomingTransfer: Sendable {
     }
   }
 
-  private func staging(for offer: Offer, label: String, address: String) throws -> (Staging, TransferKeys) {
+  private func staging(
+    for offer: Offer, label: String, address: String, while isNeeded: () -> Bool
+  ) throws -> (Staging, TransferKeys) {
     let (staging, known) = state.withLock { ($0.staging, $0.keys) }
     try host.sink.admit(offer, held: staging?.held ?? Tally())
     if let staging, let known { return (staging, known) }
+    try host.consent.require(
+      ConsentQuestion(offer: offer, label: label, address: address, availableBytes: host.sink.availableBytes()),
+      while: isNeeded)
     let keys = known ?? .random()
     // The store knows before anything is staged, so that nothing staged is ever without an owner.
     try remember(offer, keys, label: label, address: address)

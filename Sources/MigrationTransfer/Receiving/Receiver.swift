@@ -16,6 +16,8 @@ package final class Receiver: Sendable {
     package let software: String
     /// For how many seconds a sender that was lost may stay away.
     package let giveUpAfter: Double
+    /// Who is asked about a new transfer; without anybody, the code that was entered is consent enough.
+    package var consent: ConsentAsker?
     /// The clock of every deadline and code; tests let it run faster.
     var pace = Pace()
 
@@ -63,6 +65,7 @@ package final class Receiver: Sendable {
   let context: TLSContext
   let attention: Wakeup
   let state = Mutex(State())
+  let consent: ConsentDesk
   private let threads = ThreadGroup()
   /// What an earlier run left at this destination.
   private let entries: Mutex<[TransferEntry]>
@@ -84,6 +87,7 @@ package final class Receiver: Sendable {
       identity = try entries.first.map { try Identity(encoded: $0.remembered.identity) } ?? Identity.generate()
       context = try TLSContext(role: .server, identity: identity)
       attention = try Wakeup()
+      consent = try ConsentDesk(options.consent)
       self.entries = Mutex(entries)
     } catch {
       throw SessionFailure(error).failure
@@ -106,6 +110,7 @@ package final class Receiver: Sendable {
       return state.control
     }
     sink.interrupt()
+    consent.giveUp()
     control?.post(.stop(kind))
     attention.signal()
   }
@@ -280,6 +285,8 @@ package final class Receiver: Sendable {
       transfer.forget()
       end(.success(result(of: transfer)))
     } catch {
+      transfer.detach(mailbox)
+      consent.giveUp()
       transfer.waitForAdmissions()
       let isCurrent = state.withLock { state in
         guard state.control === mailbox else { return false }

@@ -23,6 +23,8 @@ protocol ReceptionHost: Sendable {
   var store: TransferStore? { get }
   var identity: Identity { get }
   var port: UInt16 { get }
+  /// Asks about new transfers.
+  var consent: ConsentDesk { get }
   func observe(_ event: TransferEvent)
   /// Runs something on a thread that the host waits for at its end.
   func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError)

@@ -1,0 +1,72 @@
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// Asks the person at the terminal whether to take what another device offers.
+struct ConsentEntry: Sendable {
+  /// How often an answer may be neither yes nor no.
+  private static let tries = 3
+  /// How many names are shown.
+  private static let shownNames = 20
+
+  let output: Output
+  /// What ends the program's waiting: a signal.
+  let interruption: CInt
+
+  /// Fails where there is nobody to ask.
+  static func check() throws(TransferFailure) {
+    do {
+      _ = try Questioner()
+    } catch {
+      throw .usage(
+        "there is no terminal to ask at", hint: "leave --ask out: the code that the sender enters is consent enough")
+    }
+  }
+
+  /// Shows an offer and waits for yes or no; nil if the answer is not needed any more.
+  func ask(_ question: ConsentQuestion, until: CInt) -> Bool? {
+    output.hold { () -> Bool? in
+      guard let questioner = try? Questioner() else { return false }
+      questioner.write(Self.text(question))
+      return Self.answer {
+        (try? questioner.ask("Accept this? [y/N] ", unless: [interruption, until])) ?? .endOfInput
+      }
+    }
+  }
+
+  /// What the lines that are typed come to. No answer is no.
+  static func answer(_ next: () -> Terminal.Line) -> Bool? {
+    for _ in 0..<tries {
+      switch next() {
+      case .interrupted: return nil
+      case .endOfInput, .timedOut: return false
+      case .line(let line):
+        switch String(decoding: line, as: UTF8.self).lowercased().filter({ !$0.isWhitespace }) {
+        case "y", "yes": return true
+        case "", "n", "no": return false
+        default: continue
+        }
+      }
+    }
+    return false
+  }
+
+  /// The offer in full, with everything that a terminal could act on made visible.
+  static func text(_ question: ConsentQuestion) -> String {
+    let device = question.label.isEmpty ? question.address : "\(question.label) (\(question.address))"
+    var lines = ["", "\(VisibleText.of(device)) wants to send:"]
+    switch question.offer.contents {
+    case .folders(let roots):
+      lines += roots.prefix(shownNames).map { root in
+        let mark = root.kind == .directory ? "/" : root.kind == .symbolicLink ? " (a link)" : ""
+        return "  \(VisibleText.of(root.name))\(mark)"
+      }
+      if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
+    case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))")
+    }
+    let about = question.offer.flags.contains(.estimated) ? "about " : ""
+    let room = question.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
+    lines.append("\(about)\(Figures.count(question.offer.items, "item")), \(Figures.size(question.offer.bytes))\(room)")
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

@@ -1,0 +1,45 @@
+import MigrationSystem
+import MigrationTransfer
+
+/// The terminal, as far as questions are asked there: the process's own, whatever standard input and output are.
+struct Questioner: Sendable {
+  private static let standardInput: CInt = 0
+
+  /// Not everything that is a terminal can be opened by name; then it is standard input.
+  private let terminal: SharedDescriptor?
+
+  /// Fails where there is no terminal.
+  init() throws(NoTerminal) {
+    do {
+      terminal = SharedDescriptor(try LocalSystem.open(Array("/dev/tty".utf8), forWriting: true))
+    } catch {
+      terminal = nil
+    }
+    if terminal == nil, !Terminal.isTerminal(Self.standardInput) { throw NoTerminal() }
+  }
+
+  struct NoTerminal: Error {}
+
+  func write(_ text: String) {
+    if let terminal {
+      try? unsafe terminal.descriptor.append(text.utf8.span.bytes)
+    } else {
+      StandardStream.error.write(text)
+    }
+  }
+
+  /// Writes a question and reads a line, unless one of some descriptors becomes readable first.
+  func ask(_ question: String, unless interruptions: [CInt]) throws(SystemError) -> Terminal.Line {
+    write(question)
+    do throws(SystemError) {
+      let answer = try Terminal.readLine(from: raw, unless: interruptions)
+      if case .line = answer {} else { write("\n") }
+      return answer
+    } catch {
+      write("\n")
+      throw error.about("the terminal")
+    }
+  }
+
+  private var raw: CInt { terminal?.raw ?? Self.standardInput }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import Testing
+
+@testable import MigrationTransfer
+
+/// A receiver whose user is asked.
+@Suite struct ConsentTests {
+  private let source: Scratch
+  private let destination: Scratch
+
+  init() throws {
+    (source, destination) = (try Scratch(), try Scratch())
+    try source.make("folder/file", .init([1, 2, 3]))
+  }
+
+  private func send(to receiver: RunningReceiver) throws -> RunningSender {
+    try RunningSender([source.path("folder")], to: try receiver.port(), code: try receiver.events.code())
+  }
+
+  @Test func `what is accepted arrives, and the question tells who sends what`() throws {
+    let asked = Mutex<[ConsentQuestion]>([])
+    let receiver = try RunningReceiver(destination) { question, _ in
+      asked.withLock { $0.append(question) }
+      return true
+    }
+    let sender = try send(to: receiver)
+    #expect(sender.failure() == nil && receiver.failure() == nil)
+    #expect(destination.content("folder/file") == .init([1, 2, 3]))
+    let question = try #require(asked.withLock { $0.first })
+    #expect(asked.withLock { $0.count } == 1)
+    #expect(question.label == "old device" && question.offer.items == 2 && question.offer.bytes == 3)
+    #expect((question.availableBytes ?? 0) > 0)
+  }
+
+  @Test func `what is not accepted is not written, and both ends say so`() throws {
+    let receiver = try RunningReceiver(destination) { _, _ in false }
+    let sender = try send(to: receiver)
+    #expect(sender.failure()?.kind == .refused)
+    #expect(receiver.failure()?.kind == .refused)
+    #expect(destination.names == [])
+  }
+
+  @Test func `whoever leaves while the question stands withdraws it`() throws {
+    let asked = Promise<Void>()
+    let receiver = try RunningReceiver(destination) { _, until in
+      asked.fulfil(.success(()))
+      var poller = try? Poller()
+      _ = try? poller?.wait(for: .readable, on: until)
+      return nil
+    }
+    let sender = try send(to: receiver)
+    try asked.wait()
+    sender.sender.stop(.interrupted)
+    #expect(sender.failure()?.kind == .interrupted)
+    #expect(receiver.failure()?.kind == .connectionLost)
+    #expect(destination.names == [])
+  }
+
+  @Test func `the user of the receiver may stop while the question stands`() throws {
+    let asked = Promise<Void>()
+    let receiver = try RunningReceiver(destination) { _, until in
+      asked.fulfil(.success(()))
+      var poller = try? Poller()
+      _ = try? poller?.wait(for: .readable, on: until)
+      return nil
+    }
+    let sender = try send(to: receiver)
+    try asked.wait()
+    #expect(receiver.stop()?.kind == .interrupted)
+    #expect(sender.failure()?.kind == .connectionLost)
+  }
+}

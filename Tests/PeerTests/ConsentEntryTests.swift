@@ -1,0 +1,42 @@
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import Testing
+
+@testable import peer
+
+@Suite struct ConsentEntryTests {
+  private func answer(_ lines: Terminal.Line...) -> Bool? {
+    var lines = lines[...]
+    return ConsentEntry.answer { lines.popFirst() ?? .endOfInput }
+  }
+
+  private func line(_ text: String) -> Terminal.Line { .line(Array(text.utf8)) }
+
+  @Test func `only yes is yes`() {
+    for text in ["y", "Y", "yes", " YES\r"] { #expect(answer(line(text)) == true) }
+    for text in ["n", "No", "", "  "] { #expect(answer(line(text)) == false) }
+    #expect(answer(.endOfInput) == false)
+    #expect(answer(line("what?"), line("y")) == true)
+    #expect(answer(line("a"), line("b"), line("c"), line("y")) == false)
+  }
+
+  @Test func `an interruption is no answer`() {
+    #expect(answer(.interrupted) == nil)
+  }
+
+  @Test func `everything is shown, and nothing can act on the terminal`() {
+    let roots = [
+      Root(kind: .directory, name: Array("a\u{1B}[2J".utf8)), Root(kind: .file, name: [0xFF]),
+      Root(kind: .symbolicLink, name: Array("l".utf8)),
+    ]
+    let offer = Offer(transfer: nil, contents: .folders(roots), items: 1234, bytes: 5_000_000, allocated: 0, flags: [])
+    let question = ConsentQuestion(
+      offer: offer, label: "evil\u{202E}\n", address: "192.0.2.7", availableBytes: 7_000_000_000)
+    let text = ConsentEntry.text(question)
+    #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
+    #expect(text.contains("evil\\u{202e}\\n (192.0.2.7) wants to send:"))
+    #expect(text.contains("a\\u{1b}[2J/") && text.contains("\\xff") && text.contains("l (a link)"))
+    #expect(text.contains("1,234 items, 5.0 MB; 7.0 GB free here"))
+  }
+}
