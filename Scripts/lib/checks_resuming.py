@@ -33,6 +33,40 @@ def finish(old, new, *processes):
     return ended
 
 
+@check("disk full in the middle: exit 6 on both sides, and after some was freed the same command goes on")
+def disk_full(work):
+    if not IS_ROOT:
+        raise Skip("only root can mount a small disk")
+    old, new = work.place()
+    random_file(f"{old}/big", 24 * MIB)
+    for number in range(200):
+        small_file(f"{old}/small-{number}", b"%d" % number)
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", new], stderr=subprocess.PIPE, check=False)
+    if mount.returncode != 0:
+        raise Skip("no tmpfs can be mounted")
+    work.mounts.append(new)
+    os.mkdir(f"{new}/in")
+    receiver = Receiver(work, f"{new}/in")
+    link = SlowLink(receiver.port)
+    try:
+        paths = [f"{old}/{name}" for name in os.listdir(old)]
+        first = sender(work, paths, link.port, receiver.pairing_code)
+        wait_for("some of it", 30, lambda: progress(receiver) > 4 * MIB)
+        random_file(f"{new}/filler", 28 * MIB)
+        codes = first.wait(60), receiver.wait(60)
+        require(codes == (6, 6), f"exit codes {codes}: {first.text()[-200:]} {receiver.text()[-200:]}")
+        os.remove(f"{new}/filler")
+        receiver = Receiver(work, f"{new}/in")
+        second = sender(work, paths, receiver.port, None)
+        finish(old, f"{new}/in", second, receiver)
+        held = second.events("done")[0]["heldBytes"]
+        require(held > MIB, f"only {held} bytes were held")
+        return f"{held / MIB:.0f} of 24 MiB were held"
+    finally:
+        link.close()
+
+
 def sent(process):
     return process.events("done")[0]["sentBytes"]
 
