@@ -1,0 +1,88 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import Testing
+
+@testable import MigrationArchive
+
+/// Somebody who keeps exchanging a directory of staging with a symbolic link to the outside, while files are written there.
+private final class Swapper: Sendable {
+  private let count = Atomic<Int>(0)
+  private let isStopped = Atomic<Bool>(false)
+  private let thread = Mutex<OwnerThread?>(nil)
+
+  /// `directory` and `link` are names in a directory.
+  init(in parent: SharedDirectory, _ directory: String, _ link: String) throws {
+    let started = try OwnerThread(name: "swapper") { [self] in
+      while !isStopped.load(ordering: .relaxed) {
+        guard (try? parent.directory.exchange(directory, with: parent.directory, link)) != nil else { continue }
+        count.add(1, ordering: .relaxed)
+      }
+    }
+    thread.withLock { $0 = started }
+  }
+
+  var swaps: Int { count.load(ordering: .relaxed) }
+
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+    thread.withLock { $0 }?.join()
+  }
+}
+
+@Suite struct SwapRaceTests {
+  private static let leastSwaps = 10_000
+
+  private let scratch: Scratch
+  private let arrival: Arrival
+
+  init() throws {
+    scratch = try Scratch(inMemory: true)
+    arrival = try Arrival(scratch, offer(items: 1_000_000, bytes: 1 << 24))
+    try arrival.write([Crafted.frame { $0.item(try! record("root", .directory)) }])
+    try arrival.write([Crafted.frame { $0.item(try! record("root/d", .directory)) }])
+    scratch.makeLink("\(arrival.tree)/root/link", to: "\(scratch.path)/outside")
+  }
+
+  private func swapping(_ body: (Swapper) throws -> Void) throws {
+    let swapper = try Swapper(in: try scratch.open("\(arrival.tree)/root"), "d", "link")
+    defer { swapper.stop() }
+    try body(swapper)
+  }
+
+  @Test func `no swap of a directory for a link leads a write to the outside`() throws {
+    var (written, refused) = (0, 0)
+    try swapping { swapper in
+      var number = 0
+      while swapper.swaps < Self.leastSwaps || written < 100 || refused < 100 {
+        // Each from a writer of its own, which remembers no directory; then a few that do.
+        let writer = arrival.writer()
+        for _ in 0..<4 {
+          number += 1
+          let file = try record("root/d/\(number)", .file(size: 3))
+          let frame = Crafted.frame { $0.file(file, [1, 2, 3]) }
+          do {
+            try writer.write(frame)
+            written += 1
+          } catch is ArchiveError {
+            refused += 1
+          }
+        }
+      }
+    }
+    #expect(scratch.names("outside") == ["secret"])
+    #expect(scratch.read("outside/secret") == Array("secret".utf8))
+  }
+
+  @Test func `a writer that opens by path would be led to the outside`() throws {
+    try swapping { swapper in
+      var number = 0
+      while scratch.names("outside") == ["secret"], swapper.swaps < 50 * Self.leastSwaps {
+        number += 1
+        close(open("\(scratch.path)/\(arrival.tree)/root/d/\(number)", O_CREAT | O_WRONLY, 0o600))
+      }
+    }
+    #expect(scratch.names("outside") != ["secret"])
+  }
+}
