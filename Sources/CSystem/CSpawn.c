@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/magic.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +43,12 @@
 #ifndef SYS_io_uring_setup
 #define SYS_io_uring_setup 425
 #endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+// The numbers that descriptors have in the child.
+enum { CHANNEL_DESCRIPTOR = 3, LOCK_DESCRIPTOR = 4, REPORT_DESCRIPTOR = 5 };
 
 // Landlock
 
@@ -132,8 +140,19 @@ static int confine_files(const struct csystem_spawn *what) {
 #define REFUSE(call, error)                                                                                            \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error)
 
-// Sockets, processes, looking into other processes, and the ways around them.
-static struct sock_filter call_filter[] = {
+// A call about a process: refused unless its number, in an argument, is this process's own; its place is found by its value.
+#define OWN_PROCESS 0xfffffffe
+#define ONLY_ABOUT_ITSELF(call, argument)                                                                              \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5), LOAD(args[argument]),                                               \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_PROCESS, 1, 0),            \
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+// A call that is refused when an argument has a value.
+#define REFUSE_WITH(call, argument, value)                                                                             \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4), LOAD(args[argument]),                                               \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), LOAD(nr)
+
+// Sockets, processes, looking into other processes, what the kernel keeps for the user, and the ways around all that.
+static const struct sock_filter call_filter[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -146,12 +165,54 @@ static struct sock_filter call_filter[] = {
     REFUSE(SYS_vfork, EPERM),
 #endif
     REFUSE(SYS_socket, EACCES),
+    // One of a pair of datagram sockets reaches any other by its path.
+    REFUSE(SYS_socketpair, EACCES),
+    REFUSE(SYS_connect, EACCES),
+    REFUSE(SYS_bind, EACCES),
+    REFUSE(SYS_listen, EACCES),
     REFUSE(SYS_io_uring_setup, ENOSYS),
     REFUSE(SYS_ptrace, EPERM),
     REFUSE(SYS_process_vm_readv, EPERM),
     REFUSE(SYS_process_vm_writev, EPERM),
+    REFUSE(SYS_pidfd_getfd, EPERM),
     REFUSE(SYS_unshare, EPERM),
     REFUSE(SYS_setns, EPERM),
+    REFUSE(SYS_open_by_handle_at, EPERM),
+    // Keys, shared memory, queues: they have no place in the file system that a rule could be about.
+    REFUSE(SYS_add_key, EACCES),
+    REFUSE(SYS_request_key, EACCES),
+    REFUSE(SYS_keyctl, EACCES),
+    REFUSE(SYS_shmget, EACCES),
+    REFUSE(SYS_shmat, EACCES),
+    REFUSE(SYS_msgget, EACCES),
+    REFUSE(SYS_semget, EACCES),
+    REFUSE(SYS_mq_open, EACCES),
+    // Watching tells the names of files that may not be read.
+    REFUSE(SYS_inotify_add_watch, EACCES),
+    REFUSE(SYS_fanotify_init, EACCES),
+    REFUSE(SYS_bpf, EPERM),
+    REFUSE(SYS_perf_event_open, EPERM),
+    REFUSE(SYS_userfaultfd, EPERM),
+    // It dies with its parent, whatever it would like.
+    REFUSE_WITH(SYS_prctl, 0, PR_SET_PDEATHSIG),
+    // The lock is everybody's who has it: one could let go of it for all, and a copy has another number.
+    REFUSE_WITH(SYS_flock, 0, LOCK_DESCRIPTOR),
+    REFUSE_WITH(SYS_fcntl, 0, LOCK_DESCRIPTOR),
+    REFUSE_WITH(SYS_dup, 0, LOCK_DESCRIPTOR),
+    REFUSE_WITH(SYS_dup3, 0, LOCK_DESCRIPTOR),
+#ifdef __x86_64__
+    REFUSE_WITH(SYS_dup2, 0, LOCK_DESCRIPTOR),
+#endif
+    // Signals that come when something can be read.
+    REFUSE_WITH(SYS_fcntl, 1, F_SETOWN),
+    REFUSE_WITH(SYS_fcntl, 1, F_SETOWN_EX),
+    REFUSE(SYS_pidfd_send_signal, EPERM),
+    REFUSE(SYS_tkill, EPERM),
+    ONLY_ABOUT_ITSELF(SYS_kill, 0),
+    ONLY_ABOUT_ITSELF(SYS_tgkill, 0),
+    ONLY_ABOUT_ITSELF(SYS_rt_sigqueueinfo, 0),
+    ONLY_ABOUT_ITSELF(SYS_rt_tgsigqueueinfo, 0),
+    ONLY_ABOUT_ITSELF(SYS_prlimit64, 0),
     // Its flags lie where a filter cannot look; the C library uses the older call instead.
     REFUSE(SYS_clone3, ENOSYS),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
@@ -162,7 +223,15 @@ static struct sock_filter call_filter[] = {
 };
 
 static int confine_calls(void) {
-  struct sock_fprog program = {.len = sizeof call_filter / sizeof call_filter[0], .filter = call_filter};
+  enum { length = sizeof call_filter / sizeof call_filter[0] };
+  struct sock_filter filter[length];
+  for (int index = 0; index < length; index++) {
+    filter[index] = call_filter[index];
+    if (filter[index].code == (BPF_JMP | BPF_JEQ | BPF_K) && filter[index].k == OWN_PROCESS) {
+      filter[index].k = (uint32_t)getpid();
+    }
+  }
+  struct sock_fprog program = {.len = length, .filter = filter};
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
@@ -176,7 +245,7 @@ int csystem_has_call_filter(void) { return 0; }
 #endif
 
 // Root keeps its rights over files, which the rules bound, and no others.
-static void drop_capabilities(void) {
+static int drop_capabilities(void) {
   for (int capability = 0; capability < 64; capability++) {
     switch (capability) {
     case CAP_CHOWN:
@@ -186,6 +255,12 @@ static void drop_capabilities(void) {
     default: prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     }
   }
+  // What is inheritable would be added to those, and with it go what a service was given for whatever it starts.
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, sets) == -1) return -1;
+  for (int index = 0; index < _LINUX_CAPABILITY_U32S_3; index++) sets[index].inheritable = 0;
+  return (int)syscall(SYS_capset, &header, sets);
 }
 
 // The child
@@ -202,24 +277,23 @@ static int limit(int resource, uint64_t most) {
 static int arrange_descriptors(const struct csystem_spawn *what, int report) {
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing == -1) return -1;
-  const int from[] = {nothing, what->output, what->error, what->channel, what->lock, report};
+  // Without a lock its number is nobody else's either.
+  const int lock = what->lock == -1 ? nothing : what->lock;
+  const int from[] = {nothing, what->output, what->error, [CHANNEL_DESCRIPTOR] = what->channel,
+                      [LOCK_DESCRIPTOR] = lock, [REPORT_DESCRIPTOR] = report};
   enum { count = sizeof from / sizeof from[0] };
   int moved[count];
   for (int index = 0; index < count; index++) {
-    moved[index] = from[index] == -1 ? -1 : fcntl(from[index], F_DUPFD, count);
-    if (moved[index] == -1 && from[index] != -1) return -1;
+    moved[index] = fcntl(from[index], F_DUPFD, count);
+    if (moved[index] == -1) return -1;
   }
   for (int index = 0; index < count; index++) {
-    if (moved[index] == -1) {
-      close(index);
-    } else if (dup2(moved[index], index) == -1) {
-      return -1;
-    }
+    if (dup2(moved[index], index) == -1) return -1;
   }
   if (syscall(SYS_close_range, count, ~0U, 0) == -1) {
     for (int descriptor = count; descriptor < 65536; descriptor++) close(descriptor);
   }
-  return fcntl(count - 1, F_SETFD, FD_CLOEXEC);
+  return fcntl(REPORT_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
 }
 
 // What the child was doing when it failed.
@@ -243,8 +317,7 @@ static int prepare(const struct csystem_spawn *what, pid_t parent, int report, i
   *stage = 5;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) return -1;
   if (what->is_confined) {
-    drop_capabilities();
-    if (confine_files(what) == -1 || confine_calls() == -1) return -1;
+    if (drop_capabilities() == -1 || confine_files(what) == -1 || confine_calls() == -1) return -1;
   }
   return 0;
 }
@@ -261,8 +334,7 @@ static void run_child(const struct csystem_spawn *what, pid_t parent, int report
     execve(what->executable, what->arguments, what->environment);
   }
   message[1] = errno;
-  // Where the descriptors are arranged, it has the last of their numbers.
-  if (write(message[0] > 1 ? 5 : report, message, sizeof message) == -1) _exit(126);
+  if (write(message[0] > 1 ? REPORT_DESCRIPTOR : report, message, sizeof message) == -1) _exit(126);
   _exit(127);
 }
 
@@ -339,4 +411,9 @@ int csystem_access_mode(int descriptor) {
   int flags = fcntl(descriptor, F_GETFL);
   if (flags == -1) return -1;
   return flags & O_PATH ? -1 : flags & O_ACCMODE;
+}
+
+int csystem_is_process_file(int descriptor) {
+  struct statfs status;
+  return fstatfs(descriptor, &status) == -1 ? -1 : status.f_type == PROC_SUPER_MAGIC;
 }

@@ -188,4 +188,9 @@ extension Descriptor {
     let mode = csystem_access_mode(raw)
     return mode == O_RDONLY || mode == O_RDWR
   }
+
+  /// Whether the kernel makes up what stands in it, for whoever reads it.
+  package var isOnProcessFileSystem: Bool {
+    get throws(SystemError) { try calling("examine the file system") { csystem_is_process_file(raw) } != 0 }
+  }
 }
