@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -45,6 +46,13 @@
 #endif
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
+#endif
+
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
 #endif
 
 // The numbers that descriptors have in the child.
@@ -124,6 +132,53 @@ static int confine_files(const struct csystem_spawn *what) {
     if (allow(ruleset, &what->rules[index], attribute.handled_access_fs) == -1) return -1;
   }
   return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+// Mounts
+
+static int write_file(const char *path, const char *text, size_t size) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file == -1) return -1;
+  ssize_t count = write(file, text, size);
+  close(file);
+  return count == (ssize_t)size ? 0 : -1;
+}
+
+// Lets one number be itself in a new user namespace; no formatted output between fork and exec.
+static int map_number(const char *path, unsigned number) {
+  char digits[10];
+  int count = 0;
+  do digits[count++] = (char)('0' + number % 10);
+  while (number /= 10);
+  char line[32];
+  size_t size = 0;
+  for (int time = 0; time < 2; time++) {
+    for (int index = count; index > 0; index--) line[size++] = digits[index - 1];
+    line[size++] = ' ';
+  }
+  line[size++] = '1';
+  return write_file(path, line, size);
+}
+
+static int leave_mounts(void) {
+  if (syscall(SYS_unshare, CLONE_NEWNS) == 0) return 0;
+  // Whoever may not, may where he is alone.
+  unsigned user = geteuid(), group = getegid();
+  if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) == -1) return -1;
+  if (write_file("/proc/self/setgroups", "deny", 4) == -1) return -1;
+  if (map_number("/proc/self/gid_map", group) == -1) return -1;
+  return map_number("/proc/self/uid_map", user);
+}
+
+// Gives the process mounts of its own, which are read-only but for one directory, if there is one.
+static int seal_files(const char *changeable) {
+  if (leave_mounts() == -1) return -1;
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1) return -1;
+  if (changeable && mount(changeable, changeable, NULL, MS_BIND | MS_REC, NULL) == -1) return -1;
+  struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY}, writable = {.attr_clr = MOUNT_ATTR_RDONLY};
+  if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) == -1) return -1;
+  if (!changeable) return 0;
+  return (int)syscall(SYS_mount_setattr, AT_FDCWD, changeable, AT_RECURSIVE, &writable, sizeof writable);
 }
 
 // System calls
@@ -304,21 +359,26 @@ static const char *const stages[] = {
 static int prepare(const struct csystem_spawn *what, pid_t parent, int report, int *stage) {
   *stage = 1;
   if (arrange_descriptors(what, report) == -1) return -1;
-  *stage = 2;
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1) return -1;
-  if (getppid() != parent) _exit(1);
   setsid();
   umask(077);
   *stage = 3;
   if (limit(RLIMIT_CORE, 0) == -1 || limit(RLIMIT_NOFILE, what->files) == -1) return -1;
   if (limit(RLIMIT_DATA, what->memory) == -1) return -1;
-  *stage = 4;
-  if (chdir(what->directory) == -1) return -1;
   *stage = 5;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) return -1;
   if (what->is_confined) {
-    if (drop_capabilities() == -1 || confine_files(what) == -1 || confine_calls() == -1) return -1;
+    if (what->is_sealed && seal_files(what->changeable) == -1) return -1;
+    if (drop_capabilities() == -1) return -1;
   }
+  // What is entered now is on the process's own mounts.
+  *stage = 4;
+  if (chdir(what->directory) == -1) return -1;
+  // Behind every change of rights, which could undo it.
+  *stage = 2;
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1) return -1;
+  if (getppid() != parent) _exit(1);
+  *stage = 5;
+  if (what->is_confined && (confine_files(what) == -1 || confine_calls() == -1)) return -1;
   return 0;
 }
 
@@ -340,16 +400,34 @@ static void run_child(const struct csystem_spawn *what, pid_t parent, int report
 
 // The parent
 
+// Signals that come between fork and exec must not run this process's handlers there.
+static void block_signals(sigset_t *before) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+int csystem_has_own_mounts(void) {
+  sigset_t before;
+  block_signals(&before);
+  pid_t child = fork();
+  if (child == 0) _exit(seal_files(NULL) == 0 ? 0 : 1);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (child == -1) return 0;
+  int status;
+  pid_t ended;
+  while ((ended = waitpid(child, &status, 0)) == -1 && errno == EINTR) continue;
+  return ended == child && status == 0;
+}
+
 pid_t csystem_start(const struct csystem_spawn *what, int *process, const char **stage) {
   int report[2];
   *stage = "make a pipe for it";
   if (pipe2(report, O_CLOEXEC) == -1) return -1;
   *stage = "make it";
   pid_t parent = getpid();
-  // Signals that come between fork and exec must not run this process's handlers there.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t before;
+  block_signals(&before);
   pid_t child = fork();
   if (child == 0) run_child(what, parent, report[1]);
   int failure = errno;

@@ -121,7 +121,20 @@ import Testing
     _ = try old.app.lockOnceFree(.running)
   }
 
-  @Test(.enabled(if: Confinement.strength == .full))
+  @Test(.enabled(if: Confinement.strength.contains(.attributes)))
+  func `modes, owners and times outside cannot be changed`() throws {
+    let old = try AppDevice(["kept": "text"])
+    let outside = "\(old.scratch.path)/outside"
+    for place in [outside, "\(old.app.containerPath)/Documents/kept"] {
+      try write("secret", to: outside)
+      let news = News()
+      _ = try Migration(from: try old.source(news), platform: "attributes", options: ["path": place])
+      #expect(news.lines.count == 3 && news.lines.allSatisfy { $0.hasSuffix(": refused") }, "\(news.lines)")
+    }
+    #expect(mode(outside) == 0o644)
+  }
+
+  @Test(.enabled(if: Confinement.strength.isSuperset(of: [.files, .calls])))
   func `what no rule about files covers is refused as well`() throws {
     let old = try AppDevice(["kept": "text"])
     let outside = "\(old.scratch.path)/outside"

@@ -39,6 +39,10 @@ struct csystem_spawn {
   int is_confined;
   const struct csystem_rule *rules;
   size_t rule_count;
+  // Whether it also gets mounts of its own, which are read-only but for this directory: the rules do not speak of modes,
+  // owners and times.
+  int is_sealed;
+  const char *changeable;
   // Limits: open files, bytes of private memory.
   uint64_t files;
   uint64_t memory;
@@ -49,6 +53,9 @@ int csystem_landlock_version(void);
 
 // Whether a process can be kept from making sockets and processes here.
 int csystem_has_call_filter(void);
+
+// Whether a process can be given mounts of its own here. Tries it, with a process.
+int csystem_has_own_mounts(void);
 
 // Starts a process; its number, and in `process` a descriptor that becomes readable when it ends. -1 with errno on failure,
 // and in `stage` a word for what failed.

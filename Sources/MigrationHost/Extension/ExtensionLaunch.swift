@@ -37,6 +37,11 @@ struct ExtensionLaunch: Sendable {
     if missing.contains(.calls) {
       return "this machine has no filter for system calls: the app's extension is not kept from the network"
     }
+    if missing.contains(.attributes) {
+      return
+        "this user may not have mounts of his own: the app's extension is not kept from changing modes and times of "
+        + "other files"
+    }
     return nil
   }
 
