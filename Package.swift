@@ -68,7 +68,8 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "MigrationHostTests",
-      dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"], swiftSettings: common),
+      dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension"],
+      swiftSettings: common),
     .executableTarget(
       name: "ExtensionFixture", dependencies: ["AppMigrationKit"], path: "Tests/ExtensionFixture",
       swiftSettings: common),

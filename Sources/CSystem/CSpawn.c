@@ -9,15 +9,18 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/magic.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +44,19 @@
 #ifndef SYS_io_uring_setup
 #define SYS_io_uring_setup 425
 #endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+// The numbers that descriptors have in the child.
+enum { CHANNEL_DESCRIPTOR = 3, LOCK_DESCRIPTOR = 4, REPORT_DESCRIPTOR = 5 };
 
 // Landlock
 
@@ -147,6 +163,53 @@ int csystem_confine_writing(const char *const *directories, size_t count) {
   return confine_writing(version, directories, count) == 0 ? 1 : -1;
 }
 
+// Mounts
+
+static int write_file(const char *path, const char *text, size_t size) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file == -1) return -1;
+  ssize_t count = write(file, text, size);
+  close(file);
+  return count == (ssize_t)size ? 0 : -1;
+}
+
+// Lets one number be itself in a new user namespace; no formatted output between fork and exec.
+static int map_number(const char *path, unsigned number) {
+  char digits[10];
+  int count = 0;
+  do digits[count++] = (char)('0' + number % 10);
+  while (number /= 10);
+  char line[32];
+  size_t size = 0;
+  for (int time = 0; time < 2; time++) {
+    for (int index = count; index > 0; index--) line[size++] = digits[index - 1];
+    line[size++] = ' ';
+  }
+  line[size++] = '1';
+  return write_file(path, line, size);
+}
+
+static int leave_mounts(void) {
+  if (syscall(SYS_unshare, CLONE_NEWNS) == 0) return 0;
+  // Whoever may not, may where he is alone.
+  unsigned user = geteuid(), group = getegid();
+  if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) == -1) return -1;
+  if (write_file("/proc/self/setgroups", "deny", 4) == -1) return -1;
+  if (map_number("/proc/self/gid_map", group) == -1) return -1;
+  return map_number("/proc/self/uid_map", user);
+}
+
+// Gives the process mounts of its own, which are read-only but for one directory, if there is one.
+static int seal_files(const char *changeable) {
+  if (leave_mounts() == -1) return -1;
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1) return -1;
+  if (changeable && mount(changeable, changeable, NULL, MS_BIND | MS_REC, NULL) == -1) return -1;
+  struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY}, writable = {.attr_clr = MOUNT_ATTR_RDONLY};
+  if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) == -1) return -1;
+  if (!changeable) return 0;
+  return (int)syscall(SYS_mount_setattr, AT_FDCWD, changeable, AT_RECURSIVE, &writable, sizeof writable);
+}
+
 // System calls
 
 #if defined(__x86_64__)
@@ -161,8 +224,19 @@ int csystem_confine_writing(const char *const *directories, size_t count) {
 #define REFUSE(call, error)                                                                                            \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error)
 
-// Sockets, processes, looking into other processes, and the ways around them.
-static struct sock_filter call_filter[] = {
+// A call about a process: refused unless its number, in an argument, is this process's own; its place is found by its value.
+#define OWN_PROCESS 0xfffffffe
+#define ONLY_ABOUT_ITSELF(call, argument)                                                                              \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5), LOAD(args[argument]),                                               \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_PROCESS, 1, 0),            \
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+// A call that is refused when an argument has a value.
+#define REFUSE_WITH(call, argument, value)                                                                             \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4), LOAD(args[argument]),                                               \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), LOAD(nr)
+
+// Sockets, processes, looking into other processes, what the kernel keeps for the user, and the ways around all that.
+static const struct sock_filter call_filter[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -175,12 +249,54 @@ static struct sock_filter call_filter[] = {
     REFUSE(SYS_vfork, EPERM),
 #endif
     REFUSE(SYS_socket, EACCES),
+    // One of a pair of datagram sockets reaches any other by its path.
+    REFUSE(SYS_socketpair, EACCES),
+    REFUSE(SYS_connect, EACCES),
+    REFUSE(SYS_bind, EACCES),
+    REFUSE(SYS_listen, EACCES),
     REFUSE(SYS_io_uring_setup, ENOSYS),
     REFUSE(SYS_ptrace, EPERM),
     REFUSE(SYS_process_vm_readv, EPERM),
     REFUSE(SYS_process_vm_writev, EPERM),
+    REFUSE(SYS_pidfd_getfd, EPERM),
     REFUSE(SYS_unshare, EPERM),
     REFUSE(SYS_setns, EPERM),
+    REFUSE(SYS_open_by_handle_at, EPERM),
+    // Keys, shared memory, queues: they have no place in the file system that a rule could be about.
+    REFUSE(SYS_add_key, EACCES),
+    REFUSE(SYS_request_key, EACCES),
+    REFUSE(SYS_keyctl, EACCES),
+    REFUSE(SYS_shmget, EACCES),
+    REFUSE(SYS_shmat, EACCES),
+    REFUSE(SYS_msgget, EACCES),
+    REFUSE(SYS_semget, EACCES),
+    REFUSE(SYS_mq_open, EACCES),
+    // Watching tells the names of files that may not be read.
+    REFUSE(SYS_inotify_add_watch, EACCES),
+    REFUSE(SYS_fanotify_init, EACCES),
+    REFUSE(SYS_bpf, EPERM),
+    REFUSE(SYS_perf_event_open, EPERM),
+    REFUSE(SYS_userfaultfd, EPERM),
+    // It dies with its parent, whatever it would like.
+    REFUSE_WITH(SYS_prctl, 0, PR_SET_PDEATHSIG),
+    // The lock is everybody's who has it: one could let go of it for all, and a copy has another number.
+    REFUSE_WITH(SYS_flock, 0, LOCK_DESCRIPTOR),
+    REFUSE_WITH(SYS_fcntl, 0, LOCK_DESCRIPTOR),
+    REFUSE_WITH(SYS_dup, 0, LOCK_DESCRIPTOR),
+    REFUSE_WITH(SYS_dup3, 0, LOCK_DESCRIPTOR),
+#ifdef __x86_64__
+    REFUSE_WITH(SYS_dup2, 0, LOCK_DESCRIPTOR),
+#endif
+    // Signals that come when something can be read.
+    REFUSE_WITH(SYS_fcntl, 1, F_SETOWN),
+    REFUSE_WITH(SYS_fcntl, 1, F_SETOWN_EX),
+    REFUSE(SYS_pidfd_send_signal, EPERM),
+    REFUSE(SYS_tkill, EPERM),
+    ONLY_ABOUT_ITSELF(SYS_kill, 0),
+    ONLY_ABOUT_ITSELF(SYS_tgkill, 0),
+    ONLY_ABOUT_ITSELF(SYS_rt_sigqueueinfo, 0),
+    ONLY_ABOUT_ITSELF(SYS_rt_tgsigqueueinfo, 0),
+    ONLY_ABOUT_ITSELF(SYS_prlimit64, 0),
     // Its flags lie where a filter cannot look; the C library uses the older call instead.
     REFUSE(SYS_clone3, ENOSYS),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
@@ -191,7 +307,15 @@ static struct sock_filter call_filter[] = {
 };
 
 static int confine_calls(void) {
-  struct sock_fprog program = {.len = sizeof call_filter / sizeof call_filter[0], .filter = call_filter};
+  enum { length = sizeof call_filter / sizeof call_filter[0] };
+  struct sock_filter filter[length];
+  for (int index = 0; index < length; index++) {
+    filter[index] = call_filter[index];
+    if (filter[index].code == (BPF_JMP | BPF_JEQ | BPF_K) && filter[index].k == OWN_PROCESS) {
+      filter[index].k = (uint32_t)getpid();
+    }
+  }
+  struct sock_fprog program = {.len = length, .filter = filter};
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
@@ -205,7 +329,7 @@ int csystem_has_call_filter(void) { return 0; }
 #endif
 
 // Root keeps its rights over files, which the rules bound, and no others.
-static void drop_capabilities(void) {
+static int drop_capabilities(void) {
   for (int capability = 0; capability < 64; capability++) {
     switch (capability) {
     case CAP_CHOWN:
@@ -215,6 +339,12 @@ static void drop_capabilities(void) {
     default: prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     }
   }
+  // What is inheritable would be added to those, and with it go what a service was given for whatever it starts.
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, sets) == -1) return -1;
+  for (int index = 0; index < _LINUX_CAPABILITY_U32S_3; index++) sets[index].inheritable = 0;
+  return (int)syscall(SYS_capset, &header, sets);
 }
 
 // The child
@@ -231,24 +361,23 @@ static int limit(int resource, uint64_t most) {
 static int arrange_descriptors(const struct csystem_spawn *what, int report) {
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing == -1) return -1;
-  const int from[] = {nothing, what->output, what->error, what->channel, what->lock, report};
+  // Without a lock its number is nobody else's either.
+  const int lock = what->lock == -1 ? nothing : what->lock;
+  const int from[] = {nothing, what->output, what->error, [CHANNEL_DESCRIPTOR] = what->channel,
+                      [LOCK_DESCRIPTOR] = lock, [REPORT_DESCRIPTOR] = report};
   enum { count = sizeof from / sizeof from[0] };
   int moved[count];
   for (int index = 0; index < count; index++) {
-    moved[index] = from[index] == -1 ? -1 : fcntl(from[index], F_DUPFD, count);
-    if (moved[index] == -1 && from[index] != -1) return -1;
+    moved[index] = fcntl(from[index], F_DUPFD, count);
+    if (moved[index] == -1) return -1;
   }
   for (int index = 0; index < count; index++) {
-    if (moved[index] == -1) {
-      close(index);
-    } else if (dup2(moved[index], index) == -1) {
-      return -1;
-    }
+    if (dup2(moved[index], index) == -1) return -1;
   }
   if (syscall(SYS_close_range, count, ~0U, 0) == -1) {
     for (int descriptor = count; descriptor < 65536; descriptor++) close(descriptor);
   }
-  return fcntl(count - 1, F_SETFD, FD_CLOEXEC);
+  return fcntl(REPORT_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
 }
 
 // What the child was doing when it failed.
@@ -259,22 +388,26 @@ static const char *const stages[] = {
 static int prepare(const struct csystem_spawn *what, pid_t parent, int report, int *stage) {
   *stage = 1;
   if (arrange_descriptors(what, report) == -1) return -1;
-  *stage = 2;
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1) return -1;
-  if (getppid() != parent) _exit(1);
   setsid();
   umask(077);
   *stage = 3;
   if (limit(RLIMIT_CORE, 0) == -1 || limit(RLIMIT_NOFILE, what->files) == -1) return -1;
   if (limit(RLIMIT_DATA, what->memory) == -1) return -1;
-  *stage = 4;
-  if (chdir(what->directory) == -1) return -1;
   *stage = 5;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) return -1;
   if (what->is_confined) {
-    drop_capabilities();
-    if (confine_files(what) == -1 || confine_calls() == -1) return -1;
+    if (what->is_sealed && seal_files(what->changeable) == -1) return -1;
+    if (drop_capabilities() == -1) return -1;
   }
+  // What is entered now is on the process's own mounts.
+  *stage = 4;
+  if (chdir(what->directory) == -1) return -1;
+  // Behind every change of rights, which could undo it.
+  *stage = 2;
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1) return -1;
+  if (getppid() != parent) _exit(1);
+  *stage = 5;
+  if (what->is_confined && (confine_files(what) == -1 || confine_calls() == -1)) return -1;
   return 0;
 }
 
@@ -290,12 +423,31 @@ static void run_child(const struct csystem_spawn *what, pid_t parent, int report
     execve(what->executable, what->arguments, what->environment);
   }
   message[1] = errno;
-  // Where the descriptors are arranged, it has the last of their numbers.
-  if (write(message[0] > 1 ? 5 : report, message, sizeof message) == -1) _exit(126);
+  if (write(message[0] > 1 ? REPORT_DESCRIPTOR : report, message, sizeof message) == -1) _exit(126);
   _exit(127);
 }
 
 // The parent
+
+// Signals that come between fork and exec must not run this process's handlers there.
+static void block_signals(sigset_t *before) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+int csystem_has_own_mounts(void) {
+  sigset_t before;
+  block_signals(&before);
+  pid_t child = fork();
+  if (child == 0) _exit(seal_files(NULL) == 0 ? 0 : 1);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (child == -1) return 0;
+  int status;
+  pid_t ended;
+  while ((ended = waitpid(child, &status, 0)) == -1 && errno == EINTR) continue;
+  return ended == child && status == 0;
+}
 
 pid_t csystem_start(const struct csystem_spawn *what, int *process, const char **stage) {
   int report[2];
@@ -303,10 +455,8 @@ pid_t csystem_start(const struct csystem_spawn *what, int *process, const char *
   if (pipe2(report, O_CLOEXEC) == -1) return -1;
   *stage = "make it";
   pid_t parent = getpid();
-  // Signals that come between fork and exec must not run this process's handlers there.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t before;
+  block_signals(&before);
   pid_t child = fork();
   if (child == 0) run_child(what, parent, report[1]);
   int failure = errno;
@@ -368,4 +518,9 @@ int csystem_access_mode(int descriptor) {
   int flags = fcntl(descriptor, F_GETFL);
   if (flags == -1) return -1;
   return flags & O_PATH ? -1 : flags & O_ACCMODE;
+}
+
+int csystem_is_process_file(int descriptor) {
+  struct statfs status;
+  return fstatfs(descriptor, &status) == -1 ? -1 : status.f_type == PROC_SUPER_MAGIC;
 }

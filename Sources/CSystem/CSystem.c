@@ -115,8 +115,9 @@ ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int desc
 ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait) {
   struct iovec part = {.iov_base = buffer, .iov_len = size};
   union descriptor_message control;
+  // Without what aligns the next one: there would be room for a second descriptor in that.
   struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = CMSG_LEN(sizeof(int))};
   *descriptor = -1;
   ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
   if (count == -1) return -1;

@@ -82,6 +82,8 @@ package struct ChildProcess: ~Copyable, Sendable {
     let environment = unsafe texts.list(settings.environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
     let executable = unsafe texts.add(settings.executable)
     let directory = unsafe texts.add(settings.directory)
+    let changeable = unsafe settings.confinement?.changeable.map { unsafe texts.add($0) }
+    let isSealed = Confinement.strength.contains(.attributes)
     let id = unsafe arguments.withUnsafeBufferPointer { arguments in
       unsafe environment.withUnsafeBufferPointer { environment in
         unsafe cRules.withUnsafeBufferPointer { rules in
@@ -90,7 +92,8 @@ package struct ChildProcess: ~Copyable, Sendable {
             directory: directory, channel: endowment.channel.raw, lock: endowment.lockNumber,
             output: endowment.output.raw, error: endowment.error.raw,
             is_confined: settings.confinement == nil ? 0 : 1, rules: rules.baseAddress, rule_count: rules.count,
-            files: settings.limits.files, memory: settings.limits.memory)
+            is_sealed: isSealed ? 1 : 0, changeable: changeable, files: settings.limits.files,
+            memory: settings.limits.memory)
           return unsafe csystem_start(&what, &number, &stage)
         }
       }
@@ -187,5 +190,10 @@ extension Descriptor {
   package var isReadable: Bool {
     let mode = csystem_access_mode(raw)
     return mode == O_RDONLY || mode == O_RDWR
+  }
+
+  /// Whether the kernel makes up what stands in it, for whoever reads it.
+  package var isOnProcessFileSystem: Bool {
+    get throws(SystemError) { try calling("examine the file system") { csystem_is_process_file(raw) } != 0 }
   }
 }

@@ -29,10 +29,15 @@ package struct Confinement: Sendable {
     /// Sockets and processes, by a filter of system calls.
     package static let calls = Strength(rawValue: 2)
 
-    package static let full: Strength = [.files, .calls]
+    /// What files are like besides their content: modes, owners and times, by mounts of its own.
+    package static let attributes = Strength(rawValue: 4)
+
+    package static let full: Strength = [.files, .calls, .attributes]
   }
 
   package private(set) var rules: [Rule] = []
+  /// Modes, owners and times can be changed in this directory only; nil for nowhere.
+  package var changeable: String?
 
   package init() {}
 
@@ -63,6 +68,7 @@ package struct Confinement: Sendable {
     var strength: Strength = []
     if csystem_landlock_version() > 0 { strength.insert(.files) }
     if csystem_has_call_filter() != 0 { strength.insert(.calls) }
+    if csystem_has_own_mounts() != 0 { strength.insert(.attributes) }
     return strength
   }()
 }

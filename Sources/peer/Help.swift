@@ -70,7 +70,8 @@ enum Help {
     While it waits and receives, the process can create, change and remove nothing
     outside of DIR and PEER_HOME, where the kernel has Landlock 2 or later (Linux
     5.19); rights and times of other files are not covered by that. With --json the
-    event 'confined' says so. DIR is made at once if it is missing.
+    event 'confined' says so. DIR is made at once if it is missing. With --app it is
+    the app's extension that is confined.
 
     Options:
       --app ID              The app whose data is wanted; 'peer app list' shows

@@ -48,9 +48,12 @@ private let software = "peer \(Version.current)"
 
 /// Keeps this process from writing to anything but the destination and what it keeps itself.
 private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
+  // An extension is confined more strictly than this, by means that a confined process does not have any more.
+  guard options.app == nil else { return }
   do {
-    var directories = [try Directory.openOrMake(home, mode: 0o700).canonicalPath()]
-    if options.app == nil { directories.insert(try destination(options).canonicalPath(), at: 0) }
+    let directories = [
+      try destination(options).canonicalPath(), try Directory.openOrMake(home, mode: 0o700).canonicalPath(),
+    ]
     if try Confinement.keepWriting(within: directories) {
       output.handle(TransferEvent.confined(directories: directories))
     } else {

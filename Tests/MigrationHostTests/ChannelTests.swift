@@ -93,6 +93,18 @@ import Testing
     #expect(isRefused)
   }
 
+  @Test func `packets that bring nothing, and only promise more, are refused`() throws {
+    var pair = try PacketSocket.pair()
+    let sending = pair.takeOne()
+    var receiving = Channel(pair.takeOther())
+    for packet in [[1], [1, 7]] as [[UInt8]] {
+      _ = try sending.send(packet)
+      var isRefused = false
+      do { _ = try receiving.receive(waiting: false) } catch is Violation { isRefused = true }
+      #expect(isRefused, "\(packet)")
+    }
+  }
+
   @Test func `an error's texts have limits, and no character is split`() {
     let error = ReportedError(
       domain: String(repeating: "ä", count: 1_000), code: 1, text: String(repeating: "€", count: 10_000),

@@ -19,9 +19,12 @@ struct TestExport {
       while true { try? await Task.sleep(for: .seconds(1)) }
     case "spin": while true { _ = documents.path }
     case "swallow": try await swallow(archiver)
-    case "return": try? await appendForEver(archiver)
+    case "return": try await appendForEver(archiver, endsQuietly: true)
     case "for ever": try await appendForEver(archiver)
     case "look": try await look(archiver)
+    case "escape": try await escape.tryAll(archiver)
+    case "attributes": escape.tryAttributes()
+    case "deep": try await appendDeep(archiver)
     case "names": try await appendNames(archiver)
     case "one by one": try await appendOneByOne(archiver)
     default: try await appendAll(archiver)
@@ -36,12 +39,19 @@ struct TestExport {
     }
   }
 
-  private func appendForEver(_ archiver: ResourcesArchiver) async throws {
+  private var escape: Escape { Escape(outside: options[.path] ?? "/etc/hostname", documents: documents) }
+
+  /// Appends until an append throws; `endsQuietly`: as if the export were whole then.
+  private func appendForEver(_ archiver: ResourcesArchiver, endsQuietly: Bool = false) async throws {
     try await appendAll(archiver)
     print("appending")
     for number in 0... {
-      try await archiver.appendItem(at: documents.appending(path: "kept"), pathInArchive: "many/\(number)")
-      try await Task.sleep(for: .milliseconds(20))
+      do {
+        try await archiver.appendItem(at: documents.appending(path: "kept"), pathInArchive: "many/\(number)")
+      } catch  where endsQuietly {
+        return
+      }
+      try? await Task.sleep(for: .milliseconds(20))
     }
   }
 
@@ -52,6 +62,15 @@ struct TestExport {
     for number in 0... {
       try? await archiver.appendItem(at: documents.appending(path: "kept"), pathInArchive: "many/\(number)")
       try? await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  /// Appends under paths whose directories, written out, would fill the host's memory.
+  private func appendDeep(_ archiver: ResourcesArchiver) async throws {
+    let kept = documents.appending(path: "kept")
+    for number in 0..<1000 {
+      let path = "\(number)/" + String(repeating: "directory-with-name/", count: 2000) + "kept"
+      try await archiver.appendItem(at: kept, pathInArchive: path)
     }
   }
 

@@ -30,7 +30,7 @@ struct csystem_spawn {
   const char *directory;
   // Becomes descriptor 3.
   int channel;
-  // Becomes descriptor 4, which keeps a lock; -1 for none.
+  // Becomes descriptor 4, which keeps a lock; -1 for none, and then that leads to nothing.
   int lock;
   // Become descriptors 1 and 2.
   int output;
@@ -39,6 +39,10 @@ struct csystem_spawn {
   int is_confined;
   const struct csystem_rule *rules;
   size_t rule_count;
+  // Whether it also gets mounts of its own, which are read-only but for this directory: the rules do not speak of modes,
+  // owners and times.
+  int is_sealed;
+  const char *changeable;
   // Limits: open files, bytes of private memory.
   uint64_t files;
   uint64_t memory;
@@ -55,12 +59,15 @@ int csystem_has_call_filter(void);
 // 1 if it is done, -1 on failure. What is open already stays as it is.
 int csystem_confine_writing(const char *const *directories, size_t count);
 
+// Whether a process can be given mounts of its own here. Tries it, with a process.
+int csystem_has_own_mounts(void);
+
 // Starts a process; its number, and in `process` a descriptor that becomes readable when it ends. -1 with errno on failure,
 // and in `stage` a word for what failed.
 //
 // The process is killed when the calling *thread* ends. It is in a session of its own, has no other descriptors, its signals
-// are as usual, standard input is empty, and it leaves no core. Confined, it cannot make sockets or processes, not even as
-// root, and keeps of root's rights those over files alone.
+// are as usual, standard input is empty, and it leaves no core. Confined, it cannot make sockets or processes, signal or
+// limit others, outlive its parent, or let go of the lock, not even as root, and keeps of root's rights those over files alone.
 pid_t csystem_start(const struct csystem_spawn *what, int *process, const char **stage);
 
 // Waits for a process: its exit code, or 256 + signal; -1 on failure.
@@ -74,3 +81,6 @@ int csystem_pipe(int ends[2]);
 
 // The access mode of an open file's descriptor: 0 to read, 1 to write, 2 both; -1 for one that only stands for a path.
 int csystem_access_mode(int descriptor);
+
+// Whether a descriptor leads into /proc.
+int csystem_is_process_file(int descriptor);

@@ -23,6 +23,9 @@ struct AppendedPaths {
   private var kinds: [Hash: Kind] = [:]
   /// The directories that items are in and that nobody has appended.
   private(set) var implied: Set<ArchivePath> = []
+  private var impliedBytes = 0
+  /// How much the paths in `implied` may take: a path with thousands of components implies thousands of long ones.
+  private static let mostImpliedBytes = 64 << 20
   /// The directory that the last item was in, since the next one mostly is there too.
   private var lastParent: ArchivePath?
 
@@ -82,6 +85,9 @@ struct AppendedPaths {
 
   private func checkParents(of path: ArchivePath) throws(ArchiveError) {
     guard let parent = path.parent, parent != lastParent else { return }
+    guard impliedBytes + parent.depth * parent.bytes.count / 2 <= Self.mostImpliedBytes else {
+      throw ArchiveError(.path, "\"\(VisibleText.of(path))\" lies in too many directories", name: path.bytes)
+    }
     for parent in parent.lineage where kinds[hash(parent.bytes)] == .other { throw Self.exists(parent) }
   }
 
@@ -92,6 +98,7 @@ struct AppendedPaths {
       guard kinds[hash] == nil else { continue }
       kinds[hash] = .impliedDirectory
       implied.insert(place)
+      impliedBytes += place.bytes.count
     }
     lastParent = parent
   }

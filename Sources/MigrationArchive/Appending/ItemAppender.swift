@@ -94,7 +94,7 @@ package final class ItemAppender {
   ) throws(ArchiveError) {
     let directory = SharedDirectory(directory)
     try paths.checkDirectory(path)
-    let tree = try SourceWalk.walk(contentsOf: directory)
+    let tree = try SourceWalk.walk(contentsOf: directory) { self.packer.isStopped }
     let (taken, merged) = try paths.check(tree, beneath: path)
     let place: RealDirectory
     do {

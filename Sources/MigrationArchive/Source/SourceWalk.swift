@@ -31,6 +31,7 @@ package struct SourceWalk {
       throw ArchiveError(.source, "the directory cannot be read", cause: error)
     }
     while let next = walk.pending.popLast() { try walk.list(next, from: directory) }
+    if isStopped() { throw ArchiveError(.stopped, "the walk was stopped") }
     return walk.tree
   }
 
@@ -75,6 +76,8 @@ package struct SourceWalk {
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false
     let length = path.map { $0.bytes.count + 1 } ?? 0
     try directory.forEachEntry { (name, _) throws(SystemError) in
+      // Somebody may put things into it faster than they are listed.
+      if tree.nodes.count % 1024 == 1023, isStopped() { return false }
       guard let status = try Self.status(name, in: directory) else { return true }
       guard let kind = ItemKind(status.kind) else {
         note(name, in: path, .notSendable)

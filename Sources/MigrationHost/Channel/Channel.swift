@@ -72,6 +72,10 @@ package struct Channel: ~Copyable, Sendable {
         guard collected.count + packet.bytes.count <= Self.longestMessage else {
           throw Violation(.limit, "a message of the channel")
         }
+        // Only full ones are followed by more, so that a message has an end soon.
+        guard kind == .last || packet.bytes.count == PacketSocket.longestPacket else {
+          throw Violation(.value, "a packet of the channel")
+        }
         collected += packet.bytes.dropFirst()
         if kind == .more { continue }
         let message = collected

@@ -32,7 +32,9 @@ struct AppExport: ~Copyable {
     watch = ExportWatch(idleLimit: idleLimit, now: Self.now)
   }
 
-  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
+  /// Seconds on a clock that stands still while the machine sleeps, as the exporter does.
+  private static var now: Double { start.duration(to: SuspendingClock.now) / .seconds(1) }
+  private static let start = SuspendingClock.now
 
   /// Asks for everything, and returns when the process is gone.
   consuming func run(platform: String, options: [AppRequest.Option]) throws(ArchiveError) -> End {
@@ -57,11 +59,11 @@ struct AppExport: ~Copyable {
   private mutating func converse() throws -> End {
     while true {
       if packer.isStopped, !watch.isCancelled { try cancel() }
-      let verdict = watch.verdict(now: Self.now)
-      if let verdict { return try kill(verdict) }
       let event = try conversation.next(until: BootInstant.now().advanced(by: Self.attention))
       switch consume event {
-      case .nothing: continue
+      case .nothing:
+        // Only now: while this process did not run, an append may have come.
+        if let verdict = watch.verdict(now: Self.now) { return try kill(verdict) }
       case .ended:
         if watch.isCancelled { return .stopped(isKilled: false) }
         throw ArchiveError(.exportFailed, "the extension is gone", name: Self.gone)
@@ -120,8 +122,9 @@ struct AppExport: ~Copyable {
     case .symbolicLink(let target, let modified):
       try appender.appendLink(target: target, modified: modified, at: item.path)
     case .descriptor:
-      // What only stands for a place has passed no check of what the extension may read.
-      guard let descriptor, descriptor.isReadable else {
+      // What only stands for a place has passed no check of what the extension may read, and what /proc shows depends on
+      // who reads it.
+      guard let descriptor, descriptor.isReadable, (try? descriptor.isOnProcessFileSystem) == false else {
         throw ArchiveError(.source, "\"\(VisibleText.of(item.path))\" was not opened to be read", name: item.path)
       }
       try appender.append(descriptor, at: item.path)
@@ -131,7 +134,9 @@ struct AppExport: ~Copyable {
   private mutating func ended(_ error: ReportedError?) throws -> End {
     if watch.isCancelled {
       // Only a cancellation that was let pass is a proper end, or one that came too late to be told.
-      if error == nil || error?.domain == ReportedError.cancellationDomain { return .stopped(isKilled: false) }
+      if error?.domain == ReportedError.cancellationDomain || error == nil && cancelledAppends == 0 {
+        return .stopped(isKilled: false)
+      }
       return try kill(.ignoresCancellation)
     }
     if let error {

@@ -141,9 +141,10 @@ package final class AppSink: ItemSink {
   private func start(_ directory: String, _ staging: Staging) throws(ArchiveError) -> ExtensionConversation {
     do {
       try staging.expose()
-      return try launch.start(.importing(from: directory))
+      return try launch.start(.importing(from: directory)) { self.isInterrupted.withLock { $0 } }
     } catch {
       try hosting { () throws(HostError) in try app.abandonImport() }
+      if error.code == .stopped { throw ArchiveError(.cancelled, "the import of \(app.identifier) was broken off") }
       throw ArchiveError(.importFailed, error.description)
     }
   }

@@ -44,7 +44,7 @@ package final class AppSource: ItemSource {
   }
 
   package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
-    var conversation = try launch.start(.export)
+    var conversation = try launch.start(.export, isStopped: isStopped)
     let description: ExportDescription
     do {
       description = try describe(&conversation, isStopped)
@@ -100,7 +100,7 @@ package final class AppSource: ItemSource {
     let conversation: ExtensionConversation
     switch consume described {
     case .some(let first): conversation = first
-    case .none: conversation = try launch.start(.export)
+    case .none: conversation = try launch.start(.export) { packer.isStopped }
     }
     let export = AppExport(conversation, of: app.identifier, to: packer, idleLimit: idleLimit)
     let end = try export.run(platform: request?.platform ?? Self.platform, options: request?.options ?? [])

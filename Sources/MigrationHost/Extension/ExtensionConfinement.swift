@@ -26,6 +26,8 @@ enum ExtensionConfinement {
     rules.allow(.write, "/dev/null")
     rules.allow(.execute, String(decoding: app.bundle.path, as: UTF8.self))
     rules.allow(.write, scratch)
+    // One directory for an import: from one mount to another an importer could not move, but only copy.
+    rules.changeable = purpose.isImport ? app.files.path : scratch
     let access: Confinement.Access = purpose.isImport ? .write : .read
     rules.allow(access, app.containerPath)
     for path in app.groupPaths(app.bundle.migrationExtension.groups).values.sorted() { rules.allow(access, path) }

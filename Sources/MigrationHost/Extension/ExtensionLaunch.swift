@@ -37,15 +37,22 @@ struct ExtensionLaunch: Sendable {
     if missing.contains(.calls) {
       return "this machine has no filter for system calls: the app's extension is not kept from the network"
     }
+    if missing.contains(.attributes) {
+      return
+        "this user may not have mounts of his own: the app's extension is not kept from changing modes and times of "
+        + "other files"
+    }
     return nil
   }
 
   /// Starts it, and returns once it has said that it can do what is wanted.
-  func start(_ purpose: Purpose) throws(ArchiveError) -> ExtensionConversation {
+  func start(
+    _ purpose: Purpose, isStopped: () -> Bool
+  ) throws(ArchiveError) -> ExtensionConversation {
     do {
       var conversation = try launch(purpose)
       do {
-        try awaitReadiness(&conversation, purpose)
+        try awaitReadiness(&conversation, purpose, isStopped)
         return conversation
       } catch {
         conversation.kill()
@@ -86,13 +93,29 @@ struct ExtensionLaunch: Sendable {
     return try ExtensionConversation(Channel(pair.takeOne()), to: process)
   }
 
-  private func awaitReadiness(_ conversation: inout ExtensionConversation, _ purpose: Purpose) throws {
-    let event = try conversation.next(until: BootInstant.now().advanced(by: Self.patience))
-    guard case .message(.ready(let abilities), _) = consume event else { throw Unready() }
+  private func awaitReadiness(
+    _ conversation: inout ExtensionConversation, _ purpose: Purpose, _ isStopped: () -> Bool
+  ) throws {
+    let abilities = try abilities(of: &conversation, isStopped)
     guard abilities.contains(purpose.isImport ? .imports : .exports) else {
       throw ArchiveError(
         .exportFailed, "the extension of \(app.identifier) cannot \(purpose.isImport ? "import" : "export")")
     }
+  }
+
+  private func abilities(
+    of conversation: inout ExtensionConversation, _ isStopped: () -> Bool
+  ) throws -> ExtensionAbilities {
+    let deadline = BootInstant.now().advanced(by: Self.patience)
+    while !isStopped() {
+      let event = try conversation.next(until: BootInstant.now().advanced(by: .milliseconds(50)))
+      switch consume event {
+      case .message(.ready(let abilities), _): return abilities
+      case .nothing where BootInstant.now() < deadline: continue
+      default: throw Unready()
+      }
+    }
+    throw ArchiveError(.stopped, "the transfer is over")
   }
 
   /// It ended, or said nothing, or something else first.
