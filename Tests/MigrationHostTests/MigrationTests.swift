@@ -75,6 +75,17 @@ import Testing
     #expect(record.failure == nil)
   }
 
+  @Test func `whatever an importer has put in the place of what arrived, the next try finds it out`() throws {
+    let names = ["fifo", "directory", "link", "changed", "closed", "tree/inner", "kept"]
+    let texts = names.map { ($0, "text of \($0)") } + [("behaviour", "spoil")]
+    let (old, new) = (try AppDevice(Dictionary(uniqueKeysWithValues: texts)), try AppDevice())
+    #expect(archiveError { try Migration(from: try old.source()).arrive(at: try new.sink()) }?.code == .importFailed)
+    #expect(new.documents.isEmpty)
+    try write("", to: "\(old.app.containerPath)/Documents/behaviour")
+    try Migration(from: try old.source()).arrive(at: try new.sink())
+    #expect(new.documents == old.documents)
+  }
+
   @Test(arguments: [("crash", "signal 11"), ("leave", "status 0")])
   func `an importer that ends without a word has failed`(behaviour: String, reason: String) throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice())
