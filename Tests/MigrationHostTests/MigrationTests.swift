@@ -43,6 +43,13 @@ import Testing
     #expect(old.isFree)
   }
 
+  @Test func `a host that did not run for a while does not take that for the exporter's idleness`() throws {
+    let old = try AppDevice(["kept": "text"])
+    try write("shared", to: "\(old.groupPath)/shared")
+    let migration = try Migration(from: try old.source(idleLimit: 2), outlet: MemoryOutlet(absence: 3))
+    #expect(migration.packer.total.items == 4)
+  }
+
   @Test(arguments: [("swallow", true), ("return", true), ("for ever", false)])
   func `only an exporter that lets its cancellation pass is not killed`(platform: String, isKilled: Bool) throws {
     let old = try AppDevice(["kept": "text"])
