@@ -70,11 +70,13 @@ def look(work, user):
     with open(secret, "w", encoding="utf-8") as file:
         file.write("secret")
     os.chmod(secret, 0o644)
+    if user is not None:
+        os.chown(secret, user, user)
     sender, receiver = move(old, new, "--platform", "look", "--option", f"path={secret}")
     equal(
         [line for line in said(sender) if line.endswith(("refused", "REFUSED", "done", "DONE"))],
         ["read outside: refused", "list outside: refused", "append outside: refused", "write inside: refused",
-         "write scratch: done", "socket: refused", "process: refused"], "the exporter")
+         "mode outside: refused", "write scratch: done", "socket: refused", "process: refused"], "the exporter")
     equal(
         said(receiver)[1:], ["read outside: refused", "write outside: refused", "write inside: done"], "the importer")
     equal(new.run("status"), "success", "the status")

@@ -121,12 +121,28 @@ struct Migration {
 /// Keeps every frame.
 final class MemoryOutlet: FrameOutlet {
   private let state = Mutex<(frames: [[UInt8]], isStopped: Bool)>(([], false))
+  /// For how many seconds the host is away once, as soon as the first append is answered.
+  private let absence: Mutex<(hasBegun: Bool, seconds: UInt32)>
+
+  init(absence: UInt32 = 0) { self.absence = Mutex((false, absence)) }
 
   var frames: [[UInt8]] { state.withLock { $0.frames } }
-  var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  /// Asked for before the host looks for what its extension says.
+  var isStopped: Bool {
+    let seconds = absence.withLock { absence in
+      guard absence.hasBegun else { return 0 as UInt32 }
+      defer { absence.seconds = 0 }
+      return absence.seconds
+    }
+    if seconds > 0 { sleep(seconds) }
+    return state.withLock { $0.isStopped }
+  }
+
   func stop() { state.withLock { $0.isStopped = true } }
 
   func buffer() throws(ArchiveError) -> FrameBuffer {
+    defer { absence.withLock { $0.hasBegun = true } }
     if isStopped { throw ArchiveError(.stopped, "the transfer is over") }
     return FrameBuffer(capacity: Limits.plainLength)
   }

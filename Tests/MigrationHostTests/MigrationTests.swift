@@ -43,6 +43,13 @@ import Testing
     #expect(old.isFree)
   }
 
+  @Test func `a host that did not run for a while does not take that for the exporter's idleness`() throws {
+    let old = try AppDevice(["kept": "text"])
+    try write("shared", to: "\(old.groupPath)/shared")
+    let migration = try Migration(from: try old.source(idleLimit: 2), outlet: MemoryOutlet(absence: 3))
+    #expect(migration.packer.total.items == 4)
+  }
+
   @Test(arguments: [("swallow", true), ("return", true), ("for ever", false)])
   func `only an exporter that lets its cancellation pass is not killed`(platform: String, isKilled: Bool) throws {
     let old = try AppDevice(["kept": "text"])
@@ -73,6 +80,17 @@ import Testing
     #expect(new.documents == old.documents)
     let record = try #require(new.app.importRecord)
     #expect(record.failure == nil)
+  }
+
+  @Test func `whatever an importer has put in the place of what arrived, the next try finds it out`() throws {
+    let names = ["fifo", "directory", "link", "changed", "closed", "tree/inner", "kept"]
+    let texts = names.map { ($0, "text of \($0)") } + [("behaviour", "spoil")]
+    let (old, new) = (try AppDevice(Dictionary(uniqueKeysWithValues: texts)), try AppDevice())
+    #expect(archiveError { try Migration(from: try old.source()).arrive(at: try new.sink()) }?.code == .importFailed)
+    #expect(new.documents.isEmpty)
+    try write("", to: "\(old.app.containerPath)/Documents/behaviour")
+    try Migration(from: try old.source()).arrive(at: try new.sink())
+    #expect(new.documents == old.documents)
   }
 
   @Test(arguments: [("crash", "signal 11"), ("leave", "status 0")])

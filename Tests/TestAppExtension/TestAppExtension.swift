@@ -69,6 +69,9 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try await Task.sleep(for: .seconds(600))
     case "ignore":
       while true { try? await Task.sleep(for: .seconds(1)) }
+    case "spoil":
+      try spoil(url.appending(path: "Documents"))
+      throw Failure()
     case "look": look()
     default: break
     }
@@ -81,6 +84,21 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try? files.removeItem(at: try group.appending(path: "shared"))
       try files.moveItem(at: shared, to: try group.appending(path: "shared"))
     }
+  }
+
+  /// Puts other things in the place of what arrived.
+  private func spoil(_ arrived: URL) throws {
+    let files = FileManager.default
+    let place = { (name: String) in arrived.appending(path: name).path }
+    for name in ["fifo", "directory", "link"] { try files.removeItem(atPath: place(name)) }
+    guard mkfifo(place("fifo"), 0o600) == 0 else { throw Failure(errorCode: 2) }
+    try files.createDirectory(atPath: place("directory/inner"), withIntermediateDirectories: true)
+    try files.createSymbolicLink(atPath: place("link"), withDestinationPath: "/etc/passwd")
+    try "other".write(toFile: place("changed"), atomically: false, encoding: .utf8)
+    chmod(place("closed"), 0)
+    try files.moveItem(atPath: place("tree"), toPath: place("elsewhere"))
+    try files.createSymbolicLink(atPath: place("tree"), withDestinationPath: documents.path)
+    chmod(arrived.path, 0o100)
   }
 
   /// Tries what an importer must not be able to do, and says what came of it.

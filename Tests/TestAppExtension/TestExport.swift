@@ -113,6 +113,7 @@ struct TestExport {
       print("append outside: refused")
     }
     print("write inside: \((try? Data().write(to: documents.appending(path: "made"))) == nil ? "refused" : "DONE")")
+    print("mode outside: \(chmod(outside, 0o600) == 0 ? "DONE" : "refused")")
     let scratch = FileManager.default.temporaryDirectory.appending(path: "made")
     print("write scratch: \((try? Data([1]).write(to: scratch)) == nil ? "REFUSED" : "done")")
     print("socket: \(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) < 0 ? "refused" : "DONE")")
