@@ -69,6 +69,18 @@ package struct PacketSocket: ~Copyable, Sendable {
     }
   }
 
+  /// Whether there is something to receive within a time that is shorter than going to sleep and being woken takes; other
+  /// threads that could run have their turn meanwhile.
+  package func isReadable(withinNanoseconds time: Int64) -> Bool {
+    var record = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+    let end = BootInstant.now().nanoseconds + time
+    repeat {
+      if unsafe poll(&record, 1, 0) != 0 { return true }
+      sched_yield()
+    } while BootInstant.now().nanoseconds < end
+    return false
+  }
+
   /// Receives a packet.
   package func receive(waiting: Bool = true) throws(SystemError) -> Arrival {
     var passed: CInt = -1

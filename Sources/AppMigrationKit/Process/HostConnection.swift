@@ -95,7 +95,12 @@ final class HostConnection: ItemDestination {
         return (conversation.refusals.removeValue(forKey: number).map { .refused($0) } ?? .done, 0)
       }
       if let answer { return answer }
-      if receiving.withLockIfAvailable({ receive(from: &$0) }) != nil {
+      let isMine = receiving.withLockIfAvailable { channel in
+        _ = channel.awaitPromptly()
+        receive(from: &channel)
+        return true
+      }
+      if isMine == true {
         endTurn()
       } else {
         _ = conversation.wait { $0.turns == turns ? nil : () }

@@ -58,6 +58,12 @@ package struct Channel: ~Copyable, Sendable {
     }
   }
 
+  /// How long it is worth staying awake for an answer, in nanoseconds: what the other end needs for a small file.
+  private static let promptness: Int64 = 100_000
+
+  /// Stays awake for as long as a prompt answer takes; whether something has come.
+  package func awaitPromptly() -> Bool { socket.isReadable(withinNanoseconds: Self.promptness) }
+
   /// Receives a message. Throws a `Violation` or a `SystemError`.
   package mutating func receive(waiting: Bool = true) throws -> Arrival {
     while true {

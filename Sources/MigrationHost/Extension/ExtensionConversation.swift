@@ -19,6 +19,8 @@ struct ExtensionConversation: ~Copyable, Sendable {
   private var channel: Channel
   private let process: ExtensionProcess
   private var poller: Poller
+  /// Whether the extension has just been answered, and so mostly says the next thing at once.
+  private var isPrompt = false
 
   /// Takes over the channel of a process.
   init(_ channel: consuming Channel, to process: ExtensionProcess) throws(SystemError) {
@@ -29,6 +31,7 @@ struct ExtensionConversation: ~Copyable, Sendable {
 
   /// The next thing that happens. Throws a `Violation` where the extension breaks the rules, or a `SystemError`.
   mutating func next(until deadline: BootInstant?) throws -> Event {
+    if isPrompt { isPrompt = channel.awaitPromptly() }
     while true {
       let arrival = try channel.receive(waiting: false)
       switch consume arrival {
@@ -46,6 +49,7 @@ struct ExtensionConversation: ~Copyable, Sendable {
   mutating func say(_ message: HostMessage) throws(SystemError) {
     do {
       try channel.send(message.encoded, until: BootInstant.now().advanced(by: Self.readingTime))
+      isPrompt = true
     } catch  where error.isConnectionLost {
       // The next look at the channel finds out.
     }
