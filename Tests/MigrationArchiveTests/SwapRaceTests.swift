@@ -40,8 +40,9 @@ private final class Swapper: Sendable {
   init() throws {
     scratch = try Scratch(inMemory: true)
     arrival = try Arrival(scratch, offer(items: 1_000_000, bytes: 1 << 24))
-    try arrival.write([Crafted.frame { $0.item(try! record("root", .directory)) }])
-    try arrival.write([Crafted.frame { $0.item(try! record("root/d", .directory)) }])
+    try arrival.write([
+      Crafted.frame { frame in for path in ["root", "root/d"] { frame.item(try record(path, .directory)) } }
+    ])
     scratch.makeLink("\(arrival.tree)/root/link", to: "\(scratch.path)/outside")
   }
 

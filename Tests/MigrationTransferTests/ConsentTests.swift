@@ -44,7 +44,8 @@ import Testing
     #expect(destination.names == [])
   }
 
-  @Test func `whoever leaves while the question stands withdraws it`() throws {
+  /// Both sides, while the question stands; it stands until nobody needs the answer any more.
+  private func askedWithoutAnswer() throws -> (RunningReceiver, RunningSender) {
     let asked = Promise<Void>()
     let receiver = try RunningReceiver(destination) { _, until in
       asked.fulfil(.success(()))
@@ -54,6 +55,11 @@ import Testing
     }
     let sender = try send(to: receiver)
     try asked.wait()
+    return (receiver, sender)
+  }
+
+  @Test func `whoever leaves while the question stands withdraws it`() throws {
+    let (receiver, sender) = try askedWithoutAnswer()
     sender.sender.stop(.interrupted)
     #expect(sender.failure()?.kind == .interrupted)
     #expect(receiver.failure()?.kind == .connectionLost)
@@ -61,15 +67,7 @@ import Testing
   }
 
   @Test func `the user of the receiver may stop while the question stands`() throws {
-    let asked = Promise<Void>()
-    let receiver = try RunningReceiver(destination) { _, until in
-      asked.fulfil(.success(()))
-      var poller = try? Poller()
-      _ = try? poller?.wait(for: .readable, on: until)
-      return nil
-    }
-    let sender = try send(to: receiver)
-    try asked.wait()
+    let (receiver, sender) = try askedWithoutAnswer()
     #expect(receiver.stop()?.kind == .interrupted)
     #expect(sender.failure()?.kind == .connectionLost)
   }

@@ -45,7 +45,11 @@ final class ExtractingOutlet: FrameOutlet {
   }
 
   func drain() throws(ArchiveError) {}
-  func pause(seconds: Double) throws(ArchiveError) { Thread.sleep(forTimeInterval: seconds) }
+  // Appends run on threads that may block; the pauses are those of a file that does not hold still.
+  func pause(seconds: Double) throws(ArchiveError) {
+    if isStopped { throw ArchiveError(.stopped, "the export was cancelled") }
+    Thread.sleep(forTimeInterval: seconds)
+  }
   // The exporter is told by an error.
   func unsent(_ unsent: Unsent) throws(ArchiveError) {}
   func skipped(items: UInt64, bytes: UInt64) {}

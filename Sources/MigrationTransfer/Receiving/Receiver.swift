@@ -33,7 +33,7 @@ package final class Receiver: Sendable {
   }
 
   /// Who the receiver has to do with.
-  fileprivate enum Phase {
+  enum Phase {
     /// Nobody: whoever knows the code may pair, and whoever is remembered may come back.
     case open
     /// A transfer, with a session or an import going on.
@@ -45,15 +45,15 @@ package final class Receiver: Sendable {
   struct State {
     var gate = AdmissionGate()
     var wakeups: [ObjectIdentifier: Wakeup] = [:]
-    fileprivate var phase = Phase.open
+    var phase = Phase.open
     /// The transfers that may be continued here.
     var remembered: [IncomingTransfer] = []
     var control: Mailbox<ReceiverNews>?
     var reception: Reception?
     var port: UInt16 = 0
     var began: BootInstant?
-    fileprivate var stopped: TransferFailure.Kind?
-    fileprivate var outcome: Result<TransferResult, TransferFailure>?
+    var stopped: TransferFailure.Kind?
+    var outcome: Result<TransferResult, TransferFailure>?
   }
 
   let sink: any ItemSink
@@ -196,77 +196,7 @@ package final class Receiver: Sendable {
     attention.signal()
   }
 
-  // MARK: Phases
-
-  /// Ends the run if it is time to; when to look again.
-  private func look() -> BootInstant? {
-    state.withLock { state in
-      guard state.outcome == nil else { return nil }
-      switch state.phase {
-      case .open:
-        if let kind = state.stopped { state.outcome = .failure(TransferFailure(kind, "interrupted")) }
-        return nil
-      case .engaged: return nil
-      case .away(let transfer, let deadline, let result):
-        if let kind = state.stopped {
-          state.outcome = transfer.isDone ? result : .failure(TransferFailure(kind, "interrupted"))
-        } else if BootInstant.now() >= deadline {
-          state.outcome = result
-        }
-        return deadline
-      }
-    }
-  }
-
-  /// Whether somebody may pair: nobody has, or nothing would be lost by another.
-  private var isInviting: Bool {
-    state.withLock { state in
-      switch state.phase {
-      case .open: true
-      case .engaged: false
-      case .away(let transfer, _, _): transfer.isEmpty
-      }
-    }
-  }
-
-  /// Takes a newly paired sender's transfer; those of which nothing has arrived give way to it.
-  func engage(pairedWith client: KeyFingerprint) throws(AbortReason) -> IncomingTransfer {
-    let transfer = IncomingTransfer(pairedWith: client, host: self)
-    let empty = try state.withLock { (state) throws(AbortReason) -> [IncomingTransfer] in
-      switch state.phase {
-      case .open: break
-      case .engaged: throw .busy
-      case .away(let other, _, _): guard other.isEmpty else { throw .busy }
-      }
-      let empty = state.remembered.filter(\.isEmpty)
-      state.remembered.removeAll { one in empty.contains { $0 === one } }
-      state.phase = .engaged(transfer)
-      state.began = state.began ?? BootInstant.now()
-      state.remembered.append(transfer)
-      return empty
-    }
-    for old in empty { old.discard() }
-    attention.signal()
-    return transfer
-  }
-
-  var mayPair: Bool { isInviting }
-
-  /// Takes a remembered sender that comes back.
-  func engage(returning client: KeyFingerprint?) throws(AbortReason) -> IncomingTransfer {
-    let transfer = try state.withLock { (state) throws(AbortReason) -> IncomingTransfer in
-      guard let transfer = state.remembered.last(where: { $0.client == client }) else { throw .unknownPeer }
-      switch state.phase {
-      case .open: break
-      case .engaged(let other), .away(let other, _, _): guard other === transfer || other.isEmpty else { throw .busy }
-      }
-      state.phase = .engaged(transfer)
-      state.began = state.began ?? BootInstant.now()
-      return transfer
-    }
-    attention.signal()
-    return transfer
-  }
+  // MARK: Sessions
 
   /// Holds the conversation with a sender on its connection's thread.
   func converse(_ connection: consuming Connection, _ transfer: IncomingTransfer, isResumed: Bool) {

@@ -103,7 +103,7 @@ extension Receiver {
   private func pair(
     _ connection: inout Connection, _ hello: [UInt8], until deadline: BootInstant
   ) throws -> IncomingTransfer {
-    guard mayPair else { throw AbortReason.busy }
+    guard isInviting else { throw AbortReason.busy }
     defer { attention.signal() }
     let client = try ServerPairing.pair(
       &connection, hello: hello, office: office, own: identity.fingerprint, until: deadline)

@@ -1,0 +1,75 @@
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Synchronization
+
+/// Who the receiver has to do with, and who may come: how one phase leads to another.
+extension Receiver {
+  /// Ends the run if it is time to; when to look again.
+  func look() -> BootInstant? {
+    state.withLock { state in
+      guard state.outcome == nil else { return nil }
+      switch state.phase {
+      case .open:
+        if let kind = state.stopped { state.outcome = .failure(TransferFailure(kind, "interrupted")) }
+        return nil
+      case .engaged: return nil
+      case .away(let transfer, let deadline, let result):
+        if let kind = state.stopped {
+          state.outcome = transfer.isDone ? result : .failure(TransferFailure(kind, "interrupted"))
+        } else if BootInstant.now() >= deadline {
+          state.outcome = result
+        }
+        return deadline
+      }
+    }
+  }
+
+  /// Whether somebody may pair: nobody has, or nothing would be lost by another.
+  var isInviting: Bool {
+    state.withLock { state in
+      switch state.phase {
+      case .open: true
+      case .engaged: false
+      case .away(let transfer, _, _): transfer.isEmpty
+      }
+    }
+  }
+
+  /// Takes a newly paired sender's transfer; those of which nothing has arrived give way to it.
+  func engage(pairedWith client: KeyFingerprint) throws(AbortReason) -> IncomingTransfer {
+    let transfer = IncomingTransfer(pairedWith: client, host: self)
+    let empty = try state.withLock { (state) throws(AbortReason) -> [IncomingTransfer] in
+      switch state.phase {
+      case .open: break
+      case .engaged: throw .busy
+      case .away(let other, _, _): guard other.isEmpty else { throw .busy }
+      }
+      let empty = state.remembered.filter(\.isEmpty)
+      state.remembered.removeAll { one in empty.contains { $0 === one } }
+      state.phase = .engaged(transfer)
+      state.began = state.began ?? BootInstant.now()
+      state.remembered.append(transfer)
+      return empty
+    }
+    for old in empty { old.discard() }
+    attention.signal()
+    return transfer
+  }
+
+  /// Takes a remembered sender that comes back.
+  func engage(returning client: KeyFingerprint?) throws(AbortReason) -> IncomingTransfer {
+    let transfer = try state.withLock { (state) throws(AbortReason) -> IncomingTransfer in
+      guard let transfer = state.remembered.last(where: { $0.client == client }) else { throw .unknownPeer }
+      switch state.phase {
+      case .open: break
+      case .engaged(let other), .away(let other, _, _): guard other === transfer || other.isEmpty else { throw .busy }
+      }
+      state.phase = .engaged(transfer)
+      state.began = state.began ?? BootInstant.now()
+      return transfer
+    }
+    attention.signal()
+    return transfer
+  }
+}
