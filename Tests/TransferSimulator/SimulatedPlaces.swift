@@ -102,7 +102,17 @@ final class SimulatedPlaces: StagingPlaces {
   }
 
   func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    guard disk.hasHardLinks else { throw SystemError(errno: EPERM, operation: "link") }
     try make(path, try found(target))
+  }
+
+  func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError) {
+    let state = try found(target).state
+    let node = disk.node(.regular)
+    try make(path, node)
+    node.write(.data(0, state.data))
+    node.write(.mode(state.mode))
+    if let modified = state.modified { node.write(.time(modified)) }
   }
 
   func remove(_ path: ArchivePath) throws(SystemError) {

@@ -13,6 +13,8 @@ final class SourceNode {
   var modified: Timestamp
   var changed: Timestamp
   var children: [[UInt8]: SourceNode] = [:]
+  /// How many names it has.
+  var links = 0
 
   init(inode: UInt64, kind: FileKind, mode: UInt32, at time: Timestamp) {
     self.inode = inode
@@ -96,7 +98,17 @@ final class SimulatedSource: @unchecked Sendable {
   }
 
   func put(_ node: SourceNode, _ name: [UInt8], in directory: SourceNode) {
+    if let old = directory.children[name] { unlink(old, name, in: directory) }
     directory.children[name] = node
+    node.links += 1
+    if node.links > 1 { node.changed = stamp }
+    touch(directory)
+  }
+
+  func unlink(_ node: SourceNode, _ name: [UInt8], in directory: SourceNode) {
+    directory.children[name] = nil
+    node.links -= 1
+    node.changed = stamp
     touch(directory)
   }
 
@@ -273,7 +285,7 @@ extension SimulatedSource {
     return FileStatus(
       kind: node.kind, mode: node.mode, size: Int64(node.kind == .regular ? node.data.count : 10),
       allocatedBytes: Int64(node.kind == .regular ? SourceHoles.allocated(node.data) : 0), device: 77,
-      inode: node.inode,
+      inode: node.inode, linkCount: UInt64(node.links),
       modified: isBlind ? still : node.modified, changed: isBlind ? still : node.changed)
   }
 

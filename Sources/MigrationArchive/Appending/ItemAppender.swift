@@ -77,7 +77,7 @@ package final class ItemAppender {
     try paths.checkFree(path)
     let export = FileExport(packer: packer, directory: PassedFile(item), path: path, name: path.name)
     var pauses = Self.pauses[...]
-    while try export.run() != .sent {
+    while case .changed = try export.run() {
       guard let pause = pauses.popFirst() else {
         try packer.unsent(Unsent(path: path.bytes, reason: .keepsChanging))
         throw ArchiveError(.source, "\"\(VisibleText.of(path))\" keeps changing while it is read", name: path.bytes)

@@ -109,7 +109,7 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   /// The directory that an item belongs in, made if it is missing.
-  private func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+  func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
     let directory = SharedDirectory(
@@ -118,7 +118,7 @@ final class DirectoryPlaces: StagingPlaces {
     return directory
   }
 
-  private func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+  func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
     let directory: SharedDirectory

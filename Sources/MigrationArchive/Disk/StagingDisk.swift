@@ -28,6 +28,8 @@ package protocol StagingPlaces: AnyObject {
   func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError)
   /// Gives a file that is there another name; fails for anything but a file.
   func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
+  /// Makes a file with the content, holes, rights and time of one that is there.
+  func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError)
   /// Removes whatever has the name, and everything beneath it; nothing there is fine.
   func remove(_ path: ArchivePath) throws(SystemError)
   /// Removes a directory if it is empty; whether it is gone.

@@ -23,6 +23,11 @@ package struct FolderExport<Place: SourceDirectory> {
   private var current: (parent: Int32, directory: Place, path: ArchivePath?)?
   private var restless: [Int] = []
   private var mustDrain = false
+  /// The first names of the files that have several and are in the archive, by generation.
+  ///
+  /// A name that leads to the same generation leads to the same file in the same state: what changed meanwhile, or took a
+  /// number that became free, is sent by itself.
+  private var linked: [Generation: Int] = [:]
 
   package init(
     roots: [Place], tree: SourceTree, packer: FramePacker, prefix: ArchivePath? = nil, merging merged: Set<Int> = []
@@ -71,13 +76,30 @@ package struct FolderExport<Place: SourceDirectory> {
   private mutating func addFile(
     _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
   ) throws(ArchiveError) {
+    let isShared = tree.nodes[index].isShared
+    if isShared, try addLink(name, path, in: directory) { return }
     let export = FileExport(packer: packer, directory: directory, path: path, name: name)
     switch try export.run() {
-    case .sent: break
+    case .sent(let generation): if isShared { linked[generation] = index }
     case .changed(let startedChunks):
       restless.append(index)
       mustDrain = mustDrain || startedChunks
     }
+  }
+
+  /// Adds another name of a file that is in the archive; false if it leads to none.
+  private func addLink(
+    _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
+  ) throws(ArchiveError) -> Bool {
+    guard !linked.isEmpty, let status = try? directory.status(name), status.kind == .regular else { return false }
+    let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
+    guard let first = linked[generation], let inner = try? tree.path(first),
+      let target = try? prefix?.appending(inner) ?? inner
+    else { return false }
+    try packer.add(
+      ItemRecord(
+        path: path, generation: packer.generation(ofLinkTo: target, generation), body: .hardLink(target: target)))
+    return true
   }
 
   private mutating func addOther(

@@ -61,7 +61,12 @@ extension Staging {
     guard roots?.contains(Array(target.root)) ?? true else { throw Violation(.announcement, "a hard link's target") }
     guard try kind(of: target, in: places) == .regular else { throw Violation(.conflict, "a hard link's target") }
     do {
-      try places.makeHardLink(link.path, to: target)
+      do {
+        try places.makeHardLink(link.path, to: target)
+      } catch  where error.isLinkRefused {
+        try places.makeCopy(link.path, of: target)
+        lost(.hardLink)
+      }
     } catch {
       throw ArchiveError(placing: link.path, "linking", error)
     }
