@@ -344,8 +344,20 @@ extension Ground {
 }
 
 extension Version {
+  /// The extended metadata, as the disk keeps it.
+  private var attributes: [[UInt8]: [UInt8]] {
+    var attributes = Dictionary(extended.attributes.map { ($0.name, $0.value) }) { one, _ in one }
+    if !extended.accessList.isEmpty {
+      attributes[SimulatedPlaces.listName(.access)] = SimulatedPlaces.bytes(extended.accessList)
+    }
+    if !extended.defaultAccessList.isEmpty {
+      attributes[SimulatedPlaces.listName(.default)] = SimulatedPlaces.bytes(extended.defaultAccessList)
+    }
+    return attributes
+  }
+
   fileprivate func matches(_ node: Node, ignoringTimes: Bool) -> Bool {
-    guard kind == node.kind else { return false }
+    guard kind == node.kind, attributes == node.state.attributes else { return false }
     let modified = ignoringTimes ? node.state.modified : modified
     switch kind {
     case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified

@@ -212,4 +212,9 @@ extension SimulatedDisk: RootDestination {
     try operate(mayFail: false)
     destination.entries[root]?.write(.mode(mode))
   }
+
+  func setAccessList(_ root: [UInt8], _ list: [AccessEntry]) throws(SystemError) {
+    try operate(mayFail: false)
+    destination.entries[root]?.write(.attribute(SimulatedPlaces.listName(.access), SimulatedPlaces.bytes(list)))
+  }
 }

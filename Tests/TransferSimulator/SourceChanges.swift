@@ -39,7 +39,11 @@ extension SimulatedSource {
       // Something of another kind in the same place.
       replace(directory, name, with: make([.regular, .directory, .symbolicLink][world.dice.roll(0...2)]))
     case 7:
-      node.mode ^= 0o020
+      if node.kind != .symbolicLink, world.dice.one(in: 2) {
+        node.extended = extendedMetadata(of: node.kind)
+      } else {
+        node.mode ^= 0o020
+      }
       node.changed = stamp
     case 8 where directory !== top:
       unlink(node, name, in: directory)

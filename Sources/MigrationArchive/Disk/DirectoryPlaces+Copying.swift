@@ -8,11 +8,16 @@ extension DirectoryPlaces {
     let parent = try existingParent(of: target)
     let status = try parent.directory.status(target.name)
     guard status.kind == .regular else { throw SystemError(reason: "it is no file", operation: "copy") }
-    let original = try openFile(target)
+    let original = try open(target)
+    let extended = try original.extendedMetadata()
     // Opening may have changed the rights.
     try parent.directory.setMode(target.name, status.mode)
     let copy = try createFile(path, mode: 0o600)
     try Self.copyContent(of: original, to: copy)
+    for attribute in extended.attributes { try copy.setAttribute(attribute) }
+    // Whoever may not do that is the owner of both.
+    try? copy.setOwner(ItemRecord.Owner(user: status.owner, group: status.group))
+    if !extended.accessList.isEmpty { try copy.setAccessList(extended.accessList) }
     try copy.setMode(status.mode)
     try copy.setTimes(modified: status.modified)
   }

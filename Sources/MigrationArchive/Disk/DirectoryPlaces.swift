@@ -17,7 +17,9 @@ final class DirectoryPlaces: StagingPlaces {
     DiskFile(try parent(of: path).directory.createFile(path.name, mode: mode))
   }
 
-  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile {
+  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try open(path) }
+
+  func open(_ path: ArchivePath) throws(SystemError) -> DiskFile {
     let parent = try existingParent(of: path)
     do {
       return DiskFile(try parent.directory.openChild(path.name, .readWrite))
@@ -84,6 +86,18 @@ final class DirectoryPlaces: StagingPlaces {
 
   func setMode(_ path: ArchivePath, _ mode: UInt32) throws(SystemError) {
     try existingParent(of: path).directory.setMode(path.name, mode)
+  }
+
+  func setOwner(_ path: ArchivePath, _ owner: ItemRecord.Owner) throws(SystemError) {
+    try existingParent(of: path).directory.setOwner(path.name, user: owner.user, group: owner.group)
+  }
+
+  func setAttribute(_ path: ArchivePath, _ attribute: ExtendedAttribute) throws(SystemError) {
+    try accessible(path).directory.descriptor.setAttribute(attribute.name, attribute.value)
+  }
+
+  func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try accessible(path).directory.descriptor.setAccessList(list, kind)
   }
 
   func entries(of path: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {

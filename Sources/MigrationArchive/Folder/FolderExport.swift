@@ -17,6 +17,8 @@ package struct FolderExport<Place: SourceDirectory> {
   private let prefix: ArchivePath?
   /// Directories whose records are in the archive already.
   private let merged: Set<Int>
+  /// Whether owners and groups are sent.
+  private let withOwners: Bool
   /// The first item that belongs to the archive and could not be sent.
   package private(set) var firstUnsent: Unsent?
   /// The directory that the last item was in, since the next one is mostly in it too.
@@ -30,13 +32,15 @@ package struct FolderExport<Place: SourceDirectory> {
   private var linked: [Generation: Int] = [:]
 
   package init(
-    roots: [Place], tree: SourceTree, packer: FramePacker, prefix: ArchivePath? = nil, merging merged: Set<Int> = []
+    roots: [Place], tree: SourceTree, packer: FramePacker, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
+    withOwners: Bool = false
   ) {
     self.roots = roots
     self.tree = tree
     self.packer = packer
     self.prefix = prefix
     self.merged = merged
+    self.withOwners = withOwners
   }
 
   package mutating func run() throws(ArchiveError) {
@@ -78,7 +82,7 @@ package struct FolderExport<Place: SourceDirectory> {
   ) throws(ArchiveError) {
     let isShared = tree.nodes[index].isShared
     if isShared, try addLink(name, path, in: directory) { return }
-    let export = FileExport(packer: packer, directory: directory, path: path, name: name)
+    let export = FileExport(packer: packer, directory: directory, path: path, name: name, withOwner: withOwners)
     switch try export.run() {
     case .sent(let generation): if isShared { linked[generation] = index }
     case .changed(let startedChunks):
@@ -111,10 +115,12 @@ package struct FolderExport<Place: SourceDirectory> {
     let generation = packer.generation(
       of: status.momentaryFingerprint(on: directory.fileSystem(of: status), at: now))
     guard ItemKind(status.kind) == tree.nodes[index].kind,
-      let record = ItemRecord(status, path: path, generation: generation, target: target)
+      var record = ItemRecord(
+        status, path: path, generation: generation, target: target, withOwner: withOwners)
     else {
       return try unsent(index, .vanished, "it was replaced by something else")
     }
+    if status.kind == .directory { record.add(try directory.extendedMetadata(ofDirectory: name)) }
     try packer.add(record)
   }
 

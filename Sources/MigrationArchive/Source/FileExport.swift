@@ -15,6 +15,8 @@ struct FileExport<Place: SourceDirectory> {
   let directory: Place
   let path: ArchivePath
   let name: ArraySlice<UInt8>
+  /// Whether owner and group are sent.
+  var withOwner = false
 
   /// Reads the file and adds it, unless the receiver holds it. Failures to open or read it are the kernel's.
   func run() throws(ArchiveError) -> FileOutcome {
@@ -25,11 +27,14 @@ struct FileExport<Place: SourceDirectory> {
       throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
     }
     let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
-    guard let record = ItemRecord(before, path: path, generation: generation) else {
+    guard var record = ItemRecord(before, path: path, generation: generation, withOwner: withOwner) else {
       return .changed(startedChunks: false)
     }
     if packer.skipHeld(record) { return .sent(generation) }
+    record.add(try reading { () throws(SystemError) in try file.extendedMetadata() })
     if before.size == 0 {
+      let after = try reading { () throws(SystemError) in try file.status() }
+      guard after.isSameState(as: before) else { return .changed(startedChunks: false) }
       try packer.add(record)
       return .sent(generation)
     }

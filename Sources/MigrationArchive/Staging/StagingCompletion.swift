@@ -81,8 +81,9 @@ extension Staging {
   }
 
   private func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {
-    setTime(in: places, record)
     let isRoot = record.path.parent == nil && roots != nil
+    setExtended(in: places, record, isRoot: isRoot)
+    setTime(in: places, record)
     guard !isRoot else { return }
     do {
       try places.setMode(record.path, mode(of: record))

@@ -19,7 +19,7 @@ extension Staging {
   /// claimed is removed. Throws an `ArchiveError` with the code journal when the journal cannot be believed at all.
   package static func recover(
     from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
-    sealer: any ChunkSealing, import fate: ImportFate = .told
+    sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), import fate: ImportFate = .told
   ) throws -> Staging {
     do {
       var survey = try JournalSurvey(of: disk.journal, key: keys.journalKey, transfer: transfer)
@@ -27,13 +27,13 @@ extension Staging {
       // The journal's first record is durable before anything is staged: without it there may be nothing.
       if survey.end == 0, survey.trusted == 0, try disk.places().entries(of: nil).isEmpty {
         try disk.journal.truncate(to: 0)
-        return try Staging(on: disk, for: offer, transfer: transfer, keys: keys)
+        return try Staging(on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved)
       }
       guard survey.isSound else { throw ArchiveError(.journal, "the journal of what was staged is damaged") }
       let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
       let staging = Staging(
         on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
-        umask: try CurrentProcess.umask(),
+        umask: try CurrentProcess.umask(), preserving: preserved,
         shared: Shared(ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving))
       // Behind the end there may be the rest of a record that was cut short.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
@@ -42,6 +42,7 @@ extension Staging {
       if survey.stage == .receiving {
         var sweep = StagingSweep(staging, claimed: replay.claimed)
         try sweep.run()
+        staging.stopInheritance()
         try staging.openIncomplete()
         // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
         try staging.synchronize()
@@ -51,6 +52,17 @@ extension Staging {
       throw ArchiveError(.storage, "what was staged cannot be read", cause: error)
     } catch let error as Violation {
       throw ArchiveError(.journal, "the journal of what was staged contradicts itself (\(error))")
+    }
+  }
+
+  /// Takes the default access lists from directories that an end that came to nothing has given them: what is still to
+  /// come must not inherit them.
+  private func stopInheritance() {
+    let places = disk.places()
+    let directories = shared.withLock { Array($0.ledger.directories.values) }
+    // One that cannot be taken away could not be set either.
+    for record in directories where !record.defaultAccessList.isEmpty {
+      try? places.setAccessList(record.path, [], .default)
     }
   }
 
