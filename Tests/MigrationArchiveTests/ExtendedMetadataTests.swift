@@ -136,6 +136,31 @@ import Testing
     #expect(try metadata(scratch, "destination/source/file") == metadata(scratch, "source/file"))
   }
 
+  @Test func `a directory loses again what an end that came to nothing gave it`() throws {
+    let scratch = try Scratch()
+    var directory = try record("root/directory", .directory, mode: 0o755)
+    directory.attributes = [attribute("old", [1])]
+    directory.accessList = Self.list
+    directory.defaultAccessList = Self.list
+    let root = try record("root", .directory, mode: 0o755)
+    let arrival = try Arrival(scratch, offer())
+    try arrival.write([
+      Crafted.frame { frame in
+        frame.item(directory)
+        frame.item(root)
+      }
+    ])
+    // As an end leaves it that does not live to say that it is one.
+    let places = arrival.staging.disk.places()
+    arrival.staging.setExtended(in: places, directory, isRoot: false)
+    let tree = "\(arrival.tree)/root/directory"
+    #expect(try metadata(scratch, tree).defaultAccessList == Self.list)
+    let disk = try DirectoryDisk(opening: arrival.staging.disk.name, in: scratch.open("destination"))
+    _ = try Staging.recover(
+      from: disk, for: offer(), transfer: arrival.staging.transfer, keys: testKeys, sealer: HashSealer())
+    #expect(try metadata(scratch, tree) == ExtendedMetadata())
+  }
+
   @Test func `more attributes than a record holds are no reason to be silent`() throws {
     let scratch = try Scratch(inMemory: true)
     scratch.write("source/file", [1])

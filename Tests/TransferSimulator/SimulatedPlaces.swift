@@ -176,6 +176,14 @@ final class SimulatedPlaces: StagingPlaces {
     try found(path).write(.attribute(attribute.name, attribute.value))
   }
 
+  func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    let node = try found(path)
+    for name in node.state.attributes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      node.write(.attribute(name, []))
+    }
+  }
+
   func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
     try disk.operate(mayFail: false)
     try found(path).write(.attribute(Self.listName(kind), Self.bytes(list)))

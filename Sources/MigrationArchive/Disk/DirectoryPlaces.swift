@@ -96,6 +96,10 @@ final class DirectoryPlaces: StagingPlaces {
     try accessible(path).directory.descriptor.setAttribute(attribute.name, attribute.value)
   }
 
+  func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError) {
+    try accessible(path).directory.descriptor.clearExtendedMetadata()
+  }
+
   func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
     try accessible(path).directory.descriptor.setAccessList(list, kind)
   }

@@ -43,7 +43,9 @@ package protocol StagingPlaces: AnyObject {
   func setOwner(_ path: ArchivePath, _ owner: ItemRecord.Owner) throws(SystemError)
   /// Sets an extended attribute of a directory, which is made accessible to us first, if it is not.
   func setAttribute(_ path: ArchivePath, _ attribute: ExtendedAttribute) throws(SystemError)
-  /// Sets an access control list of a directory; an empty one removes it.
+  /// Removes the extended attributes and the lists of a directory.
+  func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError)
+  /// Sets an access control list of a directory.
   func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError)
   /// What is in a directory, or in the tree itself. The directory is made accessible to us first, if it is not.
   func entries(of directory: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)]

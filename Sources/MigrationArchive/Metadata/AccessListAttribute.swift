@@ -80,8 +80,8 @@ extension AccessEntry.Subject {
 }
 
 extension Descriptor {
-  /// Sets an access control list; an empty one means that there is none.
+  /// Sets an access control list.
   func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
-    if list.isEmpty { try removeAttribute(kind.attribute) } else { try setAttribute(kind.attribute, list.attribute) }
+    try setAttribute(kind.attribute, list.attribute)
   }
 }

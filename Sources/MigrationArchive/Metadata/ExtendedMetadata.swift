@@ -58,3 +58,13 @@ extension ItemRecord {
   /// Whether the record has more than a creating call and the twelve bits can give.
   var isExtended: Bool { !attributes.isEmpty || !accessList.isEmpty || !defaultAccessList.isEmpty || owner != nil }
 }
+
+extension Descriptor {
+  /// Removes everything that `ExtendedMetadata` would find.
+  func clearExtendedMetadata() throws(SystemError) {
+    let lists = [AccessListKind.access.attribute, AccessListKind.default.attribute]
+    for name in try attributeNames() where name.starts(with: "user.".utf8) || lists.contains(name) {
+      try removeAttribute(name)
+    }
+  }
+}

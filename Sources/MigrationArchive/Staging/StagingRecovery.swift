@@ -42,7 +42,7 @@ extension Staging {
       if survey.stage == .receiving {
         var sweep = StagingSweep(staging, claimed: replay.claimed)
         try sweep.run()
-        staging.stopInheritance()
+        staging.clearDirectories()
         try staging.openIncomplete()
         // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
         try staging.synchronize()
@@ -55,15 +55,13 @@ extension Staging {
     }
   }
 
-  /// Takes the default access lists from directories that an end that came to nothing has given them: what is still to
-  /// come must not inherit them.
-  private func stopInheritance() {
+  /// Takes back what an end that came to nothing has given to directories: what is still to come must not inherit their
+  /// lists, and they may have become others meanwhile.
+  private func clearDirectories() {
     let places = disk.places()
     let directories = shared.withLock { Array($0.ledger.directories.values) }
-    // One that cannot be taken away could not be set either.
-    for record in directories where !record.defaultAccessList.isEmpty {
-      try? places.setAccessList(record.path, [], .default)
-    }
+    // What cannot be taken away could not be set either.
+    for record in directories where record.isExtended { try? places.clearExtendedMetadata(record.path) }
   }
 
   /// Opens the files of which parts are there; of very many the surplus starts afresh.
