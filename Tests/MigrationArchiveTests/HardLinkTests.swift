@@ -156,6 +156,27 @@ import Testing
     #expect(groups(scratch, "destination/source") == [["a", "b"]])
   }
 
+  @Test func `a file that is a link now without having changed is no file any more`() throws {
+    let scratch = try Scratch()
+    // Which of two directories comes first is up to the file system: of eight pairs some come in either order.
+    for pair in 0..<8 {
+      for name in ["source/here\(pair)", "outside/there\(pair)"] { scratch.makeDirectory(name) }
+      scratch.write("source/here\(pair)/file", pattern(100 + pair))
+      link(scratch, "outside/there\(pair)/file", to: "source/here\(pair)/file")
+    }
+    let first = try send(scratch)
+    let arrival = try Arrival(scratch, first.offer)
+    try arrival.write(first.outlet.frames)
+    // The files' own stamps stay.
+    for pair in 0..<8 { scratch.move("outside/there\(pair)", to: "source/there\(pair)") }
+    let second = try send(scratch, held: HeldItems(of: arrival.staging))
+    arrival.staging.beginSession(second.offer)
+    arrival.staging.drop(second.packer.staleMarks)
+    try arrival.write(second.outlet.frames)
+    try arrival.finish(second.packer.finish)
+    #expect(groups(scratch, "destination/source") == (0..<8).map { ["here\($0)/file", "there\($0)/file"] })
+  }
+
   @Test func `an appended directory keeps its links`() throws {
     let scratch = try Scratch()
     scratch.write("source/file", [1, 2, 3])
