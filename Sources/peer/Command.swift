@@ -37,6 +37,10 @@ struct ReceiveOptions: Equatable, Sendable {
   var app: AppWishes?
   /// Whether the person at the terminal is asked about what is offered.
   var asks = false
+  /// Whether owners and groups are kept as the sender names them.
+  var owners = false
+  /// Whether set-user-id and set-group-id bits are kept.
+  var setIDBits = false
   /// Where to listen; nil for the usual port at every address.
   var listen: HostAndPort?
   /// What this device calls itself; nil for its host name.
@@ -66,6 +70,8 @@ struct SendOptions: Equatable, Sendable {
   var app: String?
   /// For how many seconds an app's exporter may append nothing; nil for the usual time.
   var idleLimit: Double?
+  /// Whether owners and groups are sent.
+  var owners = false
   /// The other device; its host is never nil, its port never zero.
   var to: HostAndPort
   /// Where the code comes from.

@@ -50,8 +50,8 @@ enum Help {
 
   private static let receive = """
     Usage:
-      peer receive [DIR] [--ask] [--listen [HOST:]PORT] [--give-up-after TIME]
-                   [--label TEXT] [--json]
+      peer receive [DIR] [--ask] [--owners] [--set-id-bits] [--listen [HOST:]PORT]
+                   [--give-up-after TIME] [--label TEXT] [--json]
       peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
                    [--listen [HOST:]PORT] ...
 
@@ -85,6 +85,12 @@ enum Help {
       --ask                 Show what is offered, and wait for yes at the terminal
                             before anything is written. Without it the code that
                             the sender has entered is consent enough.
+      --owners              Keep owners and groups, by their numbers, where the
+                            sender names them (--owners there too); for root. What
+                            cannot be set is counted. Without it: what arrives is
+                            yours.
+      --set-id-bits         Keep set-user-ID and set-group-ID bits. Without it:
+                            they are dropped and counted.
       --listen [HOST:]PORT  Wait at this port, and at this address only.
                             Without it: port 47470, at every address; an
                             unfinished transfer keeps the port that it had.
@@ -106,8 +112,8 @@ enum Help {
 
   private static let send = """
     Usage:
-      peer send PATH... --to HOST[:PORT] [--code-file FILE] [--give-up-after TIME]
-                [--label TEXT] [--json]
+      peer send PATH... --to HOST[:PORT] [--owners] [--code-file FILE]
+                [--give-up-after TIME] [--label TEXT] [--json]
       peer send --app ID --to HOST[:PORT] [--idle-limit TIME] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
@@ -127,6 +133,8 @@ enum Help {
                             are installed.
       --idle-limit TIME     How long the app's exporter may append nothing before
                             it is ended. Without it: 30s.
+      --owners              Send the numbers of owners and groups; they are kept
+                            where 'peer receive --owners' runs as root.
       --to HOST[:PORT]      The other device. An IPv6 address with a port is
                             written [ADDRESS]:PORT. Without a port: 47470.
       --code-file FILE      Read the code from the first line of a file;

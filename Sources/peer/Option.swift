@@ -48,11 +48,12 @@ enum Verb: String, CaseIterable, Sendable {
       [
         .value("--listen", "[HOST:]PORT"), .flag("--ask"), .value("--app", "ID"), .value("--platform", "NAME"),
         Option(name: "--option", value: "NAME=VALUE", isRepeatable: true), .flag("--replace"),
+        .flag("--owners"), .flag("--set-id-bits"),
       ] + common
     case .send:
       [
         .value("--to", "HOST[:PORT]"), .value("--code-file", "FILE"), .value("--app", "ID"),
-        .value("--idle-limit", "TIME"),
+        .value("--idle-limit", "TIME"), .flag("--owners"),
       ] + common
     case .resume, .forget, .appInstall, .appList, .appRemove: [.flag("--json"), .flag("--help")]
     case .appStatus: [.flag("--clear"), .flag("--json"), .flag("--help")]

@@ -85,7 +85,11 @@ private func sink(
   _ options: ReceiveOptions, home: [UInt8], _ output: Output
 ) throws(TransferFailure) -> any ItemSink {
   do {
-    guard let app = options.app else { return try FolderSink(destination: options.directory ?? Array(".".utf8)) }
+    guard let app = options.app else {
+      return try FolderSink(
+        destination: options.directory ?? Array(".".utf8),
+        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits))
+    }
     var wishes = AppSink.Wishes()
     wishes.platform = app.platform ?? wishes.platform
     wishes.options = app.options
@@ -104,7 +108,7 @@ private func source(
   _ options: SendOptions, home: [UInt8], _ output: Output
 ) throws(TransferFailure) -> any ItemSource {
   do {
-    guard let app = options.app else { return try FolderSource(paths: options.sources) }
+    guard let app = options.app else { return try FolderSource(paths: options.sources, withOwners: options.owners) }
     return try AppSource(app: app, home: try AppHome(home: home), idleLimit: options.idleLimit) { output.handle($0) }
   } catch let error as HostError {
     throw TransferFailure(error)

@@ -11,7 +11,9 @@ extension SendOptions {
       guard app != nil else { throw .usage("--idle-limit is for apps only", .send) }
       guard idleLimit > 0 else { throw .usage("--idle-limit: no exporter is that fast", hint: "write a longer time") }
     }
+    owners = arguments.has("--owners")
     if let app {
+      guard !owners else { throw .usage("--owners is for folders only", .send) }
       guard arguments.operands.isEmpty else {
         throw .usage(
           "either the data of \(VisibleText.of(app)) is sent, or '\(VisibleText.of(arguments.operands[0]))'", .send)

@@ -43,6 +43,13 @@ import Testing
           sources: ["a", "b/c", "/d"].map { Array($0.utf8) }, to: HostAndPort(host: "host", port: 47470)))
   }
 
+  @Test func `owners and set-id bits are kept where that is asked for`() throws {
+    #expect(try sending("a", "--owners", "--to=h").owners)
+    #expect(try !sending("a", "--to=h").owners)
+    #expect(try parse("receive", "--owners") == .receive(ReceiveOptions(owners: true)))
+    #expect(try parse("receive", "--set-id-bits") == .receive(ReceiveOptions(setIDBits: true)))
+  }
+
   @Test func `an app is sent and received without paths`() throws {
     #expect(
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")

@@ -45,6 +45,10 @@ import Testing
       hint: "receive --help"),
     Mistake("send", "a", "--app=x", "--to=h", message: "either the data of x is sent, or 'a'", hint: "send --help"),
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
+    Mistake("send", "--app=x", "--owners", "--to=h", message: "--owners is for folders only", hint: "send --help"),
+    Mistake("receive", "--app=x", "--owners", message: "--owners is for folders only", hint: "receive --help"),
+    Mistake(
+      "receive", "--app=x", "--set-id-bits", message: "--set-id-bits is for folders only", hint: "receive --help"),
     Mistake(
       "send", "--app=x", "--idle-limit=0", "--to=h", message: "--idle-limit: no exporter is that fast", hint: "longer"),
     Mistake("receive", "", message: "the directory to receive into is empty text", hint: "leave it out"),

@@ -5,10 +5,11 @@ import Synchronization
 /// Files and folders that the user named.
 package final class FolderSource: ItemSource {
   private let roots: [SourceRoot]
+  private let withOwners: Bool
   private let tree = Mutex<SourceTree?>(nil)
 
   /// Opens what the paths lead to; no two may have one last component.
-  package init(paths: [[UInt8]]) throws(ArchiveError) {
+  package init(paths: [[UInt8]], withOwners: Bool = false) throws(ArchiveError) {
     var roots: [SourceRoot] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for path in paths { roots.append(try SourceRoot(path: path, sharing: &parents)) }
@@ -18,6 +19,7 @@ package final class FolderSource: ItemSource {
         .source, "two sources are called \"\(VisibleText.of(one.name))\" and would arrive as one", name: one.name)
     }
     self.roots = roots
+    self.withOwners = withOwners
   }
 
   package func origin() throws(ArchiveError) -> [[UInt8]] {
@@ -52,7 +54,7 @@ package final class FolderSource: ItemSource {
         throw ArchiveError(.source, "the source \"\(VisibleText.of(root.name))\" cannot be read", cause: error)
       }
     }
-    var export = FolderExport(roots: places, tree: tree, packer: packer)
+    var export = FolderExport(roots: places, tree: tree, packer: packer, withOwners: withOwners)
     try export.run()
   }
 }
