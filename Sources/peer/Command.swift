@@ -64,6 +64,10 @@ struct SendOptions: Equatable, Sendable {
   var app: String?
   /// For how many seconds an app's exporter may append nothing; nil for the usual time.
   var idleLimit: Double?
+  /// What of the sources is left out, in the order in which it was said; of folders only.
+  var exclusions: [ExclusionSource] = []
+  /// Whether what directories hold that are marked as caches is left out; of folders only.
+  var isWithoutCaches = false
   /// The other device; its host is never nil, its port never zero.
   var to: HostAndPort
   /// Where the code comes from.
@@ -74,6 +78,16 @@ struct SendOptions: Equatable, Sendable {
   var giveUpAfter = Patience.standard
   /// Whether a program reads the output.
   var json = false
+}
+
+/// Where patterns of what is left out come from.
+enum ExclusionSource: Equatable, Sendable {
+  /// The command line: one pattern as it is.
+  case pattern([UInt8])
+  /// The lines of a file.
+  case file([UInt8])
+  /// The lines of standard input.
+  case standardInput
 }
 
 /// Where the sender's code comes from.
