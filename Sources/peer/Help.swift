@@ -112,13 +112,20 @@ enum Help {
 
   private static let send = """
     Usage:
-      peer send PATH... --to HOST[:PORT] [--owners] [--code-file FILE]
+      peer send PATH... --to HOST[:PORT] [--exclude PATTERN]...
+                [--exclude-from FILE]... [--exclude-caches] [--owners] [--code-file FILE]
                 [--give-up-after TIME] [--label TEXT] [--json]
       peer send --app ID --to HOST[:PORT] [--idle-limit TIME] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
     for the code that is shown there. Each arrives under its last name: photos/2026
     becomes 2026. Nothing here is changed.
+
+    Patterns leave items out, by the rules of .gitignore files: *.o is about every
+    such name, /build or a/b about what is at that place in a folder that is sent,
+    whose own name is no part of it; build/ is about directories only, ** stands for
+    any directories, and !keep.o takes in again. The last pattern that matches
+    decides. What is in a directory that is left out cannot be taken in again.
 
     With --app, sends the data of an app that is installed here, as its migration
     extension exports it, to a device on which 'peer receive --app ID' is waiting.
@@ -137,6 +144,11 @@ enum Help {
                             where 'peer receive --owners' runs as root.
       --to HOST[:PORT]      The other device. An IPv6 address with a port is
                             written [ADDRESS]:PORT. Without a port: 47470.
+      --exclude PATTERN     Leave out what the pattern matches. Quote it, so that
+                            the shell leaves it alone. May be repeated.
+      --exclude-from FILE   Leave out what the patterns in a file match, one a line;
+                            '-' is standard input. May be repeated.
+      --exclude-caches      Of a directory with a CACHEDIR.TAG, send that alone.
       --code-file FILE      Read the code from the first line of a file;
                             '-' is standard input.
       --give-up-after TIME  How long to try again when the connection is lost:
@@ -150,6 +162,7 @@ enum Help {
     Examples:
       $ peer send Documents --to 192.0.2.7
       $ peer send ~/Documents ~/Pictures --to new-laptop.local:5000
+      $ peer send project --exclude '*.o' --exclude /build/ --to 192.0.2.7
       $ peer send --to 192.0.2.7 -- -a-name-with-a-dash
       $ peer send --app org.example.notes --to 192.0.2.7
 

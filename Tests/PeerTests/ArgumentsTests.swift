@@ -70,6 +70,15 @@ import Testing
     #expect(try sending("a", "--to=h", "--code-file=c").code == .file([UInt8(ascii: "c")]))
   }
 
+  @Test func `what is left out keeps the order in which it was typed`() throws {
+    let options = try sending(
+      "a", "--exclude", "*.o", "--exclude-from=f", "--exclude=-x", "--exclude-from", "-", "--exclude-caches", "--to=h")
+    #expect(
+      options.exclusions
+        == [.pattern(Array("*.o".utf8)), .file(Array("f".utf8)), .pattern(Array("-x".utf8)), .standardInput])
+    #expect(options.isWithoutCaches)
+  }
+
   @Test func `two dashes end the options`() throws {
     #expect(try sending("--to", "h", "--", "--json", "-x").sources == ["--json", "-x"].map { Array($0.utf8) })
   }

@@ -6,10 +6,14 @@ import Synchronization
 package final class FolderSource: ItemSource {
   private let roots: [SourceRoot]
   private let withOwners: Bool
+  private let selection: Selection
   private let tree = Mutex<SourceTree?>(nil)
 
   /// Opens what the paths lead to; no two may have one last component.
-  package init(paths: [[UInt8]], withOwners: Bool = false) throws(ArchiveError) {
+  package init(
+    paths: [[UInt8]], selecting selection: Selection = Selection(), withOwners: Bool = false
+  ) throws(ArchiveError) {
+    self.selection = selection
     var roots: [SourceRoot] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for path in paths { roots.append(try SourceRoot(path: path, sharing: &parents)) }
@@ -36,7 +40,7 @@ package final class FolderSource: ItemSource {
   }
 
   package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
-    let tree = try SourceWalk.walk(roots, isStopped: isStopped)
+    let tree = try SourceWalk.walk(roots, selecting: selection, isStopped: isStopped)
     let summary = SourceSummary(
       contents: .folders(roots.map { Root(kind: $0.kind, name: $0.name) }), total: tree.total,
       allocated: tree.allocated, flags: .compressible)
