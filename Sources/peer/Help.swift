@@ -113,8 +113,8 @@ enum Help {
   private static let send = """
     Usage:
       peer send PATH... --to HOST[:PORT] [--exclude PATTERN]...
-                [--exclude-from FILE]... [--exclude-caches] [--owners] [--code-file FILE]
-                [--give-up-after TIME] [--label TEXT] [--json]
+                [--exclude-from FILE]... [--exclude-caches] [--owners]
+                [--code-file FILE] [--give-up-after TIME] [--label TEXT] [--json]
       peer send --app ID --to HOST[:PORT] [--idle-limit TIME] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
