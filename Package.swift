@@ -93,7 +93,9 @@ let package = Package(
     .testTarget(name: "SimulatorTests", dependencies: ["TransferSimulator"], swiftSettings: common),
     .testTarget(
       name: "PeerTests",
-      dependencies: ["MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire", "peer"],
+      dependencies: [
+        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire", "peer",
+      ],
       swiftSettings: common),
   ],
   swiftLanguageModes: [.v6]

@@ -174,6 +174,7 @@ class Work:
         self.binary = f"{self.path}/peer"
         self.places = 0
         self.mounts = []
+        self.elsewhere = []
 
     def home(self, user):
         path = f"{self.path}/home-{user}"
@@ -195,6 +196,12 @@ class Work:
                 os.chown(path, user, user)
         return pair
 
+    def shared_memory(self):
+        """A new folder on another file system, in memory."""
+        path = tempfile.mkdtemp(prefix="peer-acceptance-", dir="/dev/shm")
+        self.elsewhere.append(path)
+        return path
+
     def drop(self, folder):
         """Takes one place away again, for room."""
         remove(os.path.dirname(folder))
@@ -204,7 +211,8 @@ class Work:
             process.end()
         for mount in self.mounts:
             subprocess.run(["umount", mount], check=False)
-        remove(self.path)
+        for folder in [*self.elsewhere, self.path]:
+            remove(folder)
 
     def room_for(self, count):
         free = shutil.disk_usage(self.path).free

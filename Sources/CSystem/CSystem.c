@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,6 +57,20 @@ int csystem_set_modified(int directory, const char *name, int64_t seconds, long 
   struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
   return name ? utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW) : futimens(directory, times);
 }
+
+ssize_t csystem_list_attributes(int descriptor, char *names, size_t size) {
+  return flistxattr(descriptor, names, size);
+}
+
+ssize_t csystem_get_attribute(int descriptor, const char *name, void *value, size_t size) {
+  return fgetxattr(descriptor, name, value, size);
+}
+
+int csystem_set_attribute(int descriptor, const char *name, const void *value, size_t size) {
+  return fsetxattr(descriptor, name, value, size, 0);
+}
+
+int csystem_remove_attribute(int descriptor, const char *name) { return fremovexattr(descriptor, name); }
 
 int csystem_sync_file_system(int descriptor) { return syncfs(descriptor); }
 

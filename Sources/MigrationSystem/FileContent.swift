@@ -32,4 +32,19 @@ extension Descriptor {
     bytes.removeSubrange(count...)
     return bytes
   }
+
+  /// Reads what comes until the end, from a pipe as well; more than `limit` is refused.
+  package func readToEnd(limit: Int) throws(SystemError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      var target = block.mutableSpan
+      let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+        try unsafe readNext(into: buffer)
+      }
+      if count == 0 { return bytes }
+      guard bytes.count + count <= limit else { throw SystemError(reason: "it is too long", operation: "read") }
+      bytes += block[..<count]
+    }
+  }
 }

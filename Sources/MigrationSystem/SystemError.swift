@@ -88,6 +88,8 @@ extension SystemError {
   package var isNoSpace: Bool { errno == ENOSPC || errno == EDQUOT }
   /// The two names lie on different file systems.
   package var isCrossDevice: Bool { errno == EXDEV }
+  /// The file system has no hard links, or no more for this file.
+  package var isLinkRefused: Bool { errno == EPERM || errno == EMLINK || isUnsupported }
   /// The kernel or the file system does not know the operation.
   package var isUnsupported: Bool { errno == ENOSYS || errno == EOPNOTSUPP }
   /// The process, or the machine, has no descriptor left.

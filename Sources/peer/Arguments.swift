@@ -5,8 +5,15 @@ import MigrationWire
 ///
 /// Words are bytes: a path may be in no encoding at all.
 struct Arguments: Equatable {
+  /// An option that takes a value, and the value that it was given.
+  struct Setting: Equatable {
+    let option: String
+    let value: [UInt8]
+  }
+
   private let verb: Verb
-  private var values: [String: [[UInt8]]] = [:]
+  /// The options with their values, in the order in which they were typed.
+  private(set) var settings: [Setting] = []
   private var flags: Set<String> = []
   /// What is no option, in the order in which it was typed.
   private(set) var operands: [[UInt8]] = []
@@ -32,10 +39,10 @@ struct Arguments: Equatable {
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
   /// An option's value as it was typed.
-  func bytes(_ option: String) -> [UInt8]? { values[option]?.first }
+  func bytes(_ option: String) -> [UInt8]? { settings.first { $0.option == option }?.value }
 
   /// The values of an option that may be given more than once, in their order.
-  func all(_ option: String) -> [[UInt8]] { values[option] ?? [] }
+  func all(_ option: String) -> [[UInt8]] { settings.filter { $0.option == option }.map(\.value) }
 
   /// An option's value, which must be text.
   func text(_ option: String) throws(TransferFailure) -> String? {
@@ -60,10 +67,10 @@ struct Arguments: Equatable {
       flags.insert(name)
       return
     }
-    guard option.isRepeatable || values[name] == nil else { throw .usage("\(name) is given twice", verb) }
+    guard option.isRepeatable || bytes(name) == nil else { throw .usage("\(name) is given twice", verb) }
     if let attached {
       guard !attached.isEmpty else { throw missingValue(name, placeholder) }
-      values[name, default: []].append(attached)
+      settings.append(Setting(option: name, value: attached))
       return
     }
     // A value that looks like an option is more likely the next option; "-" alone is standard input.
@@ -71,7 +78,7 @@ struct Arguments: Equatable {
       throw missingValue(name, placeholder)
     }
     rest.removeFirst()
-    values[name, default: []].append(value)
+    settings.append(Setting(option: name, value: value))
   }
 
   private func missingValue(_ name: String, _ placeholder: String) -> TransferFailure {

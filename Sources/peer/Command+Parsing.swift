@@ -115,6 +115,11 @@ extension ReceiveOptions {
     if app != nil, directory != nil {
       throw .usage("an app's data has its place: '\(VisibleText.of(directory ?? []))' is too much", .receive)
     }
+    owners = arguments.has("--owners")
+    setIDBits = arguments.has("--set-id-bits")
+    if app != nil, owners || setIDBits {
+      throw .usage("\(owners ? "--owners" : "--set-id-bits") is for folders only", .receive)
+    }
     listen = try arguments.hostAndPort(
       "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)
     label = try arguments.label()

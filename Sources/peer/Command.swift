@@ -37,6 +37,10 @@ struct ReceiveOptions: Equatable, Sendable {
   var app: AppWishes?
   /// Whether the person at the terminal is asked about what is offered.
   var asks = false
+  /// Whether owners and groups are kept as the sender names them.
+  var owners = false
+  /// Whether set-user-id and set-group-id bits are kept.
+  var setIDBits = false
   /// Where to listen; nil for the usual port at every address.
   var listen: HostAndPort?
   /// What this device calls itself; nil for its host name.
@@ -66,6 +70,12 @@ struct SendOptions: Equatable, Sendable {
   var app: String?
   /// For how many seconds an app's exporter may append nothing; nil for the usual time.
   var idleLimit: Double?
+  /// Whether owners and groups are sent.
+  var owners = false
+  /// What of the sources is left out, in the order in which it was said; of folders only.
+  var exclusions: [ExclusionSource] = []
+  /// Whether what directories hold that are marked as caches is left out; of folders only.
+  var isWithoutCaches = false
   /// The other device; its host is never nil, its port never zero.
   var to: HostAndPort
   /// Where the code comes from.
@@ -76,6 +86,16 @@ struct SendOptions: Equatable, Sendable {
   var giveUpAfter = Patience.standard
   /// Whether a program reads the output.
   var json = false
+}
+
+/// Where patterns of what is left out come from.
+enum ExclusionSource: Equatable, Sendable {
+  /// The command line: one pattern as it is.
+  case pattern([UInt8])
+  /// The lines of a file.
+  case file([UInt8])
+  /// The lines of standard input.
+  case standardInput
 }
 
 /// Where the sender's code comes from.

@@ -50,8 +50,8 @@ enum Help {
 
   private static let receive = """
     Usage:
-      peer receive [DIR] [--ask] [--listen [HOST:]PORT] [--give-up-after TIME]
-                   [--label TEXT] [--json]
+      peer receive [DIR] [--ask] [--owners] [--set-id-bits] [--listen [HOST:]PORT]
+                   [--give-up-after TIME] [--label TEXT] [--json]
       peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
                    [--listen [HOST:]PORT] ...
 
@@ -85,6 +85,12 @@ enum Help {
       --ask                 Show what is offered, and wait for yes at the terminal
                             before anything is written. Without it the code that
                             the sender has entered is consent enough.
+      --owners              Keep owners and groups, by their numbers, where the
+                            sender names them (--owners there too); for root. What
+                            cannot be set is counted. Without it: what arrives is
+                            yours.
+      --set-id-bits         Keep set-user-ID and set-group-ID bits. Without it:
+                            they are dropped and counted.
       --listen [HOST:]PORT  Wait at this port, and at this address only.
                             Without it: port 47470, at every address; an
                             unfinished transfer keeps the port that it had.
@@ -106,13 +112,20 @@ enum Help {
 
   private static let send = """
     Usage:
-      peer send PATH... --to HOST[:PORT] [--code-file FILE] [--give-up-after TIME]
-                [--label TEXT] [--json]
+      peer send PATH... --to HOST[:PORT] [--exclude PATTERN]...
+                [--exclude-from FILE]... [--exclude-caches] [--owners]
+                [--code-file FILE] [--give-up-after TIME] [--label TEXT] [--json]
       peer send --app ID --to HOST[:PORT] [--idle-limit TIME] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
     for the code that is shown there. Each arrives under its last name: photos/2026
     becomes 2026. Nothing here is changed.
+
+    Patterns leave items out, by the rules of .gitignore files: *.o is about every
+    such name, /build or a/b about what is at that place in a folder that is sent,
+    whose own name is no part of it; build/ is about directories only, ** stands for
+    any directories, and !keep.o takes in again. The last pattern that matches
+    decides. What is in a directory that is left out cannot be taken in again.
 
     With --app, sends the data of an app that is installed here, as its migration
     extension exports it, to a device on which 'peer receive --app ID' is waiting.
@@ -127,8 +140,15 @@ enum Help {
                             are installed.
       --idle-limit TIME     How long the app's exporter may append nothing before
                             it is ended. Without it: 30s.
+      --owners              Send the numbers of owners and groups; they are kept
+                            where 'peer receive --owners' runs as root.
       --to HOST[:PORT]      The other device. An IPv6 address with a port is
                             written [ADDRESS]:PORT. Without a port: 47470.
+      --exclude PATTERN     Leave out what the pattern matches. Quote it, so that
+                            the shell leaves it alone. May be repeated.
+      --exclude-from FILE   Leave out what the patterns in a file match, one a line;
+                            '-' is standard input. May be repeated.
+      --exclude-caches      Of a directory with a CACHEDIR.TAG, send that alone.
       --code-file FILE      Read the code from the first line of a file;
                             '-' is standard input.
       --give-up-after TIME  How long to try again when the connection is lost:
@@ -142,6 +162,7 @@ enum Help {
     Examples:
       $ peer send Documents --to 192.0.2.7
       $ peer send ~/Documents ~/Pictures --to new-laptop.local:5000
+      $ peer send project --exclude '*.o' --exclude /build/ --to 192.0.2.7
       $ peer send --to 192.0.2.7 -- -a-name-with-a-dash
       $ peer send --app org.example.notes --to 192.0.2.7
 

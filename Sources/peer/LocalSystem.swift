@@ -25,6 +25,13 @@ enum LocalSystem {
     }
   }
 
+  /// Standard input, as a descriptor of our own.
+  static func standardInput() throws(SystemError) -> Descriptor {
+    let raw = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+    guard raw >= 0 else { throw SystemError(errno: errno, operation: "open", subject: "standard input") }
+    return Descriptor(owning: raw)
+  }
+
   /// Ends the program.
   static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 }

@@ -12,6 +12,11 @@ struct Option: Equatable, Sendable {
 
   /// An option with a value.
   static func value(_ name: String, _ value: String) -> Option { Option(name: name, value: value) }
+
+  /// An option with a value that may be given more than once.
+  static func repeatable(_ name: String, _ value: String) -> Option {
+    Option(name: name, value: value, isRepeatable: true)
+  }
 }
 
 /// A command of the program, and what may stand behind it.
@@ -47,12 +52,13 @@ enum Verb: String, CaseIterable, Sendable {
     case .receive:
       [
         .value("--listen", "[HOST:]PORT"), .flag("--ask"), .value("--app", "ID"), .value("--platform", "NAME"),
-        Option(name: "--option", value: "NAME=VALUE", isRepeatable: true), .flag("--replace"),
+        .repeatable("--option", "NAME=VALUE"), .flag("--replace"), .flag("--owners"), .flag("--set-id-bits"),
       ] + common
     case .send:
       [
         .value("--to", "HOST[:PORT]"), .value("--code-file", "FILE"), .value("--app", "ID"),
-        .value("--idle-limit", "TIME"),
+        .value("--idle-limit", "TIME"), .repeatable("--exclude", "PATTERN"), .repeatable("--exclude-from", "FILE"),
+        .flag("--exclude-caches"), .flag("--owners"),
       ] + common
     case .resume, .forget, .appInstall, .appList, .appRemove: [.flag("--json"), .flag("--help")]
     case .appStatus: [.flag("--clear"), .flag("--json"), .flag("--help")]

@@ -28,14 +28,17 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
 
 /// Sends files and folders, or an app's data, to a device that waits for them.
 func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
+  // Whoever types patterns can still end the program with Ctrl-C.
+  let selection = try Selection(options)
   let interruption = try Interruption()
   prepareProcess()
   let home = try Home.path()
   let sender = Sender(
     Sender.Options(
       target: options.to, label: label(options.label), software: software, giveUpAfter: options.giveUpAfter),
-    source: try source(options, home: home, output), store: TransferStore(home: home)
+    source: try source(options, selection, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
+  for warning in selection.warnings { output.handle(TransferEvent.notice(warning)) }
   // The sources are walked while the code is being typed.
   try sender.prepare()
   try interruption.watch { sender.stop($0) }
@@ -85,7 +88,11 @@ private func sink(
   _ options: ReceiveOptions, home: [UInt8], _ output: Output
 ) throws(TransferFailure) -> any ItemSink {
   do {
-    guard let app = options.app else { return try FolderSink(destination: options.directory ?? Array(".".utf8)) }
+    guard let app = options.app else {
+      return try FolderSink(
+        destination: options.directory ?? Array(".".utf8),
+        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits))
+    }
     var wishes = AppSink.Wishes()
     wishes.platform = app.platform ?? wishes.platform
     wishes.options = app.options
@@ -101,10 +108,12 @@ private func sink(
 }
 
 private func source(
-  _ options: SendOptions, home: [UInt8], _ output: Output
+  _ options: SendOptions, _ selection: Selection, home: [UInt8], _ output: Output
 ) throws(TransferFailure) -> any ItemSource {
   do {
-    guard let app = options.app else { return try FolderSource(paths: options.sources) }
+    guard let app = options.app else {
+      return try FolderSource(paths: options.sources, selecting: selection, withOwners: options.owners)
+    }
     return try AppSource(app: app, home: try AppHome(home: home), idleLimit: options.idleLimit) { output.handle($0) }
   } catch let error as HostError {
     throw TransferFailure(error)

@@ -11,12 +11,15 @@ extension SendOptions {
       guard app != nil else { throw .usage("--idle-limit is for apps only", .send) }
       guard idleLimit > 0 else { throw .usage("--idle-limit: no exporter is that fast", hint: "write a longer time") }
     }
+    owners = arguments.has("--owners")
     if let app {
+      guard !owners else { throw .usage("--owners is for folders only", .send) }
       guard arguments.operands.isEmpty else {
         throw .usage(
           "either the data of \(VisibleText.of(app)) is sent, or '\(VisibleText.of(arguments.operands[0]))'", .send)
       }
       sources = []
+      try Self.checkNothingIsExcluded(arguments)
     } else {
       sources = try Self.sources(arguments.operands)
     }
@@ -27,9 +30,37 @@ extension SendOptions {
       case Array("-".utf8): .standardInput
       case let path?: .file(path)
       }
+    exclusions = try Self.exclusions(arguments, code)
+    isWithoutCaches = arguments.has("--exclude-caches")
     label = try arguments.label()
     giveUpAfter = try arguments.patience()
     json = arguments.has("--json")
+  }
+
+  /// Finds what is to be left out, in the order in which it was typed.
+  private static func exclusions(
+    _ arguments: Arguments, _ code: CodeSource
+  ) throws(TransferFailure) -> [ExclusionSource] {
+    let exclusions: [ExclusionSource] = arguments.settings.compactMap { setting in
+      switch setting.option {
+      case "--exclude": .pattern(setting.value)
+      case "--exclude-from": setting.value == Array("-".utf8) ? .standardInput : .file(setting.value)
+      default: nil
+      }
+    }
+    let readers = exclusions.count { $0 == .standardInput } + (code == .standardInput ? 1 : 0)
+    guard readers < 2 else {
+      throw .usage("standard input cannot be read twice", hint: "put what it was to hold into a file, and name that")
+    }
+    return exclusions
+  }
+
+  private static func checkNothingIsExcluded(_ arguments: Arguments) throws(TransferFailure) {
+    for option in ["--exclude", "--exclude-from", "--exclude-caches"]
+    where arguments.has(option) || arguments.bytes(option) != nil {
+      throw .usage(
+        "\(option) is for files and folders only", hint: "leave it out: an app's exporter decides what is sent")
+    }
   }
 
   private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort {

@@ -10,9 +10,9 @@ struct Arrival {
   let sink: FolderSink
   let staging: Staging
 
-  init(_ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC) throws {
+  init(_ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC, preserving: Preserved = Preserved()) throws {
     self.scratch = scratch
-    sink = try FolderSink(destination: scratch.at("destination"))
+    sink = try FolderSink(destination: scratch.at("destination"), preserving: preserving)
     try sink.admit(offer, held: Tally())
     staging = try sink.stage(offer, transfer: transfer, keys: testKeys)
   }

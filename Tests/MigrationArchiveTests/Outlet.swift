@@ -125,10 +125,11 @@ struct Export {
   let packer: FramePacker
 
   init(
-    _ paths: [[UInt8]], held: HeldItems = HeldItems(), outlet: Outlet = Outlet(), sizes: FramePacker.Sizes = .init(),
+    _ paths: [[UInt8]], selecting selection: Selection = Selection(), held: HeldItems = HeldItems(),
+    outlet: Outlet = Outlet(), sizes: FramePacker.Sizes = .init(),
     betweenWalkAndExport change: () -> Void = {}
   ) throws {
-    source = try FolderSource(paths: paths)
+    source = try FolderSource(paths: paths, selecting: selection)
     summary = try source.prepare { false }
     change()
     self.outlet = outlet

@@ -35,6 +35,16 @@ import Testing
     #expect(try bytes.withUnsafeMutableBytes { try reader.readNext(into: $0) } == 0)
   }
 
+  @Test(arguments: [0, 1, 65_536, 200_000])
+  func `what comes is read to its end, unless it is too long`(size: Int) throws {
+    let scratch = try Scratch()
+    let content = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    try scratch.directory.openOrCreateFile("file").append(content.span.bytes)
+    #expect(try scratch.directory.openChild("file").readToEnd(limit: size) == content)
+    guard size > 0 else { return }
+    #expect(throws: SystemError.self) { try scratch.directory.openChild("file").readToEnd(limit: size - 1) }
+  }
+
   @Test func `bytes come back from where they were written`() throws {
     let scratch = try Scratch()
     let file = try scratch.directory.openOrCreateFile("file")

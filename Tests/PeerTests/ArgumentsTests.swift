@@ -43,6 +43,13 @@ import Testing
           sources: ["a", "b/c", "/d"].map { Array($0.utf8) }, to: HostAndPort(host: "host", port: 47470)))
   }
 
+  @Test func `owners and set-id bits are kept where that is asked for`() throws {
+    #expect(try sending("a", "--owners", "--to=h").owners)
+    #expect(try !sending("a", "--to=h").owners)
+    #expect(try parse("receive", "--owners") == .receive(ReceiveOptions(owners: true)))
+    #expect(try parse("receive", "--set-id-bits") == .receive(ReceiveOptions(setIDBits: true)))
+  }
+
   @Test func `an app is sent and received without paths`() throws {
     #expect(
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")
@@ -61,6 +68,15 @@ import Testing
     #expect(try sending("a", "--to=h").code == .prompt)
     #expect(try sending("a", "--to=h", "--code-file", "-").code == .standardInput)
     #expect(try sending("a", "--to=h", "--code-file=c").code == .file([UInt8(ascii: "c")]))
+  }
+
+  @Test func `what is left out keeps the order in which it was typed`() throws {
+    let options = try sending(
+      "a", "--exclude", "*.o", "--exclude-from=f", "--exclude=-x", "--exclude-from", "-", "--exclude-caches", "--to=h")
+    #expect(
+      options.exclusions
+        == [.pattern(Array("*.o".utf8)), .file(Array("f".utf8)), .pattern(Array("-x".utf8)), .standardInput])
+    #expect(options.isWithoutCaches)
   }
 
   @Test func `two dashes end the options`() throws {

@@ -45,8 +45,28 @@ import Testing
       hint: "receive --help"),
     Mistake("send", "a", "--app=x", "--to=h", message: "either the data of x is sent, or 'a'", hint: "send --help"),
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
+    Mistake("send", "--app=x", "--owners", "--to=h", message: "--owners is for folders only", hint: "send --help"),
+    Mistake("receive", "--app=x", "--owners", message: "--owners is for folders only", hint: "receive --help"),
+    Mistake(
+      "receive", "--app=x", "--set-id-bits", message: "--set-id-bits is for folders only", hint: "receive --help"),
     Mistake(
       "send", "--app=x", "--idle-limit=0", "--to=h", message: "--idle-limit: no exporter is that fast", hint: "longer"),
+    Mistake(
+      "send", "--app=x", "--exclude", "a", "--to=h", message: "--exclude is for files and folders only",
+      hint: "exporter"),
+    Mistake(
+      "send", "--app=x", "--exclude-from=-", "--to=h", message: "--exclude-from is for files and folders only",
+      hint: "exporter"),
+    Mistake(
+      "send", "--app=x", "--exclude-caches", "--to=h", message: "--exclude-caches is for files and folders only",
+      hint: "exporter"),
+    Mistake(
+      "send", "a", "--exclude-from=-", "--code-file=-", "--to=h", message: "standard input cannot be read twice",
+      hint: "into a file"),
+    Mistake(
+      "send", "a", "--exclude-from=-", "--exclude-from", "-", "--to=h", message: "standard input cannot be read twice",
+      hint: "into a file"),
+    Mistake("send", "a", "--exclude", "--to=h", message: "--exclude needs a value", hint: "--exclude=VALUE"),
     Mistake("receive", "", message: "the directory to receive into is empty text", hint: "leave it out"),
     Mistake(
       "receive", "--lisen", "1", message: "'peer receive' has no option '--lisen'", hint: "did you mean --listen?"),

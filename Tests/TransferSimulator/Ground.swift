@@ -127,6 +127,7 @@ final class Ground {
     while let entry = try? reader.next(entries.span) {
       switch entry {
       case .item(let record, let content):
+        if record.kind == .hardLink { promises.sendingLink(record.path) }
         if content != nil { send(record.path, record.generation, 0..<record.size) }
       case .chunk(let place, _, _): send(place.path, place.generation, place.range)
       case .hole: continue
@@ -316,6 +317,18 @@ extension Ground {
       for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where arrived[path] == nil {
         world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
       }
+      if disk.hasHardLinks { checkLinks(arrived) }
+    }
+  }
+
+  /// Names that lead to one file at the source lead to one file here.
+  private func checkLinks(_ arrived: [[UInt8]: Node]) {
+    var first: [UInt64: Node] = [:]
+    for (path, version) in source.current.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      guard version.kind == .regular, let node = arrived[path] else { continue }
+      if let other = first.updateValue(node, forKey: version.inode), other !== node {
+        world.fail("\(String(decoding: path, as: UTF8.self)) is no link any more")
+      }
     }
   }
 
@@ -331,8 +344,20 @@ extension Ground {
 }
 
 extension Version {
+  /// The extended metadata, as the disk keeps it.
+  private var attributes: [[UInt8]: [UInt8]] {
+    var attributes = Dictionary(extended.attributes.map { ($0.name, $0.value) }) { one, _ in one }
+    if !extended.accessList.isEmpty {
+      attributes[SimulatedPlaces.listName(.access)] = SimulatedPlaces.bytes(extended.accessList)
+    }
+    if !extended.defaultAccessList.isEmpty {
+      attributes[SimulatedPlaces.listName(.default)] = SimulatedPlaces.bytes(extended.defaultAccessList)
+    }
+    return attributes
+  }
+
   fileprivate func matches(_ node: Node, ignoringTimes: Bool) -> Bool {
-    guard kind == node.kind else { return false }
+    guard kind == node.kind, attributes == node.state.attributes else { return false }
     let modified = ignoringTimes ? node.state.modified : modified
     switch kind {
     case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified

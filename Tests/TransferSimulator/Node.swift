@@ -8,12 +8,15 @@ final class Node {
     case size(Int)
     case mode(UInt32)
     case time(Timestamp)
+    case attribute([UInt8], [UInt8])
   }
 
   struct State: Equatable {
     var data: [UInt8] = []
     var mode: UInt32 = 0o755
     var modified: Timestamp?
+    /// Extended attributes, access lists among them.
+    var attributes: [[UInt8]: [UInt8]] = [:]
 
     mutating func apply(_ write: Write) {
       switch write {
@@ -25,6 +28,7 @@ final class Node {
         data.removeLast(data.count - size)
       case .mode(let mode): self.mode = mode
       case .time(let time): modified = time
+      case .attribute(let name, let value): attributes[name] = value.isEmpty ? nil : value
       }
     }
 
@@ -73,7 +77,7 @@ final class Node {
         default: durable.apply(write)
         }
       // The size may be there before the bytes are.
-      case .size, .mode, .time: if dice.one(in: 2) { durable.apply(write) }
+      case .size, .mode, .time, .attribute: if dice.one(in: 2) { durable.apply(write) }
       }
     }
     if case .data(let offset, let bytes)? = pending.last, dice.one(in: 3) {

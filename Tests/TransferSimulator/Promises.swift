@@ -14,6 +14,8 @@ final class Promises {
   private let world: World
   private var written: [Promise] = []
   private var durable: [Promise] = []
+  /// What was sent as a link: then what was held of a file of that name gives way.
+  private var links: Set<ArchivePath> = []
   /// What the source has now, by path.
   private let currentGenerations: () -> [ArchivePath: Generation]
 
@@ -40,6 +42,9 @@ final class Promises {
     written += promises
     return promises
   }
+
+  /// A link goes out.
+  func sendingLink(_ path: ArchivePath) { links.insert(path) }
 
   /// They are acknowledged as durable.
   func durable(_ promises: [Promise]) { durable += promises }
@@ -70,7 +75,8 @@ final class Promises {
     guard !promises.isEmpty else { return }
     let current = currentGenerations()
     // What the source has no more, or in another state, may give way.
-    for promise in promises where current[promise.path] == promise.generation && !held.has(promise) {
+    for promise in promises
+    where current[promise.path] == promise.generation && !links.contains(promise.path) && !held.has(promise) {
       let path = String(decoding: promise.path.bytes, as: UTF8.self)
       world.fail("\(path) \(promise.range.map { "\($0)" } ?? "whole") \(what)")
     }

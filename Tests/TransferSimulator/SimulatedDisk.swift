@@ -32,6 +32,8 @@ final class SimulatedDisk: @unchecked Sendable {
   private(set) var isDead = false
   /// Whether operations may fail now and then.
   var isFailing = false
+  /// Whether a file can have several names.
+  let hasHardLinks: Bool
   /// Whether the staging directory is there.
   private(set) var hasStaging = false
   /// Lets other things happen while something slow goes on.
@@ -40,6 +42,7 @@ final class SimulatedDisk: @unchecked Sendable {
   init(_ world: World, mutation: Mutation?) {
     self.world = world
     self.mutation = mutation
+    hasHardLinks = !world.dice.one(in: 4)
     tree = Node(number: 0, kind: .directory)
     journalNode = Node(number: 0, kind: .regular)
     destination = Node(number: 0, kind: .directory)
@@ -208,5 +211,10 @@ extension SimulatedDisk: RootDestination {
   func setMode(_ root: [UInt8], _ mode: UInt32) throws(SystemError) {
     try operate(mayFail: false)
     destination.entries[root]?.write(.mode(mode))
+  }
+
+  func setAccessList(_ root: [UInt8], _ list: [AccessEntry]) throws(SystemError) {
+    try operate(mayFail: false)
+    destination.entries[root]?.write(.attribute(SimulatedPlaces.listName(.access), SimulatedPlaces.bytes(list)))
   }
 }

@@ -59,6 +59,20 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
     node.write(.mode(mode))
   }
 
+  func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) { try disk.operate(mayFail: false) }
+
+  func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    // Nobody writes to an attribute of what cannot be written to.
+    guard node.state.mode & 0o200 != 0 else { throw SystemError(noPermission: "set an attribute") }
+    node.write(.attribute(attribute.name, attribute.value))
+  }
+
+  func setAccessList(_ list: [AccessEntry]) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    node.write(.attribute(SimulatedPlaces.listName(.access), SimulatedPlaces.bytes(list)))
+  }
+
   func setTimes(modified: Timestamp) throws(SystemError) {
     try disk.operate(mayFail: false)
     node.write(.time(modified))
@@ -87,6 +101,8 @@ final class SimulatedPlaces: StagingPlaces {
     try disk.operate(mayFail: false)
     let node = try found(path)
     guard node.kind == .regular else { throw SystemError(errno: EISDIR, operation: "open") }
+    // It may have its final rights already.
+    if node.state.mode & 0o600 != 0o600 { node.write(.mode(0o600)) }
     return SimulatedFile(node, disk)
   }
 
@@ -102,7 +118,18 @@ final class SimulatedPlaces: StagingPlaces {
   }
 
   func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    guard disk.hasHardLinks else { throw SystemError(errno: EPERM, operation: "link") }
     try make(path, try found(target))
+  }
+
+  func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError) {
+    let state = try found(target).state
+    let node = disk.node(.regular)
+    try make(path, node)
+    node.write(.data(0, state.data))
+    node.write(.mode(state.mode))
+    for (name, value) in state.attributes { node.write(.attribute(name, value)) }
+    if let modified = state.modified { node.write(.time(modified)) }
   }
 
   func remove(_ path: ArchivePath) throws(SystemError) {
@@ -139,6 +166,31 @@ final class SimulatedPlaces: StagingPlaces {
     try disk.operate(mayFail: false)
     try found(path).write(.mode(mode))
   }
+
+  func setOwner(_ path: ArchivePath, _ owner: ItemRecord.Owner) throws(SystemError) {
+    try disk.operate(mayFail: false)
+  }
+
+  func setAttribute(_ path: ArchivePath, _ attribute: ExtendedAttribute) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    try found(path).write(.attribute(attribute.name, attribute.value))
+  }
+
+  func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    let node = try found(path)
+    for name in node.state.attributes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      node.write(.attribute(name, []))
+    }
+  }
+
+  func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try disk.operate(mayFail: false)
+    try found(path).write(.attribute(Self.listName(kind), Self.bytes(list)))
+  }
+
+  static func listName(_ kind: AccessListKind) -> [UInt8] { Array(kind == .access ? "access".utf8 : "default".utf8) }
+  static func bytes(_ list: [AccessEntry]) -> [UInt8] { list.flatMap { [$0.subject.rawValue, $0.permissions] } }
 
   func entries(of path: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {
     try disk.operate(mayFail: false)

@@ -13,6 +13,9 @@ final class SourceNode {
   var modified: Timestamp
   var changed: Timestamp
   var children: [[UInt8]: SourceNode] = [:]
+  /// How many names it has.
+  var links = 0
+  var extended = ExtendedMetadata()
 
   init(inode: UInt64, kind: FileKind, mode: UInt32, at time: Timestamp) {
     self.inode = inode
@@ -34,6 +37,7 @@ struct Version: Equatable {
   let mode: UInt32
   let modified: Timestamp
   let changed: Timestamp
+  let extended: ExtendedMetadata
 }
 
 /// The sender's files in memory, which somebody keeps changing.
@@ -82,7 +86,20 @@ final class SimulatedSource: @unchecked Sendable {
     case .symbolicLink: node.target = world.dice.bytes(3).map { $0 | 1 }
     default: break
     }
+    if kind != .symbolicLink, world.dice.one(in: 4) { node.extended = extendedMetadata(of: kind) }
     return node
+  }
+
+  /// Now and then more of one sort than of another.
+  func extendedMetadata(of kind: FileKind) -> ExtendedMetadata {
+    var extended = ExtendedMetadata()
+    for name in ["user.a", "user.b"] where world.dice.one(in: 2) {
+      extended.attributes.append(ExtendedAttribute(name: Array(name.utf8), value: world.dice.bytes(3)))
+    }
+    let entry = AccessEntry(subject: .user, permissions: UInt8(world.dice.roll(0...7)), id: 7)
+    if world.dice.one(in: 2) { extended.accessList = [entry] }
+    if kind == .directory, world.dice.one(in: 2) { extended.defaultAccessList = [entry] }
+    return extended
   }
 
   /// Bytes, now and then with holes in them.
@@ -96,7 +113,17 @@ final class SimulatedSource: @unchecked Sendable {
   }
 
   func put(_ node: SourceNode, _ name: [UInt8], in directory: SourceNode) {
+    if let old = directory.children[name] { unlink(old, name, in: directory) }
     directory.children[name] = node
+    node.links += 1
+    if node.links > 1 { node.changed = stamp }
+    touch(directory)
+  }
+
+  func unlink(_ node: SourceNode, _ name: [UInt8], in directory: SourceNode) {
+    directory.children[name] = nil
+    node.links -= 1
+    node.changed = stamp
     touch(directory)
   }
 
@@ -110,7 +137,7 @@ final class SimulatedSource: @unchecked Sendable {
   static func version(_ node: SourceNode) -> Version {
     Version(
       inode: node.inode, kind: node.kind, data: node.data, target: node.target, mode: node.mode,
-      modified: node.modified, changed: node.changed)
+      modified: node.modified, changed: node.changed, extended: node.extended)
   }
 
   /// Everything as it is now, by path.
@@ -176,6 +203,10 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
 
   func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] { try child(name).target }
 
+  func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
+    try child(name).extended
+  }
+
   func directory(at path: ArchivePath) throws(SystemError) -> SimulatedDirectory {
     var node = node
     for name in path.components {
@@ -211,6 +242,11 @@ final class SimulatedSourceFile: SourceFile {
   func status() throws(SystemError) -> FileStatus {
     source.changeNowAndThen()
     return source.status(of: node)
+  }
+
+  func extendedMetadata() throws(SystemError) -> ExtendedMetadata {
+    source.changeNowAndThen(preferring: node)
+    return node.extended
   }
 
   func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
@@ -273,7 +309,7 @@ extension SimulatedSource {
     return FileStatus(
       kind: node.kind, mode: node.mode, size: Int64(node.kind == .regular ? node.data.count : 10),
       allocatedBytes: Int64(node.kind == .regular ? SourceHoles.allocated(node.data) : 0), device: 77,
-      inode: node.inode,
+      inode: node.inode, linkCount: UInt64(node.links),
       modified: isBlind ? still : node.modified, changed: isBlind ? still : node.changed)
   }
 

@@ -34,17 +34,19 @@ extension SimulatedSource {
     switch world.dice.roll(0...9) {
     case 0...3: if node.kind == .regular { edit(node) } else { addSomething() }
     case 4: replace(directory, name, with: make(node.kind))
-    case 5 where directory !== top:
-      directory.children[name] = nil
-      touch(directory)
+    case 5 where directory !== top: unlink(node, name, in: directory)
     case 6:
       // Something of another kind in the same place.
       replace(directory, name, with: make([.regular, .directory, .symbolicLink][world.dice.roll(0...2)]))
     case 7:
-      node.mode ^= 0o020
+      if node.kind != .symbolicLink, world.dice.one(in: 2) {
+        node.extended = extendedMetadata(of: node.kind)
+      } else {
+        node.mode ^= 0o020
+      }
       node.changed = stamp
     case 8 where directory !== top:
-      directory.children[name] = nil
+      unlink(node, name, in: directory)
       put(node, name + [UInt8(ascii: "~")], in: directory)
       node.changed = stamp
     default: addSomething()
@@ -59,6 +61,10 @@ extension SimulatedSource {
   private func addSomething() {
     let directories = all.filter { $0.node.kind == .directory }.map(\.node)
     guard let directory = world.dice.pick(directories) else { return }
+    let files = all.filter { $0.node.kind == .regular }.map(\.node)
+    if world.dice.one(in: 4), let file = world.dice.pick(files) {
+      return put(file, Array("n\(world.dice.roll(0...30))".utf8), in: directory)
+    }
     let kinds: [FileKind] = [.regular, .regular, .regular, .directory, .symbolicLink]
     put(make(kinds[world.dice.roll(0...4)]), Array("n\(world.dice.roll(0...30))".utf8), in: directory)
   }

@@ -29,6 +29,12 @@ int csystem_set_mode(int directory, const char *name, mode_t mode);
 // Sets the modification time, and leaves the access time, of `directory` itself (name NULL) or of a name in it.
 int csystem_set_modified(int directory, const char *name, int64_t seconds, long nanoseconds);
 
+// Extended attributes of an open file: all names with their terminators, one value, setting and removing one.
+ssize_t csystem_list_attributes(int descriptor, char *names, size_t size);
+ssize_t csystem_get_attribute(int descriptor, const char *name, void *value, size_t size);
+int csystem_set_attribute(int descriptor, const char *name, const void *value, size_t size);
+int csystem_remove_attribute(int descriptor, const char *name);
+
 int csystem_sync_file_system(int descriptor);
 ssize_t csystem_read_entries(int directory, void *buffer, size_t size);
 off_t csystem_seek_data(int descriptor, off_t offset);

@@ -77,7 +77,7 @@ package final class ItemAppender {
     try paths.checkFree(path)
     let export = FileExport(packer: packer, directory: PassedFile(item), path: path, name: path.name)
     var pauses = Self.pauses[...]
-    while try export.run() != .sent {
+    while case .changed = try export.run() {
       guard let pause = pauses.popFirst() else {
         try packer.unsent(Unsent(path: path.bytes, reason: .keepsChanging))
         throw ArchiveError(.source, "\"\(VisibleText.of(path))\" keeps changing while it is read", name: path.bytes)
@@ -106,7 +106,12 @@ package final class ItemAppender {
     paths.take(taken)
     if isNew {
       let fingerprint = status.momentaryFingerprint(on: place.fileSystem(of: status), at: place.now)
-      if let record = ItemRecord(status, path: path, generation: packer.generation(of: fingerprint)) {
+      if var record = ItemRecord(status, path: path, generation: packer.generation(of: fingerprint)) {
+        do {
+          record.add(try ExtendedMetadata(of: directory.directory.descriptor))
+        } catch {
+          throw ArchiveError(.source, "\"\(VisibleText.of(path))\" cannot be read", name: path.bytes, cause: error)
+        }
         try packer.add(record)
       }
     }
@@ -147,6 +152,10 @@ private final class PassedFile: SourceDirectory {
 
   func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] {
     preconditionFailure("an open file is no link")
+  }
+
+  func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
+    preconditionFailure("an open file is no directory")
   }
 
   func directory(at path: ArchivePath) throws(SystemError) -> Self {

@@ -1,5 +1,5 @@
 package import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// A staging directory on a real file system: `tree` with everything in its final place, and `journal` beside it.
 package final class DirectoryDisk: StagingDisk {
@@ -77,5 +77,11 @@ extension DirectoryDisk: RootDestination {
 
   package func setMode(_ root: [UInt8], _ mode: UInt32) throws(SystemError) {
     try parent.directory.setMode(root, mode)
+  }
+
+  package func setAccessList(_ root: [UInt8], _ list: [AccessEntry]) throws(SystemError) {
+    // After an import that was killed it may have its final rights already.
+    try parent.directory.setMode(root, 0o700)
+    try parent.directory.openChildDirectory(root).descriptor.setAccessList(list, .access)
   }
 }

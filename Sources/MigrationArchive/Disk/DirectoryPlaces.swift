@@ -17,7 +17,9 @@ final class DirectoryPlaces: StagingPlaces {
     DiskFile(try parent(of: path).directory.createFile(path.name, mode: mode))
   }
 
-  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile {
+  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try open(path) }
+
+  func open(_ path: ArchivePath) throws(SystemError) -> DiskFile {
     let parent = try existingParent(of: path)
     do {
       return DiskFile(try parent.directory.openChild(path.name, .readWrite))
@@ -86,6 +88,22 @@ final class DirectoryPlaces: StagingPlaces {
     try existingParent(of: path).directory.setMode(path.name, mode)
   }
 
+  func setOwner(_ path: ArchivePath, _ owner: ItemRecord.Owner) throws(SystemError) {
+    try existingParent(of: path).directory.setOwner(path.name, user: owner.user, group: owner.group)
+  }
+
+  func setAttribute(_ path: ArchivePath, _ attribute: ExtendedAttribute) throws(SystemError) {
+    try accessible(path).directory.descriptor.setAttribute(attribute.name, attribute.value)
+  }
+
+  func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError) {
+    try accessible(path).directory.descriptor.clearExtendedMetadata()
+  }
+
+  func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try accessible(path).directory.descriptor.setAccessList(list, kind)
+  }
+
   func entries(of path: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {
     var entries: [(name: [UInt8], kind: FileKind)] = []
     let directory = try accessible(path)
@@ -109,7 +127,7 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   /// The directory that an item belongs in, made if it is missing.
-  private func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+  func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
     let directory = SharedDirectory(
@@ -118,7 +136,7 @@ final class DirectoryPlaces: StagingPlaces {
     return directory
   }
 
-  private func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+  func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
     let directory: SharedDirectory

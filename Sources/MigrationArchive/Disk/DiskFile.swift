@@ -1,4 +1,5 @@
 package import MigrationSystem
+package import MigrationWire
 
 /// A file of a real staging directory.
 package final class DiskFile: StagedFile {
@@ -26,6 +27,20 @@ package final class DiskFile: StagedFile {
   }
 
   package func setMode(_ mode: UInt32) throws(SystemError) { try descriptor.setMode(mode) }
+
+  package func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) {
+    try descriptor.setOwner(user: owner.user, group: owner.group)
+  }
+
+  package func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) {
+    try descriptor.setAttribute(attribute.name, attribute.value)
+  }
+
+  package func setAccessList(_ list: [AccessEntry]) throws(SystemError) {
+    try descriptor.setAccessList(list, .access)
+  }
+
+  func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
 
   package func setTimes(modified: Timestamp) throws(SystemError) { try descriptor.setTimes(modified: modified) }
 

@@ -28,6 +28,8 @@ package protocol StagingPlaces: AnyObject {
   func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError)
   /// Gives a file that is there another name; fails for anything but a file.
   func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
+  /// Makes a file with the content, holes, rights and time of one that is there.
+  func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError)
   /// Removes whatever has the name, and everything beneath it; nothing there is fine.
   func remove(_ path: ArchivePath) throws(SystemError)
   /// Removes a directory if it is empty; whether it is gone.
@@ -37,6 +39,14 @@ package protocol StagingPlaces: AnyObject {
   func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8]
   func setTimes(_ path: ArchivePath, modified: Timestamp) throws(SystemError)
   func setMode(_ path: ArchivePath, _ mode: UInt32) throws(SystemError)
+  /// Sets the owner of whatever has the name, a symbolic link's own.
+  func setOwner(_ path: ArchivePath, _ owner: ItemRecord.Owner) throws(SystemError)
+  /// Sets an extended attribute of a directory, which is made accessible to us first, if it is not.
+  func setAttribute(_ path: ArchivePath, _ attribute: ExtendedAttribute) throws(SystemError)
+  /// Removes the extended attributes and the lists of a directory.
+  func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError)
+  /// Sets an access control list of a directory.
+  func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError)
   /// What is in a directory, or in the tree itself. The directory is made accessible to us first, if it is not.
   func entries(of directory: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)]
 }
@@ -53,6 +63,9 @@ package protocol StagedFile: AnyObject, Sendable {
   /// Makes a range read as zeros.
   func clear(_ range: Range<UInt64>) throws(SystemError)
   func setMode(_ mode: UInt32) throws(SystemError)
+  func setOwner(_ owner: ItemRecord.Owner) throws(SystemError)
+  func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError)
+  func setAccessList(_ list: [AccessEntry]) throws(SystemError)
   func setTimes(modified: Timestamp) throws(SystemError)
   /// Returns once the content is durable.
   func synchronize() throws(SystemError)
@@ -70,6 +83,8 @@ package protocol RootDestination {
   func move(_ root: [UInt8]) throws(SystemError)
   func setTimes(_ root: [UInt8], modified: Timestamp) throws(SystemError)
   func setMode(_ root: [UInt8], _ mode: UInt32) throws(SystemError)
+  /// Sets the access control list of a root that is a directory.
+  func setAccessList(_ root: [UInt8], _ list: [AccessEntry]) throws(SystemError)
   /// Returns once all of that is durable.
   func synchronize() throws(SystemError)
 }

@@ -17,21 +17,30 @@ package struct FolderExport<Place: SourceDirectory> {
   private let prefix: ArchivePath?
   /// Directories whose records are in the archive already.
   private let merged: Set<Int>
+  /// Whether owners and groups are sent.
+  private let withOwners: Bool
   /// The first item that belongs to the archive and could not be sent.
   package private(set) var firstUnsent: Unsent?
   /// The directory that the last item was in, since the next one is mostly in it too.
   private var current: (parent: Int32, directory: Place, path: ArchivePath?)?
   private var restless: [Int] = []
   private var mustDrain = false
+  /// The first names of the files that have several and are in the archive, by generation.
+  ///
+  /// A name that leads to the same generation leads to the same file in the same state: what changed meanwhile, or took a
+  /// number that became free, is sent by itself.
+  private var linked: [Generation: Int] = [:]
 
   package init(
-    roots: [Place], tree: SourceTree, packer: FramePacker, prefix: ArchivePath? = nil, merging merged: Set<Int> = []
+    roots: [Place], tree: SourceTree, packer: FramePacker, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
+    withOwners: Bool = false
   ) {
     self.roots = roots
     self.tree = tree
     self.packer = packer
     self.prefix = prefix
     self.merged = merged
+    self.withOwners = withOwners
   }
 
   package mutating func run() throws(ArchiveError) {
@@ -71,13 +80,30 @@ package struct FolderExport<Place: SourceDirectory> {
   private mutating func addFile(
     _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
   ) throws(ArchiveError) {
-    let export = FileExport(packer: packer, directory: directory, path: path, name: name)
+    let isShared = tree.nodes[index].isShared
+    if isShared, try addLink(name, path, in: directory) { return }
+    let export = FileExport(packer: packer, directory: directory, path: path, name: name, withOwner: withOwners)
     switch try export.run() {
-    case .sent: break
+    case .sent(let generation): if isShared { linked[generation] = index }
     case .changed(let startedChunks):
       restless.append(index)
       mustDrain = mustDrain || startedChunks
     }
+  }
+
+  /// Adds another name of a file that is in the archive; false if it leads to none.
+  private func addLink(
+    _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
+  ) throws(ArchiveError) -> Bool {
+    guard !linked.isEmpty, let status = try? directory.status(name), status.kind == .regular else { return false }
+    let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
+    guard let first = linked[generation], let inner = try? tree.path(first),
+      let target = try? prefix?.appending(inner) ?? inner
+    else { return false }
+    try packer.add(
+      ItemRecord(
+        path: path, generation: packer.generation(ofLinkTo: target, generation), body: .hardLink(target: target)))
+    return true
   }
 
   private mutating func addOther(
@@ -89,10 +115,12 @@ package struct FolderExport<Place: SourceDirectory> {
     let generation = packer.generation(
       of: status.momentaryFingerprint(on: directory.fileSystem(of: status), at: now))
     guard ItemKind(status.kind) == tree.nodes[index].kind,
-      let record = ItemRecord(status, path: path, generation: generation, target: target)
+      var record = ItemRecord(
+        status, path: path, generation: generation, target: target, withOwner: withOwners)
     else {
       return try unsent(index, .vanished, "it was replaced by something else")
     }
+    if status.kind == .directory { record.add(try directory.extendedMetadata(ofDirectory: name)) }
     try packer.add(record)
   }
 

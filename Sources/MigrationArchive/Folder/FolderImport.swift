@@ -78,6 +78,9 @@ package struct FolderImport {
         staging.lost(.time)
       }
     }
+    if !record.accessList.isEmpty {
+      staging.keep(.accessList) { () throws(SystemError) in try destination.setAccessList(root, record.accessList) }
+    }
     try importing(root) { () throws(SystemError) in try destination.setMode(root, staging.mode(of: record)) }
   }
 

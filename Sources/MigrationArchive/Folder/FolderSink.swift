@@ -8,11 +8,13 @@ package final class FolderSink: ItemSink {
   private static let overheadPerItem: UInt64 = 256
 
   private let destination: Destination
+  private let preserved: Preserved
   /// Keeps other receivers away.
   private let held = Mutex<SharedDirectory?>(nil)
 
   /// Fails unless the directory is there and can be written to, or can be made.
-  package init(destination path: [UInt8]) throws(ArchiveError) {
+  package init(destination path: [UInt8], preserving preserved: Preserved = Preserved()) throws(ArchiveError) {
+    self.preserved = preserved
     destination = Destination(path: path)
     try destination.check()
   }
@@ -104,7 +106,7 @@ package final class FolderSink: ItemSink {
       throw ArchiveError(.destination, "the staging directory cannot be made", cause: error)
     }
     do {
-      return try Staging(on: disk, for: offer, transfer: transfer, keys: keys)
+      return try Staging(on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved)
     } catch {
       try? directory.directory.removeTree(name)
       throw error
@@ -123,7 +125,7 @@ package final class FolderSink: ItemSink {
   ) throws -> Staging? {
     guard let disk = try disk(of: transfer) else { return nil }
     return try Staging.recover(
-      from: disk, for: offer, transfer: transfer, keys: keys, sealer: sealer, import: fate)
+      from: disk, for: offer, transfer: transfer, keys: keys, sealer: sealer, preserving: preserved, import: fate)
   }
 
   /// The staging directory of an earlier run; nil if there is none.

@@ -5,10 +5,15 @@ import Synchronization
 /// Files and folders that the user named.
 package final class FolderSource: ItemSource {
   private let roots: [SourceRoot]
+  private let withOwners: Bool
+  private let selection: Selection
   private let tree = Mutex<SourceTree?>(nil)
 
   /// Opens what the paths lead to; no two may have one last component.
-  package init(paths: [[UInt8]]) throws(ArchiveError) {
+  package init(
+    paths: [[UInt8]], selecting selection: Selection = Selection(), withOwners: Bool = false
+  ) throws(ArchiveError) {
+    self.selection = selection
     var roots: [SourceRoot] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for path in paths { roots.append(try SourceRoot(path: path, sharing: &parents)) }
@@ -18,6 +23,7 @@ package final class FolderSource: ItemSource {
         .source, "two sources are called \"\(VisibleText.of(one.name))\" and would arrive as one", name: one.name)
     }
     self.roots = roots
+    self.withOwners = withOwners
   }
 
   package func origin() throws(ArchiveError) -> [[UInt8]] {
@@ -34,7 +40,7 @@ package final class FolderSource: ItemSource {
   }
 
   package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
-    let tree = try SourceWalk.walk(roots, isStopped: isStopped)
+    let tree = try SourceWalk.walk(roots, selecting: selection, isStopped: isStopped)
     let summary = SourceSummary(
       contents: .folders(roots.map { Root(kind: $0.kind, name: $0.name) }), total: tree.total,
       allocated: tree.allocated, flags: .compressible)
@@ -52,7 +58,7 @@ package final class FolderSource: ItemSource {
         throw ArchiveError(.source, "the source \"\(VisibleText.of(root.name))\" cannot be read", cause: error)
       }
     }
-    var export = FolderExport(roots: places, tree: tree, packer: packer)
+    var export = FolderExport(roots: places, tree: tree, packer: packer, withOwners: withOwners)
     try export.run()
   }
 }

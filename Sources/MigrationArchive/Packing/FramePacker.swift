@@ -53,6 +53,11 @@ package final class FramePacker {
   /// The generation that a source item is in (Protocol §9.1).
   func generation(of fingerprint: SourceFingerprint) -> Generation { keys.generation(of: fingerprint) }
 
+  /// The generation of another name of a file that is in the archive.
+  func generation(ofLinkTo target: ArchivePath, _ generation: Generation) -> Generation {
+    keys.generation(ofLinkTo: target, generation)
+  }
+
   /// Whether the receiver holds anything, so that looking for held items is worth it.
   var isResuming: Bool { !held.isEmpty }
 

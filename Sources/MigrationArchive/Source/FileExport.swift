@@ -3,7 +3,8 @@ import MigrationWire
 
 /// How a try to send a file ended.
 enum FileOutcome: Equatable {
-  case sent
+  /// It is in the archive in this generation.
+  case sent(Generation)
   /// It changed while it was read. `startedChunks`: chunks of the abandoned generation are under way.
   case changed(startedChunks: Bool)
 }
@@ -14,36 +15,41 @@ struct FileExport<Place: SourceDirectory> {
   let directory: Place
   let path: ArchivePath
   let name: ArraySlice<UInt8>
+  /// Whether owner and group are sent.
+  var withOwner = false
 
   /// Reads the file and adds it, unless the receiver holds it. Failures to open or read it are the kernel's.
   func run() throws(ArchiveError) -> FileOutcome {
-    if packer.isResuming, try isHeld() { return .sent }
+    if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
     guard let before = try settle(file) else { return .changed(startedChunks: false) }
     guard before.kind == .regular else {
       throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
     }
     let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
-    guard let record = ItemRecord(before, path: path, generation: generation) else {
+    guard var record = ItemRecord(before, path: path, generation: generation, withOwner: withOwner) else {
       return .changed(startedChunks: false)
     }
-    if packer.skipHeld(record) { return .sent }
+    if packer.skipHeld(record) { return .sent(generation) }
+    record.add(try reading { () throws(SystemError) in try file.extendedMetadata() })
     if before.size == 0 {
+      let after = try reading { () throws(SystemError) in try file.status() }
+      guard after.isSameState(as: before) else { return .changed(startedChunks: false) }
       try packer.add(record)
-      return .sent
+      return .sent(generation)
     }
     if before.size <= packer.sizes.smallFile { return try sendWhole(file, record, before) }
     return try sendChunks(of: file, record, before)
   }
 
-  /// Whether the receiver has the file in the state in which it is now; nothing need be opened to find out.
-  private func isHeld() throws(ArchiveError) -> Bool {
+  /// The file's generation, if the receiver has it in the state in which it is now; nothing need be opened to find out.
+  private func heldGeneration() throws(ArchiveError) -> Generation? {
     let status = try reading { () throws(SystemError) in try directory.status(name) }
     let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
     guard status.kind == .regular, let record = ItemRecord(status, path: path, generation: generation) else {
-      return false
+      return nil
     }
-    return packer.skipHeld(record)
+    return packer.skipHeld(record) ? generation : nil
   }
 
   private func sendWhole(
@@ -53,7 +59,7 @@ struct FileExport<Place: SourceDirectory> {
       guard try unsafe file.readFully(at: 0, into: memory) == memory.count else { return false }
       return try file.status().isSameState(as: before)
     }
-    return isWhole ? .sent : .changed(startedChunks: false)
+    return isWhole ? .sent(record.generation) : .changed(startedChunks: false)
   }
 
   private func sendChunks(
@@ -76,7 +82,7 @@ struct FileExport<Place: SourceDirectory> {
     let after = try reading { () throws(SystemError) in try file.status() }
     guard after.isSameState(as: before) else { return .changed(startedChunks: true) }
     try packer.addRecord(of: record)
-    return .sent
+    return .sent(record.generation)
   }
 
   private func sendRange(

@@ -12,6 +12,8 @@ package protocol SourceDirectory: AnyObject, Sendable {
   /// What the kernel knows about a name; about a symbolic link itself.
   func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus
   func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8]
+  /// What a directory here has of extended metadata.
+  func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata
   /// Opens the directory at a path beneath this one, through no link.
   func directory(at path: ArchivePath) throws(SystemError) -> Self
   /// What the file system of a status is called: a number that outlives a restart, where there is one.
@@ -23,6 +25,7 @@ package protocol SourceDirectory: AnyObject, Sendable {
 /// A file of the source while it is read.
 package protocol SourceFile: AnyObject {
   func status() throws(SystemError) -> FileStatus
+  func extendedMetadata() throws(SystemError) -> ExtendedMetadata
   /// Reads until the buffer is full or the file ends, and says how much there was.
   func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int
   /// The file will be read from front to back.
@@ -54,6 +57,15 @@ final class RealDirectory: SourceDirectory {
 
   func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] { try directory.directory.readLink(name) }
 
+  func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
+    do {
+      return try ExtendedMetadata(of: try directory.directory.openChildDirectory(name).descriptor)
+    } catch  where error.isPermissionDenied {
+      // Then nothing in it can be sent either, and that is told.
+      return ExtendedMetadata()
+    }
+  }
+
   func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {
     try RealDirectory(SharedDirectory(try directory.directory.openDirectoryBeneath(path.bytes)))
   }
@@ -73,6 +85,8 @@ final class RealFile: SourceFile, Sendable {
   init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
   func status() throws(SystemError) -> FileStatus { try descriptor.status() }
+
+  func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
 
   func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try unsafe descriptor.readFully(at: offset, into: buffer)

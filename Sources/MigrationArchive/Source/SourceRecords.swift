@@ -50,7 +50,9 @@ extension FileStatus {
 
 extension ItemRecord {
   /// The record of a source item; nil for a kind that does not travel.
-  init?(_ status: FileStatus, path: ArchivePath, generation: Generation, target: [UInt8]? = nil) {
+  init?(
+    _ status: FileStatus, path: ArchivePath, generation: Generation, target: [UInt8]? = nil, withOwner: Bool = false
+  ) {
     let body: Body
     switch status.kind {
     case .directory: body = .directory
@@ -64,5 +66,6 @@ extension ItemRecord {
       path: path, generation: generation, body: body,
       mode: status.kind == .symbolicLink ? nil : UInt16(truncatingIfNeeded: status.mode & 0o7777),
       modified: ItemTime(status.modified))
+    if withOwner { owner = Owner(user: status.owner, group: status.group) }
   }
 }

@@ -12,12 +12,16 @@ package struct SourceTree: Sendable {
     let parent: Int32
     let kind: ItemKind
     let nameLength: UInt8
+    /// A file that had other names too.
+    let isShared: Bool
     let nameStart: Int
     let size: UInt64
   }
 
   package private(set) var nodes: [Node] = []
   private var names: [UInt8] = []
+  /// The files with several names that have been counted.
+  private var counted: Set<FileIdentity> = []
 
   /// All items, and the sum of the files' sizes.
   package private(set) var total = Tally()
@@ -46,17 +50,29 @@ package struct SourceTree: Sendable {
 
   /// Adds an item; its index.
   package mutating func add(_ name: Span<UInt8>, _ status: FileStatus, kind: ItemKind, parent: Int32) -> Int {
-    let size = kind == .file ? UInt64(status.size) : 0
+    let isShared = kind == .file && status.linkCount > 1
+    // What a file's other names lead to is in the archive once.
+    let isFirst = !isShared || counted.insert(FileIdentity(device: status.device, inode: status.inode)).inserted
+    let size = kind == .file && isFirst ? UInt64(status.size) : 0
     nodes.append(
-      Node(parent: parent, kind: kind, nameLength: UInt8(name.count), nameStart: names.count, size: size))
+      Node(
+        parent: parent, kind: kind, nameLength: UInt8(name.count), isShared: isShared, nameStart: names.count,
+        size: size)
+    )
     for index in name.indices { names.append(name[index]) }
     total.items += 1
     // Files with holes may be as large as they please; more than an offer can say is refused by every receiver.
     total.bytes = min(Limits.fileSize, total.bytes + size)
-    if kind == .file {
+    if kind == .file, isFirst {
       allocated = min(Limits.fileSize, allocated + min(UInt64(status.allocatedBytes), (size + 4095) / 4096 * 4096))
     }
     return nodes.count - 1
+  }
+
+  /// Which file a name leads to.
+  private struct FileIdentity: Hashable {
+    let device: UInt64
+    let inode: UInt64
   }
 
   mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }

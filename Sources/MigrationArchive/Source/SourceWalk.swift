@@ -1,29 +1,34 @@
 package import MigrationSystem
 import MigrationWire
 
-/// Lists everything beneath the sources, by metadata alone: no file is opened.
+/// Lists what is sent of the sources, by metadata alone: no file is opened, but the marks of caches if those are left out.
 package struct SourceWalk {
+  private let selection: Selection
   private let isStopped: () -> Bool
   private var tree = SourceTree()
   /// The directories that are still to be listed.
   private var pending: [Int] = []
 
-  private init(isStopped: @escaping () -> Bool) { self.isStopped = isStopped }
+  private init(_ selection: Selection, isStopped: @escaping () -> Bool) {
+    self.selection = selection
+    self.isStopped = isStopped
+  }
 
   /// Walks all roots in their order.
   package static func walk(
-    _ roots: [SourceRoot], isStopped: @escaping () -> Bool = { false }
+    _ roots: [SourceRoot], selecting selection: Selection = Selection(),
+    isStopped: @escaping () -> Bool = { false }
   ) throws(ArchiveError) -> SourceTree {
-    var walk = SourceWalk(isStopped: isStopped)
+    var walk = SourceWalk(selection, isStopped: isStopped)
     for (number, root) in roots.enumerated() { try walk.walk(root, number: number) }
     return walk.tree
   }
 
-  /// Walks what is in an open directory; each of its entries is a root of the tree, with the number 0.
+  /// Walks everything that is in an open directory; each of its entries is a root of the tree, with the number 0.
   package static func walk(
     contentsOf directory: SharedDirectory, isStopped: @escaping () -> Bool = { false }
   ) throws(ArchiveError) -> SourceTree {
-    var walk = SourceWalk(isStopped: isStopped)
+    var walk = SourceWalk(Selection(), isStopped: isStopped)
     do {
       let subdirectories = try walk.add(entriesOf: directory.directory, to: -1, nil)
       walk.push(subdirectories, to: -1)
@@ -73,12 +78,13 @@ package struct SourceWalk {
     entriesOf directory: borrowing Directory, to parent: Int32, _ path: ArchivePath?
   ) throws(SystemError) -> [([UInt8], FileStatus)] {
     var subdirectories: [([UInt8], FileStatus)] = []
+    var selection = DirectorySelection(selection, in: directory, path)
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false
     let length = path.map { $0.bytes.count + 1 } ?? 0
     try directory.forEachEntry { (name, _) throws(SystemError) in
       // Somebody may put things into it faster than they are listed.
       if tree.nodes.count % 1024 == 1023, isStopped() { return false }
-      guard let status = try Self.status(name, in: directory) else { return true }
+      guard let status = try Self.status(name, in: directory), selection.takes(name, status.kind) else { return true }
       guard let kind = ItemKind(status.kind) else {
         note(name, in: path, .notSendable)
         return true

@@ -1,26 +1,80 @@
 import MigrationSystem
 import MigrationWire
+import Synchronization
 
 /// What of a record's metadata is kept in staging, and what is counted as lost.
 extension Staging {
-  /// The rights that an item gets: without set-id bits, and default ones where the record has none.
+  /// The rights that an item gets: without set-id bits unless they are wanted, and default ones where the record has none.
   func mode(of record: ItemRecord) -> UInt32 {
     let standard: UInt32 = record.kind == .directory ? 0o777 : 0o666
     guard let mode = record.mode else { return standard & ~umask }
     // An app's importer moves directories about, which nobody but root can if their owner may not write to them.
-    return UInt32(mode) & 0o1777 | (roots == nil && record.kind == .directory ? 0o700 : 0)
+    let kept: UInt32 = preserved.setIDBits ? 0o7777 : 0o1777
+    return UInt32(mode) & kept | (roots == nil && record.kind == .directory ? 0o700 : 0)
   }
 
-  /// Gives a complete file its length, rights and time.
+  /// Whether a file gets everything by being created with its mode and having its time set.
+  func isPlain(_ record: ItemRecord) -> Bool { !record.isExtended && mode(of: record) & 0o6000 == 0 }
+
+  /// Gives a complete file its length, rights, time and whatever else belongs to it.
   func settle(_ file: any StagedFile, _ record: ItemRecord) throws(ArchiveError) {
     do {
       // A hole at the end is no more than a length.
       try file.truncate(to: record.size)
+      setExtended(of: file, record)
       try file.setMode(mode(of: record))
     } catch {
       throw ArchiveError("writing", record.path, error)
     }
     setTime(of: file, record)
+  }
+
+  /// Sets what the mode must come after: attributes need the right to write, and a new owner costs set-id bits. What the
+  /// file system cannot hold is counted, once an item.
+  private func setExtended(of file: any StagedFile, _ record: ItemRecord) {
+    if !record.attributes.isEmpty {
+      keep(.attribute) { () throws(SystemError) in
+        for attribute in record.attributes { try file.setAttribute(attribute) }
+      }
+    }
+    if let owner = record.owner, preserved.owners {
+      keep(.owner) { () throws(SystemError) in try file.setOwner(owner) }
+    }
+    if !record.accessList.isEmpty {
+      keep(.accessList) { () throws(SystemError) in try file.setAccessList(record.accessList) }
+    }
+  }
+
+  /// The same for a directory. A root's access list waits, with its mode, until it is moved.
+  func setExtended(in places: any StagingPlaces, _ record: ItemRecord, isRoot: Bool) {
+    let path = record.path
+    if !record.attributes.isEmpty {
+      keep(.attribute) { () throws(SystemError) in
+        for attribute in record.attributes { try places.setAttribute(path, attribute) }
+      }
+    }
+    setOwner(in: places, record)
+    let accessList = isRoot ? [] : record.accessList
+    guard !accessList.isEmpty || !record.defaultAccessList.isEmpty else { return }
+    keep(.accessList) { () throws(SystemError) in
+      if !record.defaultAccessList.isEmpty { try places.setAccessList(path, record.defaultAccessList, .default) }
+      if !accessList.isEmpty { try places.setAccessList(path, accessList, .access) }
+    }
+  }
+
+  /// Sets the owner of something that has no file, if that is wanted.
+  func setOwner(in places: any StagingPlaces, _ record: ItemRecord) {
+    guard let owner = record.owner, preserved.owners else { return }
+    keep(.owner) { () throws(SystemError) in try places.setOwner(record.path, owner) }
+  }
+
+  /// Does something without which the item is still worth having; a failure is counted.
+  func keep(_ kind: Done.Loss.Kind, _ body: () throws(SystemError) -> Void) {
+    do {
+      try body()
+    } catch {
+      lost(kind)
+    }
   }
 
   /// Sets a file's time; one that the file system cannot hold is counted.
@@ -42,19 +96,16 @@ extension Staging {
       lost(.time)
     }
   }
-}
 
-extension Staging.Shared {
-  /// An item is made: from now on it counts, and so does what of its record is not kept.
-  mutating func finish(_ record: ItemRecord) throws(Violation) {
-    try ledger.finish(record)
+  /// An item is made: from now on it counts, and so does what of its record is never kept.
+  func finish(_ record: ItemRecord) throws(Violation) {
+    try shared.withLock { (shared) throws(Violation) in try shared.ledger.finish(record) }
     countLosses(of: record)
   }
 
-  /// Counts what of a record the destination never keeps.
-  mutating func countLosses(of record: ItemRecord) {
-    if let mode = record.mode, mode & 0o6000 != 0 { losses[.setIDBit, default: 0] += 1 }
-    if !record.attributes.isEmpty { losses[.attribute, default: 0] += UInt64(record.attributes.count) }
-    if !record.accessList.isEmpty || !record.defaultAccessList.isEmpty { losses[.accessList, default: 0] += 1 }
+  /// Counts what of a record is not kept because nobody wants it.
+  func countLosses(of record: ItemRecord) {
+    if let mode = record.mode, mode & 0o6000 != 0, !preserved.setIDBits { lost(.setIDBit) }
+    if record.owner != nil, !preserved.owners { lost(.owner) }
   }
 }

@@ -49,12 +49,15 @@ package final class Staging: Sendable {
   let disk: any StagingDisk
   let journal: JournalFile
   let umask: UInt32
+  let preserved: Preserved
   let shared: Mutex<Shared>
 
   /// Starts an archive on an empty disk.
   package init(
-    on disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys
+    on disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
+    preserving preserved: Preserved = Preserved()
   ) throws(ArchiveError) {
+    self.preserved = preserved
     self.transfer = transfer
     self.keys = keys
     self.disk = disk
@@ -74,8 +77,9 @@ package final class Staging: Sendable {
   /// Goes on with what was taken back.
   init(
     on disk: any StagingDisk, roots: Set<[UInt8]>?, transfer: TransferID, keys: TransferKeys, journal: JournalFile,
-    umask: UInt32, shared: consuming Shared
+    umask: UInt32, preserving preserved: Preserved, shared: consuming Shared
   ) {
+    self.preserved = preserved
     self.transfer = transfer
     self.keys = keys
     self.disk = disk

@@ -61,7 +61,12 @@ extension Staging {
     guard roots?.contains(Array(target.root)) ?? true else { throw Violation(.announcement, "a hard link's target") }
     guard try kind(of: target, in: places) == .regular else { throw Violation(.conflict, "a hard link's target") }
     do {
-      try places.makeHardLink(link.path, to: target)
+      do {
+        try places.makeHardLink(link.path, to: target)
+      } catch  where error.isLinkRefused {
+        try places.makeCopy(link.path, of: target)
+        lost(.hardLink)
+      }
     } catch {
       throw ArchiveError(placing: link.path, "linking", error)
     }
@@ -76,8 +81,9 @@ extension Staging {
   }
 
   private func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {
-    setTime(in: places, record)
     let isRoot = record.path.parent == nil && roots != nil
+    setExtended(in: places, record, isRoot: isRoot)
+    setTime(in: places, record)
     guard !isRoot else { return }
     do {
       try places.setMode(record.path, mode(of: record))

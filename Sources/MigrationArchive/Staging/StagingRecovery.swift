@@ -19,7 +19,7 @@ extension Staging {
   /// claimed is removed. Throws an `ArchiveError` with the code journal when the journal cannot be believed at all.
   package static func recover(
     from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
-    sealer: any ChunkSealing, import fate: ImportFate = .told
+    sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), import fate: ImportFate = .told
   ) throws -> Staging {
     do {
       var survey = try JournalSurvey(of: disk.journal, key: keys.journalKey, transfer: transfer)
@@ -27,13 +27,13 @@ extension Staging {
       // The journal's first record is durable before anything is staged: without it there may be nothing.
       if survey.end == 0, survey.trusted == 0, try disk.places().entries(of: nil).isEmpty {
         try disk.journal.truncate(to: 0)
-        return try Staging(on: disk, for: offer, transfer: transfer, keys: keys)
+        return try Staging(on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved)
       }
       guard survey.isSound else { throw ArchiveError(.journal, "the journal of what was staged is damaged") }
       let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
       let staging = Staging(
         on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
-        umask: try CurrentProcess.umask(),
+        umask: try CurrentProcess.umask(), preserving: preserved,
         shared: Shared(ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving))
       // Behind the end there may be the rest of a record that was cut short.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
@@ -42,6 +42,7 @@ extension Staging {
       if survey.stage == .receiving {
         var sweep = StagingSweep(staging, claimed: replay.claimed)
         try sweep.run()
+        staging.clearDirectories()
         try staging.openIncomplete()
         // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
         try staging.synchronize()
@@ -52,6 +53,15 @@ extension Staging {
     } catch let error as Violation {
       throw ArchiveError(.journal, "the journal of what was staged contradicts itself (\(error))")
     }
+  }
+
+  /// Takes back what an end that came to nothing has given to directories: what is still to come must not inherit their
+  /// lists, and they may have become others meanwhile.
+  private func clearDirectories() {
+    let places = disk.places()
+    let directories = shared.withLock { Array($0.ledger.directories.values) }
+    // What cannot be taken away could not be set either.
+    for record in directories where record.isExtended { try? places.clearExtendedMetadata(record.path) }
   }
 
   /// Opens the files of which parts are there; of very many the surplus starts afresh.

@@ -37,7 +37,7 @@ struct StagingReplay {
       case .item(let item, let seal):
         guard !survey.isVoid(item.path, at: position) else { return }
         if try isTrusted || holds(item, seal) {
-          try staging.shared.withLock { try $0.finish(item) }
+          try staging.finish(item)
           claim(item, position)
         } else {
           try places.remove(item.path)
@@ -75,7 +75,7 @@ struct StagingReplay {
   }
 
   private mutating func complete(_ record: ItemRecord, _ position: UInt64, _ isTrusted: Bool) throws {
-    staging.shared.withLock { $0.countLosses(of: record) }
+    staging.countLosses(of: record)
     // The claim was durable, and what was set after the last write of the file with it.
     guard !isTrusted, let file = try file(record.path) else { return }
     try staging.settle(file, record)
@@ -91,6 +91,7 @@ struct StagingReplay {
     case .directory: return kind == .directory
     case .symbolicLink(let target):
       guard kind == .symbolicLink, try places.readLink(item.path) == target else { return false }
+      staging.setOwner(in: places, item)
       staging.setTime(in: places, item)
       return true
     case .file(let size):

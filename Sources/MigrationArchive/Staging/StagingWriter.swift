@@ -83,25 +83,27 @@ package final class StagingWriter {
       try placing(record.path, "creating") { () throws(SystemError) in
         try places.makeSymbolicLink(record.path, target: target)
       }
+      staging.setOwner(in: places, record)
       staging.setTime(in: places, record)
     case .hardLink: try makeSureOfPlace(record.path)
     }
     claims.append(.item(record, content?.seal))
-    try staging.shared.withLock { try $0.finish(record) }
+    try staging.finish(record)
   }
 
   private func createWhole(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
-    let mode = staging.mode(of: record)
+    let isPlain = staging.isPlain(record)
+    let mode = isPlain ? staging.mode(of: record) : 0o600
     let file = try placing(record.path, "creating") { () throws(SystemError) in
       try places.createFile(record.path, mode: mode)
     }
     do {
       if let content { try unsafe file.write(at: 0, bytes.extracting(content.data).bytes) }
-      if mode & staging.umask != 0 { try file.setMode(mode) }
+      if isPlain, mode & staging.umask != 0 { try file.setMode(mode) }
     } catch {
       throw ArchiveError("writing", record.path, error)
     }
-    staging.setTime(of: file, record)
+    if isPlain { staging.setTime(of: file, record) } else { try staging.settle(file, record) }
   }
 
   /// A hard link is made when its target is certain to be there; what would be in its way then goes now.
@@ -155,7 +157,7 @@ package final class StagingWriter {
     let open = staging.shared.withLock { $0.open.removeValue(forKey: number) }
     guard let open else { throw Violation(.conflict, "a second end of a file") }
     try staging.settle(open.file, record)
-    try staging.shared.withLock { try $0.finish(record) }
+    try staging.finish(record)
   }
 
   // MARK: Places

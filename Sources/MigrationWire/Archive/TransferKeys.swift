@@ -49,6 +49,15 @@ package struct TransferKeys: Equatable, Sendable {
     return hash.finish()
   }
 
+  /// The generation of a hard link (Protocol §9.1). It is never that of a file, which the same name may have been before.
+  package func generation(ofLinkTo target: ArchivePath, _ generation: Generation) -> Generation {
+    var hash = SipHash(key: hashKey)
+    hash.combine(4 as UInt8)
+    hash.combine(generation)
+    hash.combine(target.bytes)
+    return hash.finish()
+  }
+
   /// The key under which the receiver authenticates its journal.
   package var journalKey: UInt128 {
     var hash = SipHash(key: hashKey)

@@ -1,0 +1,70 @@
+package import MigrationSystem
+package import MigrationWire
+
+/// What a file or directory may have beside its twelve bits, its owner and its times (Protocol §8.2).
+package struct ExtendedMetadata: Equatable, Sendable {
+  /// Those of the user namespace, by ascending names.
+  package var attributes: [ExtendedAttribute] = []
+  package var accessList: [AccessEntry] = []
+  /// What new items in a directory get.
+  package var defaultAccessList: [AccessEntry] = []
+
+  package init() {}
+
+  /// Reads what an open file or directory has; one call finds out that it has nothing.
+  ///
+  /// Fails where there is more than a record can hold.
+  package init(of descriptor: borrowing Descriptor) throws(SystemError) {
+    var room = Limits.attributes
+    for name in try descriptor.attributeNames().sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      if name.starts(with: "user.".utf8) {
+        guard let value = try descriptor.attribute(name) else { continue }
+        // A length takes at most four bytes, and the name's one.
+        room -= name.count + value.count + 5
+        guard room >= 0 else { throw Self.tooMuch("its extended attributes take more than 128 KiB") }
+        attributes.append(ExtendedAttribute(name: name, value: value))
+      } else if name == AccessListKind.access.attribute {
+        accessList = try Self.accessList(.access, of: descriptor)
+      } else if name == AccessListKind.default.attribute {
+        defaultAccessList = try Self.accessList(.default, of: descriptor)
+      }
+    }
+  }
+
+  private static func accessList(
+    _ kind: AccessListKind, of descriptor: borrowing Descriptor
+  ) throws(SystemError) -> [AccessEntry] {
+    guard let value = try descriptor.attribute(kind.attribute) else { return [] }
+    guard let list = [AccessEntry](attribute: value) else {
+      throw tooMuch("its access control list is of a form that is not known")
+    }
+    guard list.count <= Limits.aclEntries else {
+      throw tooMuch("its access control list has more than \(Limits.aclEntries) entries")
+    }
+    return list
+  }
+
+  private static func tooMuch(_ reason: String) -> SystemError { SystemError(reason: reason, operation: "read") }
+}
+
+extension ItemRecord {
+  /// Takes what belongs to the item besides.
+  mutating func add(_ extended: ExtendedMetadata) {
+    attributes = extended.attributes
+    accessList = extended.accessList
+    defaultAccessList = extended.defaultAccessList
+  }
+
+  /// Whether the record has more than a creating call and the twelve bits can give.
+  var isExtended: Bool { !attributes.isEmpty || !accessList.isEmpty || !defaultAccessList.isEmpty || owner != nil }
+}
+
+extension Descriptor {
+  /// Removes everything that `ExtendedMetadata` would find.
+  func clearExtendedMetadata() throws(SystemError) {
+    let lists = [AccessListKind.access.attribute, AccessListKind.default.attribute]
+    for name in try attributeNames() where name.starts(with: "user.".utf8) || lists.contains(name) {
+      try removeAttribute(name)
+    }
+  }
+}

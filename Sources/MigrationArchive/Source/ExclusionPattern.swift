@@ -1,0 +1,125 @@
+/// Why a pattern can never match.
+package enum PatternFlaw: Error, Equatable, Sendable {
+  case openBracket
+  case unknownClass
+  case backslashAtEnd
+
+  /// A clause about the pattern.
+  package var clause: String {
+    switch self {
+    case .openBracket: "has a '[' without its ']'"
+    case .unknownClass: "has a class of characters that does not exist"
+    case .backslashAtEnd: "ends with a backslash"
+    }
+  }
+}
+
+/// A pattern that leaves items out or takes them in again, by the rules that `.gitignore` files have.
+package struct ExclusionPattern: Equatable, Sendable {
+  private enum Component: Equatable {
+    case name(NamePattern)
+    /// `**`: any number of directories; at the end everything within.
+    case anyDirectories
+  }
+
+  private enum Place: Equatable {
+    /// The name decides, in whatever directory it is.
+    case anywhere(NamePattern)
+    /// The path within the source decides.
+    case path([Component])
+    case nowhere(PatternFlaw)
+  }
+
+  /// As it was written.
+  package let text: [UInt8]
+  /// Whether what it matches is sent after all.
+  let isReinclusion: Bool
+  private let isForDirectories: Bool
+  private let place: Place
+
+  /// Understands one pattern: neither a comment nor blanks at the end are anything special here.
+  package init(_ text: [UInt8]) {
+    let slash = UInt8(ascii: "/")
+    var rest = text[...]
+    self.text = text
+    isReinclusion = rest.first == UInt8(ascii: "!")
+    if isReinclusion { rest.removeFirst() }
+    isForDirectories = rest.last == slash
+    if isForDirectories { rest.removeLast() }
+    do throws(PatternFlaw) {
+      guard rest.contains(slash) else {
+        place = .anywhere(try NamePattern(reading: &rest))
+        return
+      }
+      if rest.first == slash { rest.removeFirst() }
+      place = .path(try Self.components(rest))
+    } catch {
+      place = .nowhere(error)
+    }
+  }
+
+  /// Why it matches nothing, if it is not well formed.
+  package var flaw: PatternFlaw? {
+    guard case .nowhere(let flaw) = place else { return nil }
+    return flaw
+  }
+
+  private static func components(_ text: ArraySlice<UInt8>) throws(PatternFlaw) -> [Component] {
+    var components: [Component] = []
+    var rest = text
+    while true {
+      let start = rest.startIndex
+      let name = try NamePattern(reading: &rest)
+      let written = text[start..<rest.startIndex]
+      let isStars = written.count > 1 && written.allSatisfy { $0 == UInt8(ascii: "*") }
+      components.append(isStars ? .anyDirectories : .name(name))
+      guard !rest.isEmpty else { return components }
+      rest.removeSeparator()
+    }
+  }
+
+  /// Whether it is about an item, whose path within its source is given; its name begins at `nameStart`.
+  func matches(_ path: Span<UInt8>, nameStart: Int, isDirectory: Bool) -> Bool {
+    guard isDirectory || !isForDirectories else { return false }
+    return switch place {
+    case .anywhere(let name): name.matches(path.extracting(nameStart..<path.count))
+    case .path(let components): Self.matches(components, path)
+    case .nowhere: false
+    }
+  }
+
+  /// As in a name, only the last `**` ever takes more.
+  private static func matches(_ components: [Component], _ path: Span<UInt8>) -> Bool {
+    var index = 0
+    var start = 0
+    var retry: (index: Int, start: Int)?
+    while index < components.count || start <= path.count {
+      let end = path.endOfComponent(from: start)
+      if index < components.count, case .anyDirectories = components[index] {
+        index += 1
+        if index == components.count { return start <= path.count }
+        retry = (index, start)
+      } else if index < components.count, start <= path.count, case .name(let name) = components[index],
+        name.matches(path.extracting(start..<end))
+      {
+        index += 1
+        start = end + 1
+      } else {
+        guard let last = retry, last.start <= path.count else { return false }
+        index = last.index
+        start = path.endOfComponent(from: last.start) + 1
+        retry = (index, start)
+      }
+    }
+    return true
+  }
+}
+
+extension Span<UInt8> {
+  /// Where the component that begins at a position ends.
+  fileprivate func endOfComponent(from start: Int) -> Int {
+    var end = start
+    while end < count, self[end] != UInt8(ascii: "/") { end += 1 }
+    return end
+  }
+}

@@ -1,0 +1,49 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+extension Selection {
+  /// More patterns than anybody writes.
+  private static let longestFile = 16 << 20
+
+  /// Puts together what the command line says, and the files that it names: whatever is wrong with them is a wrong command
+  /// line.
+  init(_ options: SendOptions) throws(TransferFailure) {
+    self.init()
+    isWithoutCaches = options.isWithoutCaches
+    for source in options.exclusions {
+      switch source {
+      case .pattern(let pattern): exclusions.append(pattern)
+      case .file(let path):
+        let name = "'\(VisibleText.of(path))'"
+        exclusions.append(lines: try Self.lines(name) { () throws(SystemError) in try LocalSystem.open(path) })
+      case .standardInput:
+        exclusions.append(
+          lines: try Self.lines("standard input") { () throws(SystemError) in try LocalSystem.standardInput() })
+      }
+    }
+  }
+
+  /// What the user should know before the transfer begins: patterns that leave nothing out.
+  var warnings: [String] {
+    exclusions.flawed.map { "the pattern '\(VisibleText.of($0.text))' \($0.flaw?.clause ?? "") and matches nothing" }
+  }
+
+  private static func lines(
+    _ name: String, by open: () throws(SystemError) -> Descriptor
+  ) throws(TransferFailure) -> [UInt8] {
+    let text: [UInt8]
+    do {
+      text = try open().readToEnd(limit: longestFile)
+    } catch {
+      throw .usage(
+        "--exclude-from: \(name) cannot be read: \(error.words)",
+        hint: "name a file that has one pattern on each line, or '-' for standard input")
+    }
+    guard !text.contains(0) else {
+      throw .usage("--exclude-from: \(name) is no plain text", hint: "save it as UTF-8, with one pattern on each line")
+    }
+    return text
+  }
+}

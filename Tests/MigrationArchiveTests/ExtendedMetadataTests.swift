@@ -1,0 +1,250 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+@Suite struct ExtendedMetadataTests {
+  private static let list = [
+    AccessEntry(subject: .owner, permissions: 6, id: 0), AccessEntry(subject: .user, permissions: 7, id: 4_321),
+    AccessEntry(subject: .groupOwner, permissions: 4, id: 0), AccessEntry(subject: .group, permissions: 1, id: 1_234),
+    AccessEntry(subject: .mask, permissions: 5, id: 0), AccessEntry(subject: .other, permissions: 0, id: 0),
+  ]
+
+  private func attribute(_ name: String, _ value: [UInt8]) -> ExtendedAttribute {
+    ExtendedAttribute(name: Array("user.\(name)".utf8), value: value)
+  }
+
+  private func descriptor(_ scratch: Scratch, _ name: String) throws -> Descriptor {
+    try Descriptor.open(scratch.at(name))
+  }
+
+  private func metadata(_ scratch: Scratch, _ name: String) throws -> ExtendedMetadata {
+    try ExtendedMetadata(of: descriptor(scratch, name))
+  }
+
+  private func give(_ scratch: Scratch, _ name: String, _ metadata: ExtendedMetadata) throws {
+    let item = try descriptor(scratch, name)
+    for attribute in metadata.attributes { try item.setAttribute(attribute.name, attribute.value) }
+    if !metadata.accessList.isEmpty { try item.setAccessList(metadata.accessList, .access) }
+    if !metadata.defaultAccessList.isEmpty { try item.setAccessList(metadata.defaultAccessList, .default) }
+  }
+
+  private func everything(_ number: UInt8) -> ExtendedMetadata {
+    var metadata = ExtendedMetadata()
+    metadata.attributes = [
+      attribute("a \u{e4}", []), attribute("b", [0, number, 255]), attribute("c", pattern(1_500)),
+    ]
+    metadata.accessList = Self.list
+    return metadata
+  }
+
+  private func send(
+    _ scratch: Scratch, preserving preserved: Preserved = Preserved(), withOwners: Bool = false
+  ) throws -> [Done.Loss] {
+    scratch.letSettle()
+    let source = try FolderSource(paths: [scratch.at("source")], withOwners: withOwners)
+    let summary = try source.prepare { false }
+    let outlet = Outlet()
+    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
+    try source.export(to: packer, for: nil)
+    #expect(outlet.unsent.isEmpty)
+    let offer = Offer(
+      transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes, allocated: 0,
+      flags: [])
+    let arrival = try Arrival(scratch, offer, preserving: preserved)
+    try arrival.write(outlet.frames)
+    return try arrival.finish(packer.finish)
+  }
+
+  @Test(arguments: [false, true])
+  func `attributes and access lists of files, directories and roots arrive`(inMemory: Bool) throws {
+    let scratch = try Scratch(inMemory: inMemory)
+    var expected = ["source": everything(1)]
+    expected["source"]?.defaultAccessList = Self.list
+    for (number, (name, size)) in [("small", 10), ("empty", 0), ("large", 600_000)].enumerated() {
+      scratch.write("source/\(name)", pattern(size))
+      expected["source/\(name)"] = everything(UInt8(number))
+    }
+    scratch.write("source/readonly", [1])
+    expected["source/readonly"] = everything(9)
+    scratch.makeDirectory("source/directory")
+    expected["source/directory"] = everything(8)
+    expected["source/directory"]?.defaultAccessList =
+      Array(Self.list.dropLast()) + [
+        AccessEntry(subject: .other, permissions: 1, id: 0)
+      ]
+    scratch.write("source/plain", [1])
+    for (name, metadata) in expected { try give(scratch, name, metadata) }
+    scratch.setMode("source/readonly", 0o440)
+    scratch.setMode("source/directory", 0o555)
+    scratch.setTime("source", 77)
+    for name in expected.keys { expected[name] = try metadata(scratch, name) }
+    #expect(try send(scratch) == [])
+    for (name, metadata) in expected {
+      #expect(try self.metadata(scratch, "destination/\(name)") == metadata, "\(name)")
+    }
+    #expect(try metadata(scratch, "destination/source/plain") == ExtendedMetadata())
+    #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
+    #expect(scratch.time("destination/source") == [77, 0])
+  }
+
+  @Test func `what the destination cannot hold is counted once an item, and everything else arrives`() throws {
+    let scratch = try Scratch()
+    var file = try record("root/file", .file(size: 3), mode: 0o600, modified: ItemTime(seconds: 5, nanoseconds: 0))
+    // No kernel takes that much in one attribute, nor a list without an owner.
+    file.attributes = [attribute("first", [1]), attribute("large", [UInt8](repeating: 7, count: 65_537))]
+    file.accessList = Array(Self.list.dropFirst())
+    var directory = try record("root", .directory, mode: 0o750)
+    directory.attributes = file.attributes
+    directory.accessList = file.accessList
+    directory.defaultAccessList = file.accessList
+    let arrival = try Arrival(scratch, offer())
+    try arrival.write([
+      Crafted.frame { frame in
+        frame.file(file, [1, 2, 3])
+        frame.item(directory)
+      }
+    ])
+    let losses = try arrival.finish(finish([file, directory]))
+    #expect(losses.first { $0.kind == .attribute }?.count == 2)
+    #expect(losses.first { $0.kind == .accessList }?.count == 3)
+    #expect(scratch.read("destination/root/file") == [1, 2, 3])
+    #expect(scratch.snapshot("destination")["root/file"]?.mode == 0o600)
+    #expect(scratch.snapshot("destination")["root"]?.mode == 0o750)
+    #expect(scratch.time("destination/root/file") == [5, 0])
+    #expect(try metadata(scratch, "destination/root/file").attributes == [attribute("first", [1])])
+  }
+
+  @Test func `a changed attribute is another generation, and an attribute that goes is gone`() throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", [1])
+    try give(scratch, "source/file", everything(1))
+    scratch.letSettle()
+    let first = try Export([scratch.at("source")])
+    let arrival = try Arrival(scratch, first.offer)
+    try arrival.write(first.outlet.frames)
+    try descriptor(scratch, "source/file").removeAttribute(Array("user.b".utf8))
+    scratch.letSettle()
+    let second = try Export([scratch.at("source")], held: HeldItems(of: arrival.staging))
+    #expect(try second.entries.map(\.text) == ["source/file"])
+    arrival.staging.beginSession(second.offer)
+    arrival.staging.drop(second.packer.staleMarks)
+    try arrival.write(second.outlet.frames)
+    try arrival.finish(second.packer.finish)
+    #expect(try metadata(scratch, "destination/source/file") == metadata(scratch, "source/file"))
+  }
+
+  @Test func `a directory loses again what an end that came to nothing gave it`() throws {
+    let scratch = try Scratch()
+    var directory = try record("root/directory", .directory, mode: 0o755)
+    directory.attributes = [attribute("old", [1])]
+    directory.accessList = Self.list
+    directory.defaultAccessList = Self.list
+    let root = try record("root", .directory, mode: 0o755)
+    let arrival = try Arrival(scratch, offer())
+    try arrival.write([
+      Crafted.frame { frame in
+        frame.item(directory)
+        frame.item(root)
+      }
+    ])
+    // As an end leaves it that does not live to say that it is one.
+    let places = arrival.staging.disk.places()
+    arrival.staging.setExtended(in: places, directory, isRoot: false)
+    let tree = "\(arrival.tree)/root/directory"
+    #expect(try metadata(scratch, tree).defaultAccessList == Self.list)
+    let disk = try DirectoryDisk(opening: arrival.staging.disk.name, in: scratch.open("destination"))
+    _ = try Staging.recover(
+      from: disk, for: offer(), transfer: arrival.staging.transfer, keys: testKeys, sealer: HashSealer())
+    #expect(try metadata(scratch, tree) == ExtendedMetadata())
+  }
+
+  @Test func `more attributes than a record holds are no reason to be silent`() throws {
+    let scratch = try Scratch(inMemory: true)
+    scratch.write("source/file", [1])
+    let item = try descriptor(scratch, "source/file")
+    for name in ["a", "b", "c"] {
+      // Few file systems take that much.
+      guard (try? item.setAttribute(Array("user.\(name)".utf8), pattern(43_690))) != nil else { return }
+    }
+    let export = try Export([scratch.at("source")])
+    #expect(export.outlet.unsent.map(\.path) == [Array("source/file".utf8)])
+    #expect(export.outlet.unsent.first?.message?.contains("128 KiB") == true)
+  }
+
+  @Test func `a copy in the place of a link has the attributes and the list too`() throws {
+    let scratch = try Scratch()
+    scratch.write("source/file", [1])
+    try give(scratch, "source/file", everything(1))
+    let places = DirectoryPlaces(tree: try scratch.open("source"))
+    try places.makeCopy(ArchivePath(Array("copy".utf8)), of: ArchivePath(Array("file".utf8)))
+    #expect(try metadata(scratch, "source/copy") == metadata(scratch, "source/file"))
+    #expect(scratch.snapshot("source")["copy"] == scratch.snapshot("source")["file"])
+  }
+
+  @Test func `the kernel's form of a list reads back, and others are refused`() throws {
+    #expect([AccessEntry](attribute: Self.list.attribute) == Self.list)
+    #expect(Self.list.attribute.count == 4 + 8 * Self.list.count)
+    #expect(
+      Self.list.attribute.starts(with: [2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 7, 0, 0xE1, 0x10, 0, 0]))
+    for length in 0..<Self.list.attribute.count where length % 8 != 4 {
+      #expect([AccessEntry](attribute: Array(Self.list.attribute[..<length])) == nil)
+    }
+    for (place, byte) in [(0, 3), (4, 3), (6, 8)] as [(Int, UInt8)] {
+      var bytes = Self.list.attribute
+      bytes[place] = byte
+      #expect([AccessEntry](attribute: bytes) == nil, "byte \(place)")
+    }
+  }
+
+  // MARK: Owners and set-id bits
+
+  private func owner(_ scratch: Scratch, _ name: String) -> [UInt32] {
+    var status = stat()
+    precondition(lstat("\(scratch.path)/\(name)", &status) == 0)
+    return [status.st_uid, status.st_gid]
+  }
+
+  private func ownedTree() throws -> Scratch {
+    let scratch = try Scratch()
+    scratch.write("source/small", [1])
+    scratch.write("source/large", pattern(600_000))
+    scratch.makeDirectory("source/directory")
+    scratch.makeLink("source/link", to: "small")
+    for (index, name) in ["", "/small", "/large", "/directory", "/link"].enumerated() {
+      precondition(lchown("\(scratch.path)/source\(name)", uid_t(5_000 + index), gid_t(6_000 + index)) == 0)
+    }
+    scratch.setMode("source/small", 0o4755)
+    scratch.setMode("source/large", 0o2711)
+    scratch.setMode("source/directory", 0o2775)
+    return scratch
+  }
+
+  private static let owned = ["source", "source/small", "source/large", "source/directory", "source/link"]
+
+  @Test(.enabled(if: isRoot)) func `owners and set-id bits arrive where both users ask for them`() throws {
+    let scratch = try ownedTree()
+    #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true), withOwners: true) == [])
+    for name in Self.owned { #expect(owner(scratch, "destination/\(name)") == owner(scratch, name), "\(name)") }
+    #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
+  }
+
+  @Test(.enabled(if: isRoot)) func `owners that the receiver does not want are left and counted, with their bits`()
+    throws
+  {
+    let scratch = try ownedTree()
+    let losses = try send(scratch, withOwners: true)
+    #expect(losses == [Done.Loss(kind: .owner, count: 5), Done.Loss(kind: .setIDBit, count: 3)])
+    for name in Self.owned { #expect(owner(scratch, "destination/\(name)") == [geteuid(), getegid()]) }
+    #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o755)
+  }
+
+  @Test(.enabled(if: isRoot)) func `owners that the sender does not name are no loss`() throws {
+    let scratch = try ownedTree()
+    #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true)) == [])
+    #expect(owner(scratch, "destination/source/small") == [geteuid(), getegid()])
+    #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o4755)
+  }
+}

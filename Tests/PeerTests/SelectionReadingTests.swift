@@ -1,0 +1,57 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationTransfer
+import Testing
+
+@testable import peer
+
+@Suite struct SelectionReadingTests {
+  private func selection(_ sources: ExclusionSource...) throws -> Selection {
+    var options = SendOptions(sources: [[0x61]], to: HostAndPort(host: "h", port: 1))
+    options.exclusions = sources
+    return try Selection(options)
+  }
+
+  /// Lends a fresh file of these bytes.
+  private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "peer-patterns-\(UUID().uuidString)")
+    try Data(bytes).write(to: path)
+    defer { try? FileManager.default.removeItem(at: path) }
+    try body(path.path(percentEncoded: false))
+  }
+
+  @Test func `a pattern is taken as it is, a file by its lines, in their order`() throws {
+    var expected = Selection()
+    for pattern in ["#a ", "b", "!c"] { expected.exclusions.append(Array(pattern.utf8)) }
+    try withFile(Array("# no\nb \n".utf8)) { path in
+      let found = try selection(.pattern(Array("#a ".utf8)), .file(Array(path.utf8)), .pattern(Array("!c".utf8)))
+      #expect(found == expected)
+    }
+  }
+
+  @Test func `a file that is not there, no file or no text is a wrong command line`() throws {
+    let missing = #expect(throws: TransferFailure.self) { try selection(.file(Array("/nowhere/p".utf8))) }
+    #expect(missing?.kind == .usage)
+    #expect(missing?.message == "--exclude-from: '/nowhere/p' cannot be read: No such file or directory")
+    #expect(missing?.hint?.contains("standard input") == true)
+    let directory = #expect(throws: TransferFailure.self) { try selection(.file(Array("/".utf8))) }
+    #expect(directory?.message == "--exclude-from: '/' cannot be read: Is a directory")
+    try withFile([0xFF, 0xFE, 0x61, 0, 0x0A, 0]) { path in
+      let failure = #expect(throws: TransferFailure.self) { try selection(.file(Array(path.utf8))) }
+      #expect(failure?.message == "--exclude-from: '\(path)' is no plain text")
+    }
+    let endless = #expect(throws: TransferFailure.self) { try selection(.file(Array("/dev/zero".utf8))) }
+    #expect(endless?.message == "--exclude-from: '/dev/zero' cannot be read: it is too long")
+  }
+
+  @Test func `a pattern that can match nothing is pointed out`() throws {
+    let patterns = ["a[", "fine", "\u{1B}\\"].map { ExclusionSource.pattern(Array($0.utf8)) }
+    #expect(
+      try selection(patterns[0], patterns[1], patterns[2]).warnings
+        == [
+          "the pattern 'a[' has a '[' without its ']' and matches nothing",
+          "the pattern '\\u{1b}\\\\' ends with a backslash and matches nothing",
+        ])
+  }
+}
