@@ -37,9 +37,15 @@ package struct ByteWriter: Sendable {
     }
   }
 
+  /// Puts a number where four bytes were written before, for lengths that are known later.
+  package mutating func u32(_ value: UInt32, at offset: Int) {
+    for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - index * 8)) }
+  }
+
   private mutating func integer(_ value: UInt64, _ count: Int) {
-    for shift in stride(from: (count - 1) * 8, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
+    let ordered = (value << UInt64((8 - count) * 8)).bigEndian
+    unsafe withUnsafeBytes(of: ordered) { source in
+      unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(start: source.baseAddress, count: count))
     }
   }
 }
