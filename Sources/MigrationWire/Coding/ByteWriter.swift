@@ -14,8 +14,7 @@ package struct ByteWriter: Sendable {
   package mutating func u64(_ value: UInt64) { integer(value, 8) }
 
   package mutating func u128(_ value: UInt128) {
-    u64(UInt64(truncatingIfNeeded: value >> 64))
-    u64(UInt64(truncatingIfNeeded: value))
+    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
   package mutating func array(_ value: [UInt8]) { bytes.append(contentsOf: value) }
@@ -24,6 +23,8 @@ package struct ByteWriter: Sendable {
   package mutating func varint(_ value: UInt64) {
     precondition(value < 1 << 62, "a varint holds 62 bits")
     let size = Self.varintSize(value)
+    // Most lengths; a call less for each.
+    if size == 1 { return u8(UInt8(value)) }
     integer(value | UInt64(size.trailingZeroBitCount) << UInt64(size * 8 - 2), size)
   }
 
