@@ -1,0 +1,2 @@
+def chart(*_):
+    raise NotImplementedError

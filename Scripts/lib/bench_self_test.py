@@ -1,0 +1,2 @@
+def self_test(*_):
+    raise NotImplementedError
