@@ -17,8 +17,9 @@ def table(title, cases):
         per_gigabyte = found["cpuSecondsPerGigabyte"]
         rows.append([
             case.name, f"{found['seconds']:.3f}", f"({found['fastestSeconds']:.2f}–{found['slowestSeconds']:.2f})",
-            f"{found['megabytesPerSecond']:.0f}", f"{found['itemsPerSecond']}",
-            f"{per_gigabyte:.2f}" if per_gigabyte is not None else "", f"{found['cpuMicrosecondsPerItem']:.1f}",
+            f"{found['megabytesPerSecond']:.0f}", f"{found['itemsPerSecond']}" if found["items"] > 9 else "",
+            f"{per_gigabyte:.2f}" if per_gigabyte is not None else "",
+            f"{found['cpuMicrosecondsPerItem']:.1f}" if found["items"] > 9 else "",
             f"{found['senderPeakBytes'] / MIB:.1f}", f"{found['receiverPeakBytes'] / MIB:.1f}",
             f"{found['seconds'] / first['seconds']:.2f}", f"{found['othersShare'] * 100:.0f} %"])
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
