@@ -86,15 +86,20 @@ class Link:
 class Yardstick:
     """One file over bare TLS."""
 
-    def __init__(self, streams):
+    def __init__(self, streams, beneath=None):
+        """`beneath` is as for `Peer`."""
         self.streams = str(streams)
+        self.beneath = beneath or (lambda role: [])
 
     def __call__(self, place, source, destination):
         certificate, key = credentials(place)
         receiver = Launched(
-            place, [place.program("yardstick"), "receive", f"{destination}/big", self.streams, certificate, key], events=True)
+            place,
+            [*self.beneath("receiver"), place.program("yardstick"), "receive", f"{destination}/big", self.streams, certificate, key],
+            events=True)
         port = receiver.line(str.isdecimal)[1]
-        sender = Launched(place, [place.program("yardstick"), "send", f"{source}/big", self.streams, port])
+        sender = Launched(
+            place, [*self.beneath("sender"), place.program("yardstick"), "send", f"{source}/big", self.streams, port])
         sender.wait()
         receiver.wait()
         return Run(sender, receiver)

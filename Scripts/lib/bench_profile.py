@@ -10,11 +10,16 @@ import re
 import shutil
 import subprocess
 
-from bench_contestants import Peer
+from bench_contestants import Peer, Yardstick
 from bench_data import big_file, many_files
 from outside import MIB, ROOT, remove, require
 
 ENDS = ["sender", "receiver"]
+BARE = "peer-bare"
+"""The name of the binary without its line tables."""
+
+NAMELESS = "(without a name)"
+
 SHOWN = 25
 """How many functions of an end are listed."""
 
@@ -28,30 +33,38 @@ class Tool:
     def __init__(self, place, words, read):
         self.place, self.words, self.read = place, words, read
 
-    def count(self, binary, source):
-        """What both ends did to carry a folder: a counter each."""
+    def count(self, contestant, source):
+        """What both ends did to carry a folder: a counter each. `contestant` makes one, given what it is to run under."""
         files = {end: self.place.file(f"counted-{end}") for end in ENDS}
         destination = self.place.fresh("new")
-        Peer(binary, beneath=lambda end: self.words(files[end]))(self.place, source, destination)
+        contestant(lambda end: self.words(files[end]))(self.place, source, destination)
         remove(destination)
         found = {end: self.read(path) for end, path in files.items()}
         for path in files.values():
             os.unlink(path)
         return found
 
+    def beyond_start(self, contestant, least, source):
+        """The same without what the least transfer costs."""
+        start, whole = self.count(contestant, least), self.count(contestant, source)
+        return {end: difference(whole[end], start[end]) for end in ENDS}
+
 
 def callgrind(place):
-    return Tool(place, lambda path: ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={path}"], instructions)
+    return Tool(
+        place, lambda path: ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={path}"],
+        lambda path: instructions(path) + instructions(path, with_callees=True))
 
 
 def strace(place):
     return Tool(place, lambda path: ["strace", "-f", "-c", "-o", path], system_calls)
 
 
-def instructions(path):
-    """Instructions by (object, function)."""
+def instructions(path, with_callees=False):
+    """Instructions by (object, function, with_callees): its own, or with those of all that it calls."""
     said = subprocess.run(
-        ["callgrind_annotate", "--threshold=100", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        ["callgrind_annotate", "--threshold=100", f"--inclusive={'yes' if with_callees else 'no'}", path],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     found = collections.Counter()
     for line in said.stdout.decode(errors="replace").splitlines():
         match = HEAD.match(line)
@@ -60,8 +73,8 @@ def instructions(path):
             # Where functions call each other in a circle, their names end in a number.
             function = re.sub(r"'\d+$", "", place.split(":", 1)[-1])
             if function.startswith("0x"):
-                function = "(without a name)"
-            found[os.path.basename(binary.rstrip("]")) or "?", function] += int(match.group(1).replace(",", ""))
+                function = NAMELESS
+            found[os.path.basename(binary.rstrip("]")) or "?", function, with_callees] += int(match.group(1).replace(",", ""))
     require(found, "callgrind_annotate says nothing that is understood")
     return found
 
@@ -90,14 +103,23 @@ def readable(functions):
 
 def show_instructions(found, amount, unit):
     """The lines about one end's instructions."""
-    total = sum(found.values())
+    own = collections.Counter({key: count for key, count in found.items() if not key[2]})
+    total = sum(own.values())
     yield f"{total / amount:,.0f} instructions {unit}"
     objects = collections.Counter()
-    for (binary, _), count in found.items():
+    for (binary, _, _), count in own.items():
         objects[binary] += count
     yield "  " + ", ".join(f"{binary} {count / total * 100:.0f} %" for binary, count in objects.most_common(6) if count > 0)
-    top = found.most_common(SHOWN)
-    for ((binary, _), count), name in zip(top, readable([function for (_, function), _ in top])):
+    yield from functions(own.most_common(SHOWN), total, amount)
+    ours = collections.Counter({key: count for key, count in found.items() if key[2] and key[0] == BARE and key[1] != NAMELESS})
+    if ours:
+        yield "  with what they call:"
+        yield from functions(ours.most_common(SHOWN), total, amount)
+
+
+def functions(top, total, amount):
+    """A line a function."""
+    for ((binary, _, _), count), name in zip(top, readable([function for (_, function, _), _ in top])):
         yield f"  {count / amount:12,.1f}  {count / total * 100:4.1f} %  {name[:110]}  [{binary}]"
 
 
@@ -110,23 +132,32 @@ def show_calls(found, amount, unit):
 
 
 def profile(place, binary, is_quick):
-    """The lines of the whole profile."""
+    """The lines of the whole profile, as they are found."""
     # Valgrind does not understand all that the compiler writes about lines; the functions' names are enough.
-    bare = place.file("peer-bare")
+    bare = place.file(BARE)
     if shutil.which("objcopy"):
         subprocess.run(["objcopy", "--strip-debug", binary, bare], check=True)
     else:
         shutil.copy(binary, bare)
     folders, files = (2, 20) if is_quick else (20, 100)
     size = (2 if is_quick else 64) * MIB
-    sources = [
-        ("small files of 4 KiB", "a file", place.source("few", many_files, folders, files, [4096]), folders * files),
-        ("one file", "a MiB", place.source("large", big_file, size), size // MIB),
+    least = place.source("least", big_file, 1)
+    few = place.source("few", many_files, folders, files, [4096])
+    large = place.source("large", big_file, size)
+
+    def peer(beneath):
+        return Peer(bare, beneath=beneath)
+
+    def yardstick(beneath):
+        return Yardstick(1, beneath)
+
+    works = [
+        ("small files of 4 KiB", "a file", peer, few, folders * files),
+        ("one file", "a MiB", peer, large, size // MIB),
+        ("one file, the yardstick", "a MiB", yardstick, large, size // MIB),
     ]
-    least = place.source("least", many_files, 1, 1, [1])
     for tool, show in ((callgrind(place), show_instructions), (strace(place), show_calls)):
-        start = tool.count(bare, least)
-        for title, unit, source, amount in sources:
-            whole = tool.count(bare, source)
+        for title, unit, contestant, source, amount in works:
+            found = tool.beyond_start(contestant, least, source)
             for end in ENDS:
-                yield f"{title}, {end}: " + "\n".join(show(difference(whole[end], start[end]), amount, unit)) + "\n"
+                yield f"{title}, {end}: " + "\n".join(show(found[end], amount, unit)) + "\n"

@@ -5,7 +5,8 @@ import platform
 
 from outside import MIB
 
-COLUMNS = ["", "seconds", "(range)", "MB/s", "items/s", "CPU s/GB", "CPU µs/item", "sender MiB", "receiver MiB", "× peer", "others"]
+COLUMNS = ["", "seconds", "(range)", "MB/s", "items/s", "CPU s/GB", "(least)", "CPU µs/item", "(least)",
+           "sender MiB", "receiver MiB", "× peer", "others"]
 
 
 def table(title, cases):
@@ -14,12 +15,13 @@ def table(title, cases):
     rows = [COLUMNS]
     for case in cases:
         found = case.figures()
-        per_gigabyte = found["cpuSecondsPerGigabyte"]
+        per_gigabyte, least, is_many = found["cpuSecondsPerGigabyte"], found["leastCPUSeconds"], found["items"] > 9
         rows.append([
             case.name, f"{found['seconds']:.3f}", f"({found['fastestSeconds']:.2f}–{found['slowestSeconds']:.2f})",
-            f"{found['megabytesPerSecond']:.0f}", f"{found['itemsPerSecond']}" if found["items"] > 9 else "",
+            f"{found['megabytesPerSecond']:.0f}", f"{found['itemsPerSecond']}" if is_many else "",
             f"{per_gigabyte:.2f}" if per_gigabyte is not None else "",
-            f"{found['cpuMicrosecondsPerItem']:.1f}" if found["items"] > 9 else "",
+            f"({least / found['bytes'] * 1e9:.2f})" if per_gigabyte is not None else "",
+            *((f"{found['cpuMicrosecondsPerItem']:.1f}", f"({least / found['items'] * 1e6:.1f})") if is_many else ("", "")),
             f"{found['senderPeakBytes'] / MIB:.1f}", f"{found['receiverPeakBytes'] / MIB:.1f}",
             f"{found['seconds'] / first['seconds']:.2f}", f"{found['othersShare'] * 100:.0f} %"])
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
@@ -29,9 +31,12 @@ def table(title, cases):
             cell.ljust(width) if column == 0 else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(row, widths))).rstrip())
     for case in cases:
-        moments = case.figures()["milliseconds"]
-        if moments and first["bytes"] < MIB:
-            lines.append(f"{case.name}: ms from each end's start: " + ", ".join(f"{k} {v:.1f}" for k, v in moments.items()))
+        found = case.figures()
+        if found["milliseconds"] and found["bytes"] < MIB:
+            lines.append(
+                f"{case.name}: CPU ms of the sender {found['senderCPUSeconds'] * 1000:.1f}, of the receiver "
+                f"{found['receiverCPUSeconds'] * 1000:.1f}; ms from each end's start: "
+                + ", ".join(f"{name} {value:.1f}" for name, value in found["milliseconds"].items()))
     return lines
 
 
