@@ -5,6 +5,8 @@ from xml.sax.saxutils import escape
 WIDTH, LEFT, RIGHT = 760, 150, 90
 BAR, STEP, TITLE, GAP = 16, 23, 30, 14
 
+STORAGE = {"memory": "in memory", "disk": "on a disk, with a final sync"}
+
 STYLE = """
     text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
     .title { font-weight: 600; }
@@ -50,13 +52,13 @@ def heading(work):
     first = work["contestants"][0]
     count, size = first["items"], first["bytes"]
     amount = f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
-    return f'{work["title"]}: {amount}' + (f" in {count:,} items" if count > 9 else "")
+    return f'{work["title"][0].upper()}{work["title"][1:]}: {amount}' + (f" in {count:,} items" if count > 9 else "")
 
 
 def footer(document):
     machine, runs = document["machine"], document["works"][0]["contestants"][0]["runs"]
     return (
-        f'Seconds, shorter is better. Medians of {runs}, loopback, {document["storage"]}; '
+        f'Seconds, shorter is better. Medians of {runs}, loopback, {STORAGE[document["storage"]]}; '
         f'{machine["processors"]} × {machine["processor"]}.')
 
 

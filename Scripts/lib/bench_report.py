@@ -6,12 +6,14 @@ import platform
 from outside import MIB
 
 COLUMNS = ["", "seconds", "(range)", "MB/s", "items/s", "CPU s/GB", "(least)", "CPU µs/item", "(least)",
-           "sender MiB", "receiver MiB", "× peer", "others"]
+           "sender MiB", "receiver MiB", "× first", "others"]
 
 
 def table(title, cases):
-    """One work, a line a contestant; all times in proportion to the first."""
-    first = cases[0].figures()
+    """One work, a line a contestant; times in proportion to the first that carries the same."""
+    sources = {}
+    for case in cases:
+        sources.setdefault(case.source, case.figures())
     rows = [COLUMNS]
     for case in cases:
         found = case.figures()
@@ -23,9 +25,10 @@ def table(title, cases):
             f"({least / found['bytes'] * 1e9:.2f})" if per_gigabyte is not None else "",
             *((f"{found['cpuMicrosecondsPerItem']:.1f}", f"({least / found['items'] * 1e6:.1f})") if is_many else ("", "")),
             f"{found['senderPeakBytes'] / MIB:.1f}", f"{found['receiverPeakBytes'] / MIB:.1f}",
-            f"{found['seconds'] / first['seconds']:.2f}", f"{found['othersShare'] * 100:.0f} %"])
+            f"{found['seconds'] / sources[case.source]['seconds']:.2f}", f"{found['othersShare'] * 100:.0f} %"])
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-    lines = [f"{title}: {first['items']} items, {first['bytes'] / 1e6:.1f} MB, medians of {first['runs']}"]
+    sizes = "; ".join(f"{one['items']} items, {one['bytes'] / 1e6:.1f} MB" for one in sources.values())
+    lines = [f"{title}: {sizes}; medians of {len(cases[0].runs)}"]
     for row in rows:
         lines.append("  ".join(
             cell.ljust(width) if column == 0 else cell.rjust(width)
@@ -54,7 +57,7 @@ def document(place, found):
     """Everything as one JSON object: works by name, contestants in order."""
     return {
         "machine": machine(),
-        "storage": "disk, with a final sync" if place.is_on_disk else "memory",
+        "storage": "disk" if place.is_on_disk else "memory",
         "works": [
             {"work": name, "title": title, "contestants": [{"name": case.name, **case.figures()} for case in cases]}
             for name, title, cases in found],

@@ -8,7 +8,7 @@ import subprocess
 from bench_contestants import Copy, Peer, Rsync, Tar, Yardstick
 from bench_data import big_file, many_files, source_text, system_tree
 from bench_rounds import Case
-from outside import GIB, MIB, ROOT, require
+from outside import GIB, MIB, ROOT
 
 WORKS = {}
 
@@ -110,10 +110,3 @@ def compress(bench):
     if never:
         cases += bench.peers(random, ": random, never", send_options=never)
     return cases
-
-
-def named(names):
-    """The works of these names, or all."""
-    for name in names:
-        require(name in WORKS, f"there is no work '{name}'; there are {', '.join(WORKS)}")
-    return {name: WORKS[name] for name in names or WORKS}
