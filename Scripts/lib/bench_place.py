@@ -14,15 +14,13 @@ from outside import SCRIPTS, Failure, remove, require
 LIBRARIES = {"launch": [], "link": [], "yardstick": ["-lssl", "-lcrypto", "-pthread"]}
 """The programs in C, and what each is linked with."""
 
-LONGEST = 1800
-"""No command of a bench takes longer, in seconds."""
-
-
 class Place:
     """One temporary folder with everything in it, sources and destinations too."""
 
     def __init__(self, parent, is_on_disk):
         self.is_on_disk = is_on_disk
+        # No command takes longer, in seconds, and none is silent for longer where it should speak.
+        self.longest = 1800
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="peer-bench-", dir=parent))
         self.programs = {}
         self.sources = []
@@ -79,7 +77,7 @@ class Launched:
 
     def __init__(self, place, words, text=None, events=False, environment=None, **options):
         Launched.count += 1
-        self.words = words
+        self.words, self.longest = words, place.longest
         self.report_path = place.file(f"report-{Launched.count}")
         self.errors_path = place.file(f"errors-{Launched.count}")
         self.begin = self.end_time = self.cpu = self.peak = self.code = None
@@ -113,9 +111,9 @@ class Launched:
             self.reader = None
             self.arrival.notify_all()
 
-    def line(self, wanted, seconds=120):
+    def line(self, wanted, seconds=None):
         """The moment and the text of the first line that is wanted."""
-        limit = time.monotonic() + seconds
+        limit = time.monotonic() + (seconds or self.longest)
         with self.arrival:
             while True:
                 for moment, line in self.seen:
@@ -126,18 +124,18 @@ class Launched:
                 require(left > 0, f"{self.words[0]} says nothing: {self.last_words()}")
                 self.arrival.wait(left)
 
-    def event(self, name, seconds=120):
+    def event(self, name, seconds=None):
         """The moment of an event that the command reports, and its members."""
         moment, line = self.line(lambda line: line.startswith(f'{{"event":"{name}"'), seconds)
         return moment, json.loads(line)
 
-    def wait(self, codes=(0,), seconds=LONGEST):
+    def wait(self, codes=(0,), seconds=None):
         """Waits for the end, and takes over what the launcher counted."""
         try:
-            self.popen.wait(seconds)
+            self.popen.wait(seconds or self.longest)
         except subprocess.TimeoutExpired:
             self.end()
-            raise Failure(f"{' '.join(self.words[:2])} did not end within {seconds} s") from None
+            raise Failure(f"{' '.join(self.words[:2])} did not end within {seconds or self.longest} s") from None
         finally:
             Launched.running.discard(self)
         with self.arrival:

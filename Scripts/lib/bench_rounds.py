@@ -1,13 +1,19 @@
 """Rounds of measuring: every contestant once a round, so that what disturbs the machine disturbs all of them alike."""
 
+import functools
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 
 from bench_data import measure
-from outside import MIB, equal, remove, require
+from outside import MIB, equal, mib, remove, require
+
+
+sent = functools.cache(measure)
+"""What a source holds; it stays as it was made."""
 
 
 class Case:
@@ -15,7 +21,7 @@ class Case:
 
     def __init__(self, name, contestant, source):
         self.name, self.contestant, self.source = name, contestant, source
-        self.items, self.bytes = measure(source)
+        self.items, self.bytes = sent(source)
         self.runs = []
 
     def once(self, place):
@@ -93,6 +99,8 @@ class Busy:
 
 def hold(place, cases, runs):
     """Runs all cases in turn, again and again."""
+    needed = max(case.bytes + case.items * 4096 for case in cases)
+    require(shutil.disk_usage(place.path).free > needed, f"{mib(needed)} of room are needed in {place.path}")
     for number in range(1, runs + 1):
         for case in cases:
             show(f"bench: round {number} of {runs}: {case.name}")

@@ -121,6 +121,7 @@ def counts_are_read(place, _):
 
 def self_test(place, binaries):
     """Runs all tests; the exit code."""
+    place.longest = 30
     failures = 0
     for function in TESTS:
         name = function.__name__.replace("_", " ")
