@@ -20,10 +20,21 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t child, is_stopped;
 
 static void pass_on(int number) {
+    is_stopped = 1;
     if (child > 0) kill(child, number);
+}
+
+// Ends what the command left behind; that is ours by now.
+static void end_orphans(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+    FILE *list = fopen(path, "r");
+    int orphan;
+    while (list != NULL && fscanf(list, "%d", &orphan) == 1) kill(orphan, SIGKILL);
+    if (list != NULL) fclose(list);
 }
 
 static int64_t now(void) {
@@ -63,6 +74,7 @@ int main(int count, char **words) {
     child = started;
     int code = 1;
     for (;;) {
+        if (is_stopped && child == 0) end_orphans();
         int status;
         pid_t ended = wait(&status);
         if (ended < 0 && errno == EINTR) continue;

@@ -83,6 +83,15 @@ def costs_are_those_of_the_whole_tree(place, _):
 
 
 @test
+def nothing_goes_on_afterwards(place, _):
+    """What a command has left behind ends with it when a bench is interrupted."""
+    left = Launched(place, ["sh", "-c", "setsid sleep 300 & echo $!; exec sleep 300"], events=True)
+    orphan = int(left.line(str.isdecimal)[1])
+    left.end()
+    require(not os.path.exists(f"/proc/{orphan}"), "a process was left behind")
+
+
+@test
 def a_failure_is_no_figure(place, _):
     try:
         Launched(place, ["false"]).wait()
