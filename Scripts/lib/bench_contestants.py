@@ -26,6 +26,7 @@ class Run:
         self.end = end or max(one.end_time for one in ends)
         self.sender_cpu, self.sender_peak = sender.cpu, sender.peak
         self.receiver_cpu, self.receiver_peak = (receiver.cpu, receiver.peak) if receiver else (0.0, 0)
+        self.system = sum(one.system for one in ends)
         self.moments = moments
         self.others = 0.0
 

@@ -80,7 +80,7 @@ class Launched:
         self.words, self.longest = words, place.longest
         self.report_path = place.file(f"report-{Launched.count}")
         self.errors_path = place.file(f"errors-{Launched.count}")
-        self.begin = self.end_time = self.cpu = self.peak = self.code = None
+        self.begin = self.end_time = self.cpu = self.system = self.peak = self.code = None
         options.setdefault("stdin", subprocess.PIPE if text is not None else subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE if events else subprocess.DEVNULL)
         with open(self.errors_path, "wb") as errors:
@@ -143,7 +143,7 @@ class Launched:
         with open(self.report_path, encoding="ascii") as report:
             begin, end, user, system, peak, code = map(int, report.read().split())
         self.begin, self.end_time = begin / 1e9, end / 1e9
-        self.cpu, self.peak, self.code = (user + system) / 1e6, peak * 1024, code
+        self.cpu, self.system, self.peak, self.code = (user + system) / 1e6, system / 1e6, peak * 1024, code
         require(codes is None or code in codes, f"{' '.join(self.words[:2])} ended with {code}: {self.last_words()}")
         os.unlink(self.report_path)
         os.unlink(self.errors_path)

@@ -111,7 +111,10 @@ def show_instructions(found, amount, unit):
         objects[binary] += count
     yield "  " + ", ".join(f"{binary} {count / total * 100:.0f} %" for binary, count in objects.most_common(6) if count > 0)
     yield from functions(own.most_common(SHOWN), total, amount)
-    ours = collections.Counter({key: count for key, count in found.items() if key[2] and key[0] == BARE and key[1] != NAMELESS})
+    # Whatever holds nearly everything says nothing.
+    ours = collections.Counter({
+        key: count for key, count in found.items()
+        if key[2] and key[0] == BARE and key[1] != NAMELESS and count < 0.9 * total})
     if ours:
         yield "  with what they call:"
         yield from functions(ours.most_common(SHOWN), total, amount)

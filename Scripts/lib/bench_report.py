@@ -5,8 +5,8 @@ import platform
 
 from outside import MIB
 
-COLUMNS = ["", "seconds", "(range)", "MB/s", "items/s", "CPU s/GB", "(least)", "CPU µs/item", "(least)",
-           "sender MiB", "receiver MiB", "× first", "others"]
+COLUMNS = ["", "seconds", "(range)", "MB/s", "CPU s/GB", "(least)", "CPU µs/item", "(least)",
+           "in kernel", "sender MiB", "receiver MiB", "× first", "others"]
 
 
 def table(title, cases):
@@ -20,11 +20,11 @@ def table(title, cases):
         per_gigabyte, least, is_many = found["cpuSecondsPerGigabyte"], found["leastCPUSeconds"], found["items"] > 9
         rows.append([
             case.name, f"{found['seconds']:.3f}", f"({found['fastestSeconds']:.2f}–{found['slowestSeconds']:.2f})",
-            f"{found['megabytesPerSecond']:.0f}", f"{found['itemsPerSecond']}" if is_many else "",
+            f"{found['megabytesPerSecond']:.0f}",
             f"{per_gigabyte:.2f}" if per_gigabyte is not None else "",
             f"({least / found['bytes'] * 1e9:.2f})" if per_gigabyte is not None else "",
             *((f"{found['cpuMicrosecondsPerItem']:.1f}", f"({least / found['items'] * 1e6:.1f})") if is_many else ("", "")),
-            f"{found['senderPeakBytes'] / MIB:.1f}", f"{found['receiverPeakBytes'] / MIB:.1f}",
+            f"{found['kernelShare'] * 100:.0f} %", f"{found['senderPeakBytes'] / MIB:.1f}", f"{found['receiverPeakBytes'] / MIB:.1f}",
             f"{found['seconds'] / sources[case.source]['seconds']:.2f}", f"{found['othersShare'] * 100:.0f} %"])
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     sizes = "; ".join(f"{one['items']} items, {one['bytes'] / 1e6:.1f} MB" for one in sources.values())

@@ -67,6 +67,7 @@ class Case:
             "senderCPUSeconds": round(median(lambda run: run.sender_cpu), 4),
             "receiverCPUSeconds": round(median(lambda run: run.receiver_cpu), 4),
             "cpuSeconds": round(cpu, 4),
+            "kernelShare": round(median(lambda run: run.system / run.cpu if run.cpu else 0), 3),
             "leastCPUSeconds": round(min(run.cpu for run in self.runs), 4),
             "cpuSecondsPerGigabyte": round(cpu / self.bytes * 1e9, 3) if self.bytes >= MIB else None,
             "cpuMicrosecondsPerItem": round(cpu / self.items * 1e6, 2),
