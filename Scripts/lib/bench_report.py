@@ -11,36 +11,41 @@ COLUMNS = ["", "seconds", "(range)", "MB/s", "CPU s/GB", "(least)", "CPU µs/ite
 
 def table(title, cases):
     """One work, a line a contestant; times in proportion to the first that carries the same."""
-    sources = {}
+    firsts = {}
     for case in cases:
-        sources.setdefault(case.source, case.figures())
-    rows = [COLUMNS]
-    for case in cases:
-        found = case.figures()
-        per_gigabyte, least, is_many = found["cpuSecondsPerGigabyte"], found["leastCPUSeconds"], found["items"] > 9
-        rows.append([
-            case.name, f"{found['seconds']:.3f}", f"({found['fastestSeconds']:.2f}–{found['slowestSeconds']:.2f})",
-            f"{found['megabytesPerSecond']:.0f}",
-            f"{per_gigabyte:.2f}" if per_gigabyte is not None else "",
-            f"({least / found['bytes'] * 1e9:.2f})" if per_gigabyte is not None else "",
-            *((f"{found['cpuMicrosecondsPerItem']:.1f}", f"({least / found['items'] * 1e6:.1f})") if is_many else ("", "")),
-            f"{found['kernelShare'] * 100:.0f} %", f"{found['senderPeakBytes'] / MIB:.1f}", f"{found['receiverPeakBytes'] / MIB:.1f}",
-            f"{found['seconds'] / sources[case.source]['seconds']:.2f}", f"{found['othersShare'] * 100:.0f} %"])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-    sizes = "; ".join(f"{one['items']} items, {one['bytes'] / 1e6:.1f} MB" for one in sources.values())
+        firsts.setdefault(case.source, case.figures())
+    rows = [COLUMNS] + [row(case.name, case.figures(), firsts[case.source]) for case in cases]
+    widths = [max(len(line[column]) for line in rows) for column in range(len(COLUMNS))]
+    sizes = "; ".join(f"{one['items']} items, {one['bytes'] / 1e6:.1f} MB" for one in firsts.values())
     lines = [f"{title}: {sizes}; medians of {len(cases[0].runs)}"]
-    for row in rows:
+    for cells in rows:
         lines.append("  ".join(
             cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths))).rstrip())
-    for case in cases:
-        found = case.figures()
-        if found["milliseconds"] and found["bytes"] < MIB:
-            lines.append(
-                f"{case.name}: CPU ms of the sender {found['senderCPUSeconds'] * 1000:.1f}, of the receiver "
-                f"{found['receiverCPUSeconds'] * 1000:.1f}; ms from each end's start: "
-                + ", ".join(f"{name} {value:.1f}" for name, value in found["milliseconds"].items()))
-    return lines
+            for column, (cell, width) in enumerate(zip(cells, widths))).rstrip())
+    return lines + [moments(case.name, case.figures()) for case in cases if is_short(case.figures())]
+
+
+def row(name, found, first):
+    """What one contestant cost; a rate by content or items only where there are enough of them."""
+    size, items, least = found["bytes"], found["items"], found["leastCPUSeconds"]
+    per_gigabyte = (f"{found['cpuSeconds'] / size * 1e9:.2f}", f"({least / size * 1e9:.2f})") if size >= MIB else ("", "")
+    per_item = (f"{found['cpuMicrosecondsPerItem']:.1f}", f"({least / items * 1e6:.1f})") if items > 9 else ("", "")
+    return [
+        name, f"{found['seconds']:.3f}", f"({found['fastestSeconds']:.2f}–{found['slowestSeconds']:.2f})",
+        f"{found['megabytesPerSecond']:.0f}", *per_gigabyte, *per_item, f"{found['kernelShare'] * 100:.0f} %",
+        f"{found['senderPeakBytes'] / MIB:.1f}", f"{found['receiverPeakBytes'] / MIB:.1f}",
+        f"{found['seconds'] / first['seconds']:.2f}", f"{found['othersShare'] * 100:.0f} %"]
+
+
+def is_short(found):
+    return found["milliseconds"] and found["bytes"] < MIB
+
+
+def moments(name, found):
+    """The line about a short transfer: what starting costs."""
+    ends = ", ".join(f"{end} {found[f'{end}CPUSeconds'] * 1000:.1f}" for end in ("sender", "receiver"))
+    when = ", ".join(f"{moment} {value:.1f}" for moment, value in found["milliseconds"].items())
+    return f"{name}: CPU ms: {ends}; ms from each end's start: {when}"
 
 
 def machine():
