@@ -41,9 +41,11 @@ class Place:
     def program(self, name):
         """The path of a program in C, compiled when it is first asked for."""
         if name not in self.programs:
+            compiler = shutil.which("cc") or shutil.which("clang")
+            require(compiler, "a C compiler is needed: cc or clang")
             binary = self.file(name)
             subprocess.run(
-                [shutil.which("cc") or "clang", "-O2", "-o", binary, f"{SCRIPTS}/lib/bench_{name}.c", *LIBRARIES[name]],
+                [compiler, "-O2", "-o", binary, f"{SCRIPTS}/lib/bench_{name}.c", *LIBRARIES[name]],
                 check=True, timeout=120)
             self.programs[name] = binary
         return self.programs[name]
