@@ -23,9 +23,9 @@ STYLE = """
 
 
 def chart(document):
-    """One group of bars a work; the longest of each group has the full width."""
+    """One group of bars for each work that has several; the longest of a group has the full width."""
     lines, top = [], 8
-    for work in document["works"]:
+    for work in comparisons(document):
         top += TITLE
         lines.append(text(0, top - 10, heading(work), "title"))
         longest = max(one["seconds"] for one in work["contestants"])
@@ -41,6 +41,10 @@ def chart(document):
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top + 18}" width="{WIDTH}" height="{top + 18}" role="img">',
         f"  <title>{escape(summary(document))}</title>", f"  <style>{STYLE}  </style>", *lines, "</svg>"]) + "\n"
+
+
+def comparisons(document):
+    return [work for work in document["works"] if len(work["contestants"]) > 1]
 
 
 def text(left, top, words, kind="", anchor=""):
@@ -66,4 +70,4 @@ def summary(document):
     """What somebody hears who cannot see the bars."""
     return ". ".join(
         f'{heading(work)}: ' + ", ".join(f'{one["name"]} {one["seconds"]:.2f} s' for one in work["contestants"])
-        for work in document["works"])
+        for work in comparisons(document))

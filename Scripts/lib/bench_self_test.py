@@ -48,7 +48,8 @@ def every_work_runs(place, binaries):
         found.append((name, title, cases))
     drawing = xml.dom.minidom.parseString(chart(document(place, found)))
     rows = sum(len(cases) for _, _, cases in found)
-    equal(len(drawing.getElementsByTagName("rect")), rows, "bars")
+    compared = sum(len(cases) for _, _, cases in found if len(cases) > 1)
+    equal(len(drawing.getElementsByTagName("rect")), compared, "bars")
     left_out = [name for name in ("rsync", "tar") if name not in here]
     return f"{rows} rows" + (f"; not installed, so not run: {', '.join(left_out)}" if left_out else "")
 
