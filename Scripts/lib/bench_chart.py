@@ -38,8 +38,9 @@ def chart(document):
             top += STEP
         top += GAP
     lines.append(text(0, top + 6, footer(document), "quiet"))
+    height = top + 18
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top + 18}" width="{WIDTH}" height="{top + 18}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
         f"  <title>{escape(summary(document))}</title>", f"  <style>{STYLE}  </style>", *lines, "</svg>"]) + "\n"
 
 

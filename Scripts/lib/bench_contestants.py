@@ -96,7 +96,8 @@ class Yardstick:
         certificate, key = credentials(place)
         receiver = Launched(
             place,
-            [*self.beneath("receiver"), place.program("yardstick"), "receive", f"{destination}/big", self.streams, certificate, key],
+            [*self.beneath("receiver"), place.program("yardstick"), "receive", f"{destination}/big", self.streams, certificate,
+             key],
             events=True)
         port = receiver.line(str.isdecimal)[1]
         sender = Launched(
