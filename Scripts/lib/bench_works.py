@@ -3,6 +3,7 @@
 Each work is a function of the `Bench` and gives its cases.
 """
 
+import re
 import subprocess
 
 from bench_contestants import Copy, Peer, Rsync, Tar, Yardstick
@@ -49,7 +50,7 @@ class Bench:
         helps = [
             subprocess.run([binary, "help", "send"], stdout=subprocess.PIPE, check=False).stdout.decode()
             for binary in self.binaries.values()]
-        return all(f" {option}" in text or f"[{option}" in text for text in helps)
+        return all(re.search(rf"(?<![\w-]){option}(?![\w-])", text) for text in helps)
 
     def numbers(self, full, quick):
         return quick if self.is_quick else full
