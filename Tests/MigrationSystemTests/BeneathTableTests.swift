@@ -69,4 +69,35 @@ import Testing
       #expect(failure { () throws(SystemError) in _ = try inside.openBeneath("../x", by: way) } == EINVAL)
     }
   }
+
+  @Test(arguments: BeneathTests.ways, ["file", "directory", "link"])
+  func `a component that is swapped again and again is found as one or the other, and never outside`(
+    way: PathResolution, leaf: String
+  ) throws {
+    let outside = try Scratch()
+    try outside.write("c", "outside")
+    let scratch = try Scratch()
+    try tree(scratch, linkTo: outside.path)
+    try scratch.directory.openDirectoryBeneath("a/b").openChild("c", .readWrite).append("inside".utf8.span.bytes)
+    let path = scratch.path
+    let swapper = try OwnerThread(name: "swapper") {
+      guard let directory = try? Directory.open(path + "/a") else { return }
+      for _ in 0..<3_000 { try? directory.exchange("b", with: directory, "link") }
+    }
+    // What is asked for decides what is swapped under it: the leaf's directory, or the leaf itself.
+    for _ in 0..<3_000 {
+      do {
+        let name = leaf == "directory" ? "a/b" : leaf == "link" ? "a/link/c" : "a/b/c"
+        if leaf == "directory" {
+          let directory = try scratch.directory.openDirectoryBeneath(name, by: way)
+          #expect(try directory.names().count == 2)
+        } else {
+          #expect(try scratch.directory.openBeneath(name, by: way).text() == "inside")
+        }
+      } catch {
+        #expect(error.errno == ELOOP)
+      }
+    }
+    swapper.join()
+  }
 }
