@@ -354,7 +354,8 @@ final class ReceiverDriver {
     isConcluding = true
     ground.riskImport()
     do {
-      try FolderImport(staging, to: disk).run { _ in }
+      var moves = FolderImport(staging, to: disk)
+      try moves.run { _ in }
       try disk.operate(mayFail: false)
       let done = Done(total: total)
       ground.store?.done = done

@@ -188,7 +188,7 @@ final class IncomingTransfer: Sendable {
     for offer: Offer, label: String, address: String, while isNeeded: () -> Bool
   ) throws -> (Staging, TransferKeys) {
     let (staging, known) = state.withLock { ($0.staging, $0.keys) }
-    try host.sink.admit(offer, held: staging?.held ?? Tally())
+    try host.sink.admit(offer, held: staging?.held ?? Tally(), existing: staging?.existing)
     if let staging, let known { return (staging, known) }
     try host.consent.require(
       ConsentQuestion(offer: offer, label: label, address: address, availableBytes: host.sink.availableBytes()),
