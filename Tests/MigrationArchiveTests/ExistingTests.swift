@@ -24,6 +24,58 @@ import Testing
       ])
   }
 
+  @Test func `with skip what is there is not sent, and what differs is named`() throws {
+    let ground = try PreparedGround()
+    let scratch = ground.scratch
+    // Equal in what is looked at, another link, and another name of a file that is there.
+    scratch.remove("destination/photos/old.jpg")
+    scratch.write("destination/photos/old.jpg", scratch.read("source/photos/old.jpg"), mode: 0o600)
+    scratch.setTime("destination/photos/old.jpg", 1_600_000_002, 5)
+    scratch.makeLink("source/photos/same", to: "anywhere")
+    scratch.makeLink("destination/photos/same", to: "anywhere")
+    #expect(link("\(scratch.path)/source/photos/old.jpg", "\(scratch.path)/source/photos/second") == 0)
+    let roots = ["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") }
+    let arrival = try Arrival(scratch, try Export(roots).offer, existing: .skip)
+    let present = try arrival.sink.present(try Export(roots).offer, for: arrival.staging)
+    var held = HeldItems()
+    held.add(Held(kind: .present, marks: present.present))
+    held.add(Held(kind: .taken, marks: present.taken))
+    let export = try Export(roots, held: held)
+    let sent = Set(try export.entries.compactMap { $0.record?.kind == .directory ? nil : $0.text })
+    #expect(
+      sent == [
+        "new.txt", "photos/locked/inside", "photos/new.jpg", "photos/new/one", "photos/new/twin", "photos/second",
+        "photos/sub/below/leaf", "photos/to-folder/x",
+      ])
+    #expect(export.packer.finish.leftOut == LeftOut(present: 2, differing: 4) && export.packer.finish.unsent == 0)
+    let differing = export.outlet.unsent
+    #expect(differing.allSatisfy { $0.reason == .differing })
+    #expect(
+      differing.map { String(decoding: $0.path, as: UTF8.self) }.sorted() == [
+        "notes.txt", "photos/folder-to-file", "photos/link", "photos/sub/deep",
+      ])
+    let before = scratch.snapshot("destination")
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.packer.finish)
+    #expect(scratch.read("destination/photos/second") == scratch.read("source/photos/old.jpg"))
+    for (path, entry) in ground.destination.entries where before.entries[path]?.type == S_IFREG {
+      #expect(entry == before.entries[path])
+    }
+  }
+
+  @Test func `with skip the room for what is there is not asked for`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("destination/root")
+    scratch.write("destination/root/file", pattern(3 << 20))
+    let room = try #require(try FolderSink(destination: scratch.at("destination")).availableBytes())
+    // More than there is, but for what is there already; what others do meanwhile is far less.
+    let big = offer(items: 2, allocated: room + (1 << 20))
+    let skipping = try FolderSink(destination: scratch.at("destination"), existing: .skip)
+    #expect(failure { try skipping.admit(big, held: Tally()) } == nil)
+    let replacing = try FolderSink(destination: scratch.at("destination"), existing: .replace)
+    #expect(failure { try replacing.admit(big, held: Tally()) } == "no space")
+  }
+
   @Test func `replace puts files in the place of files, and beside what is of another kind`() throws {
     let ground = try PreparedGround()
     let clashes = try ground.migrate(.replace)

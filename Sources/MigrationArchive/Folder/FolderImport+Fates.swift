@@ -10,7 +10,7 @@ extension FolderImport {
     let kind: FileKind
   }
 
-  enum Fate {
+  enum Fate: Equatable {
     /// It is moved to this path, whose name is free.
     case arrives(at: ArchivePath)
     /// It takes the place of a file or link.

@@ -13,7 +13,8 @@ package struct FolderImport {
   let existing: Existing
   let staged: any StagingPlaces
   let arrived: any StagingPlaces
-  private let total: UInt64
+  /// How many items there are to go through, at most: the roots, or all where some are merged.
+  private var total: UInt64 = 0
   private var done: UInt64 = 0
   /// The directories that were there already, and get what belongs to those that arrived when all is in them.
   private var merged: [ArchivePath] = []
@@ -24,21 +25,22 @@ package struct FolderImport {
     existing = staging.existing
     staged = staging.disk.places()
     arrived = destination.arrivedPlaces()
-    if case .concluded(let tally) = staging.stage { total = tally.items } else { total = 0 }
   }
 
   /// Moves everything and makes it durable; the staging directory is not needed any more then.
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
-    guard case .concluded = staging.stage else { return }
+    guard case .concluded(let tally) = staging.stage else { return }
     try finishEarlierMoves()
     let roots = try entries(of: nil)
     var fates: [Fate] = []
     // All are looked at before the first moves, so that a name that was taken meanwhile leaves nothing half imported.
     for root in roots { fates.append(try fate(of: root)) }
     try announce(zip(roots, fates).compactMap { item, fate in fate.target.map { (item.path, $0) } })
+    total = fates.contains(.merges) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
     for (root, fate) in zip(roots, fates) {
       try perform(fate, on: root)
       try mergeDirectories(progress)
+      done += 1
       tell(progress)
     }
     for directory in merged.sorted(by: Staging.deeperFirst) { setMetadata(ofMerged: directory) }
@@ -48,7 +50,6 @@ package struct FolderImport {
       throw ArchiveError(.importFailed, "what was imported cannot be made durable", cause: error)
     }
     try staging.finishImport()
-    progress(ImportProgress(phase: .importing, done: total, total: total))
   }
 
   /// What an import that was killed had moved has its rights and time still to get, and its user to hear of its name.
@@ -56,7 +57,7 @@ package struct FolderImport {
     let moves = staging.shared.withLock { $0.moving }
     for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
       let isOurs = try importing(path) { () throws(SystemError) in
-        guard try destination.occupant(ofStaged: path) == nil else { return false }
+        guard try staged.kind(of: path) == nil else { return false }
         return try destination.occupant(at: move.target)?.inode == move.inode
       }
       guard isOurs else { continue }

@@ -77,7 +77,34 @@ package final class FolderSink: ItemSink {
     if let name, chosen ?? existing ?? .refuse == .refuse {
       throw ArchiveError(.exists, "\"\(VisibleText.of(name))\" already exists in the destination", name: name)
     }
-    try checkSpace(for: offer, held: held)
+    try checkSpace(for: offer, held: try withPresent(held, of: roots, chosen ?? existing))
+  }
+
+  /// What is here of these roots, with what is there already if that is not sent again. It may be something else: then too
+  /// little room is found out later, and what has arrived by then is kept.
+  private func withPresent(_ held: Tally, of roots: [Root], _ existing: Existing?) throws(ArchiveError) -> Tally {
+    guard existing == .skip, let directory = try destination.openIfThere() else { return held }
+    return try looking { () throws(SystemError) in
+      let there = try PresentItems.tally(beneath: roots.map(\.name), of: directory.directory)
+      return Tally(items: held.items + there.items, bytes: held.bytes + there.bytes)
+    }
+  }
+
+  package func present(_ offer: Offer, for staging: Staging) throws(ArchiveError) -> PresentItems {
+    guard staging.existing == .skip, case .folders(let roots) = offer.contents,
+      let directory = try destination.openIfThere()
+    else { return PresentItems() }
+    return try looking { () throws(SystemError) in
+      try PresentItems(beneath: roots.map(\.name), of: directory.directory, keys: staging.keys)
+    }
+  }
+
+  private func looking<Value>(_ body: () throws(SystemError) -> Value) throws(ArchiveError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw ArchiveError(.destination, "what is in the destination cannot be read", cause: error)
+    }
   }
 
   /// Fails unless there is room for what is missing of an offer.

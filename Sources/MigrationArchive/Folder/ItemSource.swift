@@ -40,6 +40,8 @@ package protocol ItemSink: AnyObject, Sendable {
   ///
   /// `existing` is what was said earlier of names that are taken, if anything was.
   func admit(_ offer: Offer, held: Tally, existing: Existing?) throws(ArchiveError)
+  /// What the destination has of an admitted offer already and keeps as it is. Slow: it looks at every name.
+  func present(_ offer: Offer, for staging: Staging) throws(ArchiveError) -> PresentItems
   /// Makes the staging directory of an admitted offer.
   func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging
   /// Takes back what an earlier run staged; nil if there is nothing.

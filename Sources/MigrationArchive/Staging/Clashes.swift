@@ -31,6 +31,9 @@ extension Staging {
   /// What becomes of items whose names are taken at the destination.
   package var existing: Existing { shared.withLock { $0.existing } }
 
+  /// What was wanted before, if this process was told something else.
+  package var formerExisting: Existing? { shared.withLock { $0.formerExisting } }
+
   /// What the import met so far.
   package var clashes: Clashes { shared.withLock { $0.clashes } }
 
@@ -41,6 +44,9 @@ extension Staging {
     } catch {
       throw ArchiveError(.storage, "the journal cannot be written", cause: error)
     }
-    shared.withLock { $0.existing = existing }
+    shared.withLock { shared in
+      shared.formerExisting = shared.existing
+      shared.existing = existing
+    }
   }
 }

@@ -35,6 +35,7 @@ package final class Staging: Sendable {
     /// What an import was about to move, by its path in staging.
     var moving: [ArchivePath: Move] = [:]
     var existing = Existing.refuse
+    var formerExisting: Existing?
     var clashes = Clashes()
     var open: [Ledger.FileNumber: OpenFile] = [:]
     var losses: [Done.Loss.Kind: UInt64] = [:]

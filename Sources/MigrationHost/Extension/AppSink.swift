@@ -53,6 +53,8 @@ package final class AppSink: ItemSink {
   package func lock() throws(ArchiveError) { try staged.lock() }
   package func availableBytes() -> UInt64? { staged.availableBytes() }
 
+  package func present(_ offer: Offer, for staging: Staging) throws(ArchiveError) -> PresentItems { PresentItems() }
+
   package func admit(_ offer: Offer, held: Tally, existing: Existing? = nil) throws(ArchiveError) {
     guard case .app(let identity) = offer.contents else {
       throw ArchiveError(

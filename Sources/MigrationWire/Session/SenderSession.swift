@@ -155,7 +155,7 @@ struct LedgerOrder: Equatable, Sendable {
 
   mutating func check(_ held: Held) throws(Violation) {
     if let last {
-      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind == .staged
+      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind.rawValue < held.kind.rawValue
       guard ascends else { throw Violation(.value, "a page of the ledger") }
     }
     if held.kind == .staged { staged += UInt64(held.marks.count) }
