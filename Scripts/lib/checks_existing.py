@@ -8,7 +8,7 @@ import time
 
 from checks import check
 from devices import Process, Receiver, sender, small_file
-from outside import IS_ROOT, NOBODY, Failure, Skip, equal, require
+from outside import IS_ROOT, NOBODY, Failure, Skip, equal, require, wait_for
 
 OLD_TIME = 1_400_000_000_000_000_000
 NEW_TIME = 1_600_000_000_000_000_005
@@ -239,7 +239,10 @@ def _(work):
     with open(f"{new}/folder/locked/a", "rb") as file:
         equal(file.read(), b"old", "the old file")
     os.chmod(f"{new}/folder/locked", 0o755)
-    again = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{receiver.port}", "--give-up-after", "0"], user=NOBODY)
+    again = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{receiver.port}"], user=NOBODY)
+    wait_for("end of the import", 30, lambda: again.events("done"))
+    # It would wait for a sender that missed the answer.
+    again.signal(signal.SIGTERM)
     equal(again.wait(), 0, "exit code of the second run")
     expected = look(old)
     equal(look(new), expected, "the destination")
