@@ -70,7 +70,11 @@ struct SessionFailure: Error, Sendable {
   private init(_ error: ArchiveError) {
     let (code, kind, hint): (Close.Code, TransferFailure.Kind, String?) =
       switch error.code {
-      case .exists: (.exists, .refused, "Choose another destination, or move what is there out of the way.")
+      case .exists:
+        (
+          .exists, .refused,
+          "Choose another destination, or start 'peer receive' with --existing skip, keep-both or replace."
+        )
       case .noSpace: (.noSpace, .noSpace, "Free some space at the destination, and start again.")
       case .destination: (.unfit, .refused, "Choose a directory that exists and that you may write to.")
       case .inUse: (.unfit, .refused, "Wait until it is done, or choose another destination.")

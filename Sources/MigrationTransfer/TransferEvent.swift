@@ -46,10 +46,14 @@ package struct TransferResult: Equatable, Sendable {
   package let unsent: UInt64
   /// What the destination could not hold.
   package let losses: [Done.Loss]
+  /// What was left out, since the destination has it or something else of its name.
+  package let leftOut: LeftOut
 
   package init(
-    total: Tally, sentBytes: UInt64, heldBytes: UInt64, seconds: Double, unsent: UInt64, losses: [Done.Loss]
+    total: Tally, sentBytes: UInt64, heldBytes: UInt64, seconds: Double, unsent: UInt64, losses: [Done.Loss],
+    leftOut: LeftOut = LeftOut()
   ) {
+    self.leftOut = leftOut
     self.total = total
     self.sentBytes = sentBytes
     self.heldBytes = heldBytes
@@ -86,8 +90,10 @@ package enum TransferEvent: Sendable {
   case importing
   /// Something that is worth knowing and ends nothing; a lower-case clause.
   case notice(String)
-  /// An item that could not be sent.
+  /// An item that could not be sent, or that was left out since something else has its name at the destination.
   case unsent(Unsent)
+  /// Something arrived under another name, since its own was taken: its path in the archive, and that at the destination.
+  case renamed(path: [UInt8], target: [UInt8])
   /// An app's extension wrote a line, on standard error or output.
   case extensionOutput(isError: Bool, line: [UInt8])
   case done(TransferResult)

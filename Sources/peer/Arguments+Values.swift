@@ -37,6 +37,16 @@ extension Arguments {
     return seconds
   }
 
+  /// What is to become of names that are taken, nil if it was not said.
+  func existing() throws(TransferFailure) -> Existing? {
+    guard let text = try text("--existing") else { return nil }
+    guard let existing = Existing.allCases.first(where: { $0.name == text }) else {
+      throw .usage(
+        "--existing: '\(VisibleText.of(text))' is none of its modes", hint: "write refuse, skip, keep-both or replace")
+    }
+    return existing
+  }
+
   /// The app whose data is meant, nil where it is folders.
   func app() throws(TransferFailure) -> String? {
     guard let app = try text("--app") else { return nil }

@@ -117,6 +117,10 @@ extension ReceiveOptions {
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
+    existing = try arguments.existing()
+    if app != nil, existing != nil {
+      throw .usage("--existing is for folders only", hint: "an app's data that is there is set aside with --replace")
+    }
     if app != nil, owners || setIDBits {
       throw .usage("\(owners ? "--owners" : "--set-id-bits") is for folders only", .receive)
     }

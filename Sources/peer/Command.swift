@@ -41,6 +41,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var owners = false
   /// Whether set-user-id and set-group-id bits are kept.
   var setIDBits = false
+  /// What becomes of names that are taken; nil for what was said when the transfer began, or a refusal.
+  var existing: Existing?
   /// Where to listen; nil for the usual port at every address.
   var listen: HostAndPort?
   /// What this device calls itself; nil for its host name.

@@ -50,14 +50,15 @@ enum Help {
 
   private static let receive = """
     Usage:
-      peer receive [DIR] [--ask] [--owners] [--set-id-bits] [--listen [HOST:]PORT]
-                   [--give-up-after TIME] [--label TEXT] [--json]
+      peer receive [DIR] [--existing MODE] [--ask] [--owners] [--set-id-bits]
+                   [--listen [HOST:]PORT] [--give-up-after TIME] [--label TEXT]
+                   [--json]
       peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
                    [--listen [HOST:]PORT] ...
 
     Receives what another device sends, into DIR or the current directory.
     Shows an address and a code; whoever enters the code may send. What is already
-    there is never overwritten.
+    there is never overwritten, unless --existing replace says so.
 
     With --app, receives the data of an app that is installed here: its migration
     extension imports it, before the app is started for the first time. The app
@@ -82,6 +83,16 @@ enum Help {
                             it; once for each.
       --replace             Set data that the app has here aside. It comes back if
                             the import fails, and goes if it succeeds.
+      --existing MODE       What to do where a name is taken.
+                            refuse: the whole transfer, before anything is sent;
+                            this is what happens without the option.
+                            skip: folders are merged, and what is there stays as
+                            it is. What has equal size and time is not sent again.
+                            keep-both: a folder or file that was sent gets another
+                            name, such as 'photos (2)'.
+                            replace: folders are merged; files and links take the
+                            places of files and links, each in one step. What is
+                            of another kind stays, and gets company.
       --ask                 Show what is offered, and wait for yes at the terminal
                             before anything is written. Without it the code that
                             the sender has entered is consent enough.

@@ -74,6 +74,9 @@ struct HumanReport: Report {
     case .unsent(let item):
       unsent.note(item)
       return Rendering()
+    case .renamed(let path, let target):
+      unsent.note(UnsentList.Renaming(path: path, target: target))
+      return Rendering()
     case .extensionOutput(_, let line):
       return say("extension: \(VisibleText.of(line))")
     case .done(let result):

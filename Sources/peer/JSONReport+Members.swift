@@ -54,6 +54,7 @@ extension TransferResult {
       .init(
         "losses",
         .array(losses.map { .object([.init("kind", .string($0.kind.name)), .init("count", .integer($0.count))]) })),
+      .init("present", .integer(leftOut.present)), .init("differing", .integer(leftOut.differing)),
     ]
   }
 }

@@ -54,6 +54,8 @@ struct JSONReport: Report {
     case .unsent(let item):
       unsent.note(item)
       return line("unsent", item.members)
+    case .renamed(let path, let target):
+      return line("renamed", JSONValue.Member.name("path", path) + JSONValue.Member.name("arrivedAs", target))
     case .extensionOutput(let isError, let text):
       return line(
         "extensionOutput",

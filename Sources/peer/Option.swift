@@ -52,7 +52,8 @@ enum Verb: String, CaseIterable, Sendable {
     case .receive:
       [
         .value("--listen", "[HOST:]PORT"), .flag("--ask"), .value("--app", "ID"), .value("--platform", "NAME"),
-        .repeatable("--option", "NAME=VALUE"), .flag("--replace"), .flag("--owners"), .flag("--set-id-bits"),
+        .repeatable("--option", "NAME=VALUE"), .flag("--replace"), .value("--existing", "MODE"),
+        .flag("--owners"), .flag("--set-id-bits"),
       ] + common
     case .send:
       [

@@ -91,7 +91,7 @@ private func sink(
     guard let app = options.app else {
       return try FolderSink(
         destination: options.directory ?? Array(".".utf8),
-        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits))
+        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits), existing: options.existing)
     }
     var wishes = AppSink.Wishes()
     wishes.platform = app.platform ?? wishes.platform

@@ -28,7 +28,8 @@ extension Offer {
 extension TransferResult {
   /// The result in sentences, with what is missing and what was lost.
   func text(_ role: Role, _ unsent: UnsentList) -> String {
-    ([summary(role)] + unsentLines(unsent) + losses.map(\.sentence)).map { $0 + "\n" }.joined()
+    ([summary(role)] + leftOutLines(unsent) + renamedLines(unsent) + unsentLines(unsent) + losses.map(\.sentence))
+      .map { $0 + "\n" }.joined()
   }
 
   private func summary(_ role: Role) -> String {
@@ -41,13 +42,35 @@ extension TransferResult {
     return "\(verb) \(what), in \(Figures.duration(seconds))\(rate)."
   }
 
+  private func leftOutLines(_ list: UnsentList) -> [String] {
+    var lines: [String] = []
+    if leftOut.present > 0 {
+      lines.append("\(Figures.count(leftOut.present, "item")) \(leftOut.present == 1 ? "was" : "were") there already.")
+    }
+    let count = max(leftOut.differing, UInt64(list.differing.count))
+    guard count > 0 else { return lines }
+    lines.append(
+      count == 1
+        ? "1 item exists there and differs; what is there was left as it is:"
+        : "\(Figures.count(count, "item")) exist there and differ; what is there was left as it is:")
+    lines += list.differing.map { "  \(VisibleText.listed($0.path))" }
+    return lines + Self.rest(of: count, named: list.differing.count)
+  }
+
+  private func renamedLines(_ list: UnsentList) -> [String] {
+    list.renamed.map { "\(VisibleText.quoted($0.path)) arrived as \(VisibleText.quoted($0.target))." }
+      + Self.rest(of: list.renamedCount, named: list.renamed.count)
+  }
+
+  private static func rest(of count: UInt64, named: Int) -> [String] {
+    count > named ? ["  and \(Figures.count(count - UInt64(named))) more"] : []
+  }
+
   private func unsentLines(_ list: UnsentList) -> [String] {
     let count = max(unsent, list.count)
     guard count > 0 else { return [] }
     let named = list.first.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
-    let rest = count - UInt64(named.count)
-    return ["\(Figures.count(count, "item")) could not be sent:"] + named
-      + (rest > 0 ? ["  and \(Figures.count(rest)) more"] : [])
+    return ["\(Figures.count(count, "item")) could not be sent:"] + named + Self.rest(of: count, named: named.count)
   }
 }
 

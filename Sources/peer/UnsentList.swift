@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// What could not be sent: the first few in full, and how many there were.
+/// What could not be sent, and what did not arrive as it was called: the first few in full, and how many there were.
 struct UnsentList: Equatable, Sendable {
   /// How many are kept to be shown.
   static let shown = 20
@@ -12,8 +12,30 @@ struct UnsentList: Equatable, Sendable {
   /// Whether one of them should have been sent, and is no socket, device or the like.
   private(set) var hasFailures = false
 
+  /// The first of those that were left out, since something else has their names.
+  private(set) var differing: [Unsent] = []
+  /// The first of those that have another name now, with that.
+  private(set) var renamed: [Renaming] = []
+  private(set) var renamedCount: UInt64 = 0
+
+  /// Something that arrived under another name.
+  struct Renaming: Equatable, Sendable {
+    let path: [UInt8]
+    let target: [UInt8]
+  }
+
+  /// Takes note of one that has another name now.
+  mutating func note(_ renaming: Renaming) {
+    renamedCount += 1
+    if renamed.count < Self.shown { renamed.append(renaming) }
+  }
+
   /// Takes note of one.
   mutating func note(_ item: Unsent) {
+    if item.reason == .differing {
+      if differing.count < Self.shown { differing.append(item) }
+      return
+    }
     count += 1
     if first.count < Self.shown { first.append(item) }
     if item.reason != .notSendable { hasFailures = true }
@@ -30,6 +52,7 @@ extension Unsent {
       case .keepsChanging: "kept changing while it was read"
       case .notSendable: "is no file, folder or link"
       case .beyondLimits: "is too long or too deep to be sent"
+      case .differing: "exists there and differs"
       }
     return message.map { "\(cause) (\(VisibleText.of($0)))" } ?? cause
   }
@@ -44,6 +67,7 @@ extension Unsent.Reason {
     case .keepsChanging: "keepsChanging"
     case .notSendable: "notSendable"
     case .beyondLimits: "beyondLimits"
+    case .differing: "existsAndDiffers"
     }
   }
 }

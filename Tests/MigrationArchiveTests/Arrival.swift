@@ -10,9 +10,12 @@ struct Arrival {
   let sink: FolderSink
   let staging: Staging
 
-  init(_ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC, preserving: Preserved = Preserved()) throws {
+  init(
+    _ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC, preserving: Preserved = Preserved(),
+    existing: Existing? = nil
+  ) throws {
     self.scratch = scratch
-    sink = try FolderSink(destination: scratch.at("destination"), preserving: preserving)
+    sink = try FolderSink(destination: scratch.at("destination"), preserving: preserving, existing: existing)
     try sink.admit(offer, held: Tally())
     staging = try sink.stage(offer, transfer: transfer, keys: testKeys)
   }

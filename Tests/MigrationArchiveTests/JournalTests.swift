@@ -119,6 +119,7 @@ struct JournalReading {
     case .discardedTree(let path): return "discarded tree \(name(path))"
     case .void: return "void"
     case .moving: return "moving"
+    case .existing(let existing): return "existing \(existing.name)"
     case .synced: return "synced"
     case .concluded: return "concluded"
     case .exposed: return "exposed"

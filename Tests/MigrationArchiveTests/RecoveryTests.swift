@@ -208,7 +208,9 @@ private final class Interruption {
       try arrival.staging.complete(export.packer.finish) { _ in }
       // The first root is moved, and then the process dies.
       let inode = try scratch.open("\(arrival.tree)/a").directory.status().inode
-      try arrival.staging.journal.append([.moving(root: Array("a".utf8), inode: inode)])
+      try arrival.staging.journal.append([
+        .moving(ArchivePath(Array("a".utf8)), inode: inode, to: ArchivePath(Array("a".utf8)))
+      ])
       scratch.move("\(arrival.tree)/a", to: "destination/a")
     }
     let sink = try FolderSink(destination: scratch.at("destination"))

@@ -154,6 +154,10 @@ import Testing
         let time = ItemTime(seconds: Int64(parts[2])!, nanoseconds: UInt32(parts[3])!)
         let path = try ArchivePath(bytes(hex: parts[4]))
         #expect(keys.presentMark(path: path, size: UInt64(parts[1])!, modified: time) == expected)
+      case "link":
+        let mark = keys.presentMark(path: try ArchivePath(bytes(hex: parts[2])), target: bytes(hex: parts[1]))
+        #expect(mark == expected)
+      case "taken": #expect(keys.takenMark(path: try ArchivePath(bytes(hex: parts[1]))) == expected)
       default:
         let source = SourceFingerprint(
           fileSystem: UInt64(parts[1])!, inode: UInt64(parts[2])!, size: UInt64(parts[3])!,

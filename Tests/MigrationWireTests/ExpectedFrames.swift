@@ -99,6 +99,7 @@ enum Expected {
   private static let ledger: [String: Frame] = [
     "held-staged": .control(.held(Held(kind: .staged, marks: [0, 1, counted(0x60), .max]))),
     "held-present": .control(.held(Held(kind: .present, marks: [counted(0x60)]))),
+    "held-taken": .control(.held(Held(kind: .taken, marks: [counted(0x60), counted(0x70)]))),
     "partial": .control(
       .partial(
         Partial(
@@ -114,6 +115,12 @@ enum Expected {
       .unsent(
         Unsent(
           path: ascii("photos/" + String(repeating: "n", count: 300)), reason: .beyondLimits, message: "zu länglich"))),
+    "unsent-differing": .control(.unsent(Unsent(path: ascii("photos/x"), reason: .differing))),
+    "finish-left-out": .control(
+      .finish(
+        Finish(
+          total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80),
+          leftOut: LeftOut(present: 4000, differing: 3)))),
     "finish": .control(.finish(Finish(total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80)))),
     "progress-verifying": .control(.progress(ImportProgress(phase: .verifying, done: 5, total: 12))),
     "progress-importing": .control(.progress(ImportProgress(phase: .importing, done: 5, total: 12))),

@@ -142,8 +142,8 @@ import Testing
     #expect(code(type, start + low + high.dropLast()) == .truncated)
   }
 
-  @Test func `a ledger's page is of kind 1 or 2`() {
-    for kind in [0, 3, 255] as [UInt8] { #expect(code(.held, [kind] + run(1, 16)) == .unknown) }
+  @Test func `a ledger's page is of kind 1 to 3`() {
+    for kind in [0, 4, 255] as [UInt8] { #expect(code(.held, [kind] + run(1, 16)) == .unknown) }
   }
 
   @Test func `65,536 marks fit into a page and one more does not`() {
@@ -230,7 +230,7 @@ import Testing
   @Test func `an unsent item has a known reason and short texts`() {
     let fields: [Field] = [(1, ascii("../x")), (2, [1])]
     #expect(code(.unsent, body(fields)) == nil)
-    #expect(code(.unsent, changed(fields, 2, [0])) == .unknown && code(.unsent, changed(fields, 2, [6])) == .unknown)
+    #expect(code(.unsent, changed(fields, 2, [0])) == .unknown && code(.unsent, changed(fields, 2, [7])) == .unknown)
     #expect(code(.unsent, changed(fields, 1, [UInt8](repeating: 1, count: 65_535))) == nil)
     #expect(code(.unsent, changed(fields, 1, [UInt8](repeating: 1, count: 65_536))) == .limit)
     #expect(code(.unsent, changed(fields, 3, [UInt8](repeating: 0x61, count: 1_024))) == nil)

@@ -225,7 +225,7 @@ enum Sample {
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
     let pages = [
       Held(kind: .staged, marks: [1, 5]), Held(kind: .staged, marks: [6]), Held(kind: .present, marks: [2, 3]),
-      Held(kind: .present, marks: [4]),
+      Held(kind: .present, marks: [4]), Held(kind: .taken, marks: [2, 9]),
     ]
     for page in pages { #expect(try talk.toSender(talk.receiver.report(page)) == .keepHeld(page)) }
     #expect(try talk.toSender(talk.receiver.report(Sample.partial)) == .keepPartial(Sample.partial))
@@ -264,6 +264,8 @@ enum Sample {
     [Held(kind: .staged, marks: [1, 5]), Held(kind: .staged, marks: [4, 6])],
     [Held(kind: .present, marks: [1]), Held(kind: .staged, marks: [2])],
     [Held(kind: .staged, marks: [1]), Held(kind: .present, marks: [2]), Held(kind: .present, marks: [2])],
+    [Held(kind: .taken, marks: [1]), Held(kind: .present, marks: [2])],
+    [Held(kind: .present, marks: [1]), Held(kind: .taken, marks: [2]), Held(kind: .taken, marks: [1])],
   ])
   func `pages of the ledger out of order are refused`(pages: [Held]) throws {
     var sender = try comparing()

@@ -135,4 +135,18 @@ import Testing
     #expect(rendering.standardOutput.isEmpty)
     #expect(terminal.fail(TransferFailure(.failed, "no")).standardError == "peer: error: no\n")
   }
+
+  @Test func `what was there, what differs and what has another name now is said`() {
+    var log = HumanReport(.receiver, on: .log)
+    _ = log.handle(.unsent(Unsent(path: Array("a/b".utf8), reason: .differing)), at: Samples.moment())
+    _ = log.handle(.renamed(path: Array("c".utf8), target: Array("c (2)".utf8)), at: Samples.moment())
+    let result = Samples.result(leftOut: LeftOut(present: 4_000, differing: 1))
+    let lines = log.handle(.done(result), at: Samples.moment()).standardOutput.split(separator: "\n")
+    #expect(
+      lines.dropFirst() == [
+        "4,000 items were there already.", "1 item exists there and differs; what is there was left as it is:", "  a/b",
+        "c arrived as c (2).",
+      ])
+    #expect(ExitCode.of(result, unsent: log.unsent) == ExitCode.done)
+  }
 }

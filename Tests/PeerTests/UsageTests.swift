@@ -43,6 +43,9 @@ import Testing
     Mistake(
       "receive", "--app=x", "--option=a=1", "--option=a=2", message: "--option: 'a' is given twice",
       hint: "receive --help"),
+    Mistake("receive", "--existing=keep", message: "--existing: 'keep' is none of its modes", hint: "keep-both"),
+    Mistake(
+      "receive", "--app=x", "--existing", "replace", message: "--existing is for folders only", hint: "--replace"),
     Mistake("send", "a", "--app=x", "--to=h", message: "either the data of x is sent, or 'a'", hint: "send --help"),
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
     Mistake("send", "--app=x", "--owners", "--to=h", message: "--owners is for folders only", hint: "send --help"),

@@ -13,6 +13,7 @@ final class Ground {
   let network: Network
   let disk: SimulatedDisk
   let source: SimulatedSource
+  let furniture: Furniture
   let announcedRoots: [Root]
   let windowFrames: Int
   var store: ReceiverStore?
@@ -46,6 +47,7 @@ final class Ground {
     source = SimulatedSource(world, mutation: mutation)
     windowFrames = world.dice.roll(2...5)
     source.populate()
+    furniture = Furniture(disk, like: source)
     announcedRoots = source.top.names.map { Root(kind: .directory, name: $0) }
     promises = Promises(world) { [unowned self] in currentGenerations }
   }
@@ -114,6 +116,7 @@ final class Ground {
   // MARK: What happens
 
   func recovered(_ staging: Staging) {
+    checkFurniture(destination)
     guard let keys = store?.keys else { return }
     promises.recovered(staging, keys: keys, hasLostPower: hasLostPower)
     hasLostPower = false
@@ -291,12 +294,16 @@ extension Ground {
   /// the last export began or later; and all of it, if nothing changed since it was listed.
   func checkDestination() {
     guard let finish else { return world.fail("something was imported without a finish") }
-    let arrived = destination
-    world.check(
-      arrived.count == Int(finish.total.items), "\(arrived.count) items arrived, \(finish.total.items) were sent")
+    let all = destination
+    checkFurniture(all)
+    let arrived = all.filter { !furniture.isOld($0.key, $0.value) }
+    if furniture.existing == .refuse || furniture.existing == .keepBoth {
+      world.check(
+        arrived.count == Int(finish.total.items), "\(arrived.count) items arrived, \(finish.total.items) were sent")
+    }
     for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = String(decoding: path, as: UTF8.self)
-      let versions = source.history(of: path)
+      let versions = source.history(of: furniture.original(of: path))
       let same = versions.filter { $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint) }
       if same.isEmpty {
         world.note(
@@ -314,10 +321,21 @@ extension Ground {
         same.isEmpty || same.contains { $0.until >= finishStart }, "\(name) is a version from before the last export")
     }
     if source.lastChange < finishListed, finishUnsent == 0 {
-      for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where arrived[path] == nil {
+      let names = Set(all.keys.map(furniture.original))
+      for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
+      where !names.contains(path) && !furniture.blocks(path) {
         world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
       }
-      if disk.hasHardLinks { checkLinks(arrived) }
+      if disk.hasHardLinks, furniture.existing == .refuse { checkLinks(arrived) }
+    }
+  }
+
+  /// What was at the destination is there, or something whole is in its place.
+  private func checkFurniture(_ arrived: [[UInt8]: Node]) {
+    furniture.check(arrived) { path, node in
+      source.history(of: path).contains {
+        $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint)
+      }
     }
   }
 

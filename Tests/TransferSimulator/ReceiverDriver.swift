@@ -95,6 +95,7 @@ final class ReceiverDriver {
       let staging = try Staging.recover(
         from: disk, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: SimulatedSealer(store.keys))
       self.staging = staging
+      if staging.existing != ground.furniture.existing { try staging.treat(existing: ground.furniture.existing) }
       world.note("recovered \(staging.held) \(staging.stage)")
       ground.recovered(staging)
       switch staging.stage {
@@ -200,6 +201,9 @@ final class ReceiverDriver {
       let report = staging.report
       ground.promises.checkTold(report.marks, report.partials)
       for page in pages(report.marks) { say(session.report(Held(kind: .staged, marks: page))) }
+      let marks = ground.furniture.marks(keys)
+      for page in pages(marks.present) { say(session.report(Held(kind: .present, marks: page))) }
+      for page in pages(marks.taken) { say(session.report(Held(kind: .taken, marks: page))) }
       for partial in report.partials { say(session.report(partial)) }
       isOpen = true
       say(session.reported(report.held))
@@ -221,7 +225,8 @@ final class ReceiverDriver {
         keys: TransferKeys(tagKey: UInt128(world.dice.next()), hashKey: UInt128(world.dice.next())), offer: offer)
     ground.store = store
     if !disk.hasStaging { disk.makeStaging() }
-    let made = try Staging(on: disk, for: offer, transfer: store.transfer, keys: store.keys)
+    let made = try Staging(
+      on: disk, for: offer, transfer: store.transfer, keys: store.keys, existing: ground.furniture.existing)
     staging = made
     return made
   }
@@ -354,7 +359,8 @@ final class ReceiverDriver {
     isConcluding = true
     ground.riskImport()
     do {
-      try FolderImport(staging, to: disk).run { _ in }
+      var moves = FolderImport(staging, to: disk)
+      try moves.run { _ in }
       try disk.operate(mayFail: false)
       let done = Done(total: total)
       ground.store?.done = done

@@ -87,8 +87,13 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
 /// The simulated staging tree, by paths.
 final class SimulatedPlaces: StagingPlaces {
   private let disk: SimulatedDisk
+  /// What the paths begin at; nil for staging.
+  private let root: Node?
 
-  init(_ disk: SimulatedDisk) { self.disk = disk }
+  init(_ disk: SimulatedDisk, beneath root: Node? = nil) {
+    self.disk = disk
+    self.root = root
+  }
 
   func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile {
     let node = disk.node(.regular)
@@ -214,7 +219,7 @@ final class SimulatedPlaces: StagingPlaces {
   }
 
   private func directory(_ path: [UInt8], making: Bool) throws(SystemError) -> Node {
-    var node = disk.tree
+    var node = root ?? disk.tree
     for name in path.split(separator: UInt8(ascii: "/")) {
       if let next = node.entries[Array(name)] {
         guard next.kind == .directory else { throw SystemError(errno: ENOTDIR, operation: "find") }

@@ -1,5 +1,5 @@
 package import MigrationSystem
-package import MigrationWire
+import MigrationWire
 
 /// A staging directory on a real file system: `tree` with everything in its final place, and `journal` beside it.
 package final class DirectoryDisk: StagingDisk {
@@ -45,43 +45,4 @@ package final class DirectoryDisk: StagingDisk {
   package func places() -> any StagingPlaces { DirectoryPlaces(tree: tree) }
 
   package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }
-}
-
-extension DirectoryDisk: RootDestination {
-  package func stagedRoots() throws(SystemError) -> [[UInt8]] {
-    var roots: [[UInt8]] = []
-    try tree.directory.forEachEntry { (name, _) throws(SystemError) in
-      roots.append([UInt8](copying: name))
-      return true
-    }
-    return roots.sorted { $0.lexicographicallyPrecedes($1) }
-  }
-
-  package func inode(ofStaged root: [UInt8]) throws(SystemError) -> UInt64 { try tree.directory.status(root).inode }
-
-  package func inode(at root: [UInt8]) throws(SystemError) -> UInt64? {
-    do {
-      return try parent.directory.status(root).inode
-    } catch  where error.isNotFound {
-      return nil
-    }
-  }
-
-  package func move(_ root: [UInt8]) throws(SystemError) {
-    try tree.directory.rename(root, to: parent.directory, as: root, noReplace: true)
-  }
-
-  package func setTimes(_ root: [UInt8], modified: Timestamp) throws(SystemError) {
-    try parent.directory.setTimes(root, modified: modified)
-  }
-
-  package func setMode(_ root: [UInt8], _ mode: UInt32) throws(SystemError) {
-    try parent.directory.setMode(root, mode)
-  }
-
-  package func setAccessList(_ root: [UInt8], _ list: [AccessEntry]) throws(SystemError) {
-    // After an import that was killed it may have its final rights already.
-    try parent.directory.setMode(root, 0o700)
-    try parent.directory.openChildDirectory(root).descriptor.setAccessList(list, .access)
-  }
 }

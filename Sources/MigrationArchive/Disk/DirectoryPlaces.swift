@@ -3,15 +3,18 @@ import MigrationWire
 
 /// The tree of a real staging directory, seen from one thread.
 final class DirectoryPlaces: StagingPlaces {
-  /// What directories are made with: the default, so that those without a record have it in the end. Until then nobody
-  /// else comes through the staging directory.
-  private static let directoryMode: UInt32 = 0o777
-
   private let tree: SharedDirectory
+  /// What directories are made with, and given where we cannot get into them.
+  private let directoryMode: UInt32
   /// The directory that the last item went to, since the next one mostly goes there too.
   private var current: (path: ArchivePath, directory: SharedDirectory)?
 
-  init(tree: SharedDirectory) { self.tree = tree }
+  /// Looks at a tree; in staging, directories without a record have the default rights in the end. Until then nobody else
+  /// comes through the staging directory.
+  init(tree: SharedDirectory, directoryMode: UInt32 = 0o777) {
+    self.tree = tree
+    self.directoryMode = directoryMode
+  }
 
   func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile {
     DiskFile(try parent(of: path).directory.createFile(path.name, mode: mode))
@@ -31,7 +34,7 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   func makeDirectory(_ path: ArchivePath) throws(SystemError) {
-    try tree.directory.makeDirectories(path.bytes, mode: Self.directoryMode)
+    try tree.directory.makeDirectories(path.bytes, mode: directoryMode)
   }
 
   func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError) {
@@ -121,7 +124,7 @@ final class DirectoryPlaces: StagingPlaces {
     guard let path else { return tree }
     let parent = try existingParent(of: path)
     if try parent.directory.status(path.name).mode & 0o700 != 0o700 {
-      try parent.directory.setMode(path.name, Self.directoryMode)
+      try parent.directory.setMode(path.name, directoryMode)
     }
     return SharedDirectory(try parent.directory.openChildDirectory(path.name))
   }
@@ -131,7 +134,7 @@ final class DirectoryPlaces: StagingPlaces {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
     let directory = SharedDirectory(
-      try tree.directory.makeDirectories(parent.bytes, mode: Self.directoryMode))
+      try tree.directory.makeDirectories(parent.bytes, mode: directoryMode))
     current = (parent, directory)
     return directory
   }

@@ -70,21 +70,3 @@ package protocol StagedFile: AnyObject, Sendable {
   /// Returns once the content is durable.
   func synchronize() throws(SystemError)
 }
-
-/// Where the roots of a finished archive are moved to.
-package protocol RootDestination {
-  /// The roots that are still in staging, in order.
-  func stagedRoots() throws(SystemError) -> [[UInt8]]
-  /// The inode of a root in staging.
-  func inode(ofStaged root: [UInt8]) throws(SystemError) -> UInt64
-  /// The inode behind a name at the destination, nil if the name is free.
-  func inode(at root: [UInt8]) throws(SystemError) -> UInt64?
-  /// Moves a root; a name that is taken is an error.
-  func move(_ root: [UInt8]) throws(SystemError)
-  func setTimes(_ root: [UInt8], modified: Timestamp) throws(SystemError)
-  func setMode(_ root: [UInt8], _ mode: UInt32) throws(SystemError)
-  /// Sets the access control list of a root that is a directory.
-  func setAccessList(_ root: [UInt8], _ list: [AccessEntry]) throws(SystemError)
-  /// Returns once all of that is durable.
-  func synchronize() throws(SystemError)
-}

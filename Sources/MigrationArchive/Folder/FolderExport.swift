@@ -80,6 +80,12 @@ package struct FolderExport<Place: SourceDirectory> {
   private mutating func addFile(
     _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
   ) throws(ArchiveError) {
+    // Before its other names are looked at: a link to what is left out would lead nowhere.
+    if packer.isMerging, let status = try? directory.status(name), status.kind == .regular,
+      try packer.leaveOut(path, status)
+    {
+      return
+    }
     let isShared = tree.nodes[index].isShared
     if isShared, try addLink(name, path, in: directory) { return }
     let export = FileExport(packer: packer, directory: directory, path: path, name: name, withOwner: withOwners)
@@ -112,6 +118,7 @@ package struct FolderExport<Place: SourceDirectory> {
     let now = directory.now
     let status = try directory.status(name)
     let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
+    if let target, packer.isMerging, try packer.leaveOut(path, status, target: target) { return }
     let generation = packer.generation(
       of: status.momentaryFingerprint(on: directory.fileSystem(of: status), at: now))
     guard ItemKind(status.kind) == tree.nodes[index].kind,

@@ -2,29 +2,48 @@ import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Moves the verified roots from staging to the destination, one rename each, without ever replacing anything.
+/// Moves what was verified from staging to the destination, each file, link and new folder by one rename. What is there is
+/// treated as the staging says: nothing is ever replaced unless that is wanted, and then a file by a whole file, in one step.
 ///
-/// It may be killed at any moment and run again: the journal says which root it was about to move.
+/// It may be killed at any moment and run again: what is no longer staged was moved, and the journal says what of that is
+/// still to be finished.
 package struct FolderImport {
-  private let staging: Staging
-  private let destination: any RootDestination
+  let staging: Staging
+  let destination: any ImportDestination
+  let existing: Existing
+  let staged: any StagingPlaces
+  let arrived: any StagingPlaces
+  /// How many items there are to go through, at most: the roots, or all where some are merged.
+  private var total: UInt64 = 0
+  private var done: UInt64 = 0
+  /// The directories that were there already, and get what belongs to those that arrived when all is in them.
+  private var merged: [ArchivePath] = []
 
-  package init(_ staging: Staging, to destination: any RootDestination) {
+  package init(_ staging: Staging, to destination: any ImportDestination) {
     self.staging = staging
     self.destination = destination
+    existing = staging.existing
+    staged = staging.disk.places()
+    arrived = destination.arrivedPlaces()
   }
 
   /// Moves everything and makes it durable; the staging directory is not needed any more then.
-  package func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
-    guard case .concluded = staging.stage else { return }
-    let roots = try importing { () throws(SystemError) in try destination.stagedRoots() }
-    try finishEarlierMoves(except: roots)
-    try checkFree(roots)
-    try announce(roots)
-    for (index, root) in roots.enumerated() {
-      try move(root)
-      progress(ImportProgress(phase: .importing, done: UInt64(index + 1), total: UInt64(roots.count)))
+  package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
+    guard case .concluded(let tally) = staging.stage else { return }
+    try finishEarlierMoves()
+    let roots = try entries(of: nil)
+    var fates: [Fate] = []
+    // All are looked at before the first moves, so that a name that was taken meanwhile leaves nothing half imported.
+    for root in roots { fates.append(try fate(of: root)) }
+    try announce(zip(roots, fates).compactMap { item, fate in fate.target.map { (item.path, $0) } })
+    total = fates.contains(.merges) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
+    for (root, fate) in zip(roots, fates) {
+      try perform(fate, on: root)
+      try mergeDirectories(progress)
+      done += 1
+      tell(progress)
     }
+    for directory in merged.sorted(by: Staging.deeperFirst) { setMetadata(ofMerged: directory) }
     do {
       try destination.synchronize()
     } catch {
@@ -33,83 +52,122 @@ package struct FolderImport {
     try staging.finishImport()
   }
 
-  /// What an import that was killed had moved has its rights and time still to get.
-  private func finishEarlierMoves(except staged: [[UInt8]]) throws(ArchiveError) {
-    for (root, inode) in staging.shared.withLock({ $0.moving }) where !staged.contains(root) {
-      let isOurs = try importing(root) { () throws(SystemError) in try destination.inode(at: root) == inode }
-      if isOurs { try finish(root) }
+  /// What an import that was killed had moved has its rights and time still to get, and its user to hear of its name.
+  private func finishEarlierMoves() throws(ArchiveError) {
+    let moves = staging.shared.withLock { $0.moving }
+    for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
+      let isOurs = try importing(path) { () throws(SystemError) in
+        guard try staged.kind(of: path) == nil else { return false }
+        return try destination.occupant(at: move.target)?.inode == move.inode
+      }
+      guard isOurs else { continue }
+      if move.target != path { staging.shared.withLock { $0.clashes.noteRenamed(path, move.target) } }
+      try finish(path, at: move.target)
     }
   }
 
-  /// Looks before the first move, so that a name that was taken meanwhile leaves nothing half imported.
-  private func checkFree(_ roots: [[UInt8]]) throws(ArchiveError) {
-    for root in roots {
-      let inode = try importing(root) { () throws(SystemError) in try destination.inode(at: root) }
-      if inode != nil { throw taken(root) }
+  /// Goes down into the directories that are on both sides, one at a time.
+  private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(ArchiveError) {
+    while let directory = pending.popLast() {
+      try checkFileSystem(of: directory)
+      for item in try entries(of: directory) {
+        try perform(try fate(of: item), on: item)
+        done += 1
+        if done % 256 == 0 { tell(progress) }
+      }
     }
   }
 
-  private func announce(_ roots: [[UInt8]]) throws(ArchiveError) {
-    guard !roots.isEmpty else { return }
-    try importing { () throws(SystemError) in
-      var records: [JournalRecord] = []
-      for root in roots { records.append(.moving(root: root, inode: try destination.inode(ofStaged: root))) }
-      try staging.journal.appendDurably(records)
+  private var pending: [ArchivePath] = []
+
+  private func tell(_ progress: (ImportProgress) -> Void) {
+    progress(ImportProgress(phase: .importing, done: done, total: max(total, done)))
+  }
+
+  // MARK: Performing
+
+  private mutating func perform(_ fate: Fate, on item: Item) throws(ArchiveError) {
+    switch fate {
+    case .arrives(let target): try place(item, at: target)
+    case .replaces:
+      try importing(item.path) { () throws(SystemError) in try destination.replace(item.path, with: item.path) }
+    case .merges:
+      pending.append(item.path)
+      if existing == .replace { merged.append(item.path) }
+    case .stays: staging.shared.withLock { $0.clashes.noteLeft(item.path) }
+    case .isThere:
+      // A link was made and the other name not removed, where a rename cannot promise to replace nothing.
+      try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) }
     }
   }
 
-  private func move(_ root: [UInt8]) throws(ArchiveError) {
+  private mutating func place(_ item: Item, at target: ArchivePath) throws(ArchiveError) {
+    let mustFinish = try prepare(item, for: target)
     do {
-      try destination.move(root)
+      try destination.move(item.path, to: target)
     } catch {
-      if error.isAlreadyExisting { throw taken(root) }
-      throw failed(root, error)
+      guard error.isAlreadyExisting else { throw failed(item.path, error) }
+      // Somebody was faster.
+      return try perform(try fate(of: item), on: item)
     }
-    try finish(root)
+    if target != item.path { staging.shared.withLock { $0.clashes.noteRenamed(item.path, target) } }
+    if mustFinish { try finish(item.path, at: target) }
+  }
+
+  /// Makes sure that a directory can be moved, and that whoever comes after a crash knows what is still to be done to it;
+  /// whether anything is.
+  private func prepare(_ item: Item, for target: ArchivePath) throws(ArchiveError) -> Bool {
+    // Roots are announced together, and have rights that let them be moved.
+    if item.path.parent == nil {
+      if staging.shared.withLock({ $0.moving[item.path]?.target }) != target { try announce([(item.path, target)]) }
+      return true
+    }
+    var mustFinish = false
+    if item.kind == .directory, let record = staging.directoryRecord(item.path) {
+      let (mode, now) = (staging.mode(of: record), try stagedOccupant(item.path).mode)
+      // A directory that nobody may write to is moved by nobody but root.
+      mustFinish = now != mode || mode & 0o200 == 0
+    }
+    guard mustFinish || target != item.path else { return false }
+    try announce([(item.path, target)])
+    if mustFinish {
+      try importing(item.path) { () throws(SystemError) in try staged.setMode(item.path, 0o700) }
+    }
+    return mustFinish
+  }
+
+  private func announce(_ moves: [(path: ArchivePath, target: ArchivePath)]) throws(ArchiveError) {
+    guard !moves.isEmpty else { return }
+    var records: [JournalRecord] = []
+    for (path, target) in moves {
+      let inode = try stagedOccupant(path).inode
+      records.append(.moving(path, inode: inode, to: target))
+      staging.shared.withLock { $0.moving[path] = Staging.Move(inode: inode, target: target) }
+    }
+    do {
+      try staging.journal.appendDurably(records)
+    } catch {
+      throw ArchiveError(.importFailed, "the journal cannot be written", cause: error)
+    }
   }
 
   /// Only now: a directory without the right to write cannot be moved by anybody but root.
-  private func finish(_ root: [UInt8]) throws(ArchiveError) {
-    guard let record = staging.rootRecord(root) else { return }
-    if let modified = record.modified {
-      do {
-        try destination.setTimes(root, modified: Timestamp(modified))
-      } catch {
-        staging.lost(.time)
+  private func finish(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
+    guard let record = staging.directoryRecord(path)?.moved(to: target) else { return }
+    staging.setTime(in: arrived, record)
+    if !record.accessList.isEmpty {
+      staging.keep(.accessList) { () throws(SystemError) in
+        try arrived.setAccessList(target, record.accessList, .access)
       }
     }
-    if !record.accessList.isEmpty {
-      staging.keep(.accessList) { () throws(SystemError) in try destination.setAccessList(root, record.accessList) }
-    }
-    try importing(root) { () throws(SystemError) in try destination.setMode(root, staging.mode(of: record)) }
+    try importing(path) { () throws(SystemError) in try arrived.setMode(target, staging.mode(of: record)) }
   }
 
-  private func importing<Result>(_ body: () throws(SystemError) -> Result) throws(ArchiveError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw ArchiveError(.importFailed, "the staging directory cannot be imported", cause: error)
-    }
-  }
-
-  private func importing<Result>(
-    _ root: [UInt8], _ body: () throws(SystemError) -> Result
-  ) throws(ArchiveError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw failed(root, error)
-    }
-  }
-
-  private func failed(_ root: [UInt8], _ cause: SystemError) -> ArchiveError {
-    ArchiveError(.importFailed, "\(VisibleText.quoted(root)) cannot be imported", name: root, cause: cause)
-  }
-
-  private func taken(_ root: [UInt8]) -> ArchiveError {
-    ArchiveError(
-      .importFailed,
-      "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left as it is, "
-        + "and what arrived is kept in \(VisibleText.quoted(staging.disk.name))", name: root)
+  /// Gives a directory that was there what belongs to the one that arrived. It may be somebody else's: then it keeps its own.
+  private func setMetadata(ofMerged path: ArchivePath) {
+    guard let record = staging.directoryRecord(path) else { return }
+    staging.setExtended(in: arrived, record, isRoot: false)
+    staging.setTime(in: arrived, record)
+    staging.keep(.mode) { () throws(SystemError) in try arrived.setMode(path, staging.mode(of: record)) }
   }
 }

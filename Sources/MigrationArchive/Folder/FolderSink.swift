@@ -2,19 +2,24 @@ package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Folders and files arriving in a directory. Nothing that exists there is ever overwritten.
+/// Folders and files arriving in a directory. What exists there is overwritten only where the user wants that.
 package final class FolderSink: ItemSink {
   /// Room for the journal and the directories, for each item.
   private static let overheadPerItem: UInt64 = 256
 
   private let destination: Destination
   private let preserved: Preserved
+  /// What the user said of names that are taken; nil for what was said at the transfer's beginning.
+  private let chosen: Existing?
   /// Keeps other receivers away.
   private let held = Mutex<SharedDirectory?>(nil)
 
   /// Fails unless the directory is there and can be written to, or can be made.
-  package init(destination path: [UInt8], preserving preserved: Preserved = Preserved()) throws(ArchiveError) {
+  package init(
+    destination path: [UInt8], preserving preserved: Preserved = Preserved(), existing: Existing? = nil
+  ) throws(ArchiveError) {
     self.preserved = preserved
+    chosen = existing
     destination = Destination(path: path)
     try destination.check()
   }
@@ -64,14 +69,42 @@ package final class FolderSink: ItemSink {
     (try? destination.space())?.availableBytes
   }
 
-  package func admit(_ offer: Offer, held: Tally) throws(ArchiveError) {
+  package func admit(_ offer: Offer, held: Tally, existing: Existing? = nil) throws(ArchiveError) {
     guard case .folders(let roots) = offer.contents else {
       throw ArchiveError(.destination, "the other device offers an app's data, and folders are expected here")
     }
-    if let name = try destination.taken(of: roots.map(\.name)) {
+    let name = try destination.taken(of: roots.map(\.name))
+    if let name, chosen ?? existing ?? .refuse == .refuse {
       throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
     }
-    try checkSpace(for: offer, held: held)
+    try checkSpace(for: offer, held: try withPresent(held, of: roots, chosen ?? existing))
+  }
+
+  /// What is here of these roots, with what is there already if that is not sent again. It may be something else: then too
+  /// little room is found out later, and what has arrived by then is kept.
+  private func withPresent(_ held: Tally, of roots: [Root], _ existing: Existing?) throws(ArchiveError) -> Tally {
+    guard existing == .skip, let directory = try destination.openIfThere() else { return held }
+    return try looking { () throws(SystemError) in
+      let there = try PresentItems.tally(beneath: roots.map(\.name), of: directory.directory)
+      return Tally(items: held.items + there.items, bytes: held.bytes + there.bytes)
+    }
+  }
+
+  package func present(_ offer: Offer, for staging: Staging) throws(ArchiveError) -> PresentItems {
+    guard staging.existing == .skip, case .folders(let roots) = offer.contents,
+      let directory = try destination.openIfThere()
+    else { return PresentItems() }
+    return try looking { () throws(SystemError) in
+      try PresentItems(beneath: roots.map(\.name), of: directory.directory, keys: staging.keys)
+    }
+  }
+
+  private func looking<Value>(_ body: () throws(SystemError) -> Value) throws(ArchiveError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw ArchiveError(.destination, "what is in the destination cannot be read", cause: error)
+    }
   }
 
   /// Fails unless there is room for what is missing of an offer.
@@ -106,7 +139,8 @@ package final class FolderSink: ItemSink {
       throw ArchiveError(.destination, "the staging directory cannot be made", cause: error)
     }
     do {
-      return try Staging(on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved)
+      return try Staging(
+        on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved, existing: chosen ?? .refuse)
     } catch {
       try? directory.directory.removeTree(name)
       throw error
@@ -124,8 +158,10 @@ package final class FolderSink: ItemSink {
     _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing, import fate: Staging.ImportFate
   ) throws -> Staging? {
     guard let disk = try disk(of: transfer) else { return nil }
-    return try Staging.recover(
+    let staging = try Staging.recover(
       from: disk, for: offer, transfer: transfer, keys: keys, sealer: sealer, preserving: preserved, import: fate)
+    if let chosen, chosen != staging.existing { try staging.treat(existing: chosen) }
+    return staging
   }
 
   /// The staging directory of an earlier run; nil if there is none.
@@ -168,7 +204,10 @@ package final class FolderSink: ItemSink {
   package func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss] {
-    if let disk = try disk(of: staging.transfer) { try FolderImport(staging, to: disk).run(progress: progress) }
+    if let disk = try disk(of: staging.transfer) {
+      var moves = FolderImport(staging, to: disk)
+      try moves.run(progress: progress)
+    }
     return staging.losses
   }
 

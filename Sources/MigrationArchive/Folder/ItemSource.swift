@@ -37,7 +37,11 @@ package protocol ItemSink: AnyObject, Sendable {
   /// How much room there is, for the person to see.
   func availableBytes() -> UInt64?
   /// Judges an offer, of which so much is staged already: names, room, fitness. Nothing is written if it throws.
-  func admit(_ offer: Offer, held: Tally) throws(ArchiveError)
+  ///
+  /// `existing` is what was said earlier of names that are taken, if anything was.
+  func admit(_ offer: Offer, held: Tally, existing: Existing?) throws(ArchiveError)
+  /// What the destination has of an admitted offer already and keeps as it is. Slow: it looks at every name.
+  func present(_ offer: Offer, for staging: Staging) throws(ArchiveError) -> PresentItems
   /// Makes the staging directory of an admitted offer.
   func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging
   /// Takes back what an earlier run staged; nil if there is nothing.

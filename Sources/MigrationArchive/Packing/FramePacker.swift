@@ -35,6 +35,7 @@ package final class FramePacker {
   package private(set) var total = Tally()
   private var digest: UInt128 = 0
   private var unsentCount: UInt64 = 0
+  private var leftOut = LeftOut()
 
   package init(
     outlet: any FrameOutlet, sealer: any ChunkSealing, keys: TransferKeys, held: HeldItems, sizes: Sizes = Sizes()
@@ -47,7 +48,7 @@ package final class FramePacker {
   }
 
   /// What FINISH says when nothing more will be added.
-  package var finish: Finish { Finish(total: total, unsent: unsentCount, digest: digest) }
+  package var finish: Finish { Finish(total: total, unsent: unsentCount, digest: digest, leftOut: leftOut) }
 
   /// What the receiver holds and the source no longer has.
   package var staleMarks: [Mark] { held.stale }
@@ -62,6 +63,27 @@ package final class FramePacker {
 
   /// Whether the receiver holds anything, so that looking for held items is worth it.
   var isResuming: Bool { !held.isEmpty }
+
+  /// Whether the destination has names, so that looking for what is left out because of them is worth it.
+  var isMerging: Bool { held.hasNames }
+
+  /// Leaves a file or symbolic link out because of what has its name at the destination; false if nothing has.
+  func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil) throws(ArchiveError) -> Bool {
+    let size = status.kind == .regular ? UInt64(status.size) : 0
+    let mark =
+      target.map { keys.presentMark(path: path, target: $0) }
+      ?? keys.presentMark(path: path, size: size, modified: ItemTime(status.modified))
+    if held.isPresent(mark) {
+      leftOut.present += 1
+    } else if held.isTaken(keys.takenMark(path: path)) {
+      leftOut.differing += 1
+      try outlet.unsent(Unsent(path: path.bytes, reason: .differing))
+    } else {
+      return false
+    }
+    outlet.skipped(items: 1, bytes: size)
+    return true
+  }
 
   /// Names an item that cannot be sent.
   package func unsent(_ unsent: Unsent) throws(ArchiveError) {

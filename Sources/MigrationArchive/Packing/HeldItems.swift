@@ -5,11 +5,15 @@ package struct HeldItems: Sendable {
   private var staged: [Mark] = []
   private var isCurrent: [Bool] = []
   private var present: [Mark] = []
+  private var taken: [Mark] = []
   private var partials: [ArchivePath: Partial] = [:]
 
   package init() {}
 
-  package var isEmpty: Bool { staged.isEmpty && present.isEmpty && partials.isEmpty }
+  package var isEmpty: Bool { staged.isEmpty && partials.isEmpty && !hasNames }
+
+  /// Whether the destination has anything that need not, or must not, be sent.
+  var hasNames: Bool { !present.isEmpty || !taken.isEmpty }
 
   /// Adds a page; pages come in ascending order.
   package mutating func add(_ page: Held) {
@@ -18,6 +22,7 @@ package struct HeldItems: Sendable {
       staged += page.marks
       isCurrent += [Bool](repeating: false, count: page.marks.count)
     case .present: present += page.marks
+    case .taken: taken += page.marks
     }
   }
 
@@ -30,8 +35,11 @@ package struct HeldItems: Sendable {
     return true
   }
 
-  /// Whether the destination has this file already.
+  /// Whether the destination has this file or link already.
   package func isPresent(_ mark: Mark) -> Bool { Self.index(of: mark, in: present) != nil }
+
+  /// Whether something has this name at the destination, and stays.
+  package func isTaken(_ mark: Mark) -> Bool { Self.index(of: mark, in: taken) != nil }
 
   /// What the receiver has of this generation of a file.
   package func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {

@@ -35,7 +35,9 @@ extension JournalRecord {
   var completedItem: ItemRecord? {
     switch self {
     case .item(let record, _), .sealed(let record): record
-    case .opened, .range, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported: nil
+    case .opened, .range, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
+      .existing:
+      nil
     }
   }
 }

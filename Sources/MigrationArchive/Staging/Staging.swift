@@ -23,11 +23,20 @@ package final class Staging: Sendable {
     let isRecovered: Bool
   }
 
+  /// Something that an import is about to move: how it is known again, and where it goes.
+  struct Move: Sendable {
+    let inode: UInt64
+    let target: ArchivePath
+  }
+
   struct Shared: Sendable {
     var ledger: Ledger
     var stage = Stage.receiving
-    /// The roots that an import was about to move, with their inodes.
-    var moving: [[UInt8]: UInt64] = [:]
+    /// What an import was about to move, by its path in staging.
+    var moving: [ArchivePath: Move] = [:]
+    var existing = Existing.refuse
+    var formerExisting: Existing?
+    var clashes = Clashes()
     var open: [Ledger.FileNumber: OpenFile] = [:]
     var losses: [Done.Loss.Kind: UInt64] = [:]
     /// What the sender says that the source no longer has.
@@ -55,18 +64,18 @@ package final class Staging: Sendable {
   /// Starts an archive on an empty disk.
   package init(
     on disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
-    preserving preserved: Preserved = Preserved()
+    preserving preserved: Preserved = Preserved(), existing: Existing = .refuse
   ) throws(ArchiveError) {
     self.preserved = preserved
     self.transfer = transfer
     self.keys = keys
     self.disk = disk
     roots = Self.roots(of: offer)
-    shared = Mutex(Shared(ledger: Ledger(keys: keys, bound: offer.bound)))
+    shared = Mutex(Shared(ledger: Ledger(keys: keys, bound: offer.bound), existing: existing))
     journal = JournalFile(disk.journal, key: keys.journalKey, position: 0)
     do {
       umask = try CurrentProcess.umask()
-      try journal.append([.opened(transfer)])
+      try journal.append([.opened(transfer)] + (existing == .refuse ? [] : [.existing(existing)]))
       // A journal that does not begin like this is none of ours, whatever happened to it.
       try journal.file.synchronize()
     } catch {

@@ -41,10 +41,9 @@ extension Staging {
     progress(ImportProgress(phase: .makingDurable, done: 1, total: 1))
   }
 
-  /// The record of a root that is a directory.
-  func rootRecord(_ name: [UInt8]) -> ItemRecord? {
-    guard let path = try? ArchivePath(name) else { return nil }
-    return shared.withLock { $0.ledger.directories[path] }
+  /// The record of a directory, if the archive has one.
+  func directoryRecord(_ path: ArchivePath) -> ItemRecord? {
+    shared.withLock { $0.ledger.directories[path] }
   }
 
   private func removeIncomplete(in places: any StagingPlaces) throws(ArchiveError) {
@@ -93,7 +92,12 @@ extension Staging {
   }
 
   private static func deeperFirst(_ left: ItemRecord, _ right: ItemRecord) -> Bool {
-    let (one, other) = (left.path.depth, right.path.depth)
-    return one == other ? left.path < right.path : one > other
+    deeperFirst(left.path, right.path)
+  }
+
+  /// An order in which what is in a directory comes before it.
+  static func deeperFirst(_ left: ArchivePath, _ right: ArchivePath) -> Bool {
+    let (one, other) = (left.depth, right.depth)
+    return one == other ? left < right : one > other
   }
 }

@@ -34,7 +34,9 @@ extension Staging {
       let staging = Staging(
         on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
         umask: try CurrentProcess.umask(), preserving: preserved,
-        shared: Shared(ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving))
+        shared: Shared(
+          ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
+          existing: survey.existing))
       // Behind the end there may be the rest of a record that was cut short.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
       var replay = StagingReplay(staging, survey, sealer: sealer)
@@ -88,8 +90,9 @@ struct JournalSurvey {
   /// What stands in front of this is durable.
   private(set) var trusted: UInt64 = 0
   private(set) var stage = Staging.Stage.receiving
-  /// The roots that were about to be moved, with their inodes.
-  private(set) var moving: [[UInt8]: UInt64] = [:]
+  /// What was about to be moved, by its path in staging.
+  private(set) var moving: [ArchivePath: Staging.Move] = [:]
+  private(set) var existing = Existing.refuse
   /// What had arrived when everything had.
   private var concluded: Tally?
   private var voids: Set<UInt64> = []
@@ -143,7 +146,8 @@ struct JournalSurvey {
       // What was durable may have been changed since.
       trusted = 0
       stage = .receiving
-    case .moving(let root, let inode): moving[root] = inode
+    case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
+    case .existing(let existing): self.existing = existing
     case .imported: noteImport()
     case .opened, .item, .range, .sealed: break
     }

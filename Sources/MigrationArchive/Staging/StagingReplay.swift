@@ -57,7 +57,9 @@ struct StagingReplay {
         let completed = try staging.shared.withLock { try $0.ledger.restore(sealed: item) }
         claim(item.path, position)
         if let completed { try complete(completed, position, isTrusted) }
-      case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported: break
+      case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
+        .existing:
+        break
       }
     }
     try staging.journal.append(untrue)

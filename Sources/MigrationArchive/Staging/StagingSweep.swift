@@ -62,7 +62,8 @@ struct StagingSweep {
       case .range(let place, _)?:
         path = place.path
         try forgetFile(of: place)
-      case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?, nil:
+      case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
+        .existing?, nil:
         continue
       }
       gone.append(.discarded(path))

@@ -53,7 +53,9 @@ package final class AppSink: ItemSink {
   package func lock() throws(ArchiveError) { try staged.lock() }
   package func availableBytes() -> UInt64? { staged.availableBytes() }
 
-  package func admit(_ offer: Offer, held: Tally) throws(ArchiveError) {
+  package func present(_ offer: Offer, for staging: Staging) throws(ArchiveError) -> PresentItems { PresentItems() }
+
+  package func admit(_ offer: Offer, held: Tally, existing: Existing? = nil) throws(ArchiveError) {
     guard case .app(let identity) = offer.contents else {
       throw ArchiveError(
         .otherApp, "the other device offers folders, and the data of \(app.identifier) is expected here")

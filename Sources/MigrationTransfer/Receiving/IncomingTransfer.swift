@@ -34,6 +34,7 @@ final class IncomingTransfer: Sendable {
     var mailbox: Mailbox<ReceiverNews>?
     var heldAtStart = Tally()
     var unsent: UInt64 = 0
+    var leftOut = LeftOut()
     /// What the newest offer announces.
     var total = Tally()
   }
@@ -86,6 +87,8 @@ final class IncomingTransfer: Sendable {
   var held: Tally { state.withLock { $0.staging?.held ?? Tally() } }
   /// How many items the sender could not send.
   var unsent: UInt64 { state.withLock { $0.unsent } }
+  /// What the sender left out, and what was left at the import.
+  var leftOut: LeftOut { state.withLock { $0.leftOut } }
   /// What was staged before this run.
   var heldAtStart: Tally { state.withLock { $0.heldAtStart } }
 
@@ -104,6 +107,11 @@ final class IncomingTransfer: Sendable {
     state.withLock { state in
       state.staging = staging
       state.heldAtStart = staging.held
+    }
+    if let former = staging.formerExisting {
+      host.observe(
+        .notice(
+          "the transfer began with --existing \(former.name) and goes on with --existing \(staging.existing.name)"))
     }
     switch staging.stage {
     case .receiving: return false
@@ -165,9 +173,10 @@ final class IncomingTransfer: Sendable {
     let (staging, keys) = try staging(for: offer, label: label, address: address) { [self] in
       state.withLock { $0.mailbox === mailbox }
     }
+    let present = try host.sink.present(offer, for: staging)
     staging.beginSession(offer)
     let reception = Reception(
-      session: .randomIdentifier(), client: client, keys: keys, staging: staging, mailbox: mailbox,
+      session: .randomIdentifier(), client: client, keys: keys, staging: staging, present: present, mailbox: mailbox,
       synced: { [weak self] in self?.noteProgress() })
     state.withLock { state in
       state.reception = reception
@@ -188,7 +197,7 @@ final class IncomingTransfer: Sendable {
     for offer: Offer, label: String, address: String, while isNeeded: () -> Bool
   ) throws -> (Staging, TransferKeys) {
     let (staging, known) = state.withLock { ($0.staging, $0.keys) }
-    try host.sink.admit(offer, held: staging?.held ?? Tally())
+    try host.sink.admit(offer, held: staging?.held ?? Tally(), existing: staging?.existing)
     if let staging, let known { return (staging, known) }
     try host.consent.require(
       ConsentQuestion(offer: offer, label: label, address: address, availableBytes: host.sink.availableBytes()),
@@ -222,6 +231,7 @@ final class IncomingTransfer: Sendable {
     try reception.gate.shut()
     state.withLock { state in
       state.unsent = finish.unsent
+      state.leftOut = finish.leftOut
       // What was announced may have been an estimate.
       state.total = finish.total
     }
@@ -241,6 +251,7 @@ final class IncomingTransfer: Sendable {
         host.observe(.staged)
         host.observe(.importing)
         let losses = try host.sink.importItems(of: staging) { tell($0) }
+        tell(staging.clashes)
         let done = Done(total: total, losses: losses)
         leaveTombstone(done)
         state.withLock { $0.course = .done(done) }
@@ -253,6 +264,14 @@ final class IncomingTransfer: Sendable {
         host.ended(self, .failure(failure))
       }
     }
+  }
+
+  private func tell(_ clashes: Clashes) {
+    for renaming in clashes.renamed {
+      host.observe(.renamed(path: renaming.path.bytes, target: renaming.target.bytes))
+    }
+    for path in clashes.left { host.observe(.unsent(Unsent(path: path.bytes, reason: .differing))) }
+    state.withLock { $0.leftOut.differing += clashes.leftCount }
   }
 
   private func tell(_ news: ReceiverNews) {

@@ -267,7 +267,8 @@ package final class Receiver: Sendable {
     let held = min(transfer.heldAtStart.bytes, done.total.bytes)
     return TransferResult(
       total: done.total, sentBytes: done.total.bytes - held, heldBytes: held,
-      seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: transfer.unsent, losses: done.losses)
+      seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: transfer.unsent, losses: done.losses,
+      leftOut: transfer.leftOut)
   }
 
   func end(_ outcome: Result<TransferResult, TransferFailure>) {

@@ -18,6 +18,8 @@ struct ReceiverControl: ~Copyable {
   private let isResumed: Bool
 
   private var label = ""
+  /// What the sender can.
+  private var features: Features = []
   private var reception: Reception?
 
   /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
@@ -61,6 +63,7 @@ struct ReceiverControl: ~Copyable {
     case .say(let message): link.say(message)
     case .meet(let greeting):
       label = greeting.label
+      features = greeting.features
       if !isResumed {
         host.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
       }
@@ -137,6 +140,14 @@ struct ReceiverControl: ~Copyable {
     let report = reception.staging.report
     for page in report.marks.pages(of: Limits.marksInFrame) {
       link.say(session.report(Held(kind: .staged, marks: page)))
+    }
+    for page in reception.present.present.pages(of: Limits.marksInFrame) {
+      link.say(session.report(Held(kind: .present, marks: page)))
+    }
+    if features.contains(.leavingOut) {
+      for page in reception.present.taken.pages(of: Limits.marksInFrame) {
+        link.say(session.report(Held(kind: .taken, marks: page)))
+      }
     }
     for partial in report.partials { link.say(session.report(partial)) }
     if isResumed { host.observe(.resumed(heldBytes: report.held.bytes)) }

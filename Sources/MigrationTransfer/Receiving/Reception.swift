@@ -9,6 +9,8 @@ final class Reception: Sendable {
   let client: KeyFingerprint
   let keys: TransferKeys
   let staging: Staging
+  /// What the destination has already and the sender leaves out.
+  let present: PresentItems
   let syncer: Syncer
   /// Shut when the sender has said FINISH.
   let gate = WritingGate()
@@ -31,13 +33,14 @@ final class Reception: Sendable {
 
   /// `synced` is called now and then, when what has arrived by then is durable.
   init(
-    session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, mailbox: Mailbox<ReceiverNews>,
-    synced: @escaping @Sendable () -> Void
+    session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, present: PresentItems,
+    mailbox: Mailbox<ReceiverNews>, synced: @escaping @Sendable () -> Void
   ) {
     self.session = session
     self.client = client
     self.keys = keys
     self.staging = staging
+    self.present = present
     self.mailbox = mailbox
     syncer = Syncer(staging, synced: synced) { mailbox.post(.failed(.init($0))) }
   }

@@ -14,6 +14,7 @@ final class OutgoingTransfer: Sendable {
     var heldAtStart: UInt64?
     var sentBytes: UInt64 = 0
     var unsent: UInt64 = 0
+    var leftOut = LeftOut()
   }
 
   let identity: Identity
@@ -44,6 +45,8 @@ final class OutgoingTransfer: Sendable {
   var label: String { state.withLock { $0.label } }
   var sentBytes: UInt64 { state.withLock { $0.sentBytes } }
   var unsent: UInt64 { state.withLock { $0.unsent } }
+  /// What the last export left out; nothing is known of it in a run that only hears the answer.
+  var leftOut: LeftOut { state.withLock { $0.leftOut } }
   var heldAtStart: UInt64 { state.withLock { $0.heldAtStart ?? 0 } }
 
   func met(_ greeting: Greeting) { state.withLock { $0.label = greeting.label } }
@@ -73,9 +76,10 @@ final class OutgoingTransfer: Sendable {
   }
 
   /// All is sent but so many items. A run that only hears the answer must know it, too.
-  func finishing(unsent: UInt64) {
+  func finishing(unsent: UInt64, leftOut: LeftOut) {
     let entry = state.withLock { state in
       state.unsent = unsent
+      state.leftOut = leftOut
       return state.entry
     }
     try? entry?.update { $0.unsent = unsent }

@@ -113,7 +113,8 @@ package final class Sender: Sendable {
         transfer.forget()
         let result = TransferResult(
           total: done.total, sentBytes: transfer.sentBytes, heldBytes: transfer.heldAtStart,
-          seconds: BootInstant.now().seconds(since: start), unsent: transfer.unsent, losses: done.losses)
+          seconds: BootInstant.now().seconds(since: start), unsent: transfer.unsent, losses: done.losses,
+          leftOut: transfer.leftOut)
         observer(.done(result))
         return result
       case .failure(let failure):
@@ -178,7 +179,7 @@ package final class Sender: Sendable {
     _ mailbox: Mailbox<SenderNews>, isResumed: Bool
   ) -> SessionEnd {
     let surroundings = SenderControl.Surroundings(
-      greeting: Greeting(role: .sender, label: options.label, software: options.software, features: []),
+      greeting: Greeting(role: .sender, label: options.label, software: options.software, features: .leavingOut),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
       stallPatience: options.stallPatience,
       isResumed: isResumed, observe: observer)

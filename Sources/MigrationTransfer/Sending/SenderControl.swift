@@ -143,7 +143,7 @@ struct SenderControl: ~Copyable {
     case .exported(let finish, let stale):
       queue?.finish()
       self.finish = finish
-      transfer.finishing(unsent: finish.unsent)
+      transfer.finishing(unsent: finish.unsent, leftOut: finish.leftOut)
       for page in stale.pages(of: Limits.marksInFrame) { link.say(session.drop(page)) }
       link.say(session.finish(finish))
       surroundings.observe(.progress(overall(.verifying)))

@@ -35,6 +35,24 @@ package struct TransferKeys: Equatable, Sendable {
     return hash.finish()
   }
 
+  /// The mark of a symbolic link that is at the destination already (Protocol §9.2, kind 2).
+  package func presentMark(path: ArchivePath, target: [UInt8]) -> Mark {
+    var hash = SipHash(key: hashKey)
+    hash.combine(5 as UInt8)
+    hash.combine(UInt64(target.count))
+    hash.combine(target)
+    hash.combine(path.bytes)
+    return hash.finish()
+  }
+
+  /// The mark of a name that is taken at the destination (Protocol §9.2, kind 3).
+  package func takenMark(path: ArchivePath) -> Mark {
+    var hash = SipHash(key: hashKey)
+    hash.combine(6 as UInt8)
+    hash.combine(path.bytes)
+    return hash.finish()
+  }
+
   /// The generation of a source item (Protocol §9.1).
   package func generation(of fingerprint: SourceFingerprint) -> Generation {
     var hash = SipHash(key: hashKey)

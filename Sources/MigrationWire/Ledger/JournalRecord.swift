@@ -18,13 +18,15 @@ package enum JournalRecord: Equatable, Sendable {
   case synced(upTo: UInt64)
   /// Everything arrived and agrees; the import may begin, and what is missing from staging from now on was moved.
   case concluded(Tally)
-  /// The root of this name, which has this inode, is about to be moved to the destination.
-  case moving(root: [UInt8], inode: UInt64)
+  /// What is staged at this path and has this inode is about to be moved to that one at the destination.
+  case moving(ArchivePath, inode: UInt64, to: ArchivePath)
   /// Somebody else's importer begins, which may move and change what is staged: if it does not come to its end, every claim
   /// in front of this counts only once it is checked.
   case exposed
   /// Everything is imported and durable.
   case imported
+  /// What becomes of items whose names are taken at the destination, from now on.
+  case existing(Existing)
 
   /// Bytes around a record's body: length, kind, authentication code.
   package static let overhead = 4 + 1 + 16
@@ -103,6 +105,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .moving: 10
     case .void: 11
     case .exposed: 12
+    case .existing: 13
     }
   }
 
@@ -128,9 +131,12 @@ package enum JournalRecord: Equatable, Sendable {
     case .concluded(let total):
       body.u64(total.items)
       body.u64(total.bytes)
-    case .moving(let root, let inode):
+    case .moving(let path, let inode, let target):
       body.u64(inode)
-      body.array(root)
+      body.u16(UInt16(path.bytes.count))
+      body.array(path.bytes)
+      body.array(target.bytes)
+    case .existing(let existing): body.u8(existing.rawValue)
     case .exposed, .imported: break
     }
   }
@@ -163,11 +169,13 @@ package enum JournalRecord: Equatable, Sendable {
     case 9: self = .discardedTree(try ArchivePath(try reader.rest(bytes)))
     case 10:
       let inode = try reader.u64(bytes)
-      let root = try reader.rest(bytes)
-      try ArchivePath.checkComponent(root.span)
-      self = .moving(root: root, inode: inode)
+      let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
+      self = .moving(path, inode: inode, to: try ArchivePath(try reader.rest(bytes)))
     case 11: self = .void(at: try reader.u64(bytes))
     case 12: self = .exposed
+    case 13:
+      guard let existing = Existing(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+      self = .existing(existing)
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()

@@ -6,6 +6,9 @@ package struct Unsent: Equatable, Sendable {
     case keepsChanging = 3
     case notSendable = 4
     case beyondLimits = 5
+    /// Something else has its name at the destination and stays, as the receiver's user wants; it is left out, and does not
+    /// count as unsent.
+    case differing = 6
   }
 
   /// Bytes as the source has them; not checked, since the name may be the reason.
@@ -49,9 +52,12 @@ package struct Finish: Equatable, Sendable {
   package let unsent: UInt64
   /// The sum of the marks of all items modulo 2¹²⁸.
   package let digest: UInt128
+  /// What is no part of the archive, since the destination has it or something else of its name.
+  package let leftOut: LeftOut
   private let unknown: Fields
 
-  package init(total: Tally, unsent: UInt64, digest: UInt128) {
+  package init(total: Tally, unsent: UInt64, digest: UInt128, leftOut: LeftOut = LeftOut()) {
+    self.leftOut = leftOut
     self.total = total
     self.unsent = unsent
     self.digest = digest
@@ -64,7 +70,8 @@ package struct Finish: Equatable, Sendable {
     total = try Tally(fields, items: 1, bytes: 2, subject)
     unsent = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
     digest = try fields.readRequired(4, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
-    unknown = fields.unknown(besides: 1...4)
+    leftOut = try LeftOut(fields, present: 5, differing: 6, subject)
+    unknown = fields.unknown(besides: 1...6)
   }
 
   func write(to writer: inout ByteWriter) {
@@ -72,6 +79,7 @@ package struct Finish: Equatable, Sendable {
     fields.append(total, items: 1, bytes: 2)
     fields.append(3) { $0.u64(unsent) }
     fields.append(4) { $0.u128(digest) }
+    fields.append(leftOut, present: 5, differing: 6)
     fields.merge(unknown)
     fields.write(to: &writer)
   }

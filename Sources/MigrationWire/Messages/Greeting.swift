@@ -11,6 +11,8 @@ package struct Features: OptionSet, Sendable {
 
   /// Can decode zstd.
   package static let zstd = Features(rawValue: 1)
+  /// Leaves out what has a name at the destination already (Protocol §6.4, HELD of kind 3).
+  package static let leavingOut = Features(rawValue: 1 << 8)
 }
 
 /// Protocol §6.1: who is there.

@@ -3,8 +3,10 @@ package struct Held: Equatable, Sendable {
   package enum Kind: UInt8, Sendable {
     /// Held complete in staging.
     case staged = 1
-    /// At the destination already with equal size and time.
+    /// At the destination already: a file with equal size and time, a symbolic link with an equal target.
     case present = 2
+    /// The names of all files and links at the destination, whatever they are, and of directories.
+    case taken = 3
   }
 
   package let kind: Kind

@@ -153,20 +153,22 @@ struct LedgerOrder: Equatable, Sendable {
   private var last: Held?
   private(set) var staged: UInt64 = 0
   private var present: UInt64 = 0
+  private var taken: UInt64 = 0
   private var partials = 0
 
   init(mostStaged: UInt64) { self.mostStaged = mostStaged }
 
   mutating func check(_ held: Held) throws(Violation) {
     if let last {
-      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind == .staged
+      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind.rawValue < held.kind.rawValue
       guard ascends else { throw Violation(.value, "a page of the ledger") }
     }
     switch held.kind {
     case .staged: staged += UInt64(held.marks.count)
     case .present: present += UInt64(held.marks.count)
+    case .taken: taken += UInt64(held.marks.count)
     }
-    guard staged <= mostStaged, present <= Limits.presentMarks else { throw Violation(.limit, "the ledger") }
+    guard staged <= mostStaged, max(present, taken) <= Limits.presentMarks else { throw Violation(.limit, "the ledger") }
     // Only the greatest mark of a page is needed to check the next one.
     last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
   }

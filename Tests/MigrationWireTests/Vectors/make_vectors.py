@@ -237,6 +237,7 @@ def ledgers():
     marks = u128(0) + u128(1) + run(0x60, 16) + b"\xff" * 16
     yield "held-staged", "HELD, four complete items", frame(0x13, u8(1) + marks)
     yield "held-present", "HELD, one file that is at the destination", frame(0x13, u8(2) + run(0x60, 16))
+    yield "held-taken", "HELD, two names that are at the destination", frame(0x13, u8(3) + run(0x60, 16) + run(0x70, 16))
     ranges = u64(0) + u64(1) + u64(2) + u64(1048576) + u64(1 << 40) + u64(2**63 - 1)
     partial = ((1, b"photos/film.mov"), (2, GENERATION), (3, ranges))
     yield "partial", "PARTIAL of photos/film.mov with three ranges", frame(0x14, fields(*partial))
@@ -253,9 +254,13 @@ def endings():
         0x17, fields((1, b"photos/" + b"n" * 300), (2, u8(5)), (3, "zu länglich".encode())))
     yield "unsent-unknown", "UNSENT: a socket, with the unknown field 4", frame(
         0x17, fields((1, b"s"), (2, u8(4)), (4, b"later")))
+    yield "unsent-differing", "UNSENT: photos/x, whose name something else has there", frame(
+        0x17, fields((1, b"photos/x"), (2, u8(6))))
     finish = ((1, u64(12)), (2, u64(3456)), (3, u64(1)), (4, run(0x80, 16)))
     yield "finish", "FINISH: 12 items, 3456 bytes, one unsent", frame(0x18, fields(*finish))
-    yield "finish-unknown", "FINISH with the unknown field 5", frame(0x18, fields(*finish, (5, b"")))
+    yield "finish-left-out", "FINISH: 4000 items were there already, 3 exist there and differ", frame(
+        0x18, fields(*finish, (5, u64(4000)), (6, u64(3))))
+    yield "finish-unknown", "FINISH with the unknown field 7", frame(0x18, fields(*finish, (7, b"")))
     for phase, name in enumerate(("verifying", "importing", "durable"), 1):
         yield f"progress-{name}", f"PROGRESS: phase {phase}, 5 of 12", frame(0x19, u8(phase) + u64(5) + u64(12))
     done = ((1, u64(12)), (2, u64(3456)))
@@ -337,6 +342,11 @@ def hashes():
     for size, seconds, nanoseconds, path in ((13, 1_700_000_000, 5, b"photos/hello.txt"), (2**63 - 1, -1, 999_999_999, b"f")):
         said = u8(2) + u64(size) + time(seconds, nanoseconds) + path
         lines.append(f"present {size} {seconds} {nanoseconds} {path.hex()} = {siphash(HASH_KEY, said).hex()}")
+    for target, path in ((b"../a", b"photos/link"), (b"\xff", b"l")):
+        said = u8(5) + u64(len(target)) + target + path
+        lines.append(f"link {target.hex()} {path.hex()} = {siphash(HASH_KEY, said).hex()}")
+    for path in (b"photos/hello.txt", b"\xff"):
+        lines.append(f"taken {path.hex()} = {siphash(HASH_KEY, u8(6) + path).hex()}")
     for source in ((66306, 131, 13, 1_700_000_000, 5, 1_700_000_001, 6), (2**64 - 1, 2**64 - 1, 0, -2, 0, -1, 1)):
         said = u8(3) + b"".join(u64(value) for value in source[:3]) + time(*source[3:5]) + time(*source[5:])
         lines.append(f"generation {' '.join(map(str, source))} = {siphash(HASH_KEY, said).hex()}")

@@ -1,0 +1,248 @@
+"""Acceptance of what becomes of names that are taken at the destination."""
+
+import os
+import random
+import signal
+import stat
+import time
+
+from checks import check
+from devices import Process, Receiver, sender, small_file
+from outside import IS_ROOT, NOBODY, Failure, Skip, equal, require, wait_for
+
+OLD_TIME = 1_400_000_000_000_000_000
+NEW_TIME = 1_600_000_000_000_000_005
+
+
+def tree(folder, entries, moment):
+    """Makes folders (paths that end with a slash), links (values that are text) and files (bytes), all of one time."""
+    for path, content in entries.items():
+        place = f"{folder}/{path.rstrip('/')}"
+        if path.endswith("/"):
+            os.mkdir(place)
+            os.chmod(place, content)
+        elif isinstance(content, str):
+            os.symlink(content, place)
+        else:
+            small_file(place, content)
+    for path in sorted(entries, reverse=True):
+        os.utime(f"{folder}/{path.rstrip('/')}", ns=(moment, moment), follow_symlinks=False)
+
+
+def look(folder):
+    """Everything in a folder: mode, time and content of each path; of a folder the mode alone."""
+    found = {}
+    for parent, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = f"{parent}/{name}"
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
+                value = ("link", status.st_mtime_ns, os.readlink(path))
+            elif stat.S_ISDIR(status.st_mode):
+                value = ("folder", stat.S_IMODE(status.st_mode))
+            else:
+                with open(path, "rb") as file:
+                    value = ("file", stat.S_IMODE(status.st_mode), status.st_mtime_ns, file.read())
+            found[os.path.relpath(path, folder)] = value
+    return found
+
+
+SENT = {
+    "photos/": 0o750, "photos/both": b"new content", "photos/same": b"the same", "photos/new": b"new",
+    "photos/link": "to-new", "photos/same-link": "to-same", "photos/deep/": 0o700, "photos/deep/x": b"new deep",
+    "photos/deep/y": b"y", "photos/fresh/": 0o500, "photos/fresh/z": b"z", "photos/folder": b"a file now",
+    "photos/file/": 0o755, "photos/file/inner": b"inner", "notes.txt": b"new notes", "alone.txt": b"alone",
+}
+THERE = {
+    "photos/": 0o755, "photos/both": b"old content", "photos/own": b"own", "photos/link": "to-old",
+    "photos/deep/": 0o755, "photos/deep/x": b"old deep", "photos/folder/": 0o755, "photos/folder/kept": b"kept",
+    "photos/file": b"a file", "notes.txt": b"old notes", "other.txt": b"other",
+}
+SAME = {"photos/same": b"the same", "photos/same-link": "to-same"}
+
+
+def prepare(work):
+    old, new = work.place()
+    tree(old, SENT, NEW_TIME)
+    tree(new, THERE, OLD_TIME)
+    for path, content in SAME.items():
+        tree(new, {path: content}, NEW_TIME)
+    return old, new
+
+
+def run(work, old, new, mode, user=None):
+    options = () if mode is None else ("--existing", mode)
+    receiver = Receiver(work, new, user, options=options)
+    names = sorted(os.listdir(old))
+    sending = sender(work, [f"{old}/{name}" for name in names], receiver.port, receiver.pairing_code, user)
+    return receiver, sending
+
+
+def done(receiver, sending):
+    codes = sending.wait(120), receiver.wait(60)
+    require(codes == (0, 0), f"exit codes {codes}: {sending.text()[-300:]} {receiver.text()[-300:]}")
+    return receiver.events("done")[0], sending.events("done")[0]
+
+
+def renamed(receiver):
+    return sorted((event["path"], event["arrivedAs"]) for event in receiver.events("renamed"))
+
+
+@check("--existing refuse, also without it: exit 4 on both sides, nothing is touched")
+def _(work):
+    for mode in (None, "refuse"):
+        old, new = prepare(work)
+        before = look(new)
+        receiver, sending = run(work, old, new, mode)
+        equal((sending.wait(), receiver.wait()), (4, 4), "exit codes")
+        equal(look(new), before, "the destination")
+
+
+@check("--existing skip: what is missing arrives, what is there stays, and is not sent again")
+def _(work):
+    old, new = prepare(work)
+    before, sent = look(new), look(old)
+    receiver, sending = run(work, old, new, "skip")
+    ends = done(receiver, sending)
+    missing = {"photos/new", "photos/deep/y", "photos/fresh", "photos/fresh/z", "alone.txt"}
+    equal(look(new), {**before, **{path: sent[path] for path in missing}}, "the destination")
+    # The folder that would take the place of a file is sent, and found out at the end.
+    differing = ["notes.txt", "photos/both", "photos/deep/x", "photos/folder", "photos/link"]
+    for side, more, end in ((sending, [], ends[1]), (receiver, ["photos/file"], ends[0])):
+        named = sorted(event["path"] for event in side.events("unsent"))
+        equal(named, sorted(differing + more), "what exists and differs")
+        equal((end["present"], end["differing"], end["unsent"]), (2, len(named), 0), "figures")
+
+
+@check("--existing keep-both: roots whose names are taken arrive beside them")
+def _(work):
+    old, new = prepare(work)
+    small_file(f"{new}/notes (2).txt")
+    before, sent = look(new), look(old)
+    receiver, sending = run(work, old, new, "keep-both")
+    done(receiver, sending)
+    arrived = {path.replace("photos", "photos (2)", 1).replace("notes.txt", "notes (3).txt"): sent[path] for path in sent}
+    equal(look(new), {**before, **arrived}, "the destination")
+    equal(renamed(receiver), [("notes.txt", "notes (3).txt"), ("photos", "photos (2)")], "other names")
+
+
+@check("--existing replace: files for files, and what is of another kind beside it")
+def _(work):
+    old, new = prepare(work)
+    before, sent = look(new), look(old)
+    receiver, sending = run(work, old, new, "replace")
+    done(receiver, sending)
+    expected = {**before, **sent}
+    for path in ("photos/folder", "photos/file"):
+        expected[path] = before[path]
+        expected[f"{path} (2)"] = sent[path]
+    expected["photos/file (2)/inner"] = expected.pop("photos/file/inner")
+    equal(look(new), expected, "the destination")
+    for path in ("photos", "photos/deep"):
+        equal(os.lstat(f"{new}/{path}").st_mtime_ns, NEW_TIME, f"the time of {path}")
+    equal(
+        renamed(receiver), [("photos/file", "photos/file (2)"), ("photos/folder", "photos/folder (2)")], "other names")
+
+
+@check("--existing skip: a second run over 4,000 files sends the new one alone")
+def _(work):
+    old, new = work.place()
+    os.mkdir(f"{old}/folder")
+    for number in range(4000):
+        small_file(f"{old}/folder/{number}", b"%d" % number * 50)
+    os.link(f"{old}/folder/7", f"{old}/folder/twin")
+    done(*run(work, old, new, "skip"))
+    small_file(f"{old}/folder/late", b"late" * 1000)
+    os.link(f"{old}/folder/7", f"{old}/folder/triplet")
+    small_file(f"{old}/folder/11", b"other")
+    expected = look(new)
+    receiver, sending = run(work, old, new, "skip")
+    ends = done(receiver, sending)
+    for end in ends:
+        equal((end["present"], end["differing"]), (4000, 1), "what was there, and what differs")
+    equal(ends[1]["sentBytes"], 4000 + os.path.getsize(f"{old}/folder/7"), "bytes sent")
+    for name in ("late", "triplet"):
+        expected[f"folder/{name}"] = look(old)[f"folder/{name}"]
+    equal(look(new), expected, "the destination")
+
+
+def whole_or_new(new, old, count, before):
+    """How many files are new; fails where one is neither old nor new, as a whole."""
+    replaced = 0
+    for number in range(count):
+        with open(f"{new}/folder/{number % 40}/{number}", "rb") as file:
+            content = file.read()
+        if content == b"new %d " % number * 40:
+            replaced += 1
+        elif content != b"old %d " % number * 30:
+            raise Failure(f"{number} is neither old nor new: {content[:40]!r}, {before} files were new before")
+    return replaced
+
+
+@check("--existing replace: the receiver killed again and again while it imports 8,000 files")
+def _(work):
+    count = 8000
+    old, new = work.shared_memory(), work.shared_memory()
+    for folder, text, times in ((old, b"new %d ", 40), (new, b"old %d ", 30)):
+        os.mkdir(f"{folder}/folder")
+        for number in range(count):
+            if number < 40:
+                os.mkdir(f"{folder}/folder/{number}")
+            small_file(f"{folder}/folder/{number % 40}/{number}", text % number * times)
+    receiver, sending = run(work, old, new, "replace")
+    port, kills, halfway, replaced = receiver.port, 0, 0, 0
+    dice = random.Random(6)
+    while kills < 12:
+        limit = time.monotonic() + 60
+        while b'"importing"' not in open(receiver.out_path, "rb").read() and receiver.is_running():
+            require(time.monotonic() < limit, "no import within 60 s")
+        # Deaths in an import that gets shorter each time.
+        time.sleep(dice.random() * 0.04)
+        if not receiver.is_running() or receiver.events("done"):
+            break
+        receiver.signal(signal.SIGKILL)
+        receiver.wait()
+        kills += 1
+        now = whole_or_new(new, old, count, replaced)
+        require(now >= replaced, "what was new is old again")
+        replaced = now
+        halfway += 0 < now < count
+        receiver = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{port}"])
+    codes = sending.wait(60), receiver.wait(60)
+    require(codes == (0, 0), f"exit codes {codes}: {sending.text()[-300:]} {receiver.text()[-300:]}")
+    equal(whole_or_new(new, old, count, replaced), count, "new files")
+    equal([name for name in os.listdir(new) if name != "folder"], [], "what is left")
+    require(kills > 0, "no kill came in time")
+    return f"{kills} kills, {halfway} of them halfway"
+
+
+@check("--existing replace: a folder that may not be written to is named, and the same command goes on once it may")
+def _(work):
+    if not IS_ROOT:
+        raise Skip("needs root, to be somebody else")
+    old, new = work.place(NOBODY)
+    # What arrives in folders that nobody may write to must be got out of them, too.
+    both = {"folder/": 0o755, "folder/locked/": 0o755, "folder/shut/": 0o755}
+    tree(old, {**both, "folder/locked/a": b"new", "folder/b": b"new", "folder/shut/c": b"new", "folder/shut/in/": 0o755,
+               "folder/shut/in/d": b"new"}, NEW_TIME)
+    tree(new, {**both, "folder/locked/a": b"old", "folder/b": b"old", "folder/shut/c": b"old"}, OLD_TIME)
+    for path in ("folder/shut/in", "folder/shut"):
+        os.chmod(f"{old}/{path}", 0o500)
+    for place in (old, new):
+        for parent, folders, files in os.walk(place):
+            for name in folders + files:
+                os.chown(f"{parent}/{name}", NOBODY, NOBODY)
+    os.chmod(f"{new}/folder/locked", 0o500)
+    receiver, sending = run(work, old, new, "replace", NOBODY)
+    equal((sending.wait(), receiver.wait()), (7, 7), "exit codes")
+    require('"folder/locked/a"' in receiver.error()["message"], receiver.error()["message"])
+    with open(f"{new}/folder/locked/a", "rb") as file:
+        equal(file.read(), b"old", "the old file")
+    os.chmod(f"{new}/folder/locked", 0o755)
+    again = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{receiver.port}"], user=NOBODY)
+    wait_for("end of the import", 30, lambda: again.events("done"))
+    # It would wait for a sender that missed the answer.
+    again.signal(signal.SIGTERM)
+    equal(again.wait(), 0, "exit code of the second run")
+    expected = look(old)
+    equal(look(new), expected, "the destination")

@@ -1,0 +1,137 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// What happens to each item, seen what has its name.
+extension FolderImport {
+  /// Something that is staged.
+  struct Item {
+    let path: ArchivePath
+    let kind: FileKind
+  }
+
+  enum Fate: Equatable {
+    /// It is moved to this path, whose name is free.
+    case arrives(at: ArchivePath)
+    /// It takes the place of a file or link.
+    case replaces
+    /// A directory is there: what is in the staged one goes into it.
+    case merges
+    /// Something is there and stays, and the item does not arrive.
+    case stays
+    /// It is there under both names.
+    case isThere
+
+    /// Where it is moved to as a whole.
+    var target: ArchivePath? {
+      if case .arrives(let target) = self { target } else { nil }
+    }
+  }
+
+  /// How many names are tried for what arrives beside something else.
+  private static let besideNames = 10_000
+
+  /// What to do with an item.
+  func fate(of item: Item) throws(ArchiveError) -> Fate {
+    let (path, isDirectory) = (item.path, item.kind == .directory)
+    let occupant = try importing(path) { () throws(SystemError) in try destination.occupant(at: path) }
+    guard let occupant else { return .arrives(at: path) }
+    if !isDirectory, occupant.isSame(as: try stagedOccupant(path)) { return .isThere }
+    switch existing {
+    case .refuse: throw taken(path)
+    case .keepBoth: return .arrives(at: try besidePath(of: item))
+    case .skip: return isDirectory && occupant.kind == .directory ? .merges : .stays
+    case .replace:
+      switch occupant.kind {
+      case .directory where isDirectory: return .merges
+      case .regular where !isDirectory, .symbolicLink where !isDirectory: return .replaces
+      // Nothing that could not come back from a file's new content is destroyed.
+      case .directory, .regular, .symbolicLink, .fifo, .socket, .blockDevice, .characterDevice:
+        return .arrives(at: try besidePath(of: item))
+      }
+    }
+  }
+
+  /// The next free path beside one that is taken.
+  private func besidePath(of item: Item) throws(ArchiveError) -> ArchivePath {
+    for number in 2...Self.besideNames {
+      let name = BesideName.of(item.path.name, isDirectory: item.kind == .directory, number: number)
+      guard let path = try? item.path.parent?.appending(name.span) ?? ArchivePath(name) else { break }
+      let occupant = try importing(item.path) { () throws(SystemError) in try destination.occupant(at: path) }
+      if occupant == nil { return path }
+    }
+    throw ArchiveError(
+      .importFailed, "there is no free name beside \(VisibleText.quoted(item.path)) in the destination",
+      name: item.path.bytes)
+  }
+
+  /// What is staged in a directory, in the order of the names.
+  func entries(of directory: ArchivePath?) throws(ArchiveError) -> [Item] {
+    let entries: [(name: [UInt8], kind: FileKind)]
+    do throws(SystemError) {
+      entries = try staged.entries(of: directory)
+    } catch {
+      throw ArchiveError(.importFailed, "the staging directory cannot be imported", cause: error)
+    }
+    var items: [Item] = []
+    for (name, kind) in entries {
+      guard let path = try? directory?.appending(name.span) ?? ArchivePath(name) else { continue }
+      items.append(Item(path: path, kind: kind))
+    }
+    return items.sorted { $0.path < $1.path }
+  }
+
+  /// Nothing is renamed from one file system to another: what is mounted in the destination is named, and left alone.
+  func checkFileSystem(of directory: ArchivePath) throws(ArchiveError) {
+    let here = try stagedOccupant(directory)
+    let there = try importing(directory) { () throws(SystemError) in try destination.occupant(at: directory) }
+    guard let there, there.device != here.device else { return }
+    throw ArchiveError(
+      .importFailed,
+      "\(VisibleText.quoted(directory)) in the destination is a file system of its own, into which nothing is moved",
+      name: directory.bytes)
+  }
+
+  func stagedOccupant(_ path: ArchivePath) throws(ArchiveError) -> Occupant {
+    try importing(path) { () throws(SystemError) in
+      guard let occupant = try destination.occupant(ofStaged: path) else { throw SystemError(noSuchFile: "find") }
+      return occupant
+    }
+  }
+
+  // MARK: Failures
+
+  func importing<Result>(
+    _ path: ArchivePath, _ body: () throws(SystemError) -> Result
+  ) throws(ArchiveError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw failed(path, error)
+    }
+  }
+
+  func failed(_ path: ArchivePath, _ cause: SystemError) -> ArchiveError {
+    ArchiveError(.importFailed, "\(VisibleText.quoted(path)) cannot be imported", name: path.bytes, cause: cause)
+  }
+
+  private func taken(_ root: ArchivePath) -> ArchiveError {
+    ArchiveError(
+      .importFailed,
+      "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left as it is, "
+        + "and what arrived is kept in \(VisibleText.quoted(staging.disk.name))", name: root.bytes)
+  }
+}
+
+extension ItemRecord {
+  /// The same directory at another path.
+  func moved(to target: ArchivePath) -> ItemRecord {
+    if target == path { return self }
+    var record = ItemRecord(path: target, generation: generation, body: body, mode: mode, modified: modified)
+    record.owner = owner
+    record.attributes = attributes
+    record.accessList = accessList
+    record.defaultAccessList = defaultAccessList
+    return record
+  }
+}

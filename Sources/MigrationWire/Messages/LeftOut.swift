@@ -1,0 +1,34 @@
+/// How many items of a source were left out because of what the destination has (Protocol §6.5).
+package struct LeftOut: Equatable, Sendable {
+  /// Files and links that are there already.
+  package var present: UInt64
+  /// Items whose names something else has there.
+  package var differing: UInt64
+
+  package init(present: UInt64 = 0, differing: UInt64 = 0) {
+    self.present = present
+    self.differing = differing
+  }
+
+  /// Reads the two counts, each of which is left out where it is zero.
+  init(_ fields: Fields, present: UInt8, differing: UInt8, _ subject: String) throws(Violation) {
+    self.init(
+      present: try Self.count(fields, present, subject), differing: try Self.count(fields, differing, subject))
+  }
+
+  private static func count(_ fields: Fields, _ tag: UInt8, _ subject: String) throws(Violation) -> UInt64 {
+    guard let count = try fields.read(tag, subject, { reader, bytes throws(Violation) in try reader.u64(bytes) }) else {
+      return 0
+    }
+    guard count > 0 else { throw Violation(.value, subject) }
+    return count
+  }
+}
+
+extension Fields {
+  /// Writes the two counts.
+  mutating func append(_ leftOut: LeftOut, present: UInt8, differing: UInt8) {
+    if leftOut.present > 0 { append(present) { $0.u64(leftOut.present) } }
+    if leftOut.differing > 0 { append(differing) { $0.u64(leftOut.differing) } }
+  }
+}

@@ -1,0 +1,209 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+/// What becomes of names that are taken, each mode against the same destination.
+@Suite struct ExistingTests {
+  @Test func `refuse leaves everything as it is, and so nothing is staged`() throws {
+    let ground = try PreparedGround()
+    #expect(failure { _ = try ground.arrive(.refuse) } == "exists")
+    #expect(ground.destination.differences(from: ground.before) == [])
+  }
+
+  @Test func `skip adds what is missing and touches nothing else`() throws {
+    let ground = try PreparedGround()
+    let clashes = try ground.migrate(.skip)
+    #expect(ground.broken(.skip, isWhole: true) == [])
+    #expect(clashes.renamed == [])
+    #expect(
+      clashes.left.map(\.text) == [
+        "notes.txt", "photos/folder-to-file", "photos/link", "photos/old.jpg", "photos/to-folder", "photos/sub/deep",
+      ])
+  }
+
+  @Test func `with skip what is there is not sent, and what differs is named`() throws {
+    let ground = try PreparedGround()
+    let scratch = ground.scratch
+    // Equal in what is looked at, another link, and another name of a file that is there.
+    scratch.remove("destination/photos/old.jpg")
+    scratch.write("destination/photos/old.jpg", scratch.read("source/photos/old.jpg"), mode: 0o600)
+    scratch.setTime("destination/photos/old.jpg", 1_600_000_002, 5)
+    scratch.makeLink("source/photos/same", to: "anywhere")
+    scratch.makeLink("destination/photos/same", to: "anywhere")
+    #expect(link("\(scratch.path)/source/photos/old.jpg", "\(scratch.path)/source/photos/second") == 0)
+    let roots = ["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") }
+    let arrival = try Arrival(scratch, try Export(roots).offer, existing: .skip)
+    let present = try arrival.sink.present(try Export(roots).offer, for: arrival.staging)
+    var held = HeldItems()
+    held.add(Held(kind: .present, marks: present.present))
+    held.add(Held(kind: .taken, marks: present.taken))
+    let export = try Export(roots, held: held)
+    let sent = Set(try export.entries.compactMap { $0.record?.kind == .directory ? nil : $0.text })
+    #expect(
+      sent == [
+        "new.txt", "photos/locked/inside", "photos/new.jpg", "photos/new/one", "photos/new/twin", "photos/second",
+        "photos/sub/below/leaf", "photos/to-folder/x",
+      ])
+    #expect(export.packer.finish.leftOut == LeftOut(present: 2, differing: 4) && export.packer.finish.unsent == 0)
+    let differing = export.outlet.unsent
+    #expect(differing.allSatisfy { $0.reason == .differing })
+    #expect(
+      differing.map { String(decoding: $0.path, as: UTF8.self) }.sorted() == [
+        "notes.txt", "photos/folder-to-file", "photos/link", "photos/sub/deep",
+      ])
+    let before = scratch.snapshot("destination")
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.packer.finish)
+    #expect(scratch.read("destination/photos/second") == scratch.read("source/photos/old.jpg"))
+    for (path, entry) in ground.destination.entries where before.entries[path]?.type == S_IFREG {
+      #expect(entry == before.entries[path])
+    }
+  }
+
+  @Test func `with skip the room for what is there is not asked for`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("destination/root")
+    scratch.write("destination/root/file", pattern(3 << 20))
+    let room = try #require(try FolderSink(destination: scratch.at("destination")).availableBytes())
+    // More than there is, but for what is there already; what others do meanwhile is far less.
+    let big = offer(items: 2, allocated: room + (1 << 20))
+    let skipping = try FolderSink(destination: scratch.at("destination"), existing: .skip)
+    #expect(failure { try skipping.admit(big, held: Tally()) } == nil)
+    let replacing = try FolderSink(destination: scratch.at("destination"), existing: .replace)
+    #expect(failure { try replacing.admit(big, held: Tally()) } == "no space")
+  }
+
+  @Test func `replace puts files in the place of files, and beside what is of another kind`() throws {
+    let ground = try PreparedGround()
+    let clashes = try ground.migrate(.replace)
+    #expect(ground.broken(.replace, isWhole: true) == [])
+    #expect(clashes.left == [])
+    #expect(
+      clashes.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
+        "photos/folder-to-file > photos/folder-to-file (2)", "photos/to-folder > photos/to-folder (2)",
+      ])
+  }
+
+  @Test func `keep-both gives a root whose name is taken the next free number`() throws {
+    let ground = try PreparedGround()
+    ground.scratch.write("destination/notes (2).txt", [7])
+    let clashes = try ground.migrate(.keepBoth)
+    #expect(
+      ground.destination.differences(from: ground.before).allSatisfy { $0.contains(" (") || $0.hasPrefix("new.txt") })
+    #expect(
+      clashes.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
+        "notes.txt > notes (3).txt", "photos > photos (2)",
+      ])
+    let arrived = ground.scratch.snapshot("destination/photos (2)")
+    #expect(arrived.differences(from: ground.scratch.snapshot("source/photos")) == [])
+    #expect(ground.scratch.snapshot("destination")["photos (2)"] == ground.scratch.snapshot("source")["photos"])
+    #expect(ground.scratch.read("destination/notes (3).txt") == ground.scratch.read("source/notes.txt"))
+    #expect(ground.scratch.read("destination/new.txt") == ground.scratch.read("source/new.txt"))
+  }
+
+  @Test(arguments: [
+    ("photos", true, "photos (2)"), ("photos.d", true, "photos.d (2)"), ("notes.txt", false, "notes (2).txt"),
+    ("a.tar.gz", false, "a.tar (2).gz"), (".bashrc", false, ".bashrc (2)"), ("..x", false, "..x (2)"),
+    ("ends.", false, "ends. (2)"), ("plain", false, "plain (2)"), (".a.b", false, ".a (2).b"),
+    (String(repeating: "n", count: 255), false, String(repeating: "n", count: 251) + " (2)"),
+    (String(repeating: "n", count: 251) + ".txt", false, String(repeating: "n", count: 247) + " (2).txt"),
+    (String(repeating: "é", count: 127), true, String(repeating: "é", count: 125) + " (2)"),
+    ("a." + String(repeating: "e", count: 250), false, "a." + String(repeating: "e", count: 249) + " (2)"),
+  ]) func `a number stands before the extension and never makes a name too long`(
+    _ name: String, _ isDirectory: Bool, _ expected: String
+  ) {
+    let made = BesideName.of(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
+    #expect(String(decoding: made, as: UTF8.self) == expected && made.count <= 255)
+  }
+
+  @Test func `a link to a directory is a link and not followed`() throws {
+    for existing in [Existing.skip, .replace] {
+      let ground = try PreparedGround()
+      ground.scratch.makeDirectory("outside/held")
+      ground.scratch.remove("destination/notes.txt")
+      ground.scratch.makeLink("destination/photos/sub-link", to: "../../outside/held")
+      ground.scratch.makeDirectory("source/photos/sub-link")
+      ground.scratch.write("source/photos/sub-link/x", [1])
+      _ = try ground.migrate(existing)
+      #expect(ground.scratch.names("outside/held") == [])
+      #expect(ground.scratch.exists("destination/photos/sub-link (2)/x") == (existing == .replace))
+      #expect(ground.destination["photos/sub-link"]?.type == S_IFLNK)
+    }
+  }
+
+  @Test func `one name of a file that has another at the destination does not change that one`() throws {
+    let ground = try PreparedGround()
+    #expect(link("\(ground.scratch.path)/destination/photos/old.jpg", "\(ground.scratch.path)/outside/twin") == 0)
+    let old = ground.scratch.read("outside/twin")
+    _ = try ground.migrate(.replace)
+    #expect(ground.scratch.read("outside/twin") == old)
+    #expect(ground.scratch.read("destination/photos/old.jpg") == ground.scratch.read("source/photos/old.jpg"))
+  }
+
+  @Test(.enabled(if: isRoot)) func `a target that cannot be changed is named, stays whole, and can be mended`() throws {
+    let ground = try PreparedGround()
+    let path = "\(ground.scratch.path)/destination/photos/old.jpg"
+    try setImmutable(path, true)
+    defer { try? setImmutable(path, false) }
+    let arrival = try ground.arrive(.replace)
+    do {
+      try arrival.finish(ground.export.packer.finish)
+      Issue.record("it was replaced")
+    } catch let error as ArchiveError {
+      #expect(error.code == .importFailed && error.name == Array("photos/old.jpg".utf8))
+    }
+    #expect(ground.destination["photos/old.jpg"] == ground.before["photos/old.jpg"])
+    #expect(ground.broken(.replace, isWhole: false) == [])
+    try setImmutable(path, false)
+    try ground.goOn(.replace)
+    #expect(ground.broken(.replace, isWhole: true) == [])
+  }
+
+  @Test(.enabled(if: isRoot)) func `what is mounted in the destination is named and left alone`() throws {
+    let ground = try PreparedGround()
+    let place = "\(ground.scratch.path)/destination/photos/sub"
+    guard mount("tmpfs", place, "tmpfs", 0, "size=1m") == 0 else { return }
+    defer { umount2(place, CInt(MNT_DETACH)) }
+    let arrival = try ground.arrive(.replace)
+    do {
+      try arrival.finish(ground.export.packer.finish)
+      Issue.record("it was imported")
+    } catch let error as ArchiveError {
+      #expect(error.code == .importFailed && error.name == Array("photos/sub".utf8))
+    }
+    #expect(ground.scratch.names("destination/photos/sub") == [])
+    #expect(umount2(place, CInt(MNT_DETACH)) == 0)
+    try ground.goOn(.replace)
+    #expect(ground.broken(.replace, isWhole: true) == [])
+  }
+
+  @Test func `a transfer goes on as it began, unless another way is asked for`() throws {
+    let ground = try PreparedGround()
+    do { _ = try ground.arrive(.skip) }
+    func recovered(_ chosen: Existing?) throws -> Existing? {
+      let sink = try FolderSink(destination: ground.scratch.at("destination"), existing: chosen)
+      return try sink.recover(ground.export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())?.existing
+    }
+    #expect(try recovered(nil) == .skip)
+    #expect(try recovered(.replace) == .replace)
+    #expect(try recovered(nil) == .replace)
+  }
+}
+
+extension ArchivePath {
+  fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+private func setImmutable(_ path: String, _ isImmutable: Bool) throws {
+  let file = open(path, O_RDONLY | O_CLOEXEC)
+  try #require(file >= 0)
+  defer { close(file) }
+  // FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_IMMUTABLE_FL.
+  var flags: CInt = 0
+  guard ioctl(file, 0x8008_6601, &flags) == 0 else { return }
+  flags = isImmutable ? flags | 0x10 : flags & ~0x10
+  _ = ioctl(file, 0x4008_6602, &flags)
+}

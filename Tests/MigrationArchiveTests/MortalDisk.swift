@@ -1,0 +1,155 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import Testing
+
+@testable import MigrationArchive
+
+/// A real disk whose process dies at one of its operations, before or after it is done; from then on nothing works.
+final class MortalDisk: StagingDisk, ImportDestination {
+  struct Life: Sendable {
+    var operations = 0
+    /// The operation at which it ends; nil for never.
+    var last: Int?
+    /// Whether the last operation is still done.
+    var diesAfter = false
+    var isOver = false
+  }
+
+  let disk: DirectoryDisk
+  let life: Mutex<Life>
+
+  init(_ disk: DirectoryDisk, dyingAt last: Int?, diesAfter: Bool) {
+    self.disk = disk
+    life = Mutex(Life(last: last, diesAfter: diesAfter))
+  }
+
+  var hasDied: Bool { life.withLock { $0.isOver } }
+
+  func operate<Value>(_ body: () throws(SystemError) -> Value) throws(SystemError) -> Value {
+    let (isLast, isDone) = try life.withLock { (life) throws(SystemError) -> (Bool, Bool) in
+      if life.isOver { throw SystemError(errno: EIO, operation: "live") }
+      life.operations += 1
+      life.isOver = life.operations == life.last
+      return (life.isOver, !life.isOver || life.diesAfter)
+    }
+    if isDone, !isLast { return try body() }
+    if isDone { _ = try? body() }
+    throw SystemError(errno: EIO, operation: "live")
+  }
+
+  var name: [UInt8] { disk.name }
+  var journal: any StagedFile { MortalFile(disk.journal, self) }
+  func places() -> any StagingPlaces { MortalPlaces(disk.places(), self) }
+  func arrivedPlaces() -> any StagingPlaces { MortalPlaces(disk.arrivedPlaces(), self) }
+  func synchronize() throws(SystemError) { try operate { () throws(SystemError) in try disk.synchronize() } }
+
+  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
+    try operate { () throws(SystemError) in try disk.occupant(ofStaged: path) }
+  }
+  func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
+    try operate { () throws(SystemError) in try disk.occupant(at: target) }
+  }
+  func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    try operate { () throws(SystemError) in try disk.move(path, to: target) }
+  }
+  func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
+    try operate { () throws(SystemError) in try disk.replace(target, with: path) }
+  }
+}
+
+/// The journal of a mortal disk.
+private final class MortalFile: StagedFile {
+  private let file: any StagedFile
+  private let disk: MortalDisk
+
+  init(_ file: any StagedFile, _ disk: MortalDisk) {
+    self.file = file
+    self.disk = disk
+  }
+
+  func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
+    let array = bytes.withUnsafeBytes { Array($0) }
+    try disk.operate { () throws(SystemError) in try file.write(at: offset, array.span.bytes) }
+  }
+  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    try file.read(at: offset, into: buffer)
+  }
+  func size() throws(SystemError) -> UInt64 { try file.size() }
+  func truncate(to size: UInt64) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.truncate(to: size) }
+  }
+  func synchronize() throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.synchronize() }
+  }
+  func clear(_ range: Range<UInt64>) throws(SystemError) { try file.clear(range) }
+  func setMode(_ mode: UInt32) throws(SystemError) { try file.setMode(mode) }
+  func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) { try file.setOwner(owner) }
+  func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) { try file.setAttribute(attribute) }
+  func setAccessList(_ list: [AccessEntry]) throws(SystemError) { try file.setAccessList(list) }
+  func setTimes(modified: Timestamp) throws(SystemError) { try file.setTimes(modified: modified) }
+}
+
+/// A tree of a mortal disk.
+private final class MortalPlaces: StagingPlaces {
+  private let places: any StagingPlaces
+  private let disk: MortalDisk
+
+  init(_ places: any StagingPlaces, _ disk: MortalDisk) {
+    self.places = places
+    self.disk = disk
+  }
+
+  func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile {
+    try disk.operate { () throws(SystemError) in try places.createFile(path, mode: mode) }
+  }
+  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile {
+    try disk.operate { () throws(SystemError) in try places.openFile(path) }
+  }
+  func makeDirectory(_ path: ArchivePath) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.makeDirectory(path) }
+  }
+  func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.makeSymbolicLink(path, target: target) }
+  }
+  func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.makeHardLink(path, to: target) }
+  }
+  func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.makeCopy(path, of: target) }
+  }
+  func remove(_ path: ArchivePath) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.remove(path) }
+  }
+  func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool {
+    try disk.operate { () throws(SystemError) in try places.removeIfEmpty(path) }
+  }
+  func kind(of path: ArchivePath) throws(SystemError) -> FileKind? {
+    try disk.operate { () throws(SystemError) in try places.kind(of: path) }
+  }
+  func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8] {
+    try disk.operate { () throws(SystemError) in try places.readLink(path) }
+  }
+  func setTimes(_ path: ArchivePath, modified: Timestamp) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.setTimes(path, modified: modified) }
+  }
+  func setMode(_ path: ArchivePath, _ mode: UInt32) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.setMode(path, mode) }
+  }
+  func setOwner(_ path: ArchivePath, _ owner: ItemRecord.Owner) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.setOwner(path, owner) }
+  }
+  func setAttribute(_ path: ArchivePath, _ attribute: ExtendedAttribute) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.setAttribute(path, attribute) }
+  }
+  func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.clearExtendedMetadata(path) }
+  }
+  func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.setAccessList(path, list, kind) }
+  }
+  func entries(of directory: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {
+    try disk.operate { () throws(SystemError) in try places.entries(of: directory) }
+  }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+/// A source, and a destination that has something of everything of it already.
+struct PreparedGround {
+  let scratch: Scratch
+  let export: Export
+  /// The destination before anything has arrived.
+  let before: TreeSnapshot
+  let source: TreeSnapshot
+
+  init() throws {
+    scratch = try Scratch(inMemory: true)
+    Self.fillSource(scratch)
+    Self.fillDestination(scratch)
+    export = try Export(["new.txt", "notes.txt", "photos"].map { [scratch] name in scratch.at("source/\(name)") })
+    before = scratch.snapshot("destination")
+    source = scratch.snapshot("source")
+  }
+
+  private static func fillSource(_ scratch: Scratch) {
+    for name in ["photos", "photos/sub", "photos/sub/below", "photos/new", "photos/locked", "photos/to-folder"] {
+      scratch.makeDirectory("source/\(name)")
+    }
+    for (index, name) in [
+      "new.txt", "notes.txt", "photos/old.jpg", "photos/new.jpg", "photos/sub/deep", "photos/sub/below/leaf",
+      "photos/new/one", "photos/locked/inside", "photos/to-folder/x", "photos/folder-to-file",
+    ].enumerated() {
+      scratch.write("source/\(name)", pattern(300 + index, seed: UInt64(index) + 1))
+      scratch.setTime("source/\(name)", 1_600_000_000 + index, 5)
+    }
+    precondition(link("\(scratch.path)/source/photos/new.jpg", "\(scratch.path)/source/photos/new/twin") == 0)
+    scratch.makeLink("source/photos/link", to: "new.jpg")
+    scratch.setMode("source/photos/locked", 0o500)
+    scratch.setMode("source/photos/sub", 0o750)
+    for name in ["locked", "new", "sub/below", "sub", "to-folder"] {
+      scratch.setTime("source/photos/\(name)", 1_500_000_000)
+    }
+    scratch.setTime("source/photos", 1_500_000_001)
+  }
+
+  private static func fillDestination(_ scratch: Scratch) {
+    for name in ["photos", "photos/sub", "photos/own", "photos/folder-to-file"] {
+      scratch.makeDirectory("destination/\(name)")
+    }
+    for name in [
+      "notes.txt", "own.txt", "photos/old.jpg", "photos/own.jpg", "photos/sub/deep", "photos/sub/own", "photos/own/x",
+      "photos/folder-to-file/kept", "photos/to-folder",
+    ] {
+      scratch.write("destination/\(name)", Array("the old content of \(name)".utf8), mode: 0o600)
+      scratch.setTime("destination/\(name)", 1_400_000_000)
+    }
+    scratch.makeLink("destination/photos/link", to: "own.jpg")
+    scratch.setMode("destination/photos/sub", 0o700)
+  }
+
+  /// The destination now, without what is staged.
+  var destination: TreeSnapshot {
+    var snapshot = scratch.snapshot("destination")
+    snapshot.entries = snapshot.entries.filter { !$0.key.starts(with: Array(".peer-".utf8)) }
+    return snapshot
+  }
+
+  /// A receiver to whom everything has come.
+  func arrive(_ existing: Existing) throws -> Arrival {
+    let arrival = try Arrival(scratch, export.offer, existing: existing)
+    try arrival.write(export.outlet.frames)
+    return arrival
+  }
+
+  func migrate(_ existing: Existing) throws -> Clashes {
+    // What a test has added to the source.
+    let export = try Export(["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") })
+    let arrival = try Arrival(scratch, export.offer, existing: existing)
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.packer.finish)
+    return arrival.staging.clashes
+  }
+
+  /// The same command once more.
+  func goOn(_ existing: Existing?) throws {
+    let sink = try FolderSink(destination: scratch.at("destination"), existing: existing)
+    let staging = try #require(
+      try sink.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    _ = try sink.importItems(of: staging) { _ in }
+    try sink.clear(0xABC)
+  }
+
+  /// What a mode has done that it must not do, and, once it is through, what it has not done.
+  func broken(_ existing: Existing, isWhole: Bool) -> [String] {
+    let now = destination
+    var broken: [String] = []
+    for (path, entry) in before.entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      let name = String(decoding: path, as: UTF8.self)
+      let (here, sent) = (now.entries[path], source.entries[path])
+      let isSameKind = sent.map { ($0.type == S_IFDIR) == (entry.type == S_IFDIR) } ?? false
+      if entry.type == S_IFDIR {
+        guard here?.type == S_IFDIR else {
+          broken.append("\(name) is gone")
+          continue
+        }
+        // Its time tells of new entries.
+        let isOld = here?.mode == entry.mode
+        let isNew = existing == .replace && isSameKind && here?.mode == sent?.mode
+        if !isOld && !isNew || isWhole && isSameKind && existing == .replace && here != sent {
+          broken.append("\(name) has other rights or another time")
+        }
+      } else {
+        let mustBeNew = existing == .replace && isSameKind
+        if here != entry, !mustBeNew || here != sent { broken.append("\(name) is neither old nor new") }
+        if isWhole, mustBeNew, here != sent { broken.append("\(name) was not replaced") }
+      }
+    }
+    for (path, sent) in source.entries where before.entries[path] == nil && !isBelowKept(path) {
+      let name = String(decoding: path, as: UTF8.self)
+      guard let here = now.entries[path] else {
+        if isWhole, existing != .keepBoth { broken.append("\(name) has not arrived") }
+        continue
+      }
+      // A new directory gets its rights last.
+      if here != sent, isWhole || sent.type != S_IFDIR { broken.append("\(name) is not as it was sent") }
+    }
+    return broken + unexpected(now, existing, isWhole)
+  }
+
+  private func isBelowKept(_ path: [UInt8]) -> Bool { path.starts(with: Array("photos/to-folder/".utf8)) }
+
+  private func unexpected(_ now: TreeSnapshot, _ existing: Existing, _ isWhole: Bool) -> [String] {
+    let beside = [
+      ("photos/folder-to-file (2)", "photos/folder-to-file"), ("photos/to-folder (2)/x", "photos/to-folder/x"),
+    ]
+    var broken: [String] = []
+    for (name, original) in beside where existing == .replace {
+      let here = now[name]
+      if here != source[original], isWhole || here != nil { broken.append("\(name) is not \(original)") }
+    }
+    for path in now.entries.keys where before.entries[path] == nil && source.entries[path] == nil {
+      let name = String(decoding: path, as: UTF8.self)
+      let isBeside = name.contains(" (2)")
+      if !isBeside || existing == .skip { broken.append("\(name) is nobody's") }
+    }
+    return broken
+  }
+}
