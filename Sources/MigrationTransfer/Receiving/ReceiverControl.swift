@@ -18,6 +18,8 @@ struct ReceiverControl: ~Copyable {
   private let isResumed: Bool
 
   private var label = ""
+  /// What the sender can do.
+  private var features: Features = []
   private var reception: Reception?
 
   /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
@@ -61,6 +63,7 @@ struct ReceiverControl: ~Copyable {
     case .say(let message): link.say(message)
     case .meet(let greeting):
       label = greeting.label
+      features = greeting.features
       if !isResumed {
         host.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
       }
@@ -75,11 +78,11 @@ struct ReceiverControl: ~Copyable {
   private mutating func judge(_ offer: Offer) throws {
     if !isResumed, offer.transfer != nil { throw SessionFailure.unknownTransfer }
     host.observe(.offer(offer, availableBytes: host.sink.availableBytes()))
-    let (transfer, mailbox, label) = (transfer, mailbox, label)
+    let (transfer, mailbox, label, features) = (transfer, mailbox, label, features)
     let address = link.remoteAddress.description
     try transfer.startAdmission {
       do {
-        switch try transfer.admit(offer, label: label, address: address, for: mailbox) {
+        switch try transfer.admit(offer, label: label, features: features, address: address, for: mailbox) {
         case .session(let reception): mailbox.post(.admitted(reception))
         case .done(let done): mailbox.post(.imported(done))
         case .importing: break
@@ -133,7 +136,7 @@ struct ReceiverControl: ~Copyable {
       session.accept(
         Accept(
           transfer: reception.staging.transfer, session: reception.session, keys: reception.keys, window: Self.window,
-          streams: Self.streams, features: [])))
+          streams: Self.streams, features: reception.features)))
     let report = reception.staging.report
     for page in report.marks.pages(of: Limits.marksInFrame) {
       link.say(session.report(Held(kind: .staged, marks: page)))
