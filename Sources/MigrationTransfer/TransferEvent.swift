@@ -36,8 +36,10 @@ package struct TransferProgress: Equatable, Sendable {
 /// What a finished transfer came to.
 package struct TransferResult: Equatable, Sendable {
   package let total: Tally
-  /// Payload bytes that crossed the wire in this run.
+  /// Bytes of content that crossed the wire in this run, as many as they were there.
   package let sentBytes: UInt64
+  /// Bytes that compression kept off the wire in this run.
+  package let savedBytes: UInt64
   /// Bytes that an earlier session had brought.
   package let heldBytes: UInt64
   /// Seconds since the pairing.
@@ -50,12 +52,13 @@ package struct TransferResult: Equatable, Sendable {
   package let leftOut: LeftOut
 
   package init(
-    total: Tally, sentBytes: UInt64, heldBytes: UInt64, seconds: Double, unsent: UInt64, losses: [Done.Loss],
-    leftOut: LeftOut = LeftOut()
+    total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
+    losses: [Done.Loss], leftOut: LeftOut = LeftOut()
   ) {
     self.leftOut = leftOut
     self.total = total
     self.sentBytes = sentBytes
+    self.savedBytes = savedBytes
     self.heldBytes = heldBytes
     self.seconds = seconds
     self.unsent = unsent

@@ -8,6 +8,8 @@ package enum Limits {
   package static let frameBody = 1_310_720
   /// The most entries bytes that one DATA frame stands for.
   package static let plainLength = 1_310_000
+  /// How far back compressed data may refer (Protocol §6.8): 8 MiB, which every decoder has to bear.
+  package static let compressionWindow: UInt64 = 8 << 20
   /// The most data in one chunk.
   package static let chunk = 1_048_576
   /// Bytes in front of a DATA frame's payload: sequence, encoding, plain length.

@@ -1,4 +1,5 @@
 import MigrationSystem
+import MigrationTransfer
 import MigrationWire
 
 /// What the command line asks for.
@@ -78,6 +79,8 @@ struct SendOptions: Equatable, Sendable {
   var exclusions: [ExclusionSource] = []
   /// Whether what directories hold that are marked as caches is left out; of folders only.
   var isWithoutCaches = false
+  /// Whether the data is compressed on its way.
+  var compression = CompressionWish.auto
   /// The other device; its host is never nil, its port never zero.
   var to: HostAndPort
   /// Where the code comes from.

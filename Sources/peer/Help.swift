@@ -125,8 +125,9 @@ enum Help {
     Usage:
       peer send PATH... --to HOST[:PORT] [--exclude PATTERN]...
                 [--exclude-from FILE]... [--exclude-caches] [--owners]
-                [--code-file FILE] [--give-up-after TIME] [--label TEXT] [--json]
-      peer send --app ID --to HOST[:PORT] [--idle-limit TIME] ...
+                [--compress WHEN] [--code-file FILE] [--give-up-after TIME]
+                [--label TEXT] [--json]
+      peer send --app ID --to HOST[:PORT] [--idle-limit TIME] [--compress WHEN] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
     for the code that is shown there. Each arrives under its last name: photos/2026
@@ -160,6 +161,10 @@ enum Help {
       --exclude-from FILE   Leave out what the patterns in a file match, one a line;
                             '-' is standard input. May be repeated.
       --exclude-caches      Of a directory with a CACHEDIR.TAG, send that alone.
+      --compress WHEN       Compress data on its way: auto (where that makes the
+                            transfer faster), always (whatever becomes smaller)
+                            or never. Both devices need libzstd for it, and an
+                            app's exporter may forbid it. Without it: auto.
       --code-file FILE      Read the code from the first line of a file;
                             '-' is standard input.
       --give-up-after TIME  How long to try again when the connection is lost:

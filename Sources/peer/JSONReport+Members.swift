@@ -49,7 +49,8 @@ extension TransferResult {
   var members: [JSONValue.Member] {
     [
       .init("items", .integer(total.items)), .init("bytes", .integer(total.bytes)),
-      .init("sentBytes", .integer(sentBytes)), .init("heldBytes", .integer(heldBytes)),
+      .init("sentBytes", .integer(sentBytes)), .init("savedBytes", .integer(savedBytes)),
+      .init("heldBytes", .integer(heldBytes)),
       .init("seconds", .number((seconds * 1000).rounded() / 1000)), .init("unsent", .integer(unsent)),
       .init(
         "losses",

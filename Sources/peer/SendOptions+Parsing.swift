@@ -32,6 +32,7 @@ extension SendOptions {
       }
     exclusions = try Self.exclusions(arguments, code)
     isWithoutCaches = arguments.has("--exclude-caches")
+    compression = try Self.compression(arguments)
     label = try arguments.label()
     giveUpAfter = try arguments.patience()
     json = arguments.has("--json")
@@ -53,6 +54,14 @@ extension SendOptions {
       throw .usage("standard input cannot be read twice", hint: "put what it was to hold into a file, and name that")
     }
     return exclusions
+  }
+
+  private static func compression(_ arguments: Arguments) throws(TransferFailure) -> CompressionWish {
+    guard let text = try arguments.text("--compress") else { return .auto }
+    guard let wish = CompressionWish(rawValue: text) else {
+      throw .usage("--compress: '\(VisibleText.of(text))' is no answer", hint: "write auto, always or never")
+    }
+    return wish
   }
 
   private static func checkNothingIsExcluded(_ arguments: Arguments) throws(TransferFailure) {

@@ -39,7 +39,8 @@ extension TransferResult {
     // A rate over next to nothing is no rate.
     let rate = moved > 0 && seconds >= 0.05 ? " (\(Figures.rate(Double(moved) / seconds)))" : ""
     let what = "\(Figures.count(total.items, "item")), \(Figures.size(total.bytes))\(held)"
-    return "\(verb) \(what), in \(Figures.duration(seconds))\(rate)."
+    let onTheWire = savedBytes > 0 ? ", compressed to \(Figures.size(sentBytes))" : ""
+    return "\(verb) \(what), in \(Figures.duration(seconds))\(rate)\(onTheWire)."
   }
 
   private func leftOutLines(_ list: UnsentList) -> [String] {

@@ -2,19 +2,39 @@ import Testing
 
 @testable import MigrationSystem
 
-@Suite struct ZstandardTests {
+/// Machines without the library compress nothing.
+@Suite(.enabled(if: Zstandard.isAvailable)) struct ZstandardTests {
   @Test func `repeating bytes shrink to a frame of the format, and what does not fit is nothing`() throws {
-    // Machines without the library compress nothing.
     guard let compressor = Zstandard() else { return }
     let zeros = [UInt8](repeating: 0, count: 100_000)
     var buffer = [UInt8](repeating: 0, count: 1000)
     let size = try #require(compressor.compress(zeros.span.bytes, into: &buffer))
     #expect(size < 100)
     #expect(buffer[..<4] == [0x28, 0xB5, 0x2F, 0xFD])
+    #expect(compressor.compress(zeros.span.bytes, into: &buffer, atMost: size - 1) == nil)
 
     let noise = try SystemRandom.bytes(2000)
     #expect(compressor.compress(noise.span.bytes, into: &buffer) == nil)
     let again = try #require(compressor.compress(zeros.span.bytes, into: &buffer))
     #expect(again == size)
+  }
+
+  @Test func `one whole frame comes back, into as many bytes as it has and no others`() throws {
+    guard let compressor = Zstandard(), let decoder = ZstandardDecoder() else { return }
+    let text = Array(String(repeating: "one line of many\n", count: 300).utf8)
+    var packed = [UInt8](repeating: 0, count: 5000)
+    packed.removeSubrange(try #require(compressor.compress(text.span.bytes, into: &packed))...)
+    var buffer = [UInt8](repeating: 7, count: text.count + 10)
+    #expect(decoder.decompress(packed.span.bytes, into: &buffer, exactly: text.count))
+    #expect(buffer == text + [UInt8](repeating: 7, count: 10))
+    #expect(!decoder.decompress(packed.span.bytes, into: &buffer, exactly: text.count - 1))
+    #expect(!decoder.decompress(packed.span.bytes, into: &buffer, exactly: text.count + 1))
+    let twice = packed + packed
+    var room = [UInt8](repeating: 0, count: 2 * text.count)
+    #expect(!decoder.decompress(twice.span.bytes, into: &room, exactly: 2 * text.count))
+    for count in 0..<packed.count {
+      #expect(!decoder.decompress(Array(packed[..<count]).span.bytes, into: &buffer, exactly: text.count))
+    }
+    #expect(decoder.decompress(packed.span.bytes, into: &buffer, exactly: text.count))
   }
 }

@@ -92,13 +92,17 @@ struct StrangeSender: ~Copyable {
     self.identity = identity
   }
 
-  static let greeting = ControlMessage.greeting(
-    Greeting(role: .sender, label: "strange", software: "test", features: []))
+  static let greeting = greeting(with: [])
 
-  static func offer(_ roots: [Root], items: UInt64 = 10, bytes: UInt64 = 1 << 20) -> ControlMessage {
+  static func greeting(with features: Features) -> ControlMessage {
+    .greeting(Greeting(role: .sender, label: "strange", software: "test", features: features))
+  }
+
+  static func offer(
+    _ roots: [Root], items: UInt64 = 10, bytes: UInt64 = 1 << 20, flags: Offer.Flags = .compressible
+  ) -> ControlMessage {
     .offer(
-      Offer(
-        transfer: nil, contents: .folders(roots), items: items, bytes: bytes, allocated: bytes, flags: .compressible))
+      Offer(transfer: nil, contents: .folders(roots), items: items, bytes: bytes, allocated: bytes, flags: flags))
   }
 
   /// The next message that `pick` takes; nil when the receiver closes first.
@@ -124,8 +128,8 @@ struct StrangeSender: ~Copyable {
   }
 
   /// Greets, offers, and hears the whole ledger.
-  mutating func begin(_ offer: ControlMessage) throws -> Accept? {
-    control.say(Self.greeting)
+  mutating func begin(_ offer: ControlMessage, features: Features = []) throws -> Accept? {
+    control.say(Self.greeting(with: features))
     control.say(offer)
     let accept = try next { if case .accept(let accept) = $0 { accept } else { nil } }
     guard let accept else { return nil }
@@ -145,6 +149,9 @@ struct StrangeSender: ~Copyable {
 /// Puts entries together for a DATA frame.
 struct StrangeFrame {
   private var entries = ByteWriter()
+
+  /// The entries as they are.
+  var plain: [UInt8] { entries.bytes }
 
   mutating func item(_ record: ItemRecord) { EntryWriter.item(record, to: &entries) }
 

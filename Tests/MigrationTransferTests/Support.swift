@@ -167,13 +167,13 @@ final class RunningSender: Sendable {
 
 /// Runs a real sender to its end.
 func send(
-  _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1, giveUpAfter: Double = 0,
-  store: TransferStore? = nil, events: Events = Events()
+  _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1, compression: CompressionWish = .auto,
+  giveUpAfter: Double = 0, store: TransferStore? = nil, events: Events = Events()
 ) throws -> TransferResult {
   let sender = Sender(
     Sender.Options(
       target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test", streams: streams,
-      giveUpAfter: giveUpAfter),
+      compression: compression, giveUpAfter: giveUpAfter),
     source: try FolderSource(paths: paths), store: store
   ) { events.add($0) }
   try sender.prepare()

@@ -50,6 +50,13 @@ import Testing
     #expect(try parse("receive", "--set-id-bits") == .receive(ReceiveOptions(setIDBits: true)))
   }
 
+  @Test func `data is compressed where that is faster, unless something else is asked for`() throws {
+    #expect(try sending("a", "--to=h").compression == .auto)
+    #expect(try sending("a", "--compress", "auto", "--to=h").compression == .auto)
+    #expect(try sending("a", "--compress=always", "--to=h").compression == .always)
+    #expect(try sending("--app=x", "--compress=never", "--to=h").compression == .never)
+  }
+
   @Test func `an app is sent and received without paths`() throws {
     #expect(
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")

@@ -97,6 +97,12 @@ import Testing
         == "Sent 1,204 items, 3.2 GB (3.2 GB of it before), in 0.2 s.\n")
   }
 
+  @Test func `compressed data is told by what crossed the wire, the rate by what arrived`() {
+    #expect(
+      Samples.result(saved: 2_300_000_000).text(.sender, UnsentList())
+        == "Sent 1,204 items, 3.2 GB, in 14.2 s (225 MB/s), compressed to 600 MB.\n")
+  }
+
   @Test func `what is missing and what was lost is named`() {
     #expect(said(.unsent(Samples.unsent)).isEmpty)
     #expect(said(.unsent(Samples.socket)).isEmpty)

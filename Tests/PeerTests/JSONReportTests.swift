@@ -57,8 +57,8 @@ import Testing
     ),
     (
       .done(Samples.result(held: 5, seconds: 14.20049, unsent: 2, losses: [Done.Loss(kind: .owner, count: 3)])),
-      #"{"event":"done","items":1204,"bytes":3200000000,"sentBytes":2900000000,"heldBytes":5,"seconds":14.2,"#
-        + #""unsent":2,"losses":[{"kind":"owner","count":3}],"present":0,"differing":0}"#
+      #"{"event":"done","items":1204,"bytes":3200000000,"sentBytes":2900000000,"savedBytes":0,"heldBytes":5,"#
+        + #""seconds":14.2,"unsent":2,"losses":[{"kind":"owner","count":3}],"present":0,"differing":0}"#
     ),
     (
       .unsent(Unsent(path: Array("a/b".utf8), reason: .differing)),

@@ -20,12 +20,12 @@ enum Samples {
   }
 
   static func result(
-    held: UInt64 = 0, seconds: Double = 14.2, unsent: UInt64 = 0, losses: [Done.Loss] = [],
+    held: UInt64 = 0, saved: UInt64 = 0, seconds: Double = 14.2, unsent: UInt64 = 0, losses: [Done.Loss] = [],
     leftOut: LeftOut = LeftOut()
   ) -> TransferResult {
     TransferResult(
-      total: Tally(items: 1204, bytes: 3_200_000_000), sentBytes: 2_900_000_000, heldBytes: held, seconds: seconds,
-      unsent: unsent, losses: losses, leftOut: leftOut)
+      total: Tally(items: 1204, bytes: 3_200_000_000), sentBytes: 2_900_000_000 - saved, savedBytes: saved,
+      heldBytes: held, seconds: seconds, unsent: unsent, losses: losses, leftOut: leftOut)
   }
 
   static func moment(_ elapsed: Double = 0, columns: Int = 80) -> Moment {

@@ -48,6 +48,8 @@ import Testing
       "receive", "--app=x", "--existing", "replace", message: "--existing is for folders only", hint: "--replace"),
     Mistake("send", "a", "--app=x", "--to=h", message: "either the data of x is sent, or 'a'", hint: "send --help"),
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
+    Mistake(
+      "send", "a", "--compress=yes", "--to=h", message: "--compress: 'yes' is no answer", hint: "auto, always or never"),
     Mistake("send", "--app=x", "--owners", "--to=h", message: "--owners is for folders only", hint: "send --help"),
     Mistake("receive", "--app=x", "--owners", message: "--owners is for folders only", hint: "receive --help"),
     Mistake(

@@ -33,15 +33,19 @@ struct IncomingData: ~Copyable {
   private let writer: StagingWriter
   private let gate: WritingGate
   private let isStopped: @Sendable () -> Bool
+  /// Nil where compressed frames are not agreed on.
+  private let saved: SavedBytes?
+  private var decompression = Decompression()
   private var pending: [UInt8] = []
   /// Frames are read into this; it grows to the largest frame that came.
   private var body: [UInt8] = []
 
-  /// Takes over a connection whose JOIN has been accepted.
+  /// Takes over a connection whose JOIN has been accepted. `saved` counts what compression brings, where it may be used.
   init(
     _ connection: consuming Connection, writer: StagingWriter, durability: StreamDurability, gate: WritingGate,
-    isStopped: @escaping @Sendable () -> Bool
+    saved: SavedBytes?, isStopped: @escaping @Sendable () -> Bool
   ) throws(Violation) {
+    self.saved = saved
     self.connection = connection
     self.writer = writer
     self.durability = durability
@@ -84,12 +88,20 @@ struct IncomingData: ~Copyable {
 
   private mutating func take(_ data: DataHeader, _ length: Int) throws {
     try stream.received(data)
-    guard data.encoding == .plain else { throw Violation(.unknown, "the encoding of a data frame") }
+    let payload = Limits.dataHeader..<length
+    if data.encoding == .zstd {
+      guard saved != nil else { throw Violation(.unknown, "the encoding of a data frame") }
+      try decompression.unpack(body, payload, to: data.plainLength)
+    }
     do {
       try gate.enter()
       defer { gate.leave() }
-      try writer.write(body.span, entries: Limits.dataHeader..<length)
+      switch data.encoding {
+      case .plain: try writer.write(body.span, entries: payload)
+      case .zstd: try writer.write(decompression.entries.span, entries: 0..<data.plainLength)
+      }
     }
+    if data.encoding == .zstd { saved?.add(max(0, data.plainLength - payload.count)) }
     stream.wrote()
     durability.wrote(stream.writtenFrames)
     try acknowledge()

@@ -45,6 +45,7 @@ final class IncomingTransfer: Sendable {
   private let host: any ReceptionHost
   private let state: Condition<State>
   private let admissions = ThreadGroup()
+  private let saved = SavedBytes()
 
   /// Begins with a pairing. Nothing is remembered before an offer is accepted.
   init(pairedWith client: KeyFingerprint, host: any ReceptionHost) {
@@ -89,6 +90,8 @@ final class IncomingTransfer: Sendable {
   var unsent: UInt64 { state.withLock { $0.unsent } }
   /// What the sender left out, and what was left at the import.
   var leftOut: LeftOut { state.withLock { $0.leftOut } }
+  /// What compression has kept off the wire in this run.
+  var savedBytes: UInt64 { saved.total }
   /// What was staged before this run.
   var heldAtStart: Tally { state.withLock { $0.heldAtStart } }
 
@@ -160,7 +163,11 @@ final class IncomingTransfer: Sendable {
   func waitForAdmissions() { admissions.wait() }
 
   /// Judges a session's offer. Slow: it ends what an older session still does, and may make the staging directory.
-  func admit(_ offer: Offer, label: String, address: String, for mailbox: Mailbox<ReceiverNews>) throws -> Admission {
+  ///
+  /// `features` are those that the sender has.
+  func admit(
+    _ offer: Offer, label: String, features: Features, address: String, for mailbox: Mailbox<ReceiverNews>
+  ) throws -> Admission {
     let (course, older) = state.withLock { ($0.course, $0.reception) }
     switch course {
     case .done(let done): return .done(done)
@@ -176,8 +183,9 @@ final class IncomingTransfer: Sendable {
     let present = try host.sink.present(offer, for: staging)
     staging.beginSession(offer)
     let reception = Reception(
-      session: .randomIdentifier(), client: client, keys: keys, staging: staging, present: present, mailbox: mailbox,
-      synced: { [weak self] in self?.noteProgress() })
+      session: .randomIdentifier(), client: client, keys: keys,
+      features: host.greeting.features.intersection(features).intersection(offer.usableFeatures), staging: staging,
+      present: present, mailbox: mailbox, saved: saved, synced: { [weak self] in self?.noteProgress() })
     state.withLock { state in
       state.reception = reception
       state.total = Tally(items: offer.items, bytes: offer.bytes)
@@ -358,6 +366,9 @@ extension SessionFailure {
 }
 
 extension Offer {
+  /// The features that the exporter lets be used.
+  fileprivate var usableFeatures: Features { flags.contains(.compressible) ? .zstd : [] }
+
   /// The offer as it was first made.
   fileprivate var withoutTransfer: Offer {
     Offer(transfer: nil, contents: contents, items: items, bytes: bytes, allocated: allocated, flags: flags)

@@ -265,8 +265,9 @@ package final class Receiver: Sendable {
     let began = state.withLock { $0.began }
     let done = transfer.done ?? Done(total: Tally())
     let held = min(transfer.heldAtStart.bytes, done.total.bytes)
+    let saved = min(transfer.savedBytes, done.total.bytes - held)
     return TransferResult(
-      total: done.total, sentBytes: done.total.bytes - held, heldBytes: held,
+      total: done.total, sentBytes: done.total.bytes - held - saved, savedBytes: saved, heldBytes: held,
       seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: transfer.unsent, losses: done.losses,
       leftOut: transfer.leftOut)
   }
@@ -304,7 +305,8 @@ package final class Receiver: Sendable {
 
 extension Receiver: ReceptionHost {
   var greeting: Greeting {
-    Greeting(role: .receiver, label: options.label, software: options.software, features: [], request: sink.request)
+    Greeting(
+      role: .receiver, label: options.label, software: options.software, features: .ofThisDevice, request: sink.request)
   }
 
   var port: UInt16 { state.withLock { $0.port } }

@@ -18,7 +18,7 @@ struct ReceiverControl: ~Copyable {
   private let isResumed: Bool
 
   private var label = ""
-  /// What the sender can.
+  /// What the sender can do.
   private var features: Features = []
   private var reception: Reception?
 
@@ -78,11 +78,11 @@ struct ReceiverControl: ~Copyable {
   private mutating func judge(_ offer: Offer) throws {
     if !isResumed, offer.transfer != nil { throw SessionFailure.unknownTransfer }
     host.observe(.offer(offer, availableBytes: host.sink.availableBytes()))
-    let (transfer, mailbox, label) = (transfer, mailbox, label)
+    let (transfer, mailbox, label, features) = (transfer, mailbox, label, features)
     let address = link.remoteAddress.description
     try transfer.startAdmission {
       do {
-        switch try transfer.admit(offer, label: label, address: address, for: mailbox) {
+        switch try transfer.admit(offer, label: label, features: features, address: address, for: mailbox) {
         case .session(let reception): mailbox.post(.admitted(reception))
         case .done(let done): mailbox.post(.imported(done))
         case .importing: break
@@ -136,7 +136,7 @@ struct ReceiverControl: ~Copyable {
       session.accept(
         Accept(
           transfer: reception.staging.transfer, session: reception.session, keys: reception.keys, window: Self.window,
-          streams: Self.streams, features: [])))
+          streams: Self.streams, features: reception.features)))
     let report = reception.staging.report
     for page in report.marks.pages(of: Limits.marksInFrame) {
       link.say(session.report(Held(kind: .staged, marks: page)))

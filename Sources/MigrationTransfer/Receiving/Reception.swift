@@ -12,9 +12,12 @@ final class Reception: Sendable {
   /// What the destination has already and the sender leaves out.
   let present: PresentItems
   let syncer: Syncer
+  /// What this session may use.
+  let features: Features
   /// Shut when the sender has said FINISH.
   let gate = WritingGate()
   private let mailbox: Mailbox<ReceiverNews>
+  private let saved: SavedBytes
 
   private struct State {
     var isStopped = false
@@ -33,12 +36,14 @@ final class Reception: Sendable {
 
   /// `synced` is called now and then, when what has arrived by then is durable.
   init(
-    session: SessionID, client: KeyFingerprint, keys: TransferKeys, staging: Staging, present: PresentItems,
-    mailbox: Mailbox<ReceiverNews>, synced: @escaping @Sendable () -> Void
+    session: SessionID, client: KeyFingerprint, keys: TransferKeys, features: Features, staging: Staging,
+    present: PresentItems, mailbox: Mailbox<ReceiverNews>, saved: SavedBytes, synced: @escaping @Sendable () -> Void
   ) {
     self.session = session
     self.client = client
     self.keys = keys
+    self.features = features
+    self.saved = saved
     self.staging = staging
     self.present = present
     self.mailbox = mailbox
@@ -69,7 +74,10 @@ final class Reception: Sendable {
     }
     do {
       let writer = StagingWriter(staging, sealer: try ChunkSealer(keys))
-      var incoming = try IncomingData(connection, writer: writer, durability: durability, gate: gate) { [self] in
+      var incoming = try IncomingData(
+        connection, writer: writer, durability: durability, gate: gate,
+        saved: features.contains(.zstd) ? saved : nil
+      ) { [self] in
         isStopped || mustEnd.isSet
       }
       run(&incoming)

@@ -15,6 +15,9 @@ struct OutgoingData: ~Copyable {
   /// Headers and small frames on their way.
   private var prefix: [UInt8] = []
   private var frame: FrameBuffer?
+  /// How many bytes of the compressed frame are to be sent; nil where the frame goes as it is.
+  private var packed: Int?
+  private var compression: Compression
   private var sent = 0
   private var isEnding = false
   private var taken: UInt64 = 0
@@ -25,7 +28,11 @@ struct OutgoingData: ~Copyable {
   private let lookEvery: Duration
 
   /// Takes over a connection that is past READY, and joins the session.
-  init(_ connection: consuming Connection, _ join: Join, queue: SendQueue, patience: Double, attempts: Int) {
+  init(
+    _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: CompressionWish, patience: Double,
+    attempts: Int
+  ) {
+    self.compression = Compression(compression)
     watch = StallWatch(now: Self.now, patience: patience, attempts: attempts)
     lookEvery = .seconds(patience / Self.looks)
     self.connection = connection
@@ -43,10 +50,7 @@ struct OutgoingData: ~Copyable {
       if isFlushed, frame == nil {
         switch queue.next(for: number) {
         case .send(let next):
-          let header = DataHeader(sequence: stream.assign(), encoding: .plain, plainLength: next.count)
-          prefix = StreamMessage.data(header).frame(payload: next.count)
-          frame = next
-          sent = 0
+          begin(next)
           continue
         case .end where !isEnding:
           isEnding = true
@@ -57,10 +61,24 @@ struct OutgoingData: ~Copyable {
         case .wait: break
         }
       }
-      _ = try connection.wait(until: BootInstant.now().advanced(by: lookEvery))
+      let begun = BootInstant.now()
+      _ = try connection.wait(until: begun.advanced(by: lookEvery))
+      // Without a frame in hand it is not the link that was waited for.
+      if frame != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
       if queue.isStopped { throw ConnectionError(.stopped, "the data stream was stopped") }
     }
+  }
+
+  /// Takes a frame in hand, compressed if that is worth it.
+  private mutating func begin(_ next: FrameBuffer) {
+    packed = compression.pack(next, sent: taken)
+    if let packed { queue.saved(next.count - packed, of: next) }
+    let header = DataHeader(
+      sequence: stream.assign(), encoding: packed == nil ? .plain : .zstd, plainLength: next.count)
+    prefix = StreamMessage.data(header).frame(payload: packed ?? next.count)
+    frame = next
+    sent = 0
   }
 
   private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
@@ -86,10 +104,10 @@ struct OutgoingData: ~Copyable {
       try connection.flush()
       return true
     }
-    let count = try connection.write(frame.bytes, sent..<frame.count)
+    let count = try connection.write(packed == nil ? frame.bytes : compression.bytes, sent..<(packed ?? frame.count))
     taken += UInt64(count)
     sent += count
-    guard sent == frame.count else { return false }
+    guard sent == packed ?? frame.count else { return false }
     self.frame = nil
     return true
   }

@@ -12,7 +12,7 @@ final class OutgoingTransfer: Sendable {
     var label = ""
     /// What the receiver had before this run, once it has told.
     var heldAtStart: UInt64?
-    var sentBytes: UInt64 = 0
+    var traffic = Traffic()
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
   }
@@ -43,7 +43,7 @@ final class OutgoingTransfer: Sendable {
   /// Nil until the receiver has accepted an offer.
   var identifier: TransferID? { state.withLock { $0.identifier } }
   var label: String { state.withLock { $0.label } }
-  var sentBytes: UInt64 { state.withLock { $0.sentBytes } }
+  var traffic: Traffic { state.withLock { $0.traffic } }
   var unsent: UInt64 { state.withLock { $0.unsent } }
   /// What the last export left out; nothing is known of it in a run that only hears the answer.
   var leftOut: LeftOut { state.withLock { $0.leftOut } }
@@ -95,9 +95,10 @@ final class OutgoingTransfer: Sendable {
   var done: Done? { state.withLock { $0.entry?.remembered.done?.done } }
 
   /// A session is over; notes how far it came, for those who list what is unfinished.
-  func sessionEnded(sentBytes: UInt64, arrived: Tally, total: Tally, address: String) {
+  func sessionEnded(_ traffic: Traffic, arrived: Tally, total: Tally, address: String) {
     let entry = state.withLock { state in
-      state.sentBytes += sentBytes
+      state.traffic.sent += traffic.sent
+      state.traffic.saved += traffic.saved
       return state.entry
     }
     try? entry?.update { remembered in

@@ -95,6 +95,11 @@ final class SendQueue: FrameOutlet {
     state.withLock { $0.window.next(for: number, isOver: $0.isStopped) }
   }
 
+  /// A frame that was taken goes out by so many bytes shorter.
+  func saved(_ bytes: Int, of frame: FrameBuffer) {
+    state.withLock { $0.window.saved(UInt64(bytes), of: frame) }
+  }
+
   /// The receiver has written the next `count` frames of a stream.
   func written(_ count: UInt64, on number: StreamNumber) {
     state.withLock { $0.window.written(count, on: number) }
@@ -117,5 +122,6 @@ final class SendQueue: FrameOutlet {
   var arrived: Tally { state.withLock { $0.window.arrived } }
   /// Whether anything was written that was not there before.
   var hasProgressed: Bool { state.withLock { $0.window.written != Tally() } }
-  var sentBytes: UInt64 { state.withLock { $0.window.sentBytes } }
+  /// What crossed the wire, and what compression kept off it.
+  var traffic: Traffic { state.withLock { $0.window.traffic } }
 }

@@ -35,7 +35,8 @@ package struct SendWindow: Sendable {
   /// What the receiver has written, and what it held before.
   package private(set) var written = Tally()
   package private(set) var held = Tally()
-  package private(set) var sentBytes: UInt64 = 0
+  /// What crossed the wire, and what compression kept off it.
+  package private(set) var traffic = Traffic()
 
   /// `receiverWindow` is what the receiver allows to be under way.
   init(_ receiverWindow: UInt64) {
@@ -87,12 +88,20 @@ package struct SendWindow: Sendable {
       // Else the wakeup for another frame could be spent on a stream that is busy.
       idle.removeAll { $0 == number }
       underWay[number, default: []].append(frame)
-      sentBytes += frame.contentBytes
+      traffic.sent += frame.contentBytes
       return .send(frame)
     }
     if isExported || isOver, underWay[number, default: []].isEmpty { return .end }
     if !isOver, !idle.contains(number) { idle.append(number) }
     return .wait
+  }
+
+  /// A frame that was taken goes out by so many bytes shorter. The window counts it as it is, which is never too little.
+  package mutating func saved(_ bytes: UInt64, of frame: FrameBuffer) {
+    // What shrinks may be records, which do not count as content.
+    let content = min(bytes, frame.contentBytes)
+    traffic.sent -= content
+    traffic.saved += content
   }
 
   /// What a stream must send again, and only then what is new.

@@ -12,18 +12,22 @@ package final class Sender: Sendable {
     package let software: String
     /// How many data streams carry the archive.
     package let streams: UInt32
+    /// Whether what is sent may be compressed.
+    package let compression: CompressionWish
     /// For how many seconds a lost connection is tried again.
     package let giveUpAfter: Double
     /// How long nothing may move on a data stream before it is opened anew.
     var stallPatience = StallWatch.patience
 
     package init(
-      target: HostAndPort, label: String, software: String, streams: UInt32 = 1, giveUpAfter: Double = 600
+      target: HostAndPort, label: String, software: String, streams: UInt32 = 1, compression: CompressionWish = .auto,
+      giveUpAfter: Double = 600
     ) {
       self.target = target
       self.label = label
       self.software = software
       self.streams = streams
+      self.compression = compression
       self.giveUpAfter = giveUpAfter
     }
   }
@@ -41,6 +45,7 @@ package final class Sender: Sendable {
   let observer: @Sendable (TransferEvent) -> Void
   let state = Condition(State())
   let threads = ThreadGroup()
+  private let isPlainTold = Flag()
   private let start = BootInstant.now()
 
   package init(
@@ -112,7 +117,8 @@ package final class Sender: Sendable {
       case .success(let done):
         transfer.forget()
         let result = TransferResult(
-          total: done.total, sentBytes: transfer.sentBytes, heldBytes: transfer.heldAtStart,
+          total: done.total, sentBytes: transfer.traffic.sent, savedBytes: transfer.traffic.saved,
+          heldBytes: transfer.heldAtStart,
           seconds: BootInstant.now().seconds(since: start), unsent: transfer.unsent, losses: done.losses,
           leftOut: transfer.leftOut)
         observer(.done(result))
@@ -179,9 +185,11 @@ package final class Sender: Sendable {
     _ mailbox: Mailbox<SenderNews>, isResumed: Bool
   ) -> SessionEnd {
     let surroundings = SenderControl.Surroundings(
-      greeting: Greeting(role: .sender, label: options.label, software: options.software, features: .leavingOut),
+      greeting: Greeting(
+        role: .sender, label: options.label, software: options.software,
+        features: options.compression == .never ? .leavingOut : [.leavingOut, .ofThisDevice]),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
-      stallPatience: options.stallPatience,
+      compression: options.compression, isPlainTold: isPlainTold, stallPatience: options.stallPatience,
       isResumed: isResumed, observe: observer)
     var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)
     return control.run()

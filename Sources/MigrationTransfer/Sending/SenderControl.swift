@@ -26,6 +26,10 @@ struct SenderControl: ~Copyable {
     let addresses: [SocketAddress]
     /// How many data streams are opened.
     let streams: UInt32
+    /// Whether they compress what they carry.
+    let compression: CompressionWish
+    /// Set once the user knows that nothing is compressed although that was asked for.
+    let isPlainTold: Flag
     /// How long nothing may move on one, in seconds.
     let stallPatience: Double
     /// Whether this device came back, instead of pairing.
@@ -76,7 +80,7 @@ struct SenderControl: ~Copyable {
     threads.wait()
     let arrived = queue?.arrived ?? Tally()
     transfer.sessionEnded(
-      sentBytes: queue?.sentBytes ?? 0, arrived: arrived, total: summary?.total ?? Tally(),
+      queue?.traffic ?? Traffic(), arrived: arrived, total: summary?.total ?? Tally(),
       address: link.remoteAddress.description)
     return SessionEnd(result: result, hasProgressed: queue.map { $0.hasProgressed } ?? false)
   }
@@ -192,6 +196,7 @@ struct SenderControl: ~Copyable {
         mailbox.post(.failed(SessionFailure(error)))
       }
     }
+    tellIfPlain()
     // One at a time: the receiver has few places for connections that have not joined yet.
     missing = max(1, min(surroundings.streams, UInt32(accept.streams))) - 1
     try openStream(replacing: nil)
@@ -207,11 +212,27 @@ struct SenderControl: ~Copyable {
     try openStream(replacing: number, after: lost.count == 1 ? 0 : min(2, 0.01 * Double(1 << lost.count)))
   }
 
+  /// What keeps the data as it is, as a clause; nil where it may be compressed.
+  private var obstacle: String? {
+    if summary?.flags.contains(.compressible) != true { return "its exporter does not want the data to be compressed" }
+    if !Features.ofThisDevice.contains(.zstd) { return "nothing is compressed: libzstd.so.1 is not on this device" }
+    if accept?.features.contains(.zstd) != true { return "nothing is compressed: the other device cannot decompress" }
+    return nil
+  }
+
+  /// Says why nothing is compressed to a user who has asked for it.
+  private func tellIfPlain() {
+    guard surroundings.compression == .always, let obstacle, !surroundings.isPlainTold.isSet else { return }
+    surroundings.isPlainTold.set()
+    surroundings.observe(.notice(obstacle))
+  }
+
   private mutating func openStream(replacing lost: SendQueue.StreamNumber?, after pause: Double = 0) throws {
     guard let accept, let queue else { preconditionFailure("streams belong to a session") }
     let number = nextStream
     nextStream += 1
     let (mailbox, surroundings, transfer, attempts) = (mailbox, surroundings, transfer, self.lost.count)
+    let compression = obstacle == nil ? surroundings.compression : .never
     let wakeup = try Wakeup()
     queue.register(number, wakeup)
     let dialing = Dialing(target: surroundings.dialing.target, context: surroundings.dialing.context) {
@@ -226,7 +247,8 @@ struct SenderControl: ~Copyable {
         mailbox.post(.streamJoined)
         let join = Join(session: accept.session, stream: number, replaces: lost)
         var stream = OutgoingData(
-          connection, join, queue: queue, patience: surroundings.stallPatience, attempts: attempts)
+          connection, join, queue: queue, compression: compression, patience: surroundings.stallPatience,
+          attempts: attempts)
         try stream.run()
       } catch let error as ArchiveError where error.code == .stopped {
         // Whoever stopped it knows why.

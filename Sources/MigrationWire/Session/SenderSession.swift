@@ -168,7 +168,9 @@ struct LedgerOrder: Equatable, Sendable {
     case .present: present += UInt64(held.marks.count)
     case .taken: taken += UInt64(held.marks.count)
     }
-    guard staged <= mostStaged, max(present, taken) <= Limits.presentMarks else { throw Violation(.limit, "the ledger") }
+    guard staged <= mostStaged, max(present, taken) <= Limits.presentMarks else {
+      throw Violation(.limit, "the ledger")
+    }
     // Only the greatest mark of a page is needed to check the next one.
     last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
   }

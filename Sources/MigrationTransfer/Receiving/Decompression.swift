@@ -1,0 +1,32 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// Unpacks the compressed frames of one data stream (Protocol §6.8, encoding 1). Its memory is one frame's, from the first on.
+struct Decompression: ~Copyable {
+  private var decoder: ZstandardDecoder?
+  /// The entries of the frame that was unpacked last, from the front on; it grows to the largest.
+  private(set) var entries: [UInt8] = []
+
+  /// Unpacks a payload, which lies in a part of an array, to exactly so many bytes of entries.
+  mutating func unpack(_ body: [UInt8], _ range: Range<Int>, to plainLength: Int) throws {
+    let payload = body.span.extracting(range)
+    try CompressedFrame(payload).check(plainLength: plainLength)
+    if decoder == nil { decoder = ZstandardDecoder() }
+    guard decoder != nil else {
+      throw SystemError(reason: "the library is not there any more", operation: "decompress", subject: "libzstd")
+    }
+    if entries.count < plainLength { entries = [UInt8](repeating: 0, count: plainLength) }
+    let isWhole = unsafe decoder?.decompress(payload.bytes, into: &entries, exactly: plainLength)
+    guard isWhole == true else { throw CompressedFrame.undecodable }
+  }
+}
+
+/// How many bytes compression has kept off the wire, as counted by several threads.
+final class SavedBytes: Sendable {
+  private let count = Atomic<UInt64>(0)
+
+  var total: UInt64 { count.load(ordering: .relaxed) }
+
+  func add(_ bytes: Int) { count.add(UInt64(bytes), ordering: .relaxed) }
+}

@@ -1,0 +1,62 @@
+import MigrationArchive
+import MigrationSystem
+
+/// Whether what is sent may be compressed on its way, as far as both devices and the exporter let it.
+package enum CompressionWish: String, Sendable {
+  /// Where it makes the transfer faster.
+  case auto
+  /// Whatever becomes smaller by it.
+  case always
+  case never
+}
+
+/// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1). One thread uses it.
+struct Compression: ~Copyable {
+  /// More than this part of its size must go, or a frame is left as it is.
+  private static let notable = 10
+
+  private let wish: CompressionWish
+  private var choice = CompressionChoice()
+  private var trace = CompressionChoice.Trace()
+  private var compressor: Zstandard?
+  /// The frame that was compressed last, from the front on.
+  private(set) var bytes: [UInt8] = []
+
+  init(_ wish: CompressionWish) { self.wish = wish }
+
+  /// The stream has waited for the link to take more, for so many seconds.
+  mutating func waited(_ seconds: Double) { trace.waiting += seconds }
+
+  /// Compresses a frame, if it is to be; how many bytes it is then, nil if it goes as it is.
+  ///
+  /// `sent` is how many bytes the connection has taken until now.
+  mutating func pack(_ frame: FrameBuffer, sent: UInt64) -> Int? {
+    switch wish {
+    case .never: return nil
+    case .always: return compress(frame, atMost: frame.count - 1)
+    case .auto: break
+    }
+    let begun = BootInstant.now()
+    trace.now = Double(begun.nanoseconds) / 1e9
+    trace.sent = sent
+    let isWanted = choice.next(trace)
+    trace.plain += UInt64(frame.count)
+    guard isWanted else { return nil }
+    guard !NoiseLook.isNoise(frame.bytes, count: frame.count) else {
+      choice.tried(.noise)
+      return nil
+    }
+    let size = compress(frame, atMost: frame.count - frame.count / Self.notable)
+    let seconds = BootInstant.now().seconds(since: begun)
+    trace.packing += seconds
+    choice.tried(size.map { .packed(plain: frame.count, size: $0, seconds: seconds) } ?? .useless)
+    return size
+  }
+
+  private mutating func compress(_ frame: FrameBuffer, atMost limit: Int) -> Int? {
+    if compressor == nil { compressor = Zstandard() }
+    if bytes.count < frame.count { bytes = [UInt8](repeating: 0, count: frame.bytes.count) }
+    return unsafe compressor?.compress(
+      frame.bytes.span.extracting(first: frame.count).bytes, into: &bytes, atMost: limit)
+  }
+}

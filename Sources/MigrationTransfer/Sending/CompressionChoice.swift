@@ -1,0 +1,156 @@
+/// Decides frame by frame whether a data stream compresses what it sends: only where that makes the transfer faster.
+///
+/// A value without clocks. While frames go as they are it measures the link. Where the stream waits for that most of the
+/// time, one frame is tried; if what the trial brings promises enough, compressing begins, and it goes on for as long as it
+/// keeps the promise. After each disappointment the next trial comes later.
+struct CompressionChoice: Equatable, Sendable {
+  /// How far a stream is; every figure only grows. Times are seconds.
+  struct Trace: Equatable, Sendable {
+    var now = 0.0
+    /// How long it has waited for the link to take more.
+    var waiting = 0.0
+    /// How long it has compressed.
+    var packing = 0.0
+    /// How many bytes the connection has taken.
+    var sent: UInt64 = 0
+    /// How many bytes of entries were handed to it.
+    var plain: UInt64 = 0
+  }
+
+  /// What came of a frame that was to be compressed. Times are seconds.
+  enum Outcome: Equatable, Sendable {
+    /// It looks like noise; compressing was not even begun.
+    case noise
+    /// It would not have become notably smaller.
+    case useless
+    case packed(plain: Int, size: Int, seconds: Double)
+  }
+
+  private enum State: Equatable {
+    /// Frames go as they are. Leads to trying.
+    case plain
+    /// The next frame is compressed to see what comes of it; so many bytes a second go out as they are. Leads to plain or
+    /// packing.
+    case trying(rate: Double)
+    /// Frames are compressed, instead of going out at such a rate. Leads to plain.
+    case packing(instead: Double)
+  }
+
+  /// How long the link is measured, in seconds.
+  private static let look = 0.1
+  /// How much of that time a stream waits at least that is held back by its link.
+  private static let heldBack = 0.5
+  /// How many times faster the trial must promise to be, and the stream must become.
+  private static let promise = 1.5
+  private static let gain = 1.1
+  /// How many bytes are compressed before what they bring is judged, and how many are judged: more than a window, in which
+  /// buffers on the way and a receiver that is slow for other reasons let everything look fast.
+  private static let period: UInt64 = 32 << 20
+  /// How many frames in a row may be useless.
+  private static let misses = 8
+  /// How many looks at the link are let pass at most: after noise, which costs nothing to see, and after all else.
+  private static let longestRest = (noise: 8, other: 64)
+  /// How much of its time a stream compresses that could be faster without.
+  private static let busy = 0.7
+  /// How many periods pass at most before such a stream looks at its link again.
+  private static let longestTrust = 64
+
+  private var state = State.plain
+  /// Where the measuring began; nil before it has.
+  private var start: Trace?
+  private var isSettled = false
+  private var missed = 0
+  /// How many looks the next disappointment costs, and how many are still to pass.
+  private var penalty = 0
+  private var rest = 0
+  /// After how many busy periods the link is looked at again, and how many there were.
+  private var trust = 1
+  private var busyPeriods = 0
+
+  /// A frame is about to be sent; whether it is to be compressed.
+  mutating func next(_ trace: Trace) -> Bool {
+    switch state {
+    case .plain: measureLink(trace)
+    case .trying: break
+    case .packing(let rate): judge(trace, instead: rate)
+    }
+    return state != .plain
+  }
+
+  /// A frame was to be compressed, and this came of it.
+  mutating func tried(_ outcome: Outcome) {
+    switch (state, outcome) {
+    case (.plain, _): preconditionFailure("nothing is compressed without having been asked for")
+    case (.trying(let rate), .packed(let plain, let size, let seconds)):
+      let speed = Double(plain) / max(seconds, 1e-9)
+      let reach = rate * Double(plain) / Double(max(size, 1))
+      guard min(speed, reach) >= Self.promise * rate else { return giveUp(Self.longestRest.other) }
+      become(.packing(instead: rate))
+    case (.trying, .noise): giveUp(Self.longestRest.noise)
+    case (.trying, .useless): giveUp(Self.longestRest.other)
+    case (.packing, .packed): missed = 0
+    case (.packing, .noise), (.packing, .useless):
+      missed += 1
+      if missed >= Self.misses { giveUp(Self.longestRest.noise) }
+    }
+  }
+
+  private mutating func measureLink(_ trace: Trace) {
+    // What the buffers on the way take before the first wait says nothing about the link.
+    guard let start, isSettled || trace.waiting > start.waiting else {
+      self.start = trace
+      return
+    }
+    guard isSettled else {
+      isSettled = true
+      self.start = trace
+      return
+    }
+    let seconds = trace.now - start.now
+    guard seconds >= Self.look else { return }
+    self.start = trace
+    guard trace.waiting - start.waiting >= Self.heldBack * seconds else { return }
+    guard rest == 0 else {
+      rest -= 1
+      return
+    }
+    state = .trying(rate: Double(trace.sent - start.sent) / seconds)
+  }
+
+  private mutating func judge(_ trace: Trace, instead rate: Double) {
+    guard let start else {
+      self.start = trace
+      return
+    }
+    guard trace.plain - start.plain >= Self.period else { return }
+    self.start = trace
+    guard isSettled else {
+      isSettled = true
+      return
+    }
+    let seconds = trace.now - start.now
+    guard Double(trace.plain - start.plain) >= Self.gain * rate * seconds else { return giveUp(Self.longestRest.other) }
+    penalty = 0
+    guard trace.packing - start.packing >= Self.busy * seconds else { return }
+    // Nothing is known of the link any more: it may have become faster than compressing is.
+    busyPeriods += 1
+    guard busyPeriods >= trust else { return }
+    trust = min(2 * trust, Self.longestTrust)
+    become(.plain)
+  }
+
+  private mutating func giveUp(_ longestRest: Int) {
+    rest = min(penalty, longestRest)
+    penalty = max(1, min(2 * penalty, Self.longestRest.other))
+    trust = 1
+    become(.plain)
+  }
+
+  private mutating func become(_ next: State) {
+    state = next
+    start = nil
+    isSettled = false
+    missed = 0
+    busyPeriods = 0
+  }
+}

@@ -1,0 +1,161 @@
+import MigrationSystem
+import Testing
+
+@testable import MigrationTransfer
+
+/// A stream whose frames have one MiB, simulated: what it would send over a link, and how fast.
+private struct SimulatedStream {
+  var choice = CompressionChoice()
+  var trace = CompressionChoice.Trace()
+  /// What the link takes, how fast this machine compresses, both in bytes a second, and what is left of a frame.
+  var link = 20e6
+  var speed = 200e6
+  var ratio = 0.2
+  var looksLikeNoise = false
+  /// What the receiver writes a second, of which a window may be under way.
+  var disk = Double.infinity
+  private(set) var compressed = 0
+  private(set) var trials = 0
+  /// What the buffers on the way still take at once.
+  private var buffer = 4e6
+  /// What the receiver has not written yet, at some moment.
+  private var unwritten = (bytes: 0.0, at: 0.0)
+  private static let window = 24e6
+
+  static let frame = 1 << 20
+
+  mutating func send(_ count: Int) {
+    for _ in 0..<count { sendFrame() }
+  }
+
+  private mutating func sendFrame() {
+    let size = Double(Self.frame)
+    let isTried = choice.next(trace)
+    trace.plain += UInt64(Self.frame)
+    var left = size
+    if isTried {
+      trials += 1
+      if looksLikeNoise {
+        choice.tried(.noise)
+      } else {
+        trace.now += size / speed
+        trace.packing += size / speed
+        buffer = min(4e6, buffer + link * size / speed)
+        left = size * ratio
+        choice.tried(
+          ratio > 0.9 ? .useless : .packed(plain: Self.frame, size: Int(left), seconds: size / speed))
+        if ratio > 0.9 { left = size } else { compressed += 1 }
+      }
+    }
+    trace.sent += UInt64(left)
+    let waits = max(left / link, size / disk) - buffer / link
+    buffer = max(0, buffer - left)
+    guard waits > 0 else {
+      trace.now += 1e-5
+      return
+    }
+    trace.waiting += waits
+    trace.now += waits
+  }
+}
+
+@Suite struct CompressionChoiceTests {
+  @Test func `on a slow link, what shrinks is compressed after a second at most`() {
+    var stream = SimulatedStream()
+    stream.send(20)
+    #expect(stream.compressed > 0)
+    stream.send(200)
+    #expect(stream.compressed > 200)
+  }
+
+  @Test func `on a fast link nothing is compressed, and hardly anything is tried`() {
+    var stream = SimulatedStream()
+    stream.link = 600e6
+    stream.send(4000)
+    #expect(stream.trials == stream.compressed)
+    #expect(stream.compressed < 20)
+  }
+
+  @Test func `a link that is never waited for tries nothing`() {
+    var stream = SimulatedStream()
+    stream.link = 1e15
+    stream.send(1000)
+    #expect(stream.trials == 0)
+  }
+
+  @Test func `what looks like noise is looked at ever more rarely, and later text is still found`() {
+    var stream = SimulatedStream()
+    stream.looksLikeNoise = true
+    stream.send(1000)
+    #expect((10...130).contains(stream.trials))
+    stream.looksLikeNoise = false
+    stream.send(60)
+    #expect(stream.compressed > 0)
+  }
+
+  @Test func `what does not shrink is tried ever more rarely`() {
+    var stream = SimulatedStream()
+    stream.ratio = 0.95
+    stream.send(1000)
+    #expect(stream.compressed == 0)
+    #expect((5...25).contains(stream.trials))
+  }
+
+  @Test func `text that turns into noise is sent as it is after a few frames`() {
+    var stream = SimulatedStream()
+    stream.send(100)
+    let (compressed, trials) = (stream.compressed, stream.trials)
+    stream.looksLikeNoise = true
+    stream.send(100)
+    #expect(stream.compressed == compressed)
+    #expect(stream.trials < trials + 60)
+  }
+
+  @Test func `a receiver that is slow for other reasons ends the compressing`() {
+    var stream = SimulatedStream()
+    stream.link = 100e6
+    stream.disk = 100e6
+    stream.send(4000)
+    #expect((64...1000).contains(stream.compressed))
+  }
+
+  @Test func `compressing that is too slow for its link is not begun`() {
+    var stream = SimulatedStream()
+    stream.link = 100e6
+    stream.speed = 120e6
+    stream.send(2000)
+    #expect(stream.compressed < 20)
+  }
+
+  @Test func `a link that becomes fast is noticed`() {
+    var stream = SimulatedStream()
+    stream.speed = 100e6
+    stream.ratio = 0.1
+    stream.send(400)
+    #expect(stream.compressed > 300)
+    stream.link = 1e9
+    stream.send(4000)
+    let compressed = stream.compressed
+    stream.send(1000)
+    #expect(stream.compressed < compressed + 300)
+  }
+}
+
+@Suite struct NoiseLookTests {
+  @Test func `noise is told from text and from programs`() throws {
+    let noise = try SystemRandom.bytes(100_000)
+    #expect(NoiseLook.isNoise(noise, count: noise.count))
+    let text = Array(String(repeating: "What is this, if not text? ", count: 5000).utf8)
+    #expect(!NoiseLook.isNoise(text, count: text.count))
+    #expect(!NoiseLook.isNoise(text + noise, count: text.count))
+  }
+
+  @Test func `sixty-four letters of noise are no noise: they shrink by a quarter`() throws {
+    let letters = try SystemRandom.bytes(100_000).map { $0 & 63 }
+    #expect(!NoiseLook.isNoise(letters, count: letters.count))
+  }
+
+  @Test func `a little of anything is no noise`() throws {
+    #expect(!NoiseLook.isNoise(try SystemRandom.bytes(4095), count: 4095))
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+@Suite(.enabled(if: Zstandard.isAvailable)) struct CompressionTests {
+  private static let text = Data(String(repeating: "a line that comes again and again\n", count: 200_000).utf8)
+
+  /// Sends text and noise; what both sides say, and whether all of it arrived.
+  private func move(_ wish: CompressionWish, streams: UInt32 = 1) throws -> (sent: TransferResult, got: TransferResult)
+  {
+    let (source, destination) = (try Scratch(), try Scratch())
+    let noise = pattern(3 << 20)
+    try source.make("tree/text", Self.text)
+    try source.make("tree/noise", noise)
+    for number in 0..<50 { try source.make("tree/small/\(number)", Data(Self.text.prefix(number * 100))) }
+    let receiver = try RunningReceiver(destination)
+    let sent = try send(
+      [source.path("tree")], to: try receiver.port(), code: try receiver.events.code(), streams: streams,
+      compression: wish)
+    let got = try receiver.result()
+    #expect(destination.content("tree/text") == Self.text)
+    #expect(destination.content("tree/noise") == noise)
+    for number in 0..<50 { #expect(destination.content("tree/small/\(number)") == Self.text.prefix(number * 100)) }
+    #expect(sent.sentBytes + sent.savedBytes == sent.total.bytes)
+    #expect(got.sentBytes + got.savedBytes == got.total.bytes)
+    return (sent, got)
+  }
+
+  @Test(arguments: [1, 3] as [UInt32])
+  func `what becomes smaller is compressed where that is asked for, and nothing else`(streams: UInt32) throws {
+    let (sent, got) = try move(.always, streams: streams)
+    #expect(sent.savedBytes > UInt64(Self.text.count) / 10 * 9)
+    #expect(sent.sentBytes >= 3 << 20)
+    #expect(abs(Int(sent.savedBytes) - Int(got.savedBytes)) < 100_000)
+  }
+
+  @Test func `nothing is compressed where that is asked for`() throws {
+    let (sent, got) = try move(.never)
+    #expect((sent.savedBytes, got.savedBytes) == (0, 0))
+  }
+
+  @Test func `a broken stream's compressed frames come again on the next one`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    // Sixteen letters: half as many bytes are left, so that enough of them cross the wire to be cut off.
+    let letters = Data(pattern(8 << 20).map { UInt8(ascii: "a") + $0 >> 4 })
+    try source.make("letters", letters)
+    let receiver = try RunningReceiver(destination)
+    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+      connection >= 1 && connection <= 2 && bytes > 2 << 20 ? .cut : .pass
+    }
+    let result = try send(
+      [source.path("letters")], to: proxy.port, code: try receiver.events.code(), compression: .always)
+    _ = try receiver.result()
+    #expect(proxy.connections >= 4)
+    #expect(result.savedBytes > 3 << 20)
+    #expect(destination.content("letters") == letters)
+    proxy.stop()
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+/// A paired device that abuses compressed frames: refused as a breach of the protocol, in the memory of one frame.
+@Suite(.enabled(if: Zstandard.isAvailable)) struct HostileCompressionTests {
+  private static let root = Root(kind: .directory, name: Array("root".utf8))
+  private static let content = Array(String(repeating: "again and again, ", count: 10_000).utf8)
+
+  /// A DATA frame that says it is compressed.
+  private static func frame(_ payload: [UInt8], plainLength: Int) -> [UInt8] {
+    let header = DataHeader(sequence: 0, encoding: .zstd, plainLength: plainLength)
+    return StreamMessage.data(header).frame(payload: payload.count) + payload
+  }
+
+  private static func compressed(_ bytes: [UInt8]) throws -> [UInt8] {
+    guard let compressor = Zstandard() else { throw Violation(.unknown, "a test") }
+    var buffer = [UInt8](repeating: 0, count: bytes.count + 1000)
+    return Array(buffer[..<(try #require(compressor.compress(bytes.span.bytes, into: &buffer)))])
+  }
+
+  /// The entries of one directory and one file, and what a FINISH says of them.
+  private static func archive(_ accept: Accept) throws -> (entries: [UInt8], finish: Finish) {
+    let directory = ItemRecord(path: try ArchivePath(Array("root".utf8)), generation: 1, body: .directory, mode: 0o755)
+    let file = ItemRecord(
+      path: try ArchivePath(Array("root/a".utf8)), generation: 1, body: .file(size: UInt64(content.count)), mode: 0o644)
+    var frame = StrangeFrame()
+    frame.item(directory)
+    frame.file(file, content, try ChunkSealer(accept.keys))
+    let digest = [directory, file].reduce(UInt128(0)) {
+      $0 &+ accept.keys.mark(path: $1.path, generation: $1.generation)
+    }
+    return (
+      frame.plain, Finish(total: Tally(items: 2, bytes: UInt64(content.count)), unsent: 0, digest: digest)
+    )
+  }
+
+  /// Sends one frame to a receiver that may be sent compressed ones, and requires a refusal.
+  private func expectRefused(
+    features: Features = .zstd, flags: Offer.Flags = .compressible, _ make: ([UInt8]) throws -> [UInt8]
+  ) throws {
+    let destination = try Scratch()
+    let receiver = try RunningReceiver(destination)
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root], flags: flags), features: features))
+    #expect(accept.features == (flags.contains(.compressible) ? features : []))
+    var stream = try sender.join(port, Join(session: accept.session, stream: 0))
+    try stream.say(try make(try Self.archive(accept).entries))
+    #expect(try sender.closeCode() == .violation)
+    #expect(receiver.failure()?.kind == .failed)
+    #expect(destination.names.allSatisfy { $0.hasPrefix(".peer-") })
+  }
+
+  @Test func `a compressed frame arrives`() throws {
+    let destination = try Scratch()
+    let receiver = try RunningReceiver(destination)
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root]), features: .zstd))
+    var stream = try sender.join(port, Join(session: accept.session, stream: 0))
+    let (entries, finish) = try Self.archive(accept)
+    let payload = try Self.compressed(entries)
+    try stream.say(Self.frame(payload, plainLength: entries.count) + StreamMessage.end.frame())
+    _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
+    sender.control.say(.finish(finish))
+    let done = try sender.next { if case .done(let done) = $0 { done } else { nil } }
+    #expect(done?.total == finish.total)
+    sender.control.say(.receipt)
+    sender.control.close()
+    let result = try receiver.result()
+    #expect(result.savedBytes == UInt64(entries.count - payload.count))
+    #expect(result.sentBytes == UInt64(Self.content.count) - result.savedBytes)
+    #expect(destination.content("root/a").map(Array.init) == Self.content)
+  }
+
+  @Test func `a frame that decodes to more or to less than it says is refused`() throws {
+    for difference in [-1, 1, -100_000, 100_000] {
+      try expectRefused { Self.frame(try Self.compressed($0), plainLength: $0.count + difference) }
+    }
+  }
+
+  @Test func `a bomb is refused whose size the frame does not tell`() throws {
+    // 1 GiB of zeros in blocks that repeat one byte, each of 128 KiB.
+    let head: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x68]
+    let block: [UInt8] = [0x02, 0x00, 0x10, 0x00]
+    let last: [UInt8] = [0x03, 0x00, 0x10, 0x00]
+    let bomb = head + (0..<8191).flatMap { _ in block } + last
+    try expectRefused { _ in Self.frame(bomb, plainLength: Limits.plainLength) }
+  }
+
+  @Test func `garbage, and a frame that is cut, is refused`() throws {
+    try expectRefused { Self.frame(Array(pattern(5000)), plainLength: $0.count) }
+    try expectRefused { Self.frame(Array(try Self.compressed($0).dropLast()), plainLength: $0.count) }
+    try expectRefused { Self.frame([], plainLength: $0.count) }
+    try expectRefused {
+      var payload = try Self.compressed($0)
+      payload[payload.count / 2] ^= 0xFF
+      return Self.frame(payload, plainLength: $0.count)
+    }
+  }
+
+  @Test func `more than one frame, or anything behind it, is refused`() throws {
+    try expectRefused { entries in
+      let half = entries.count / 2
+      return Self.frame(
+        try Self.compressed(Array(entries[..<half])) + Self.compressed(Array(entries[half...])),
+        plainLength: entries.count)
+    }
+    try expectRefused { Self.frame(try Self.compressed($0) + [0], plainLength: $0.count) }
+    let skippable: [UInt8] = [0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]
+    try expectRefused { Self.frame(skippable + (try Self.compressed($0)), plainLength: $0.count) }
+    try expectRefused { Self.frame(try Self.compressed($0) + skippable, plainLength: $0.count) }
+  }
+
+  @Test(arguments: [0x69, 0x70, 0xA8, 0xFF] as [UInt8])
+  func `a window beyond eight mebibytes is refused, however little is behind it`(window: UInt8) throws {
+    try expectRefused { entries in
+      let block = entries.count << 3 | 1
+      return Self.frame(
+        [0x28, 0xB5, 0x2F, 0xFD, 0x00, window, UInt8(block & 0xFF), UInt8(block >> 8 & 0xFF), UInt8(block >> 16)]
+          + entries, plainLength: entries.count)
+    }
+  }
+
+  @Test func `a compressed frame that was not agreed on is refused`() throws {
+    try expectRefused(features: []) { Self.frame(try Self.compressed($0), plainLength: $0.count) }
+    try expectRefused(flags: []) { Self.frame(try Self.compressed($0), plainLength: $0.count) }
+  }
+
+  @Test func `after a refusal the receiver takes an honest sender`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    try source.make("root/a", Data(Self.content))
+    try expectRefused { Self.frame(try Self.compressed($0), plainLength: $0.count + 1) }
+    let receiver = try RunningReceiver(destination)
+    _ = try send([source.path("root")], to: try receiver.port(), code: try receiver.events.code())
+    #expect(try receiver.result().total.items == 2)
+  }
+}
