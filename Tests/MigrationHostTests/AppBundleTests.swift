@@ -97,7 +97,7 @@ import Testing
     Fault("Info.plist", "CFBundleIdentifier: 'a/b' is no identifier") { $0.info["CFBundleIdentifier"] = "a/b" },
     Fault("Info.plist", "CFBundleIdentifier: 'a..b' is no identifier") { $0.info["CFBundleIdentifier"] = "a..b" },
     Fault("Info.plist", "CFBundleIdentifier: '.a' is no identifier") { $0.info["CFBundleIdentifier"] = ".a" },
-    Fault("Info.plist", "CFBundleIdentifier: 'a\\u{1b}' is no identifier") {
+    Fault("Info.plist", "CFBundleIdentifier: $'a\\x1b' is no identifier") {
       $0.info["CFBundleIdentifier"] = "a\u{1B}"
     },
     Fault("Info.plist", "CFBundleIdentifier: 'ä' is no identifier") { $0.info["CFBundleIdentifier"] = "ä" },

@@ -151,7 +151,7 @@ import Testing
     #expect(
       lines.dropFirst() == [
         "4,000 items were there already.", "1 item exists there and differs; what is there was left as it is:", "  a/b",
-        "c arrived as c (2).",
+        "'c' arrived as 'c (2)'.",
       ])
     #expect(ExitCode.of(result, unsent: log.unsent) == ExitCode.done)
   }
