@@ -76,6 +76,10 @@ struct SendOptions: Equatable, Sendable {
   var exclusions: [ExclusionSource] = []
   /// Whether what directories hold that are marked as caches is left out; of folders only.
   var isWithoutCaches = false
+  /// How many bytes are sent in a second at most; nil for as many as go.
+  var limit: UInt64?
+  /// How many data streams carry them; nil for as many as help.
+  var streams: UInt32?
   /// The other device; its host is never nil, its port never zero.
   var to: HostAndPort
   /// Where the code comes from.

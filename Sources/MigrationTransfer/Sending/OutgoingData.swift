@@ -16,6 +16,8 @@ struct OutgoingData: ~Copyable {
   private var prefix: [UInt8] = []
   private var frame: FrameBuffer?
   private var sent = 0
+  /// When the limit lets more through, while it lets nothing through.
+  private var heldBackUntil: BootInstant?
   private var isEnding = false
   private var taken: UInt64 = 0
   private var watch: StallWatch
@@ -57,18 +59,21 @@ struct OutgoingData: ~Copyable {
         case .wait: break
         }
       }
-      _ = try connection.wait(until: BootInstant.now().advanced(by: lookEvery))
+      let nextLook = BootInstant.now().advanced(by: lookEvery)
+      _ = try connection.wait(until: heldBackUntil.map { min($0, nextLook) } ?? nextLook)
       try look()
       if queue.isStopped { throw ConnectionError(.stopped, "the data stream was stopped") }
     }
   }
 
-  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
+  private static var now: Double { BootInstant.now().seconds }
 
   /// Ends a stream on which nothing moves any more.
   private mutating func look() throws(ConnectionError) {
     let trace = StallWatch.Trace(underWay: stream.underWay, taken: taken, waiting: connection.waitingBytes)
-    let isIdle = prefix.isEmpty && frame == nil && stream.underWay == 0
+    // What the limit holds back waits for this end only.
+    let isHeldBack = heldBackUntil != nil && connection.waitingBytes == 0
+    let isIdle = isHeldBack || prefix.isEmpty && frame == nil && stream.underWay == 0
     guard !watch.isStalled(trace, isIdle: isIdle, now: Self.now) else {
       throw ConnectionError(.timedOut, "nothing moves on a data stream any more")
     }
@@ -86,11 +91,29 @@ struct OutgoingData: ~Copyable {
       try connection.flush()
       return true
     }
-    let count = try connection.write(frame.bytes, sent..<frame.count)
-    taken += UInt64(count)
-    sent += count
-    guard sent == frame.count else { return false }
+    guard try send(frame) else { return false }
     self.frame = nil
+    return true
+  }
+
+  /// Sends as much of a frame as connection and limit take; whether all of it went into the session.
+  private mutating func send(_ frame: FrameBuffer) throws(ConnectionError) -> Bool {
+    heldBackUntil = nil
+    while sent < frame.count {
+      guard try connection.flush() else { return false }
+      let (allowed, next) = queue.allowance(frame.count - sent)
+      guard allowed > 0 else {
+        heldBackUntil = next
+        return false
+      }
+      let count = try connection.write(frame.bytes, sent..<sent + allowed)
+      taken += UInt64(count)
+      sent += count
+      guard count == allowed else {
+        queue.giveBack(allowed - count)
+        return false
+      }
+    }
     return true
   }
 

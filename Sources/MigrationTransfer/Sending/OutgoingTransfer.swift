@@ -14,6 +14,7 @@ final class OutgoingTransfer: Sendable {
     var heldAtStart: UInt64?
     var sentBytes: UInt64 = 0
     var unsent: UInt64 = 0
+    var streams = 1
   }
 
   let identity: Identity
@@ -45,6 +46,12 @@ final class OutgoingTransfer: Sendable {
   var sentBytes: UInt64 { state.withLock { $0.sentBytes } }
   var unsent: UInt64 { state.withLock { $0.unsent } }
   var heldAtStart: UInt64 { state.withLock { $0.heldAtStart ?? 0 } }
+
+  /// How many data streams were found best, for the next session.
+  var streams: Int {
+    get { state.withLock { $0.streams } }
+    set { state.withLock { $0.streams = newValue } }
+  }
 
   func met(_ greeting: Greeting) { state.withLock { $0.label = greeting.label } }
 

@@ -10,20 +10,24 @@ package final class Sender: Sendable {
     /// What this device is called.
     package let label: String
     package let software: String
-    /// How many data streams carry the archive.
-    package let streams: UInt32
+    /// How many data streams carry the archive; nil for as many as help.
+    package let streams: UInt32?
+    /// How many bytes may be sent in a second; nil for no limit.
+    package let limit: UInt64?
     /// For how many seconds a lost connection is tried again.
     package let giveUpAfter: Double
     /// How long nothing may move on a data stream before it is opened anew.
     var stallPatience = StallWatch.patience
 
     package init(
-      target: HostAndPort, label: String, software: String, streams: UInt32 = 1, giveUpAfter: Double = 600
+      target: HostAndPort, label: String, software: String, streams: UInt32? = nil, limit: UInt64? = nil,
+      giveUpAfter: Double = 600
     ) {
       self.target = target
       self.label = label
       self.software = software
       self.streams = streams
+      self.limit = limit
       self.giveUpAfter = giveUpAfter
     }
   }
@@ -180,8 +184,7 @@ package final class Sender: Sendable {
     let surroundings = SenderControl.Surroundings(
       greeting: Greeting(role: .sender, label: options.label, software: options.software, features: []),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
-      stallPatience: options.stallPatience,
-      isResumed: isResumed, observe: observer)
+      limit: options.limit, stallPatience: options.stallPatience, isResumed: isResumed, observe: observer)
     var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)
     return control.run()
   }
