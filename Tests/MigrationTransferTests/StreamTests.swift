@@ -76,12 +76,12 @@ import Testing
 
   @Test func `a stream that waits for the limit is not taken for dead`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    try source.make("tree/file", pattern(1_500))
+    try source.make("tree/file", pattern(300))
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { _, _ in .pass }
-    _ = try send(source, to: receiver, through: proxy, limit: 1_000, patience: 0.1)
+    _ = try send(source, to: receiver, through: proxy, limit: 200, patience: 0.8)
     #expect(proxy.connections == 2)
-    #expect(destination.content("tree/file") == pattern(1_500))
+    #expect(destination.content("tree/file") == pattern(300))
     _ = try receiver.result()
     proxy.stop()
   }

@@ -7,6 +7,8 @@ package struct RateLimit: Equatable, Sendable {
   /// A portion is what comes in so much of a second, within these bounds.
   private static let portionTime = 0.02
   private static let portions = (least: 256.0, most: 65_536.0)
+  /// Later than computed, so that rounding never makes it a moment too early.
+  private static let rounding = 1e-6
 
   private let rate: Double
   private let portion: Double
@@ -37,6 +39,6 @@ package struct RateLimit: Equatable, Sendable {
 
   /// When there is a portion for somebody who has `wanted` bytes.
   package func next(for wanted: Int) -> Double {
-    filled + max(0, min(Double(wanted), portion) - level) / rate
+    filled + max(0, min(Double(wanted), portion) - level) / rate + Self.rounding
   }
 }
