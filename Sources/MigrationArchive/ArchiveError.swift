@@ -63,7 +63,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
 
   /// A failure of the disk while something was done with an item.
   package init(_ action: String, _ path: ArchivePath, _ cause: SystemError) {
-    self.init(.storage, "\(action) \"\(VisibleText.of(path))\" failed", name: path.bytes, cause: cause)
+    self.init(.storage, "\(action) \(VisibleText.quoted(path)) failed", name: path.bytes, cause: cause)
   }
 
   /// A failure to give an item its place: something else has it, or the disk failed.
@@ -74,7 +74,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     }
     self.init(
       .collision,
-      "another item already has the name \"\(VisibleText.of(path))\", or one that the destination takes for it",
+      "another item already has the name \(VisibleText.quoted(path)), or one that the destination takes for it",
       name: path.bytes)
   }
 }

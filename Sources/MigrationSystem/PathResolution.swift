@@ -62,20 +62,35 @@ package enum PathResolution: Sendable {
     case .kernel:
       // Without O_NOFOLLOW, which would make a link where a directory is wanted ENOTDIR instead of ELOOP.
       return Descriptor(owning: try calling("open") { unsafe csystem_open_beneath(base, path, flags) })
-    case .walk:
+    case .walk: return try unsafe walkStep(path, in: base, flags: flags)
+    }
+  }
+
+  /// How often a name may be found to be something else than it was a moment before.
+  private static let patience = 1_000
+
+  private func walkStep(
+    _ path: UnsafeMutablePointer<CChar>, in base: CInt, flags: CInt
+  ) throws(SystemError) -> Descriptor {
+    for _ in 0..<Self.patience {
       do {
         return Descriptor(owning: try calling("open") { unsafe openat(base, path, flags | O_NOFOLLOW) })
       } catch let error where error.errno == ENOTDIR {
         // That is also the answer for a link where a directory is wanted.
-        guard unsafe isSymbolicLink(path, in: base) else { throw error }
-        throw SystemError(errno: ELOOP, operation: "open")
+        switch unsafe kind(of: path, in: base) {
+        case .symbolicLink: throw SystemError(errno: ELOOP, operation: "open")
+        // It was a link when it was opened, or has come since.
+        case .directory, nil: continue
+        default: throw error
+        }
       }
     }
+    throw SystemError(errno: ELOOP, operation: "open")
   }
 
-  private func isSymbolicLink(_ name: UnsafeMutablePointer<CChar>, in base: CInt) -> Bool {
+  private func kind(of name: UnsafeMutablePointer<CChar>, in base: CInt) -> FileKind? {
     var status = stat()
-    guard unsafe fstatat(base, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
-    return FileKind(mode: status.st_mode) == .symbolicLink
+    guard unsafe fstatat(base, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    return FileKind(mode: status.st_mode)
   }
 }

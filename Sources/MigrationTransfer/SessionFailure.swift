@@ -112,6 +112,7 @@ extension TransferFailure {
       default: .failed
       }
     self.init(
-      kind, "the other device stopped: \(VisibleText.of(close.message))", hint: close.hint.map { VisibleText.of($0) })
+      kind, "the other device stopped: \(VisibleText.message(close.message))",
+      hint: close.hint.map { VisibleText.message($0) })
   }
 }

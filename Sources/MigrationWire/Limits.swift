@@ -23,6 +23,10 @@ package enum Limits {
   package static let fileSize = UInt64(Int64.max)
   package static let incompleteFiles = 256
   package static let marksInFrame = 65_536
+  /// How many complete items a ledger may tell beyond those that were announced: 64 MiB of marks.
+  package static let staleMarks: UInt64 = 4_194_304
+  /// How many files at the destination a ledger may tell.
+  package static let presentMarks: UInt64 = 4_194_304
   package static let rangesInPartial = 65_536
   package static let streams = 64
   /// The smallest window that a receiver may offer: two frames.

@@ -11,7 +11,7 @@ extension AppCommand {
         try Self.operand(arguments, verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
     case .appList:
       if let stray = arguments.operands.first {
-        throw .usage("'peer app list' takes no '\(VisibleText.of(stray))'", verb)
+        throw .usage("'peer app list' takes no \(VisibleText.quoted(stray))", verb)
       }
       self = .list(json: json)
     case .appRemove: self = .remove(try Self.identifier(arguments, verb), json: json)
@@ -51,7 +51,7 @@ extension AppCommand {
     }
     guard arguments.operands.count == 1 else {
       throw .usage(
-        "'peer \(verb.rawValue)' takes one \(what), and '\(VisibleText.of(arguments.operands[1]))' is a second one",
+        "'peer \(verb.rawValue)' takes one \(what), and \(VisibleText.quoted(arguments.operands[1])) is a second one",
         verb)
     }
     return operand

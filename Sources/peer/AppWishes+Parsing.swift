@@ -20,7 +20,7 @@ extension AppWishes {
     for word in arguments.all("--option") { options.append(try Self.option(word)) }
     var names: Set<String> = []
     for option in options where !names.insert(option.name).inserted {
-      throw .usage("--option: '\(VisibleText.of(option.name))' is given twice", .receive)
+      throw .usage("--option: \(VisibleText.quoted(option.name)) is given twice", .receive)
     }
     // All of them travel in one message.
     guard options.reduce(0, { $0 + $1.name.utf8.count + $1.value.count }) <= Limits.optionValue else {
@@ -31,10 +31,10 @@ extension AppWishes {
   private static func option(_ word: [UInt8]) throws(TransferFailure) -> AppRequest.Option {
     let hint = "write --option NAME=VALUE; the value may be empty"
     guard let equals = word.firstIndex(of: UInt8(ascii: "=")) else {
-      throw .usage("--option: '\(VisibleText.of(word))' has no value", hint: hint)
+      throw .usage("--option: \(VisibleText.quoted(word)) has no value", hint: hint)
     }
     guard let name = String(validating: word[..<equals], as: UTF8.self), (1...255).contains(name.utf8.count) else {
-      throw .usage("--option: '\(VisibleText.of(Array(word[..<equals])))' is no name", hint: hint)
+      throw .usage("--option: \(VisibleText.quoted(Array(word[..<equals]))) is no name", hint: hint)
     }
     return AppRequest.Option(name: name, value: Array(word[(equals + 1)...]))
   }

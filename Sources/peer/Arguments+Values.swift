@@ -28,11 +28,11 @@ extension Arguments {
     let unit = text.last.flatMap { units[$0] }
     let digits = unit == nil ? text[...] : text.dropLast()
     guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Double(digits) else {
-      throw .usage("\(option): '\(VisibleText.of(text))' is not a time", hint: hint)
+      throw .usage("\(option): \(VisibleText.quoted(text)) is not a time", hint: hint)
     }
     let seconds = number * (unit ?? 1)
     guard seconds <= Patience.longest else {
-      throw .usage("\(option): '\(VisibleText.of(text))' is more than 30 days", hint: "write a shorter time")
+      throw .usage("\(option): \(VisibleText.quoted(text)) is more than 30 days", hint: "write a shorter time")
     }
     return seconds
   }

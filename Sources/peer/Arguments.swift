@@ -48,7 +48,7 @@ struct Arguments: Equatable {
   func text(_ option: String) throws(TransferFailure) -> String? {
     guard let bytes = bytes(option) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw .usage("the value of \(option) is not UTF-8: '\(VisibleText.of(bytes))'", verb)
+      throw .usage("the value of \(option) is not UTF-8: \(VisibleText.quoted(bytes))", verb)
     }
     return text
   }

@@ -23,7 +23,7 @@ enum CodeEntry {
       return try check(
         try firstLine(Self.standardInput, "standard input", interruptions), from: "standard input")
     case .file(let path):
-      let name = "'\(VisibleText.of(path))'"
+      let name = VisibleText.quoted(path)
       let file = try opening { () throws(SystemError) in try LocalSystem.open(path) }
       return try check(try firstLine(file.raw, name, interruptions), from: name)
     }

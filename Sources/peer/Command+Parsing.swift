@@ -61,7 +61,7 @@ extension Command {
     let text = VisibleText.of(typed).lowercased()
     guard text.count <= 32, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
       throw .usage(
-        "'\(VisibleText.of(typed))' is not the ID of a transfer",
+        "\(VisibleText.quoted(typed)) is not the ID of a transfer",
         hint: "'peer resume list' shows the ID of each unfinished transfer")
     }
     guard text.count >= TransferStore.shortestPrefix else {
@@ -113,7 +113,7 @@ extension ReceiveOptions {
     app = try AppWishes(arguments)
     asks = arguments.has("--ask")
     if app != nil, directory != nil {
-      throw .usage("an app's data has its place: '\(VisibleText.of(directory ?? []))' is too much", .receive)
+      throw .usage("an app's data has its place: \(VisibleText.quoted(directory ?? [])) is too much", .receive)
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")

@@ -59,7 +59,7 @@ struct ConsentEntry: Sendable {
     case .folders(let roots):
       lines += roots.prefix(shownNames).map { root in
         let mark = root.kind == .directory ? "/" : root.kind == .symbolicLink ? " (a link)" : ""
-        return "  \(VisibleText.of(root.name))\(mark)"
+        return "  \(VisibleText.listed(root.name))\(mark)"
       }
       if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
     case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))")

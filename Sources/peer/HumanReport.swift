@@ -59,7 +59,7 @@ struct HumanReport: Report {
       return progressLine(at: moment)
     case .interrupted(let reason):
       meter.stop()
-      return say("Connection lost: \(VisibleText.of(reason)). Going on as soon as it is back.")
+      return say("Connection lost: \(VisibleText.message(reason)). Going on as soon as it is back.")
     case .resumed(let heldBytes):
       meter.stop()
       // What could not be sent is named again.

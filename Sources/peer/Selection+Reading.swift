@@ -16,7 +16,7 @@ extension Selection {
       switch source {
       case .pattern(let pattern): exclusions.append(pattern)
       case .file(let path):
-        let name = "'\(VisibleText.of(path))'"
+        let name = VisibleText.quoted(path)
         exclusions.append(lines: try Self.lines(name) { () throws(SystemError) in try LocalSystem.open(path) })
       case .standardInput:
         exclusions.append(
@@ -27,7 +27,7 @@ extension Selection {
 
   /// What the user should know before the transfer begins: patterns that leave nothing out.
   var warnings: [String] {
-    exclusions.flawed.map { "the pattern '\(VisibleText.of($0.text))' \($0.flaw?.clause ?? "") and matches nothing" }
+    exclusions.flawed.map { "the pattern \(VisibleText.quoted($0.text)) \($0.flaw?.clause ?? "") and matches nothing" }
   }
 
   private static func lines(

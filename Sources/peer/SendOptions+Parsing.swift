@@ -16,7 +16,7 @@ extension SendOptions {
       guard !owners else { throw .usage("--owners is for folders only", .send) }
       guard arguments.operands.isEmpty else {
         throw .usage(
-          "either the data of \(VisibleText.of(app)) is sent, or '\(VisibleText.of(arguments.operands[0]))'", .send)
+          "either the data of \(VisibleText.of(app)) is sent, or \(VisibleText.quoted(arguments.operands[0]))", .send)
       }
       sources = []
       try Self.checkNothingIsExcluded(arguments)
@@ -87,7 +87,7 @@ extension SendOptions {
       let name = try arrivalName(of: source, typed: operand)
       if let other = typed.updateValue(operand, forKey: name) {
         throw .usage(
-          "'\(VisibleText.of(other))' and '\(VisibleText.of(operand))' would both arrive as '\(VisibleText.of(name))'",
+          "\(VisibleText.quoted(other)) and \(VisibleText.quoted(operand)) would both arrive as \(VisibleText.quoted(name))",
           hint: "send them one after the other, each into a directory of its own")
       }
       sources.append(source)
@@ -103,7 +103,7 @@ extension SendOptions {
 
   /// The last component of a path, under which it arrives.
   private static func arrivalName(of path: [UInt8], typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
-    let shown = VisibleText.of(typed)
+    let shown = VisibleText.quoted(typed)
     guard !typed.isEmpty else {
       throw .usage("one of the paths is empty text", hint: "a variable in the command line may have no value")
     }
@@ -113,7 +113,7 @@ extension SendOptions {
     let name = path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
     guard !name.isEmpty, name != Array(".".utf8)[...], name != Array("..".utf8)[...] else {
       throw .usage(
-        "'\(shown)' has no name under which it could arrive",
+        "\(shown) has no name under which it could arrive",
         hint: "name what is inside it, or call it by its name, as in ../Documents")
     }
     return name

@@ -17,7 +17,7 @@ extension Offer {
   private var names: String {
     switch contents {
     case .folders(let roots):
-      let names = roots.prefix(Self.shownNames).map { VisibleText.of($0.name) }.joined(separator: ", ")
+      let names = roots.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: ", ")
       return roots.count > Self.shownNames
         ? names + " and \(Figures.count(UInt64(roots.count - Self.shownNames))) more" : names
     case .app(let app): return VisibleText.of(app.bundleIdentifier)
@@ -44,7 +44,7 @@ extension TransferResult {
   private func unsentLines(_ list: UnsentList) -> [String] {
     let count = max(unsent, list.count)
     guard count > 0 else { return [] }
-    let named = list.first.map { "  \(VisibleText.of($0.path)): \($0.clause)" }
+    let named = list.first.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
     let rest = count - UInt64(named.count)
     return ["\(Figures.count(count, "item")) could not be sent:"] + named
       + (rest > 0 ? ["  and \(Figures.count(rest)) more"] : [])

@@ -75,12 +75,12 @@ extension TransferStore.Listed {
         return "sending the data of \(VisibleText.of(app))"
       }
       let more = sources.count > 1 ? " and \(sources.count - 1) more" : ""
-      return "sending \(VisibleText.of(sources.first ?? []))\(more)"
+      return "sending \(VisibleText.listed(sources.first ?? []))\(more)"
     case .destination(let destination):
       if case .app(let app) = destination.offer.contents {
         return "receiving the data of \(VisibleText.of(app.bundleIdentifier))"
       }
-      return "receiving into \(VisibleText.of(destination.path))"
+      return "receiving into \(VisibleText.listed(destination.path))"
     }
   }
 

@@ -194,18 +194,18 @@ import Testing
       $0.spoil = { mkfifo("\($0)/Data/pipe", 0o644) }
     },
     Fault("socket", "it is a socket") { $0.spoil = { makeSocket("\($0)/socket") } },
-    Fault("link", "the symbolic link leads to \"/etc\", which may lie outside of the bundle") {
+    Fault("link", "the symbolic link leads to '/etc', which may lie outside of the bundle") {
       $0.spoil = { symlink("/etc", "\($0)/link") }
     },
-    Fault("link", "the symbolic link leads to \"../x\", which may lie outside of the bundle") {
+    Fault("link", "the symbolic link leads to '../x', which may lie outside of the bundle") {
       $0.spoil = { symlink("../x", "\($0)/link") }
     },
-    Fault("a/b/link", "the symbolic link leads to \"../../../x\", which may lie outside of the bundle") {
+    Fault("a/b/link", "the symbolic link leads to '../../../x', which may lie outside of the bundle") {
       $0.files["a/b/file"] = ""
       $0.spoil = { symlink("../../../x", "\($0)/a/b/link") }
     },
     // Each of the two names alone stays inside; together they do not.
-    Fault("a/b/out", "the symbolic link leads to \"up/../x\", which may lie outside of the bundle") {
+    Fault("a/b/out", "the symbolic link leads to 'up/../x', which may lie outside of the bundle") {
       $0.files["a/b/file"] = ""
       $0.spoil = {
         symlink("../..", "\($0)/a/b/up")
@@ -221,7 +221,7 @@ import Testing
     let path = try sample.write(in: scratch)
     let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
     #expect(error?.code == .bundle)
-    #expect(error?.description == "the bundle is not fit: \"\(fault.file)\": \(fault.reason)")
+    #expect(error?.description == "the bundle is not fit: '\(fault.file)': \(fault.reason)")
     #expect(error?.hint?.isEmpty == false)
     // Nothing of it is installed either.
     #expect(throws: HostError.self) { try scratch.home().install(path) }
@@ -234,7 +234,7 @@ import Testing
     let path = try sample.write(in: scratch)
     guard exists(String(decoding: path, as: UTF8.self) + "/null") else { return }
     let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
-    #expect(error?.description == "the bundle is not fit: \"null\": it is a device")
+    #expect(error?.description == "the bundle is not fit: 'null': it is a device")
   }
 
   @Test func `a path without a bundle is another kind of failure`() throws {

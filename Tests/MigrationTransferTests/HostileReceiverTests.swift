@@ -77,6 +77,23 @@ import Testing
     #expect(failure?.kind == .failed)
   }
 
+  @Test(arguments: [Held.Kind.staged, .present])
+  func `a ledger without an end is refused`(kind: Held.Kind) throws {
+    let failure = try answer { _, control in
+      control.control.say(StrangeReceiver.accept())
+      let page = UInt64(Limits.marksInFrame)
+      // What the bound leaves room for, and one page.
+      for number in 0...(Limits.staleMarks / page) {
+        let marks = (number * page..<(number + 1) * page).map { Mark($0) }
+        control.control.say(.held(Held(kind: kind, marks: marks)))
+        try control.passOn()
+      }
+      #expect(try control.closeCode() == .violation)
+    }
+    #expect(failure?.kind == .failed)
+    #expect(failure?.message.contains("the ledger exceeds its limit") == true, "\(failure.debugDescription)")
+  }
+
   @Test func `an acknowledgement of what was not sent is refused`() throws {
     let failure = try take { control, stream in
       try stream.acknowledge(1000)

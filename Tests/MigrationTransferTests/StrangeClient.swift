@@ -71,6 +71,13 @@ struct StrangeClient: ~Copyable {
     let identity = identity
     return StrangeSender(control: ControlLink(connection), identity: identity)
   }
+
+  /// Comes back to a transfer that this identity has paired for.
+  consuming func comeBack() throws -> StrangeSender {
+    try ClientPairing.come(back: .resume, on: &connection, to: connection.peerFingerprint!, until: soon())
+    let identity = identity
+    return StrangeSender(control: ControlLink(connection), identity: identity)
+  }
 }
 
 /// A paired sender that says whatever a test wants.
@@ -108,7 +115,10 @@ struct StrangeSender: ~Copyable {
     return nil
   }
 
-  /// The reason that the receiver gives for closing.
+  /// Lets go what was said so far, and keeps what comes meanwhile.
+  mutating func passOn() throws { heard += try control.exchange(until: .now()) }
+
+  /// The reason that the other end gives for closing.
   mutating func closeCode() throws -> Close.Code? {
     try next { if case .close(let close) = $0 { close.code } else { nil } }
   }
@@ -151,6 +161,34 @@ struct StrangeFrame {
   }
 
   mutating func hole(_ place: ChunkPlace, _ seal: ChunkSeal) { EntryWriter.place(place, seal, to: &entries) }
+
+  mutating func hole(_ place: ChunkPlace, _ sealer: ChunkSealer) { hole(place, seal(place, [], sealer)) }
+
+  /// A record that need not be one.
+  mutating func item(raw record: [UInt8]) {
+    entries.u8(1)
+    entries.u32(UInt32(record.count))
+    entries.array(record)
+  }
+
+  /// A chunk of one byte, or a hole of one, whose path need not be one; its tag fits.
+  mutating func place(raw path: [UInt8], isHole: Bool, _ sealer: ChunkSealer) {
+    var tagged = ByteWriter()
+    tagged.u8(isHole ? 3 : 2)
+    tagged.u64(0)
+    tagged.u64(1)
+    tagged.u128(1)
+    tagged.array(path)
+    let data: [UInt8] = isHole ? [] : [0x78]
+    entries.u8(isHole ? 3 : 2)
+    entries.u16(UInt16(path.count))
+    entries.u128(1)
+    entries.u64(0)
+    if isHole { entries.u64(1) } else { entries.u32(1) }
+    sealer.seal(place: tagged.bytes, data: data.span.bytes).write(to: &entries)
+    entries.array(path)
+    entries.array(data)
+  }
 
   func frame(_ sequence: UInt64) -> [UInt8] {
     let header = DataHeader(sequence: sequence, encoding: .plain, plainLength: entries.bytes.count)

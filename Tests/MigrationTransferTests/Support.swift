@@ -12,9 +12,10 @@ import Testing
 final class Scratch: Sendable {
   let path: String
 
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("peer-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  /// Somewhere of its own, or at a place within another one.
+  init(at path: String? = nil) throws {
+    self.path = path ?? FileManager.default.temporaryDirectory.appendingPathComponent("peer-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -271,6 +271,20 @@ enum Sample {
     #expect(throws: Violation.self) { try sender.received(.held(pages.last!)) }
   }
 
+  @Test(arguments: [Held.Kind.staged, .present])
+  func `a ledger of more marks than the offer's items and the margin is refused`(kind: Held.Kind) throws {
+    var sender = try comparing()
+    let most = kind == .staged ? Sample.offer.items * 5 / 4 + Limits.staleMarks : Limits.presentMarks
+    var told: UInt64 = 0
+    while told < most {
+      let count = min(UInt64(Limits.marksInFrame), most - told)
+      _ = try sender.received(.held(Held(kind: kind, marks: (told..<told + count).map { Mark($0) })))
+      told += count
+    }
+    let one = Held(kind: kind, marks: [.max])
+    #expect(throws: Violation(.limit, "the ledger")) { try sender.received(.held(one)) }
+  }
+
   @Test func `one mark may be held in both ways`() throws {
     var sender = try comparing()
     _ = try sender.received(.held(Held(kind: .staged, marks: [.max])))

@@ -36,7 +36,7 @@ import Testing
     let text = ConsentEntry.text(question)
     #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
     #expect(text.contains("evil\\u{202e}\\n (192.0.2.7) wants to send:"))
-    #expect(text.contains("a\\u{1b}[2J/") && text.contains("\\xff") && text.contains("l (a link)"))
+    #expect(text.contains("  $'a\\x1b[2J'/\n") && text.contains("  $'\\xff'\n") && text.contains("l (a link)"))
     #expect(text.contains("1,234 items, 5.0 MB; 7.0 GB free here"))
   }
 }

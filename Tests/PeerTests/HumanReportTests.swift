@@ -46,7 +46,7 @@ import Testing
   @Test func `the offer is a sentence`() {
     #expect(
       said(.offer(Samples.offer, availableBytes: 120_000_000_000))
-        == "To receive: Docs, a\\xff (1,204 items, 3.2 GB; 120 GB free here)\n")
+        == "To receive: Docs, $'a\\xff' (1,204 items, 3.2 GB; 120 GB free here)\n")
     let roots = (0..<7).map { Root(kind: .file, name: Array("r\($0)".utf8)) }
     let offer = Offer(
       transfer: nil, contents: .folders(roots), items: 7, bytes: 0, allocated: 0, flags: .estimated)
@@ -106,7 +106,7 @@ import Testing
       rendering.standardOutput == """
         Received 1,204 items, 3.2 GB, in 14.2 s (225 MB/s).
         2 items could not be sent:
-          a/\\u{1b}\\xff: cannot be read (permission denied\\u{202e})
+          $'a/\\x1b\\xff': cannot be read (permission denied\\u{202e})
           a/socket: is no file, folder or link
         The owners of 3 items could not be kept.
         1 hard link became a file of its own.

@@ -177,7 +177,7 @@ import Testing
   @Test func `a value that is not text is shown escaped`() {
     let words = ["receive", "--label"].map { Array($0.utf8) } + [[0x61, 0xFF]]
     let failure = #expect(throws: TransferFailure.self) { try Command(words) }
-    #expect(failure?.message == "the value of --label is not UTF-8: 'a\\xff'")
+    #expect(failure?.message == "the value of --label is not UTF-8: $'a\\xff'")
   }
 
   @Test(

@@ -86,7 +86,7 @@ struct AppendedPaths {
   private func checkParents(of path: ArchivePath) throws(ArchiveError) {
     guard let parent = path.parent, parent != lastParent else { return }
     guard impliedBytes + parent.depth * parent.bytes.count / 2 <= Self.mostImpliedBytes else {
-      throw ArchiveError(.path, "\"\(VisibleText.of(path))\" lies in too many directories", name: path.bytes)
+      throw ArchiveError(.path, "\(VisibleText.quoted(path)) lies in too many directories", name: path.bytes)
     }
     for parent in parent.lineage where kinds[hash(parent.bytes)] == .other { throw Self.exists(parent) }
   }
@@ -112,6 +112,6 @@ struct AppendedPaths {
   private static func exists(_ path: ArchivePath, _ inner: ArchivePath? = nil) -> ArchiveError {
     let bytes = inner.map { path.bytes + [UInt8(ascii: "/")] + $0.bytes } ?? path.bytes
     return ArchiveError(
-      .exists, "the archive has an item \"\(VisibleText.of(bytes))\" already", name: bytes)
+      .exists, "the archive has an item \(VisibleText.quoted(bytes)) already", name: bytes)
   }
 }

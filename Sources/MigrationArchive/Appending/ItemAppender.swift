@@ -25,14 +25,14 @@ package final class ItemAppender {
     do {
       status = try item.status()
     } catch {
-      throw ArchiveError(.source, "\"\(VisibleText.of(path))\" cannot be read", name: path.bytes, cause: error)
+      throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     switch status.kind {
     case .regular: try appendFile(item, at: path)
     case .directory: try appendDirectory(Directory(owning: item), status, at: path)
     default:
       throw ArchiveError(
-        .source, "\"\(VisibleText.of(path))\" is neither file nor directory", name: path.bytes)
+        .source, "\(VisibleText.quoted(path)) is neither file nor directory", name: path.bytes)
     }
   }
 
@@ -69,7 +69,7 @@ package final class ItemAppender {
     do {
       return try ArchivePath(path)
     } catch {
-      throw ArchiveError(.path, "\"\(VisibleText.of(path))\" is no path that an item can have", name: path)
+      throw ArchiveError(.path, "\(VisibleText.quoted(path)) is no path that an item can have", name: path)
     }
   }
 
@@ -80,7 +80,7 @@ package final class ItemAppender {
     while case .changed = try export.run() {
       guard let pause = pauses.popFirst() else {
         try packer.unsent(Unsent(path: path.bytes, reason: .keepsChanging))
-        throw ArchiveError(.source, "\"\(VisibleText.of(path))\" keeps changing while it is read", name: path.bytes)
+        throw ArchiveError(.source, "\(VisibleText.quoted(path)) keeps changing while it is read", name: path.bytes)
       }
       // The receiver must have written what went before it can take another generation.
       try packer.drain()
@@ -100,7 +100,7 @@ package final class ItemAppender {
     do {
       place = try RealDirectory(directory)
     } catch {
-      throw ArchiveError(.source, "\"\(VisibleText.of(path))\" cannot be read", name: path.bytes, cause: error)
+      throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     let isNew = paths.take(path, isDirectory: true)
     paths.take(taken)
@@ -110,7 +110,7 @@ package final class ItemAppender {
         do {
           record.add(try ExtendedMetadata(of: directory.directory.descriptor))
         } catch {
-          throw ArchiveError(.source, "\"\(VisibleText.of(path))\" cannot be read", name: path.bytes, cause: error)
+          throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
         }
         try packer.add(record)
       }
@@ -119,7 +119,7 @@ package final class ItemAppender {
     try export.run()
     if let unsent = export.firstUnsent {
       throw ArchiveError(
-        .source, "\"\(VisibleText.of(unsent.path))\" cannot be read", name: unsent.path, cause: unsent.cause)
+        .source, "\(VisibleText.quoted(unsent.path)) cannot be read", name: unsent.path, cause: unsent.cause)
     }
   }
 }

@@ -13,7 +13,7 @@ struct Destination: Sendable {
       return (try openParent(), false)
     } catch {
       throw ArchiveError(
-        .destination, "the destination \"\(VisibleText.of(path))\" cannot be used", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be used", name: path, cause: error)
     }
   }
 
@@ -31,7 +31,7 @@ struct Destination: Sendable {
       return directory
     } catch {
       throw ArchiveError(
-        .destination, "the destination \"\(VisibleText.of(path))\" cannot be made", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be made", name: path, cause: error)
     }
   }
 
@@ -42,7 +42,7 @@ struct Destination: Sendable {
       try directory.directory.checkWritable()
     } catch {
       throw ArchiveError(
-        .destination, "the destination \"\(VisibleText.of(path))\" cannot be written to", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be written to", name: path, cause: error)
     }
   }
 
@@ -53,7 +53,7 @@ struct Destination: Sendable {
       return try FileSystemSpace.of(directory.directory.descriptor)
     } catch {
       throw ArchiveError(
-        .destination, "the room at \"\(VisibleText.of(path))\" cannot be measured", name: path, cause: error)
+        .destination, "the room at \(VisibleText.quoted(path)) cannot be measured", name: path, cause: error)
     }
   }
 
@@ -69,7 +69,7 @@ struct Destination: Sendable {
         continue
       } catch {
         throw ArchiveError(
-          .destination, "the destination cannot hold \"\(VisibleText.of(name))\"", name: name, cause: error)
+          .destination, "the destination cannot hold \(VisibleText.quoted(name))", name: name, cause: error)
       }
     }
     return nil
@@ -87,7 +87,7 @@ struct Destination: Sendable {
       return base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + name
     } catch {
       throw ArchiveError(
-        .destination, "the destination \"\(VisibleText.of(path))\" cannot be used", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be used", name: path, cause: error)
     }
   }
 
@@ -108,7 +108,7 @@ struct Destination: Sendable {
       return SharedDirectory(try Directory.open(path))
     } catch {
       throw ArchiveError(
-        .destination, "the destination \"\(VisibleText.of(path))\" cannot be made", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be made", name: path, cause: error)
     }
   }
 }

@@ -103,13 +103,13 @@ package struct FolderImport {
   }
 
   private func failed(_ root: [UInt8], _ cause: SystemError) -> ArchiveError {
-    ArchiveError(.importFailed, "\"\(VisibleText.of(root))\" cannot be imported", name: root, cause: cause)
+    ArchiveError(.importFailed, "\(VisibleText.quoted(root)) cannot be imported", name: root, cause: cause)
   }
 
   private func taken(_ root: [UInt8]) -> ArchiveError {
     ArchiveError(
       .importFailed,
-      "\"\(VisibleText.of(root))\" was created in the destination in the meantime; it was left as it is, "
-        + "and what arrived is kept in \"\(VisibleText.of(staging.disk.name))\"", name: root)
+      "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left as it is, "
+        + "and what arrived is kept in \(VisibleText.quoted(staging.disk.name))", name: root)
   }
 }

@@ -54,7 +54,7 @@ package final class FolderSink: ItemSink {
     guard isOurs else {
       let holder = directory.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
       throw ArchiveError(
-        .inUse, "another \"peer receive\"\(holder) receives into \"\(VisibleText.of(destination.path))\"",
+        .inUse, "another \"peer receive\"\(holder) receives into \(VisibleText.quoted(destination.path))",
         name: destination.path)
     }
     held.withLock { $0 = directory }
@@ -69,7 +69,7 @@ package final class FolderSink: ItemSink {
       throw ArchiveError(.destination, "the other device offers an app's data, and folders are expected here")
     }
     if let name = try destination.taken(of: roots.map(\.name)) {
-      throw ArchiveError(.exists, "\"\(VisibleText.of(name))\" already exists in the destination", name: name)
+      throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
     }
     try checkSpace(for: offer, held: held)
   }
@@ -141,7 +141,7 @@ package final class FolderSink: ItemSink {
     do {
       return try DirectoryDisk(opening: name, in: directory)
     } catch {
-      throw ArchiveError(.journal, "\"\(VisibleText.of(name))\" is not as it was left", name: name, cause: error)
+      throw ArchiveError(.journal, "\(VisibleText.quoted(name)) is not as it was left", name: name, cause: error)
     }
   }
 
@@ -156,10 +156,10 @@ package final class FolderSink: ItemSink {
       } catch  where error.isAlreadyExisting {
         continue
       } catch {
-        throw ArchiveError(.storage, "\"\(VisibleText.of(name))\" cannot be moved out of the way", cause: error)
+        throw ArchiveError(.storage, "\(VisibleText.quoted(name)) cannot be moved out of the way", cause: error)
       }
     }
-    throw ArchiveError(.storage, "there is too much that was set aside beside \"\(VisibleText.of(name))\"")
+    throw ArchiveError(.storage, "there is too much that was set aside beside \(VisibleText.quoted(name))")
   }
 
   /// How often what was staged of one transfer is set aside at most.
@@ -183,7 +183,7 @@ package final class FolderSink: ItemSink {
     } catch {
       if error.isNotFound { return false }
       throw ArchiveError(
-        .storage, "what was staged in \"\(VisibleText.of(path))\" cannot be removed", name: path, cause: error)
+        .storage, "what was staged in \(VisibleText.quoted(path)) cannot be removed", name: path, cause: error)
     }
   }
 

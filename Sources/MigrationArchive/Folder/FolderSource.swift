@@ -20,7 +20,7 @@ package final class FolderSource: ItemSource {
     roots.sort { $0.name.lexicographicallyPrecedes($1.name) }
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
       throw ArchiveError(
-        .source, "two sources are called \"\(VisibleText.of(one.name))\" and would arrive as one", name: one.name)
+        .source, "two sources are called \(VisibleText.quoted(one.name)) and would arrive as one", name: one.name)
     }
     self.roots = roots
     self.withOwners = withOwners
@@ -33,7 +33,7 @@ package final class FolderSource: ItemSource {
         let base = try root.parent.directory.canonicalPath()
         origin.append(base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + root.name)
       } catch {
-        throw ArchiveError(.source, "the source \"\(VisibleText.of(root.name))\" cannot be found again", cause: error)
+        throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be found again", cause: error)
       }
     }
     return origin.sorted { $0.lexicographicallyPrecedes($1) }
@@ -55,7 +55,7 @@ package final class FolderSource: ItemSource {
       do {
         places.append(try RealDirectory(root.parent))
       } catch {
-        throw ArchiveError(.source, "the source \"\(VisibleText.of(root.name))\" cannot be read", cause: error)
+        throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
       }
     }
     var export = FolderExport(roots: places, tree: tree, packer: packer, withOwners: withOwners)

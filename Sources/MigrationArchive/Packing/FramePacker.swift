@@ -28,6 +28,8 @@ package final class FramePacker {
   private var held: HeldItems
   private var frame: FrameBuffer?
   private var prefix = ByteWriter()
+  /// What a tag covers besides the data.
+  private var tagged = ByteWriter()
 
   /// What the archive consists of so far, held items included.
   package private(set) var total = Tally()
@@ -122,7 +124,7 @@ package final class FramePacker {
   /// Adds a hole of a large file.
   func addHole(_ place: ChunkPlace) throws(ArchiveError) {
     try makeRoom(1 + 2 + 16 + 8 + 8 + ChunkSeal.size + place.path.bytes.count)
-    var tagged = ByteWriter()
+    tagged.removeAll()
     place.writeTagged(to: &tagged)
     let seal = sealer.seal(place: tagged.bytes, data: RawSpan())
     prefix.removeAll()
@@ -142,6 +144,7 @@ package final class FramePacker {
 
   /// Whether the receiver holds this item complete; then it is counted and need not be added.
   func skipHeld(_ record: ItemRecord) -> Bool {
+    guard isResuming else { return false }
     let mark = mark(record)
     guard held.take(mark) else { return false }
     tally(record, mark)
@@ -176,7 +179,7 @@ package final class FramePacker {
   package func pause(seconds: Double) throws(ArchiveError) { try outlet.pause(seconds: seconds) }
 
   private func seal(_ place: ChunkPlace, _ lead: Int, _ size: Int) -> ChunkSeal? {
-    var tagged = ByteWriter()
+    tagged.removeAll()
     place.writeTagged(to: &tagged)
     return frame?.withFreeSpan(at: lead, length: size) { sealer.seal(place: tagged.bytes, data: $0) }
   }

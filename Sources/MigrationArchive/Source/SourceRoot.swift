@@ -16,7 +16,7 @@ package struct SourceRoot: Sendable {
 
   /// Opens what the user's path leads to; sources that are in one directory hold it by one descriptor.
   init(path: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]) throws(ArchiveError) {
-    let shown = VisibleText.of(path)
+    let shown = VisibleText.quoted(path)
     var trimmed = path[...]
     while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
     let slash = trimmed.lastIndex(of: UInt8(ascii: "/"))
@@ -24,7 +24,7 @@ package struct SourceRoot: Sendable {
     do {
       try ArchivePath.checkComponent(name.span)
     } catch {
-      throw ArchiveError(.source, "the source \"\(shown)\" has no name that it could arrive under", name: path)
+      throw ArchiveError(.source, "the source \(shown) has no name that it could arrive under", name: path)
     }
     let directory: [UInt8] =
       switch slash {
@@ -37,13 +37,13 @@ package struct SourceRoot: Sendable {
       parents[directory] = parent
       let status = try parent.directory.status(name)
       guard let kind = ItemKind(status.kind) else {
-        throw ArchiveError(.source, "the source \"\(shown)\" is neither file, directory nor link", name: path)
+        throw ArchiveError(.source, "the source \(shown) is neither file, directory nor link", name: path)
       }
       self.kind = kind
     } catch let error as ArchiveError {
       throw error
     } catch let error as SystemError {
-      throw ArchiveError(.source, "the source \"\(shown)\" cannot be read", name: path, cause: error)
+      throw ArchiveError(.source, "the source \(shown) cannot be read", name: path, cause: error)
     } catch {
       preconditionFailure("the kernel layer throws its own errors only")
     }

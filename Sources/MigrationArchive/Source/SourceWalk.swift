@@ -47,7 +47,7 @@ package struct SourceWalk {
       let node = tree.add(root.name.span, status, kind: kind, parent: Int32(-1 - number))
       if kind == .directory { pending = [node] }
     } catch {
-      throw ArchiveError(.source, "the source \"\(VisibleText.of(root.name))\" cannot be read", cause: error)
+      throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
     }
     while let directory = pending.popLast() { try list(directory, from: root.parent) }
   }

@@ -9,6 +9,8 @@ package final class StagingWriter {
   private let places: any StagingPlaces
   private var claims: [JournalRecord] = []
   private var tagged = ByteWriter()
+  /// An announced root.
+  private var lastRoot: [UInt8] = []
 
   package init(_ staging: Staging, sealer: any ChunkSealing) {
     self.staging = staging
@@ -172,7 +174,11 @@ package final class StagingWriter {
   /// Refuses a path beneath a root that was not announced.
   private func check(_ path: ArchivePath) throws(Violation) {
     guard let roots = staging.roots else { return }
-    guard roots.contains(Array(path.root)) else { throw Violation(.announcement, "a root") }
+    // The next item is mostly beneath the same one.
+    guard !path.root.elementsEqual(lastRoot) else { return }
+    let root = Array(path.root)
+    guard roots.contains(root) else { throw Violation(.announcement, "a root") }
+    lastRoot = root
   }
 
   private func makeFile(

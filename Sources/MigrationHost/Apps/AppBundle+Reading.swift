@@ -45,7 +45,7 @@ extension HostError {
   /// A bundle cannot be used because of a file in it.
   static func bundle(_ file: some Sequence<UInt8>, _ reason: String, hint: String? = nil) -> HostError {
     HostError(
-      .bundle, "the bundle is not fit: \"\(VisibleText.of(file))\": \(reason)",
+      .bundle, "the bundle is not fit: \(VisibleText.quoted(file)): \(reason)",
       hint: hint ?? "'peer help app install' says how a bundle is made.", name: Array(file))
   }
 

@@ -81,7 +81,7 @@ package final class AppHome: Sendable {
       return try body()
     } catch {
       throw HostError(
-        .location, "apps cannot be kept in \"\(VisibleText.of(home))\"", hint: hint, name: home, cause: error)
+        .location, "apps cannot be kept in \(VisibleText.quoted(home))", hint: hint, name: home, cause: error)
     }
   }
 
@@ -95,7 +95,7 @@ package final class AppHome: Sendable {
     guard let stray else { return }
     throw HostError(
       .location,
-      "apps cannot be kept in \"\(VisibleText.of(path))\", because '\(VisibleText.of([stray]))' is not the same in a URL",
+      "apps cannot be kept in \(VisibleText.quoted(path)), because \(VisibleText.quoted([stray])) is not the same in a URL",
       hint: hint, name: path)
   }
 }
@@ -104,7 +104,7 @@ extension HostError {
   /// There is no such app.
   static func notInstalled(_ identifier: String) -> HostError {
     HostError(
-      .notInstalled, "no app '\(VisibleText.of(identifier))' is installed", hint: "'peer app list' shows which are.",
+      .notInstalled, "no app \(VisibleText.quoted(identifier)) is installed", hint: "'peer app list' shows which are.",
       name: Array(identifier.utf8))
   }
 }

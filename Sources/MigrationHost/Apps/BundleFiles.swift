@@ -12,7 +12,7 @@ struct BundleFiles {
       directory = SharedDirectory(try Directory.open(path))
     } catch {
       throw HostError(
-        .source, "the bundle \"\(VisibleText.of(path))\" cannot be opened",
+        .source, "the bundle \(VisibleText.quoted(path)) cannot be opened",
         hint: "A bundle is a directory; check the path, and that you may read it.", name: path, cause: error)
     }
   }
@@ -53,11 +53,11 @@ struct BundleFiles {
     let key = "CFBundleExecutable"
     let name = try info.requiredText(key)
     guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != "..", name.utf8.count <= Limits.component else {
-      throw info.fault(key, "'\(VisibleText.of(name))' is not the name of a file beside it")
+      throw info.fault(key, "\(VisibleText.quoted(name)) is not the name of a file beside it")
     }
     let file = folder + name
     guard let status = try status(of: file), status.kind == .regular else {
-      throw info.fault(key, "there is no file '\(VisibleText.of(name))' beside it")
+      throw info.fault(key, "there is no file \(VisibleText.quoted(name)) beside it")
     }
     // The bits, not our right: it is the same for every user.
     guard status.mode & 0o111 != 0 else {

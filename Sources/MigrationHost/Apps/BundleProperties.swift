@@ -29,7 +29,7 @@ struct BundleProperties {
   func identifier(_ key: String) throws(HostError) -> String {
     let text = try requiredText(key)
     guard AppName.isWellFormed(text) else {
-      throw fault(key, "'\(VisibleText.of(text))' is no identifier", hint: "An identifier is \(AppName.rule).")
+      throw fault(key, "\(VisibleText.quoted(text)) is no identifier", hint: "An identifier is \(AppName.rule).")
     }
     return text
   }
@@ -44,7 +44,7 @@ struct BundleProperties {
       guard case .text(let group) = entry else { throw fault(key, "it holds something that is not a string") }
       guard AppName.isWellFormed(group) else {
         throw fault(
-          key, "'\(VisibleText.of(group))' is no group identifier", hint: "A group identifier is \(AppName.rule).")
+          key, "\(VisibleText.quoted(group)) is no group identifier", hint: "A group identifier is \(AppName.rule).")
       }
       groups.insert(group)
     }
@@ -66,7 +66,7 @@ struct BundleProperties {
     }
     guard !ContainerAccess.isGranted(identifiers, to: app) else { return }
     guard identifiers.count == 1 else { throw fault(key, "it has \(identifiers.count) entries", hint: hint) }
-    throw fault(key, "it names '\(VisibleText.of(identifiers[0]))', which is not the app", hint: hint)
+    throw fault(key, "it names \(VisibleText.quoted(identifiers[0])), which is not the app", hint: hint)
   }
 
   /// Fails unless the extension is one for migration.
@@ -79,7 +79,7 @@ struct BundleProperties {
     switch attributes["EXExtensionPointIdentifier"] {
     case nil: throw fault(inner, "it is missing", hint: hint)
     case .text(ExtensionPoint.identifier): return
-    case .text(let other): throw fault(inner, "it names '\(VisibleText.of(other))'", hint: hint)
+    case .text(let other): throw fault(inner, "it names \(VisibleText.quoted(other))", hint: hint)
     default: throw fault(inner, "it is not a string", hint: hint)
     }
   }

@@ -45,7 +45,7 @@ enum BundleTree {
       case .link(let target):
         guard staysInside(target, depth: path.count) else {
           throw fault(
-            place, "the symbolic link leads to \"\(VisibleText.of(target))\", which may lie outside of the bundle",
+            place, "the symbolic link leads to \(VisibleText.quoted(target)), which may lie outside of the bundle",
             hint: "A link in a bundle has a relative target that stays inside it, with \"..\" only at its start.")
         }
         if let copy {

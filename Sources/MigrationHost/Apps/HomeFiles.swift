@@ -53,7 +53,8 @@ struct HomeFiles: Sendable {
   /// The names in a directory, in their order; none if there is no directory. Those that are not UTF-8 are not ours.
   func names(in place: String) throws(HostError) -> [String] {
     guard let directory = try open(place) else { return [] }
-    return try HostError.wrapping(.storage, "\"\(path(place))\" cannot be read") { () throws(SystemError) in
+    return try HostError.wrapping(.storage, "\(VisibleText.quoted(path(place))) cannot be read") {
+      () throws(SystemError) in
       var names: [String] = []
       try directory.directory.forEachEntry { (name, _) throws(SystemError) in
         if let name = String(validating: [UInt8](copying: name), as: UTF8.self) { names.append(name) }
@@ -152,7 +153,7 @@ struct HomeFiles: Sendable {
     _ action: String, _ place: String, _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {
     try observer?("\(action) \(place)")
-    return try HostError.wrapping(.storage, "cannot \(action) \"\(path(place))\"", body)
+    return try HostError.wrapping(.storage, "cannot \(action) \(VisibleText.quoted(path(place)))", body)
   }
 
   static func split(_ place: String) -> (parent: String, name: String) {
@@ -173,7 +174,7 @@ struct HomeFiles: Sendable {
     } catch  where error.isNotFound {
       return nil
     } catch {
-      throw HostError(.storage, "cannot \(action) \"\(path(place))\"", cause: error)
+      throw HostError(.storage, "cannot \(action) \(VisibleText.quoted(path(place)))", cause: error)
     }
   }
 }

@@ -125,7 +125,7 @@ struct AppExport: ~Copyable {
       // What only stands for a place has passed no check of what the extension may read, and what /proc shows depends on
       // who reads it.
       guard let descriptor, descriptor.isReadable, (try? descriptor.isOnProcessFileSystem) == false else {
-        throw ArchiveError(.source, "\"\(VisibleText.of(item.path))\" was not opened to be read", name: item.path)
+        throw ArchiveError(.source, "\(VisibleText.quoted(item.path)) was not opened to be read", name: item.path)
       }
       try appender.append(descriptor, at: item.path)
     }

@@ -120,7 +120,7 @@ final class IncomingTransfer: Sendable {
     } catch let error as ArchiveError where error.code == .journal {
       let aside = try host.sink.setAside(identifier)
       host.observe(
-        .notice("\(error); it is kept as \"\(VisibleText.of(aside))\" and everything is sent again"))
+        .notice("\(error); it is kept as \(VisibleText.quoted(aside)) and everything is sent again"))
       return nil
     }
   }

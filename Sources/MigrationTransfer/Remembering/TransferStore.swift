@@ -182,7 +182,7 @@ package final class TransferStore: Sendable {
     do {
       return try body()
     } catch {
-      throw StoreError("what is remembered of transfers, in \"\(VisibleText.of(home))\", cannot be used", error)
+      throw StoreError("what is remembered of transfers, in \(VisibleText.quoted(home)), cannot be used", error)
     }
   }
 }

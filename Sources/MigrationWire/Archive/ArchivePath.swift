@@ -56,6 +56,11 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
     bytes.count { $0 == UInt8(ascii: "/") } + 1
   }
 
+  /// Takes all bytes at once; the synthesised one goes through them one by one.
+  package func hash(into hasher: inout Hasher) {
+    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+  }
+
   package static func < (left: ArchivePath, right: ArchivePath) -> Bool {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }

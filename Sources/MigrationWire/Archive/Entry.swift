@@ -147,11 +147,11 @@ package struct EntryReader: Sendable {
 package enum EntryWriter {
   /// The whole ITEM entry.
   package static func item(_ record: ItemRecord, to writer: inout ByteWriter) {
-    var body = ByteWriter()
-    record.write(to: &body)
     writer.u8(Entry.Kind.item)
-    writer.u32(UInt32(body.bytes.count))
-    writer.array(body.bytes)
+    let start = writer.bytes.count
+    writer.u32(0)
+    record.write(to: &writer)
+    writer.u32(UInt32(writer.bytes.count - start - 4), at: start)
   }
 
   /// Everything of a CHUNK, HOLE or CONTENT entry but the data, which follows.

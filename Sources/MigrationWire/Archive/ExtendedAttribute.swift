@@ -59,9 +59,12 @@ package struct AccessEntry: Equatable, Sendable {
     self.id = id
   }
 
+  /// What an entry takes on the wire.
+  static let size = 6
+
   static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [AccessEntry] {
     let what = "an item's access control list"
-    guard reader.remaining <= Limits.aclEntries * 6 else { throw Violation(.limit, what) }
+    guard reader.remaining <= Limits.aclEntries * size else { throw Violation(.limit, what) }
     var list: [AccessEntry] = []
     while !reader.isAtEnd {
       guard let subject = Subject(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, what) }

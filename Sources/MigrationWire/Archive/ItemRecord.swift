@@ -82,26 +82,38 @@ package struct ItemRecord: Equatable, Sendable {
   /// Reads a record that fills `range`.
   package init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "an item's record"
-    let fields = try Fields(bytes, range, of: subject)
-    path = try ArchivePath(try fields.required(1, subject))
-    let rawKind = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
-    guard let kind = ItemKind(rawValue: rawKind) else { throw Violation(.unknown, subject) }
-    generation = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
-    let size = try fields.read(4, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
-    mode = try fields.read(5, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
-    modified = try fields.read(6, subject) { reader, bytes throws(Violation) in
-      ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
+    var (path, kind, generation): (ArchivePath?, ItemKind?, Generation?)
+    var (size, target): (UInt64?, [UInt8]?)
+    var seen: UInt16 = 0
+    var fields = FieldReader(range, of: subject)
+    while let (tag, value) = try fields.next(bytes) {
+      var reader = ByteReader(value, of: subject)
+      if tag <= 11 { seen |= 1 << UInt16(tag) }
+      switch tag {
+      case 1: path = try ArchivePath(copying: bytes.extracting(try reader.take(reader.remaining)))
+      case 2: kind = try Self.kind(&reader, bytes)
+      case 3: generation = try reader.u128(bytes)
+      case 4: size = try reader.u64(bytes)
+      case 5: mode = try reader.u16(bytes)
+      case 6: modified = ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
+      case 7: target = try reader.rest(bytes)
+      case 8: owner = Owner(user: try reader.u32(bytes), group: try reader.u32(bytes))
+      case 9: attributes = try ExtendedAttribute.readList(&reader, bytes)
+      case 10: accessList = try AccessEntry.readList(&reader, bytes)
+      case 11: defaultAccessList = try AccessEntry.readList(&reader, bytes)
+      default: unknown.append(tag, try reader.rest(bytes))
+      }
+      try reader.finish()
     }
-    let target = fields.value(7)
-    owner = try fields.read(8, subject) { reader, bytes throws(Violation) in
-      Owner(user: try reader.u32(bytes), group: try reader.u32(bytes))
-    }
-    attributes = try fields.read(9, subject, ExtendedAttribute.readList) ?? []
-    accessList = try fields.read(10, subject, AccessEntry.readList) ?? []
-    defaultAccessList = try fields.read(11, subject, AccessEntry.readList) ?? []
-    unknown = fields.unknown(besides: 1...11)
+    guard let path, let kind, let generation else { throw Violation(.field, subject) }
+    (self.path, self.generation) = (path, generation)
     body = try Self.body(kind, size: size, target: target)
-    try checkMetadata(fields)
+    try checkMetadata(seen)
+  }
+
+  private static func kind(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> ItemKind {
+    guard let kind = ItemKind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, "an item's record") }
+    return kind
   }
 
   private static func body(_ kind: ItemKind, size: UInt64?, target: [UInt8]?) throws(Violation) -> Body {
@@ -123,52 +135,63 @@ package struct ItemRecord: Equatable, Sendable {
   }
 
   /// Refuses values out of range, empty lists, and fields that belong to another kind.
-  private func checkMetadata(_ fields: Fields) throws(Violation) {
+  private func checkMetadata(_ seen: UInt16) throws(Violation) {
     let subject = "an item's record"
     if let mode, mode > 0o7777 { throw Violation(.value, subject) }
     if let modified, modified.nanoseconds >= 1_000_000_000 { throw Violation(.value, subject) }
-    let forbidden: [UInt8] =
+    // One bit a tag.
+    let forbidden: UInt16 =
       switch kind {
-      case .directory: []
-      case .file: [11]
-      case .symbolicLink: [5, 9, 10, 11]
-      case .hardLink: [5, 6, 8, 9, 10, 11]
+      case .directory: 0
+      case .file: 1 << 11
+      case .symbolicLink: 1 << 5 | 1 << 9 | 1 << 10 | 1 << 11
+      case .hardLink: 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11
       }
-    for tag in forbidden where fields.value(tag) != nil { throw Violation(.field, subject) }
-    for tag in 9...11 as ClosedRange<UInt8> where fields.value(tag)?.isEmpty == true {
-      throw Violation(.value, subject)
-    }
+    guard seen & forbidden == 0 else { throw Violation(.field, subject) }
+    let empty: UInt16 =
+      (attributes.isEmpty ? 1 << 9 : 0) | (accessList.isEmpty ? 1 << 10 : 0) | (defaultAccessList.isEmpty ? 1 << 11 : 0)
+    guard seen & empty == 0 else { throw Violation(.value, subject) }
   }
 
   /// Writes the record's field body.
   package func write(to writer: inout ByteWriter) {
-    var fields = Fields()
-    fields.append(1, path.bytes)
-    fields.append(2, [kind.rawValue])
-    fields.append(3) { $0.u128(generation) }
-    if case .file(let size) = body { fields.append(4) { $0.u64(size) } }
-    if let mode { fields.append(5) { $0.u16(mode) } }
+    var fields = FieldWriter(besides: unknown)
+    fields.append(1, path.bytes, to: &writer)
+    fields.append(2, length: 1, to: &writer) { $0.u8(kind.rawValue) }
+    fields.append(3, length: 16, to: &writer) { $0.u128(generation) }
+    if case .file(let size) = body { fields.append(4, length: 8, to: &writer) { $0.u64(size) } }
+    if let mode { fields.append(5, length: 2, to: &writer) { $0.u16(mode) } }
     if let modified {
-      fields.append(6) {
+      fields.append(6, length: 12, to: &writer) {
         $0.u64(UInt64(bitPattern: modified.seconds))
         $0.u32(modified.nanoseconds)
       }
     }
     switch body {
-    case .symbolicLink(let target): fields.append(7, target)
-    case .hardLink(let target): fields.append(7, target.bytes)
+    case .symbolicLink(let target): fields.append(7, target, to: &writer)
+    case .hardLink(let target): fields.append(7, target.bytes, to: &writer)
     case .directory, .file: break
     }
     if let owner {
-      fields.append(8) {
+      fields.append(8, length: 8, to: &writer) {
         $0.u32(owner.user)
         $0.u32(owner.group)
       }
     }
-    if !attributes.isEmpty { fields.append(9) { ExtendedAttribute.write(attributes, to: &$0) } }
-    if !accessList.isEmpty { fields.append(10) { AccessEntry.write(accessList, to: &$0) } }
-    if !defaultAccessList.isEmpty { fields.append(11) { AccessEntry.write(defaultAccessList, to: &$0) } }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    writeLists(to: &writer, &fields)
+    fields.finish(to: &writer)
+  }
+
+  private func writeLists(to writer: inout ByteWriter, _ fields: inout FieldWriter) {
+    if !attributes.isEmpty {
+      var list = ByteWriter()
+      ExtendedAttribute.write(attributes, to: &list)
+      fields.append(9, list.bytes, to: &writer)
+    }
+    for tag in 10...11 as ClosedRange<UInt8> {
+      let entries = tag == 10 ? accessList : defaultAccessList
+      guard !entries.isEmpty else { continue }
+      fields.append(tag, length: AccessEntry.size * entries.count, to: &writer) { AccessEntry.write(entries, to: &$0) }
+    }
   }
 }

@@ -78,8 +78,6 @@ package struct ByteReader: Sendable {
 extension [UInt8] {
   /// An owned copy of borrowed bytes.
   package init(copying span: Span<UInt8>) {
-    self.init()
-    reserveCapacity(span.count)
-    for index in span.indices { append(span[index]) }
+    self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
   }
 }

@@ -14,8 +14,7 @@ package struct ByteWriter: Sendable {
   package mutating func u64(_ value: UInt64) { integer(value, 8) }
 
   package mutating func u128(_ value: UInt128) {
-    u64(UInt64(truncatingIfNeeded: value >> 64))
-    u64(UInt64(truncatingIfNeeded: value))
+    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
   package mutating func array(_ value: [UInt8]) { bytes.append(contentsOf: value) }
@@ -24,6 +23,8 @@ package struct ByteWriter: Sendable {
   package mutating func varint(_ value: UInt64) {
     precondition(value < 1 << 62, "a varint holds 62 bits")
     let size = Self.varintSize(value)
+    // Most lengths; a call less for each.
+    if size == 1 { return u8(UInt8(value)) }
     integer(value | UInt64(size.trailingZeroBitCount) << UInt64(size * 8 - 2), size)
   }
 
@@ -37,9 +38,15 @@ package struct ByteWriter: Sendable {
     }
   }
 
+  /// Puts a number where four bytes were written before, for lengths that are known later.
+  package mutating func u32(_ value: UInt32, at offset: Int) {
+    for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - index * 8)) }
+  }
+
   private mutating func integer(_ value: UInt64, _ count: Int) {
-    for shift in stride(from: (count - 1) * 8, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
+    let ordered = (value << UInt64((8 - count) * 8)).bigEndian
+    unsafe withUnsafeBytes(of: ordered) { source in
+      unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(start: source.baseAddress, count: count))
     }
   }
 }

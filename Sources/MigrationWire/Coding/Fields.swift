@@ -1,25 +1,22 @@
 /// A field body: values by tag, in ascending order, with the tags that this version does not know kept as they came.
 package struct Fields: Equatable, Sendable {
-  private struct Field: Equatable {
+  struct Field: Equatable {
     let tag: UInt8
     let value: [UInt8]
   }
 
   private var fields: [Field] = []
 
+  /// In ascending order of their tags.
+  var all: [Field] { fields }
+
   package init() {}
 
   /// Reads all fields in `range`.
   package init(_ bytes: Span<UInt8>, _ range: Range<Int>, of subject: String) throws(Violation) {
-    var reader = ByteReader(range, of: subject)
-    while !reader.isAtEnd {
-      let tag = try reader.u8(bytes)
-      let length = try reader.varint(bytes)
-      guard tag > fields.last?.tag ?? 0 else { throw Violation(.field, subject) }
-      guard fields.count < Limits.fields, length <= UInt64(reader.remaining) else {
-        throw Violation(.truncated, subject)
-      }
-      fields.append(Field(tag: tag, value: try reader.array(bytes, Int(length))))
+    var reader = FieldReader(range, of: subject)
+    while let (tag, value) = try reader.next(bytes) {
+      fields.append(Field(tag: tag, value: [UInt8](copying: bytes.extracting(value))))
     }
   }
 

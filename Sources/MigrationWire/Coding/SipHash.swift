@@ -17,25 +17,39 @@ package struct SipHash: Sendable {
     v3 = k1 ^ 0x7465_6462_7974_6573
   }
 
-  package mutating func combine(_ byte: UInt8) {
-    tail |= UInt64(byte) << UInt64(length % 8 * 8)
-    length += 1
-    guard length % 8 == 0 else { return }
-    compress(tail)
-    tail = 0
-  }
-
   package mutating func combine(_ bytes: Span<UInt8>) {
-    for index in bytes.indices { combine(bytes[index]) }
+    let raw = unsafe bytes.bytes
+    var offset = 0
+    while bytes.count - offset >= 8 {
+      let word = unsafe raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      combine(UInt64(littleEndian: word), count: 8)
+      offset += 8
+    }
+    for index in offset..<bytes.count { combine(bytes[index]) }
   }
 
   package mutating func combine(_ bytes: [UInt8]) { combine(bytes.span) }
 
-  /// Adds an integer as its big-endian bytes.
+  /// Adds an integer of at most 64 bits as its big-endian bytes.
   package mutating func combine<Value: FixedWidthInteger>(_ value: Value) {
-    for shift in stride(from: Value.bitWidth - 8, through: 0, by: -8) {
-      combine(UInt8(truncatingIfNeeded: value >> Value(shift)))
-    }
+    let word = UInt64(truncatingIfNeeded: value.byteSwapped) & (UInt64.max >> UInt64(64 - Value.bitWidth))
+    combine(word, count: Value.bitWidth / 8)
+  }
+
+  package mutating func combine(_ value: UInt128) {
+    combine(UInt64(truncatingIfNeeded: value >> 64))
+    combine(UInt64(truncatingIfNeeded: value))
+  }
+
+  /// Adds the `count` low bytes of a word, the lowest first; the others are zero.
+  private mutating func combine(_ word: UInt64, count: Int) {
+    let filled = length % 8
+    tail |= word << UInt64(filled * 8)
+    length += count
+    guard filled + count >= 8 else { return }
+    compress(tail)
+    // A shift by all 64 bits leaves nothing.
+    tail = word >> UInt64((8 - filled) * 8)
   }
 
   /// The hash of everything combined; its 16 bytes big-endian are the hash as its authors write it.

@@ -31,12 +31,13 @@ package enum JournalRecord: Equatable, Sendable {
 
   /// Appends the record, authenticated for the position in the journal at which it will stand.
   package func write(to writer: inout ByteWriter, position: UInt64, key: UInt128) {
-    var body = ByteWriter()
-    writeBody(to: &body)
-    writer.u32(UInt32(body.bytes.count))
+    let start = writer.bytes.count
+    writer.u32(0)
     writer.u8(kind)
-    writer.array(body.bytes)
-    writer.u128(Self.code(key, position, kind, body.bytes.span))
+    let body = writer.bytes.count
+    writeBody(to: &writer)
+    writer.u32(UInt32(writer.bytes.count - body), at: start)
+    writer.u128(Self.code(key, position, kind, writer.bytes.span.extracting(body...)))
   }
 
   /// Reads the record at the start of `bytes`, which stands at `position`; nil where the bytes end too early.

@@ -181,12 +181,13 @@ package struct Ledger: Sendable {
   /// An item is made, with everything but what waits for the end. A directory or hard link of another generation that had its
   /// path is dropped.
   package mutating func finish(_ record: ItemRecord) throws(Violation) {
-    guard complete.insert(mark(record)).inserted else { return try checkHeld(record) }
+    let mark = mark(record)
+    guard complete.insert(mark).inserted else { return try checkHeld(record) }
     if let old = directories[record.path] ?? hardLinks[record.path] { drop(old) }
     if let file = incomplete.removeValue(forKey: record.path) { incompleteBytes -= file.ranges.count }
     total.items += 1
     total.bytes += record.size
-    digest &+= mark(record)
+    digest &+= mark
     switch record.body {
     case .directory: directories[record.path] = record
     case .hardLink: hardLinks[record.path] = record

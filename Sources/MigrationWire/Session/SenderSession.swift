@@ -8,7 +8,7 @@ package struct SenderSession: Equatable, Sendable {
     /// The other end is known, the offer is not ready. Leads to offered.
     case preparing
     /// Leads to comparing, done.
-    case offered
+    case offered(mostStaged: UInt64)
     /// The ledger is being told. Leads to streaming.
     case comparing(LedgerOrder)
     /// Leads to finishing.
@@ -73,8 +73,8 @@ package struct SenderSession: Equatable, Sendable {
   }
 
   private mutating func accepted(_ accept: Accept) throws(Violation) -> Action {
-    guard state == .offered else { throw Violation(.state, "the acceptance") }
-    state = .comparing(LedgerOrder())
+    guard case .offered(let mostStaged) = state else { throw Violation(.state, "the acceptance") }
+    state = .comparing(LedgerOrder(mostStaged: mostStaged))
     return .begin(accept)
   }
 
@@ -114,7 +114,7 @@ package struct SenderSession: Equatable, Sendable {
   /// The walk or the exporter's estimate is there. Valid in preparing; leads to offered.
   package mutating func offer(_ offer: Offer) -> ControlMessage {
     precondition(state == .preparing, "an offer follows the greeting")
-    state = .offered
+    state = .offered(mostStaged: offer.mostStaged)
     return .offer(offer)
   }
 
@@ -147,18 +147,26 @@ package struct SenderSession: Equatable, Sendable {
   }
 }
 
-/// The order in which a ledger is told (Protocol §6.4).
+/// The order in which a ledger is told (Protocol §6.4), and how much of it there may be (Protocol §11).
 struct LedgerOrder: Equatable, Sendable {
+  private let mostStaged: UInt64
   private var last: Held?
   private(set) var staged: UInt64 = 0
+  private var present: UInt64 = 0
   private var partials = 0
+
+  init(mostStaged: UInt64) { self.mostStaged = mostStaged }
 
   mutating func check(_ held: Held) throws(Violation) {
     if let last {
       let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind == .staged
       guard ascends else { throw Violation(.value, "a page of the ledger") }
     }
-    if held.kind == .staged { staged += UInt64(held.marks.count) }
+    switch held.kind {
+    case .staged: staged += UInt64(held.marks.count)
+    case .present: present += UInt64(held.marks.count)
+    }
+    guard staged <= mostStaged, present <= Limits.presentMarks else { throw Violation(.limit, "the ledger") }
     // Only the greatest mark of a page is needed to check the next one.
     last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
   }
@@ -167,4 +175,10 @@ struct LedgerOrder: Equatable, Sendable {
     partials += 1
     guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
   }
+}
+
+extension Offer {
+  /// The most complete items that a ledger can honestly tell upon this offer (Protocol §11): what it announced, and what an
+  /// earlier session brought that the source has no longer.
+  fileprivate var mostStaged: UInt64 { items + items / 4 + Limits.staleMarks }
 }

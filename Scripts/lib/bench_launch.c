@@ -1,0 +1,98 @@
+// Runs a command and says what it cost, with everything that it started.
+//
+//   launch REPORT COMMAND [ARGUMENT...]
+//
+// REPORT becomes one line: begin and end (CLOCK_MONOTONIC, ns), user and system time (µs), peak memory of the largest process
+// (KiB), and the exit code. Ended by SIGTERM, it ends the command, and reports all the same.
+//
+// It exists because a process that is started by an interpreter begins with the interpreter's peak memory: the system
+// carries the peak of what stood there before exec over. This one is smaller than anything that it measures.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t child, is_stopped;
+
+static void pass_on(int number) {
+    is_stopped = 1;
+    if (child > 0) kill(child, number);
+}
+
+// Ends what the command left behind; that is ours by now.
+static void end_orphans(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+    FILE *list = fopen(path, "r");
+    int orphan;
+    while (list != NULL && fscanf(list, "%d", &orphan) == 1) kill(orphan, SIGKILL);
+    if (list != NULL) fclose(list);
+}
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+static int64_t microseconds(struct timeval time) {
+    return time.tv_sec * INT64_C(1000000) + time.tv_usec;
+}
+
+int main(int count, char **words) {
+    if (count < 3) {
+        fprintf(stderr, "usage: launch REPORT COMMAND [ARGUMENT...]\n");
+        return 2;
+    }
+    // What the command leaves behind comes here to be waited for, and to be counted.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    struct sigaction action = {.sa_handler = pass_on};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    int64_t begin = now(), end = begin;
+    pid_t started = fork();
+    if (started < 0) {
+        perror("launch: fork");
+        return 1;
+    }
+    if (started == 0) {
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGINT, SIG_DFL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execvp(words[2], words + 2);
+        perror(words[2]);
+        _exit(127);
+    }
+    child = started;
+    int code = 1;
+    for (;;) {
+        if (is_stopped && child == 0) end_orphans();
+        int status;
+        pid_t ended = wait(&status);
+        if (ended < 0 && errno == EINTR) continue;
+        if (ended < 0) break;
+        if (ended == started) {
+            child = 0;
+            end = now();
+            code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        }
+    }
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    FILE *report = fopen(words[1], "w");
+    if (report == NULL) {
+        perror(words[1]);
+        return 1;
+    }
+    fprintf(report, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %ld %d\n", begin, end, microseconds(usage.ru_utime),
+        microseconds(usage.ru_stime), usage.ru_maxrss, code);
+    return fclose(report) == 0 ? code : 1;
+}

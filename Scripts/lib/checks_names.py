@@ -1,0 +1,262 @@
+"""Acceptance of what is shown of names: nothing in them reaches a terminal, a shell or a parser as anything but a name."""
+
+import base64
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import unicodedata
+
+from checks import check
+from devices import Process, Receiver, SlowLink, Waiting, sender, small_file
+from outside import MIB, Failure, equal, require, wait_for
+
+SHELL = [b"$(touch pwned)", b"`touch pwned`", b"a;touch pwned", b"a|b&c", b'"', b"it's", b"back\\slash", b"a b", b"*?[x]{a,b}",
+         b"~root", b"#x", b"!rm", b"it's !rm", b"<x>", b"(x)", b"-rf", b"=ls", b"'; touch pwned; '", b"a, b", b" end "]
+TERMINAL = [b"\x1b[2J\x1b[31mred", b"\x1b]8;;http:evil\x07link\x1b]8;;\x07", b"\x1b]52;c;cm0gLXJm\x07", b"\x1bPq\x1b\\", b"bell\x07", b"new\nline",
+            b"peer: error: forged\n", b"tab\t", b"over\rwritten", b"back\x08\x08", b"\x7f", b"\x01\x02\x1f", "\u009b31m".encode(), "\u0085".encode(),
+            "\u202efdp.exe".encode(), "\u2066a\u2069".encode(), "\u200b\u200d".encode(), "\u2028".encode(), "\ufeff".encode(), "\U000e0041".encode(),
+            b"\xff\xfe", b"\x9b31m", b"\xc3\x28", b"\xe2\x80", b"\xed\xa0\x80"]
+NAMES = SHELL + TERMINAL
+
+INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# What the command itself says to a terminal: to the start of the line, and erase it.
+OWN = re.compile(r"\r\x1b\[2K")
+
+
+class Terminal:
+    """One run of the command at a terminal of its own, with everything that it writes there."""
+
+    def __init__(self, work, arguments, *typed):
+        self.read = b""
+        self.typed = list(typed)
+        self.arguments = arguments
+        pid, self.descriptor = pty.fork()
+        if pid == 0:
+            environment = {**os.environ, "HOME": work.home(None), "PEER_HOME": work.home(None) + "/peer", "LC_ALL": "C.UTF-8", "COLUMNS": "200"}
+            os.chdir(work.path)
+            os.execve(work.binary, [work.binary, *arguments], environment)
+        self.pid, self.code = pid, None
+        os.set_blocking(self.descriptor, False)
+
+    def pump(self):
+        """Reads what has come, and answers the next question; whether the command is still there."""
+        try:
+            while part := os.read(self.descriptor, 65536):
+                self.read += part
+        except BlockingIOError:
+            pass
+        except OSError:
+            if self.code is None:
+                self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if self.typed and self.typed[0][0] in self.read:
+            os.write(self.descriptor, self.typed.pop(0)[1] + b"\n")
+        return self.code is None
+
+    def wait(self, seconds=60):
+        wait_for(f"end of 'peer {self.arguments[0]}' at a terminal", seconds, lambda: not self.pump())
+        return self.code
+
+    def text(self):
+        """What was written, which must be clean."""
+        text = self.read.decode("utf-8", "strict").replace("\r\n", "\n")
+        clean(OWN.sub("\n", text), f"the terminal of 'peer {self.arguments[0]}'")
+        return text
+
+    def end(self):
+        if self.code is None:
+            os.kill(self.pid, 9)
+            os.waitpid(self.pid, 0)
+        os.close(self.descriptor)
+
+
+def clean(text, where):
+    for line in text.split("\n"):
+        for character in line:
+            require(unicodedata.category(character) not in INVISIBLE, f"{where}: U+{ord(character):04X} in {line!r}")
+
+
+def lines(path):
+    """Events of a run, from output that holds nothing which a terminal could act on."""
+    with open(path, "rb") as file:
+        text = file.read().decode("utf-8", "strict")
+    clean(text, path)
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def exact(event, key="path"):
+    """The bytes of a name in an event."""
+    if f"{key}Base64" in event:
+        found = base64.b64decode(event[f"{key}Base64"], validate=True)
+        try:
+            found.decode()
+        except UnicodeDecodeError:
+            return found
+        raise Failure(f"{key}Base64 of a name that is UTF-8: {found!r}")
+    return event[key].encode()
+
+
+def as_words(text):
+    """What a shell makes of some text, without running anything in it."""
+    script = f"set -f; for word in {text}; do printf '%s\\0' \"$word\"; done"
+    result = subprocess.run(["/bin/bash", "--norc", "-c", script], env={"LC_ALL": "C.UTF-8", "PATH": "/nowhere"}, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, timeout=20, check=False)
+    require(result.returncode == 0 and not result.stderr, f"a shell said {result.stderr!r} to {text!r}")
+    return result.stdout.split(b"\0")[:-1]
+
+
+def tree(folder):
+    """Every name as a root's, and beneath a folder, where a link leads to it too."""
+    folder = os.fsencode(folder)
+    for name in NAMES:
+        small_file(folder + b"/" + name)
+    inner = folder + b"/in" + NAMES[20]
+    os.mkdir(inner)
+    for number, name in enumerate(NAMES):
+        small_file(inner + b"/" + name)
+        os.symlink(name, inner + b"/link%d" % number)
+    return sorted(os.listdir(folder))
+
+
+def paths(folder, names):
+    return [os.fsencode(folder) + b"/" + name for name in names]
+
+
+@check("names of every kind, as roots and beneath them: they arrive, JSON has their bytes")
+def _(work):
+    old, new = work.place()
+    names = tree(old)
+    receiver = Receiver(work, new)
+    sending = sender(work, paths(old, names), receiver.port, receiver.pairing_code)
+    equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+    equal(sorted(os.listdir(os.fsencode(new))), names, "what arrived")
+    for process in (sending, receiver):
+        offers = [event for event in lines(process.out_path) if event["event"] == "offer"]
+        equal([exact(root, "name") for root in offers[0]["roots"]], names, "the offer's names")
+        equal(process.errors(), "", "standard error")
+    return f"{len(names)} roots"
+
+
+@check("names at both terminals: the question, the offer and the progress have no raw byte of them")
+def _(work):
+    old, new = work.place()
+    names = tree(old)
+    # The first names are the ones that are shown.
+    for first in (TERMINAL[:20], TERMINAL[20:], SHELL):
+        part = sorted(first)
+        receiving = Terminal(work, ["receive", new, "--listen", "127.0.0.1:0", "--ask", "--label", "old\x1b[2J\u202e"], (b"Accept this?", b"y"))
+        try:
+            wait_for("code", 20, lambda: receiving.pump() and re.search(rb"Code: (\d{4}-\d{4})", receiving.read))
+            code = re.search(rb"Code: (\d{4}-\d{4})", receiving.read).group(1)
+            port = re.search(rb"--to 127.0.0.1:(\d+)", receiving.read).group(1).decode()
+            sending = Terminal(work, ["send", *paths(old, part), "--to", f"127.0.0.1:{port}", "--label", "new\x07\n"], (b"ode", code))
+            try:
+                wait_for("end of both", 60, lambda: not (sending.pump() | receiving.pump()))
+                equal((sending.wait(), receiving.wait()), (0, 0), "exit codes")
+                asked = receiving.text().split("wants to send:\n")[1].split("\n")[:min(20, len(part))]
+                equal([as_words(line.strip()) for line in asked], [[name] for name in part[:20]], "what the question shows")
+                for run in (sending, receiving):
+                    offer = re.search(r"To (?:send|receive): (.*?)(?: and \d+ more)? \(\d+ items", run.text()).group(1)
+                    equal(as_words(offer.replace(", ", " ") if b"a, b" not in part[:5] else offer)[:1], [part[0]], "the offer's first name")
+            finally:
+                sending.end()
+        finally:
+            receiving.end()
+        shutil.rmtree(new)
+        os.mkdir(new)
+    require(not os.path.exists(f"{work.path}/pwned"), "a name was run")
+
+
+@check("names that cannot be sent, are taken or are missing: escaped on the terminal, exact in JSON")
+def _(work):
+    old, new = work.place()
+    folder = os.fsencode(f"{old}/folder")
+    os.mkdir(folder)
+    for name in NAMES:
+        os.mkfifo(folder + b"/" + name)
+    receiver = Receiver(work, new)
+    sending = sender(work, [f"{old}/folder"], receiver.port, receiver.pairing_code)
+    equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+    for process in (sending, receiver):
+        unsent = [exact(event) for event in lines(process.out_path) if event["event"] == "unsent"]
+        equal(sorted(unsent), sorted(b"folder/" + name for name in NAMES), "what is named as not sent")
+    for part in (NAMES[:20], NAMES[20:40], NAMES[-20:]):
+        shutil.rmtree(new)
+        os.mkdir(new)
+        for name in set(NAMES) - set(part):
+            if os.path.lexists(folder + b"/" + name):
+                os.remove(folder + b"/" + name)
+        for name in part:
+            if not os.path.lexists(folder + b"/" + name):
+                os.mkfifo(folder + b"/" + name)
+        receiver = Receiver(work, new)
+        sending = sender(work, [f"{old}/folder"], receiver.port, receiver.pairing_code, json_output=False)
+        equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+        clean(sending.text(), "the sender's output")
+        shown = re.findall(r"^  (.*): is no file, folder or link$", sending.text(), re.MULTILINE)
+        equal(sorted(as_words(line)[0] for line in shown), sorted(b"folder/" + name for name in part), "what is named")
+
+
+@check("names in errors on both devices: a taken name, a missing source, a destination that is none")
+def _(work):
+    old, new = work.place()
+    for name in NAMES:
+        source, taken = os.fsencode(old) + b"/" + name, os.fsencode(new) + b"/" + name
+        clean_errors(work, ["send", source + b"/missing", "--to", "127.0.0.1:9", "--code-file", "-"], os.path.basename(source))
+        small_file(taken)
+        clean_errors(work, ["receive", taken, "--listen", "127.0.0.1:0"], name)
+    for name in (b"it's !rm\x1b[2J\n", "$(x)\u202e".encode(), b"\xff\\"):
+        for place in (old, new):
+            small_file(os.fsencode(place) + b"/" + name)
+        receiver = Waiting(work, [new])
+        sending = sender(work, paths(old, [name]), receiver.port, receiver.pairing_code)
+        equal((sending.wait(), receiver.wait(30)), (4, 4), "exit codes")
+        for process in (sending, receiver):
+            clean(process.errors(), "standard error")
+            message = [event for event in lines(process.out_path) if event["event"] == "error"][0]["message"]
+            quoted = re.search(r"(\$?'.*') already exists in the destination$", message).group(1)
+            equal(as_words(quoted), [name], "the name in the error")
+
+
+def clean_errors(work, arguments, name):
+    """A run that fails, and shows the name in quotes that a shell reads."""
+    process = Process(work, arguments)
+    require(process.wait(20) != 0, "it ended well")
+    text = process.errors()
+    clean(text, "standard error")
+    words = [found for found in re.findall(r"\$?'(?:\\.|[^'\\]|'\\'')*'", text) if name in as_words(found)[0]]
+    require(words, f"{name!r} is not named in {text!r}")
+
+
+@check("names in the list of unfinished transfers, on the screen and in JSON")
+def _(work):
+    old, new = work.place()
+    name = b"it's !rm\x1b[2J\n\xff"
+    source = os.fsencode(old) + b"/" + name
+    with open(source, "wb") as file:
+        file.truncate(64 << 20)
+        file.write(os.urandom(48 << 20))
+    target = os.fsencode(new) + b"/" + name
+    os.mkdir(target)
+    receiver = Waiting(work, [target])
+    link = SlowLink(receiver.port, rate=8 * MIB)
+    sending = sender(work, [source], link.port, receiver.pairing_code)
+    wait_for("some bytes", 30, lambda: [event for event in sending.events("progress") if event["bytes"] > 4 * MIB])
+    for process in (sending, receiver):
+        process.signal(signal.SIGKILL)
+        process.wait(10)
+    link.close()
+    shown, told = Process(work, ["resume", "list"]), Process(work, ["resume", "list", "--json"])
+    equal((shown.wait(20), told.wait(20)), (0, 0), "exit codes")
+    clean(shown.text(), "the list")
+    quoted = re.findall(r"(?:sending|receiving into) (\$?'(?:\\.|[^'\\])*')", shown.text())
+    equal(sorted(as_words(" ".join(quoted))), sorted([source, target]), "the names on the screen")
+    events = {event["role"]: event for event in lines(told.out_path)}
+    equal(exact(events["sender"]["sources"][0]), source, "the source in JSON")
+    equal(exact(events["receiver"], "destination"), target, "the destination in JSON")
+    # Both ends are at home here, and one ID names the transfer at both.
+    for number in {event["id"] for event in events.values()}:
+        equal(Process(work, ["forget", number]).wait(20), 0, "exit code of forget")

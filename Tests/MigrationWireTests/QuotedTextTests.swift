@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@testable import MigrationWire
+
+@Suite struct QuotedTextTests {
+  @Test(arguments: [
+    ("", "''"), ("photos", "'photos'"), ("a b", "'a b'"), ("~", "'~'"), ("-rf", "'-rf'"), ("Küche", "'Küche'"),
+    ("$(rm -rf ~)", "'$(rm -rf ~)'"), ("`id`", "'`id`'"), ("a\"b", "'a\"b'"), ("!rm", "'!rm'"), ("*?[a]", "'*?[a]'"),
+    ("it's", #"$'it\'s'"#), ("it's!", #"$'it\'s\x21'"#), ("'; id; '", #"$'\'; id; \''"#), (#"a\b"#, #"$'a\\b'"#),
+    ("a\nb", #"$'a\nb'"#), ("\u{1B}[31m", #"$'\x1b[31m'"#), ("\u{9B}", #"$'\u009b'"#), ("\u{7F}", #"$'\x7f'"#),
+    ("\u{202E}fdp.exe", #"$'\u202efdp.exe'"#), ("\u{E0041}", #"$'\U000e0041'"#), ("\t\r", #"$'\t\r'"#),
+  ])
+  func `a name is quoted as a shell reads it`(name: String, shown: String) {
+    #expect(VisibleText.quoted(name) == shown)
+  }
+
+  @Test func `bytes that are not UTF-8 are quoted one by one`() {
+    #expect(VisibleText.quoted([0x61, 0xFF, 0xC2] as [UInt8]) == #"$'a\xff\xc2'"#)
+    #expect(VisibleText.quoted([0xC3, 0x28] as [UInt8]) == #"$'\xc3('"#)
+  }
+
+  @Test(arguments: [
+    ("photos", "photos"), ("../a/b-c_d.txt", "../a/b-c_d.txt"), ("Küche/日本語.txt", "Küche/日本語.txt"), ("2024", "2024"),
+    ("a b", "'a b'"), ("a, b", "'a, b'"), ("a;b", "'a;b'"), ("-x", "'-x'"), ("~x", "'~x'"), ("=x", "'=x'"), ("", "''"),
+    ("a ", "'a '"), ("x\u{200B}", #"$'x\u200b'"#), ("\u{308}x", "'\u{308}x'"), ("a\u{3000}b", "'a\u{3000}b'"),
+  ])
+  func `in a list only what is one plain word goes without quotes`(name: String, shown: String) {
+    #expect(VisibleText.listed(Array(name.utf8)) == shown)
+  }
+
+  @Test(arguments: [(#"'a\nb' and \"#, #"'a\nb' and \"#), ("a\u{1B}[2J\u{202E}\n", #"a\u{1b}[2J\u{202e}\n"#)])
+  func `a message keeps the backslashes of the names in it, and no control`(message: String, shown: String) {
+    #expect(VisibleText.message(message) == shown)
+  }
+
+  /// Names of every kind that a shell or a terminal could act on.
+  private static func names() -> [[UInt8]] {
+    var random = Seeded(12)
+    let special = Array("$`\"'\\ *?;&|<>(){}[]~#!\n\t\r=%^,.:-a1x7u{}é".utf8)
+    let odd: [[UInt8]] = [
+      [0x1B], [0x9B], [0xC2, 0x9B], [0xE2, 0x80, 0xAE], [0xFF], [0xF3, 0xA0, 0x81, 0x81], [0x7F], [7],
+    ]
+    return (0..<4_000).map { _ in
+      (0..<Int.random(in: 1...12, using: &random)).flatMap { _ -> [UInt8] in
+        Int.random(in: 0..<4, using: &random) == 0
+          ? odd.randomElement(using: &random)! : [special.randomElement(using: &random)!]
+      }.filter { $0 != 0 }
+    }
+  }
+
+  @Test func `a shell that is given what was quoted has that name and nothing else`() throws {
+    let names = Self.names()
+    for show in [{ VisibleText.quoted($0) }, { VisibleText.listed($0) }] as [([UInt8]) -> String] {
+      let script = names.map { "printf '%s\\0' \(show($0))\n" }.joined()
+      let shell = Process()
+      shell.executableURL = URL(fileURLWithPath: "/bin/bash")
+      shell.arguments = ["--norc", "--noprofile", "-s"]
+      shell.environment = ["LC_ALL": "C.UTF-8", "PATH": "/nowhere"]
+      let (input, output) = (Pipe(), Pipe())
+      shell.standardInput = input
+      shell.standardOutput = output
+      shell.standardError = FileHandle.nullDevice
+      try shell.run()
+      let writer = Thread {
+        try? input.fileHandleForWriting.write(contentsOf: Data(script.utf8))
+        try? input.fileHandleForWriting.close()
+      }
+      writer.start()
+      let read = Array(output.fileHandleForReading.readDataToEndOfFile())
+      shell.waitUntilExit()
+      #expect(shell.terminationStatus == 0)
+      let got = read.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+      #expect(got.count == names.count)
+      for (name, got) in zip(names, got) where name != Array(got) { Issue.record("\(show(name)) is \(Array(got))") }
+    }
+  }
+
+  @Test func `what is quoted has no control, and two names never look the same`() {
+    var shown: [String: [UInt8]] = [:]
+    for name in Self.names() {
+      let text = VisibleText.quoted(name)
+      #expect(VisibleText.message(text) == text)
+      let key = text.unicodeScalars.map { String($0.value, radix: 16) }.joined(separator: " ")
+      if let other = shown.updateValue(name, forKey: key), other != name { Issue.record("\(other) and \(name)") }
+    }
+  }
+}
