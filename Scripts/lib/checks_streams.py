@@ -41,7 +41,7 @@ def travel(work, old, new, delay, flight, *options, meanwhile=None):
 
 @check("50 ms away, at most 1 MiB on its way in a connection: as many streams as help, found while sending")
 def _(work):
-    size = 256 * MIB
+    size = 384 * MIB
     old, one = work.place()
     _, many = work.place()
     random_file(f"{old}/big", size)

@@ -110,9 +110,9 @@ private struct Path {
 
   @Test func `on a slow path a measurement takes its time`() {
     var path = Path(perStream: 1e6, atMost: 1e6)
-    path.run(until: 15)
+    path.run(until: 12)
     #expect(path.changes.isEmpty)
-    path.run(until: 45)
+    path.run(until: 40)
     #expect(path.changes.map(\.streams) == [2, 1])
   }
 

@@ -34,7 +34,8 @@ import Testing
       // The control connection is the first one.
       (connection == 2 || connection == 4) && bytes > 300_000 ? .cut : .pass
     }
-    let sent = try send(source, to: receiver, through: proxy, streams: 8)
+    // Slow enough that every stream gets its share.
+    let sent = try send(source, to: receiver, through: proxy, streams: 8, limit: 20_000_000)
     #expect(try receiver.result().total == sent.total)
     #expect(proxy.connections == 11)
     #expect(destination.content("tree/big") == big)

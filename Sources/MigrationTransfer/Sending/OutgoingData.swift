@@ -39,6 +39,7 @@ struct OutgoingData: ~Copyable {
   /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a `Close`.
   mutating func run() throws {
     try connection.allowStalls()
+    try connection.keepUnsentLow()
     while true {
       let isFlushed = try send()
       try hear()

@@ -36,9 +36,9 @@ package struct StreamCount: Equatable, Sendable {
   }
 
   /// How many frames of each stream are written when it counts as up to speed, and how long that may take.
-  private static let warmUp: (frames: UInt64, seconds: Double) = (3, 2)
+  private static let warmUp: (frames: UInt64, seconds: Double) = (2, 2)
   /// A measurement has so many frames and takes so long, or longer with fewer.
-  private static let enough: (frames: UInt64, seconds: Double) = (16, 0.25)
+  private static let enough: (frames: UInt64, seconds: Double) = (12, 0.25)
   private static let longest = 20.0
   /// A step that brings less is taken back.
   private static let leastGain = 1.1
