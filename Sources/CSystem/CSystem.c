@@ -84,6 +84,10 @@ off_t csystem_seek_hole(int descriptor, off_t offset) { return lseek(descriptor,
 
 int csystem_advise_sequential(int descriptor) { return posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL); }
 
+int csystem_advise_needed(int descriptor, off_t offset, off_t length) {
+  return posix_fadvise(descriptor, offset, length, POSIX_FADV_WILLNEED);
+}
+
 int csystem_punch_hole(int descriptor, off_t offset, off_t length) {
   return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }

@@ -10,6 +10,14 @@ package struct BootInstant: InstantProtocol, Hashable, Sendable {
     self.nanoseconds = nanoseconds
   }
 
+  /// A point that many seconds after the start.
+  package init(seconds: Double) {
+    nanoseconds = Int64(min(max(0, seconds * 1e9), 9e18))
+  }
+
+  /// The seconds since the machine started.
+  package var seconds: Double { Double(nanoseconds) / 1e9 }
+
   /// This moment.
   package static func now() -> BootInstant {
     BootInstant(nanoseconds: reading(of: CLOCK_BOOTTIME))

@@ -77,6 +77,11 @@ extension Descriptor {
     _ = csystem_advise_sequential(raw)
   }
 
+  /// Tells the kernel that a part of the file will be read soon. It starts reading, or does not care.
+  package func adviseNeeded(at offset: Int64, length: Int64) {
+    _ = csystem_advise_needed(raw, off_t(offset), off_t(length))
+  }
+
   /// The first offset from `offset` on that holds data, or nil if only a hole is left.
   ///
   /// Moves the offset that `append` writes at. A file system without holes has data everywhere.

@@ -95,6 +95,11 @@ extension StreamSocket {
     try descriptor.setOption(SOL_SOCKET, SO_SNDBUF, CInt(clamping: bytes))
   }
 
+  /// Sets how many bytes the kernel takes that it cannot send yet; its tuning of what is on the way goes on.
+  package func setUnsentLimit(bytes: Int) throws(SystemError) {
+    try descriptor.setOption(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, CInt(clamping: bytes))
+  }
+
   /// Sets how many bytes the kernel holds that we have not received. Ends the kernel's own tuning.
   package func setReceiveBuffer(bytes: Int) throws(SystemError) {
     try descriptor.setOption(SOL_SOCKET, SO_RCVBUF, CInt(clamping: bytes))

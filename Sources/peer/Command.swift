@@ -81,6 +81,10 @@ struct SendOptions: Equatable, Sendable {
   var isWithoutCaches = false
   /// Whether the data is compressed on its way.
   var compression = CompressionWish.auto
+  /// How many bytes are sent in a second at most; nil for as many as go.
+  var limit: UInt64?
+  /// How many data streams carry them; nil for as many as help.
+  var streams: UInt32?
   /// The other device; its host is never nil, its port never zero.
   var to: HostAndPort
   /// Where the code comes from.

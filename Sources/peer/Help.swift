@@ -125,8 +125,8 @@ enum Help {
     Usage:
       peer send PATH... --to HOST[:PORT] [--exclude PATTERN]...
                 [--exclude-from FILE]... [--exclude-caches] [--owners]
-                [--compress WHEN] [--code-file FILE] [--give-up-after TIME]
-                [--label TEXT] [--json]
+                [--compress WHEN] [--limit RATE] [--streams N] [--code-file FILE]
+                [--give-up-after TIME] [--label TEXT] [--json]
       peer send --app ID --to HOST[:PORT] [--idle-limit TIME] [--compress WHEN] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting, and asks
@@ -165,6 +165,13 @@ enum Help {
                             transfer faster), always (whatever becomes smaller)
                             or never. Both devices need libzstd for it, and an
                             app's exporter may forbid it. Without it: auto.
+      --limit RATE          Send at most so many bytes a second, as in 500k, 20M or
+                            1.5G (k is 1000, M a million, G a billion). It counts
+                            what goes over the network, whatever that becomes on
+                            the disk.
+      --streams N           Send over so many connections, 1 to 64, and no more than
+                            the other device takes. Without it: as many as help,
+                            found while sending.
       --code-file FILE      Read the code from the first line of a file;
                             '-' is standard input.
       --give-up-after TIME  How long to try again when the connection is lost:
@@ -179,6 +186,7 @@ enum Help {
       $ peer send Documents --to 192.0.2.7
       $ peer send ~/Documents ~/Pictures --to new-laptop.local:5000
       $ peer send project --exclude '*.o' --exclude /build/ --to 192.0.2.7
+      $ peer send Videos --limit 20M --to 192.0.2.7
       $ peer send --to 192.0.2.7 -- -a-name-with-a-dash
       $ peer send --app org.example.notes --to 192.0.2.7
 

@@ -59,7 +59,8 @@ enum Verb: String, CaseIterable, Sendable {
       [
         .value("--to", "HOST[:PORT]"), .value("--code-file", "FILE"), .value("--app", "ID"),
         .value("--idle-limit", "TIME"), .repeatable("--exclude", "PATTERN"), .repeatable("--exclude-from", "FILE"),
-        .flag("--exclude-caches"), .flag("--owners"), .value("--compress", "WHEN"),
+        .flag("--exclude-caches"), .flag("--owners"), .value("--compress", "WHEN"), .value("--limit", "RATE"),
+        .value("--streams", "N"),
       ] + common
     case .resume, .forget, .appInstall, .appList, .appRemove: [.flag("--json"), .flag("--help")]
     case .appStatus: [.flag("--clear"), .flag("--json"), .flag("--help")]

@@ -35,8 +35,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let home = try Home.path()
   let sender = Sender(
     Sender.Options(
-      target: options.to, label: label(options.label), software: software, compression: options.compression,
-      giveUpAfter: options.giveUpAfter),
+      target: options.to, label: label(options.label), software: software, streams: options.streams,
+      limit: options.limit, compression: options.compression, giveUpAfter: options.giveUpAfter),
     source: try source(options, selection, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
   for warning in selection.warnings { output.handle(TransferEvent.notice(warning)) }

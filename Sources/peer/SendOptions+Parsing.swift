@@ -33,6 +33,8 @@ extension SendOptions {
     exclusions = try Self.exclusions(arguments, code)
     isWithoutCaches = arguments.has("--exclude-caches")
     compression = try Self.compression(arguments)
+    limit = try arguments.rate("--limit")
+    streams = try arguments.streams()
     label = try arguments.label()
     giveUpAfter = try arguments.patience()
     json = arguments.has("--json")

@@ -57,6 +57,21 @@ import Testing
     #expect(try sending("--app=x", "--compress=never", "--to=h").compression == .never)
   }
 
+  @Test(
+    arguments: [
+      ("500k", 500_000), ("20M", 20_000_000), ("1.5G", 1_500_000_000), ("20m", 20_000_000), ("1000", 1_000),
+      ("0.5M", 500_000),
+    ] as [(String, UInt64)])
+  func `a limit is in bytes a second, with decimal units`(text: String, expected: UInt64) throws {
+    #expect(try sending("a", "--to=h", "--limit", text).limit == expected)
+  }
+
+  @Test func `without a word there is no limit, and as many streams as help`() throws {
+    #expect(try sending("a", "--to=h").limit == nil)
+    #expect(try sending("a", "--to=h").streams == nil)
+    #expect(try sending("a", "--to=h", "--streams=64").streams == 64)
+  }
+
   @Test func `an app is sent and received without paths`() throws {
     #expect(
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")

@@ -50,6 +50,23 @@ import Testing
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
     Mistake(
       "send", "a", "--compress=yes", "--to=h", message: "--compress: 'yes' is no answer", hint: "auto, always or never"),
+    Mistake(
+      "send", "a", "--to=h", "--limit", "fast", message: "--limit: 'fast' is not a rate", hint: "500k, 20M or 1.5G"),
+    Mistake("send", "a", "--to=h", "--limit", "5T", message: "--limit: '5T' is not a rate", hint: "500k, 20M or 1.5G"),
+    Mistake("send", "a", "--to=h", "--limit=-5M", message: "--limit: '-5M' is not a rate", hint: "500k, 20M or 1.5G"),
+    Mistake(
+      "send", "a", "--to=h", "--limit=1.2.3M", message: "--limit: '1.2.3M' is not a rate", hint: "500k, 20M or 1.5G"),
+    Mistake("send", "a", "--to=h", "--limit=M", message: "--limit: 'M' is not a rate", hint: "500k, 20M or 1.5G"),
+    Mistake("send", "a", "--to=h", "--limit=0", message: "--limit: '0' is less than 1 kB a second", hint: "write 1k"),
+    Mistake(
+      "send", "a", "--to=h", "--limit=9999G", message: "--limit: '9999G' is more than any network carries",
+      hint: "leave it out"),
+    Mistake(
+      "send", "a", "--to=h", "--streams=0", message: "--streams: '0' is not a number of streams", hint: "1 to 64"),
+    Mistake(
+      "send", "a", "--to=h", "--streams=65", message: "--streams: '65' is not a number of streams", hint: "1 to 64"),
+    Mistake(
+      "send", "a", "--to=h", "--streams=two", message: "--streams: 'two' is not a number of streams", hint: "1 to 64"),
     Mistake("send", "--app=x", "--owners", "--to=h", message: "--owners is for folders only", hint: "send --help"),
     Mistake("receive", "--app=x", "--owners", message: "--owners is for folders only", hint: "receive --help"),
     Mistake(

@@ -40,6 +40,7 @@ ssize_t csystem_read_entries(int directory, void *buffer, size_t size);
 off_t csystem_seek_data(int descriptor, off_t offset);
 off_t csystem_seek_hole(int descriptor, off_t offset);
 int csystem_advise_sequential(int descriptor);
+int csystem_advise_needed(int descriptor, off_t offset, off_t length);
 // Makes a range read as zeros without changing the size; EOPNOTSUPP where the file system has no holes.
 int csystem_punch_hole(int descriptor, off_t offset, off_t length);
 // A number of the file system that, other than the device's, mostly outlives a restart; zero where there is none.

@@ -75,7 +75,7 @@ package final class ItemAppender {
 
   private func appendFile(_ item: consuming Descriptor, at path: ArchivePath) throws(ArchiveError) {
     try paths.checkFree(path)
-    let export = FileExport(packer: packer, directory: PassedFile(item), path: path, name: path.name)
+    var export = FileExport(packer: packer, directory: PassedFile(item), path: path, name: path.name)
     var pauses = Self.pauses[...]
     while case .changed = try export.run() {
       guard let pause = pauses.popFirst() else {

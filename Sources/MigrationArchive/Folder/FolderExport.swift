@@ -23,6 +23,9 @@ package struct FolderExport<Place: SourceDirectory> {
   package private(set) var firstUnsent: Unsent?
   /// The directory that the last item was in, since the next one is mostly in it too.
   private var current: (parent: Int32, directory: Place, path: ArchivePath?)?
+  /// The same for what is asked of the disk ahead of its turn.
+  private var ahead: (parent: Int32, directory: Place)?
+  private var readAhead = ReadAhead()
   private var restless: [Int] = []
   private var mustDrain = false
   /// The first names of the files that have several and are in the archive, by generation.
@@ -88,12 +91,28 @@ package struct FolderExport<Place: SourceDirectory> {
     }
     let isShared = tree.nodes[index].isShared
     if isShared, try addLink(name, path, in: directory) { return }
-    let export = FileExport(packer: packer, directory: directory, path: path, name: name, withOwner: withOwners)
+    var export = FileExport(packer: packer, directory: directory, path: path, name: name, withOwner: withOwners)
     switch try export.run() {
     case .sent(let generation): if isShared { linked[generation] = index }
     case .changed(let startedChunks):
       restless.append(index)
       mustDrain = mustDrain || startedChunks
+    }
+    if Place.canFetch, let seconds = export.readSeconds { fetch(behind: index, after: seconds) }
+  }
+
+  /// Asks the disk for small files whose turn comes soon, if reading is what takes the time.
+  private mutating func fetch(behind index: Int, after seconds: Double) {
+    let wanted = readAhead.read(index, of: tree.nodes.count, bytes: tree.nodes[index].size, seconds: seconds)
+    for other in wanted {
+      let node = tree.nodes[other]
+      guard node.kind == .file, (1...UInt64(packer.sizes.smallFile)).contains(node.size) else { continue }
+      if ahead?.parent != node.parent {
+        // Whatever is wrong with it is found when it is its turn.
+        guard let directory = try? open(node.parent) else { continue }
+        ahead = (node.parent, directory)
+      }
+      ahead?.directory.fetch(tree.name(node), length: Int(node.size))
     }
   }
 
@@ -134,15 +153,14 @@ package struct FolderExport<Place: SourceDirectory> {
   /// Opens the directory that an item is in, unless the last item was in it too.
   private mutating func enter(_ parent: Int32) throws -> Place {
     if let current, current.parent == parent { return current.directory }
-    if parent < 0 {
-      let directory = roots[Int(-1 - parent)]
-      current = (parent, directory, nil)
-      return directory
-    }
-    let path = try tree.path(Int(parent))
-    let directory = try roots[rootNumber(of: parent)].directory(at: path)
-    current = (parent, directory, path)
+    let directory = try open(parent)
+    current = (parent, directory, parent < 0 ? nil : try tree.path(Int(parent)))
     return directory
+  }
+
+  private func open(_ parent: Int32) throws -> Place {
+    if parent < 0 { return roots[Int(-1 - parent)] }
+    return try roots[rootNumber(of: parent)].directory(at: try tree.path(Int(parent)))
   }
 
   private func itemPath(_ name: ArraySlice<UInt8>) throws(Violation) -> ArchivePath {

@@ -17,9 +17,22 @@ struct FileExport<Place: SourceDirectory> {
   let name: ArraySlice<UInt8>
   /// Whether owner and group are sent.
   var withOwner = false
+  /// How long it took to read a file that is sent in one piece; nil for any other.
+  private(set) var readSeconds: Double?
+
+  /// How far a large file is asked of the disk before it is read.
+  private static var distance: UInt64 { 4 << 20 }
+
+  init(packer: FramePacker, directory: Place, path: ArchivePath, name: ArraySlice<UInt8>, withOwner: Bool = false) {
+    self.packer = packer
+    self.directory = directory
+    self.path = path
+    self.name = name
+    self.withOwner = withOwner
+  }
 
   /// Reads the file and adds it, unless the receiver holds it. Failures to open or read it are the kernel's.
-  func run() throws(ArchiveError) -> FileOutcome {
+  mutating func run() throws(ArchiveError) -> FileOutcome {
     if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
     guard let before = try settle(file) else { return .changed(startedChunks: false) }
@@ -52,13 +65,17 @@ struct FileExport<Place: SourceDirectory> {
     return packer.skipHeld(record) ? generation : nil
   }
 
-  private func sendWhole(
+  private mutating func sendWhole(
     _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
   ) throws(ArchiveError) -> FileOutcome {
+    var seconds: Double?
     let isWhole = try unsafe packer.addSmallFile(record) { memory throws(SystemError) in
+      let begun = BootInstant.now()
       guard try unsafe file.readFully(at: 0, into: memory) == memory.count else { return false }
+      seconds = BootInstant.now().seconds(since: begun)
       return try file.status().isSameState(as: before)
     }
+    readSeconds = seconds
     return isWhole ? .sent(record.generation) : .changed(startedChunks: false)
   }
 
@@ -89,7 +106,9 @@ struct FileExport<Place: SourceDirectory> {
     _ range: Range<UInt64>, of file: Place.File, _ record: ItemRecord
   ) throws(ArchiveError) -> Bool {
     var start = range.lowerBound
+    file.fetch(at: Int64(start), length: Int64(min(UInt64(range.count), Self.distance)))
     while start < range.upperBound {
+      fetchAhead(of: start, in: range, of: file)
       let end = min(range.upperBound, start + UInt64(packer.sizes.chunk))
       let isThere = try unsafe packer.addChunk(place(record, start..<end)) { memory throws(SystemError) in
         try unsafe file.readFully(at: Int64(start), into: memory) == memory.count
@@ -98,6 +117,13 @@ struct FileExport<Place: SourceDirectory> {
       start = end
     }
     return true
+  }
+
+  /// Asks for what comes a distance behind the next chunk, as much as a chunk has.
+  private func fetchAhead(of start: UInt64, in range: Range<UInt64>, of file: Place.File) {
+    let (next, overflow) = start.addingReportingOverflow(Self.distance)
+    guard !overflow, next < range.upperBound else { return }
+    file.fetch(at: Int64(next), length: Int64(min(UInt64(packer.sizes.chunk), range.upperBound - next)))
   }
 
   private func place(_ record: ItemRecord, _ range: Range<UInt64>, isHole: Bool = false) -> ChunkPlace {

@@ -20,6 +20,15 @@ package protocol SourceDirectory: AnyObject, Sendable {
   func fileSystem(of status: FileStatus) -> UInt64
   /// The time of day as file systems take it for their stamps.
   var now: Timestamp { get }
+  /// Whether `fetch` does anything.
+  static var canFetch: Bool { get }
+  /// Begins to bring the first bytes of a file into memory, without waiting for them.
+  func fetch(_ name: ArraySlice<UInt8>, length: Int)
+}
+
+extension SourceDirectory {
+  package static var canFetch: Bool { false }
+  package func fetch(_ name: ArraySlice<UInt8>, length: Int) {}
 }
 
 /// A file of the source while it is read.
@@ -30,10 +39,16 @@ package protocol SourceFile: AnyObject {
   func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int
   /// The file will be read from front to back.
   func adviseSequential()
+  /// Begins to bring a part of the file into memory, without waiting for it.
+  func fetch(at offset: Int64, length: Int64)
   /// The first offset from `offset` on that holds data, or nil if only a hole is left.
   func nextData(from offset: Int64) throws(SystemError) -> Int64?
   /// The first offset from `offset` on that lies in a hole, the end counting as one; nil at or behind the end.
   func nextHole(from offset: Int64) throws(SystemError) -> Int64?
+}
+
+extension SourceFile {
+  package func fetch(at offset: Int64, length: Int64) {}
 }
 
 /// A real directory of the source.
@@ -76,6 +91,12 @@ final class RealDirectory: SourceDirectory {
   }
 
   var now: Timestamp { .coarseNow() }
+
+  static var canFetch: Bool { true }
+
+  func fetch(_ name: ArraySlice<UInt8>, length: Int) {
+    (try? open(name))?.fetch(at: 0, length: Int64(length))
+  }
 }
 
 /// A real file of the source.
@@ -93,6 +114,7 @@ final class RealFile: SourceFile, Sendable {
   }
 
   func adviseSequential() { descriptor.adviseSequential() }
+  func fetch(at offset: Int64, length: Int64) { descriptor.adviseNeeded(at: offset, length: length) }
   func nextData(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextData(from: offset) }
   func nextHole(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextHole(from: offset) }
 }

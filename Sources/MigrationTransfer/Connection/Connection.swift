@@ -57,6 +57,11 @@ struct Connection: ~Copyable {
     try ConnectionError.system { () throws(SystemError) in try socket.setUserTimeout(.zero) }
   }
 
+  /// Keeps what cannot be sent yet out of the kernel: what lies there is lost to other connections that could send it.
+  func keepUnsentLow() throws(ConnectionError) {
+    try ConnectionError.system { () throws(SystemError) in try socket.setUnsentLimit(bytes: 256 << 10) }
+  }
+
   /// How many bytes the other end's kernel does not have yet.
   var waitingBytes: Int { socket.waitingBytes }
 

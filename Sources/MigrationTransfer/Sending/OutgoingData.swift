@@ -19,6 +19,8 @@ struct OutgoingData: ~Copyable {
   private var packed: Int?
   private var compression: Compression
   private var sent = 0
+  /// When the limit lets more through, while it lets nothing through.
+  private var heldBackUntil: BootInstant?
   private var isEnding = false
   private var taken: UInt64 = 0
   private var watch: StallWatch
@@ -44,6 +46,7 @@ struct OutgoingData: ~Copyable {
   /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a `Close`.
   mutating func run() throws {
     try connection.allowStalls()
+    try connection.keepUnsentLow()
     while true {
       let isFlushed = try send()
       try hear()
@@ -62,8 +65,9 @@ struct OutgoingData: ~Copyable {
         }
       }
       let begun = BootInstant.now()
-      _ = try connection.wait(until: begun.advanced(by: lookEvery))
-      // Without a frame in hand it is not the link that was waited for.
+      let nextLook = begun.advanced(by: lookEvery)
+      _ = try connection.wait(until: heldBackUntil.map { min($0, nextLook) } ?? nextLook)
+      // Without a frame in hand it is neither link nor limit that was waited for.
       if frame != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
       if queue.isStopped { throw ConnectionError(.stopped, "the data stream was stopped") }
@@ -81,12 +85,14 @@ struct OutgoingData: ~Copyable {
     sent = 0
   }
 
-  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
+  private static var now: Double { BootInstant.now().seconds }
 
   /// Ends a stream on which nothing moves any more.
   private mutating func look() throws(ConnectionError) {
     let trace = StallWatch.Trace(underWay: stream.underWay, taken: taken, waiting: connection.waitingBytes)
-    let isIdle = prefix.isEmpty && frame == nil && stream.underWay == 0
+    // What the limit holds back waits for this end only.
+    let isHeldBack = heldBackUntil != nil && connection.waitingBytes == 0
+    let isIdle = isHeldBack || prefix.isEmpty && frame == nil && stream.underWay == 0
     guard !watch.isStalled(trace, isIdle: isIdle, now: Self.now) else {
       throw ConnectionError(.timedOut, "nothing moves on a data stream any more")
     }
@@ -104,11 +110,31 @@ struct OutgoingData: ~Copyable {
       try connection.flush()
       return true
     }
-    let count = try connection.write(packed == nil ? frame.bytes : compression.bytes, sent..<(packed ?? frame.count))
-    taken += UInt64(count)
-    sent += count
-    guard sent == packed ?? frame.count else { return false }
+    guard try send(frame) else { return false }
     self.frame = nil
+    return true
+  }
+
+  /// Sends as much of a frame as connection and limit take; whether all of it went into the session.
+  private mutating func send(_ frame: FrameBuffer) throws(ConnectionError) -> Bool {
+    heldBackUntil = nil
+    let bytes = packed == nil ? frame.bytes : compression.bytes
+    let end = packed ?? frame.count
+    while sent < end {
+      guard try connection.flush() else { return false }
+      let (allowed, next) = queue.allowance(end - sent)
+      guard allowed > 0 else {
+        heldBackUntil = next
+        return false
+      }
+      let count = try connection.write(bytes, sent..<sent + allowed)
+      taken += UInt64(count)
+      sent += count
+      guard count == allowed else {
+        queue.giveBack(allowed - count)
+        return false
+      }
+    }
     return true
   }
 

@@ -15,6 +15,7 @@ final class OutgoingTransfer: Sendable {
     var traffic = Traffic()
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
+    var streams = 1
   }
 
   let identity: Identity
@@ -48,6 +49,12 @@ final class OutgoingTransfer: Sendable {
   /// What the last export left out; nothing is known of it in a run that only hears the answer.
   var leftOut: LeftOut { state.withLock { $0.leftOut } }
   var heldAtStart: UInt64 { state.withLock { $0.heldAtStart ?? 0 } }
+
+  /// How many data streams were found best, for the next session.
+  var streams: Int {
+    get { state.withLock { $0.streams } }
+    set { state.withLock { $0.streams = newValue } }
+  }
 
   func met(_ greeting: Greeting) { state.withLock { $0.label = greeting.label } }
 

@@ -12,14 +12,18 @@ final class SendQueue: FrameOutlet {
     var window: SendWindow
     var wakeups: [StreamNumber: Wakeup] = [:]
     var isStopped = false
+    var limit: RateLimit?
+    /// Whether the limit has held a stream back since this was looked at.
+    var isLimiting = false
   }
 
   private let state: Condition<State>
   private let unsentItem: @Sendable (Unsent) -> Void
 
-  /// `window` is what the receiver allows to be under way.
-  init(window: UInt64, unsent: @escaping @Sendable (Unsent) -> Void) {
-    state = Condition(State(window: SendWindow(window)))
+  /// `window` is what the receiver allows to be under way, `limit` how many bytes may go out in a second.
+  init(window: UInt64, limit: UInt64? = nil, unsent: @escaping @Sendable (Unsent) -> Void) {
+    let limit = limit.map { RateLimit(bytesPerSecond: $0, now: BootInstant.now().seconds) }
+    state = Condition(State(window: SendWindow(window), limit: limit))
     unsentItem = unsent
   }
 
@@ -114,6 +118,37 @@ final class SendQueue: FrameOutlet {
     }
   }
 
+  /// A stream that is to stay no longer: it ends once what it has under way is written.
+  func retire(_ number: StreamNumber) {
+    let wakeups = state.withLock { state in
+      let other = state.window.retire(number)
+      return [state.wakeups[number], other.flatMap { state.wakeups[$0] }]
+    }
+    for wakeup in wakeups { wakeup?.signal() }
+  }
+
+  /// A stream has come to its good end.
+  func ended(_ number: StreamNumber) {
+    state.withLock { state in
+      state.wakeups[number] = nil
+      state.window.ended(number)
+    }
+  }
+
+  /// How many of `wanted` bytes a stream may send now; where none, when it may ask again.
+  func allowance(_ wanted: Int) -> (bytes: Int, next: BootInstant?) {
+    state.withLock { state in
+      guard state.limit != nil else { return (wanted, nil) }
+      let bytes = state.limit?.take(wanted, now: BootInstant.now().seconds) ?? wanted
+      guard bytes == 0 else { return (bytes, nil) }
+      state.isLimiting = true
+      return (0, state.limit.map { BootInstant(seconds: $0.next(for: wanted)) })
+    }
+  }
+
+  /// What a stream was allowed and could not send.
+  func giveBack(_ count: Int) { state.withLock { $0.limit?.giveBack(count) } }
+
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
   // MARK: Progress
@@ -124,4 +159,16 @@ final class SendQueue: FrameOutlet {
   var hasProgressed: Bool { state.withLock { $0.window.written != Tally() } }
   /// What crossed the wire, and what compression kept off it.
   var traffic: Traffic { state.withLock { $0.window.traffic } }
+
+  /// How the streams do that are to stay.
+  func observation(of streams: [StreamNumber], isComplete: Bool, now: Double) -> StreamCount.Observation {
+    state.withLock { state in
+      defer { state.isLimiting = false }
+      let window = state.window
+      return StreamCount.Observation(
+        time: now, bytes: window.writtenLength, frames: window.writtenFrames,
+        fewest: streams.map { window.writtenFrames(of: $0) }.min() ?? 0, isComplete: isComplete,
+        isWaiting: window.hasReady && !state.isLimiting)
+    }
+  }
 }

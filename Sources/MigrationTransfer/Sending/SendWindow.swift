@@ -18,7 +18,7 @@ package struct SendWindow: Sendable {
   }
 
   /// What this end keeps in memory at most.
-  private static let ownWindow: UInt64 = 24 << 20
+  private static let ownWindow: UInt64 = 32 << 20
 
   private let limit: Int
   private let capacity: Int
@@ -30,6 +30,8 @@ package struct SendWindow: Sendable {
   private var again: [StreamNumber: [FrameBuffer]] = [:]
   /// The streams that wait for a frame, the one that has waited longest first.
   private var idle: [StreamNumber] = []
+  /// The streams that get nothing new.
+  private var retiring: Set<StreamNumber> = []
   package private(set) var isExported = false
 
   /// What the receiver has written, and what it held before.
@@ -37,6 +39,10 @@ package struct SendWindow: Sendable {
   package private(set) var held = Tally()
   /// What crossed the wire, and what compression kept off it.
   package private(set) var traffic = Traffic()
+  /// The lengths of all written frames, and how many there are of all streams and of each.
+  private(set) var writtenLength: UInt64 = 0
+  private(set) var writtenFrames: UInt64 = 0
+  private var framesOfStream: [StreamNumber: UInt64] = [:]
 
   /// `receiverWindow` is what the receiver allows to be under way.
   init(_ receiverWindow: UInt64) {
@@ -91,8 +97,9 @@ package struct SendWindow: Sendable {
       traffic.sent += frame.contentBytes
       return .send(frame)
     }
-    if isExported || isOver, underWay[number, default: []].isEmpty { return .end }
-    if !isOver, !idle.contains(number) { idle.append(number) }
+    let isLast = isExported || isOver || retiring.contains(number)
+    if isLast, underWay[number, default: []].isEmpty { return .end }
+    if !isLast, !idle.contains(number) { idle.append(number) }
     return .wait
   }
 
@@ -106,7 +113,9 @@ package struct SendWindow: Sendable {
 
   /// What a stream must send again, and only then what is new.
   private mutating func takeNext(for number: StreamNumber) -> FrameBuffer? {
-    guard var frames = again.removeValue(forKey: number) else { return ready.isEmpty ? nil : ready.removeFirst() }
+    guard var frames = again.removeValue(forKey: number) else {
+      return ready.isEmpty || retiring.contains(number) ? nil : ready.removeFirst()
+    }
     let frame = frames.removeFirst()
     if !frames.isEmpty { again[number] = frames }
     return frame
@@ -118,17 +127,43 @@ package struct SendWindow: Sendable {
     for var frame in frames.prefix(Int(count)) {
       written.items += frame.items
       written.bytes += frame.contentBytes
+      writtenLength += UInt64(frame.count)
       frame.removeAll()
       free.append(frame)
     }
     frames.removeFirst(Int(count))
     underWay[number] = frames
+    writtenFrames += count
+    framesOfStream[number, default: 0] += count
   }
+
+  /// A stream gets nothing new from now on, and ends; another one that waits may have to take what it was woken for.
+  package mutating func retire(_ number: StreamNumber) -> StreamNumber? {
+    retiring.insert(number)
+    idle.removeAll { $0 == number }
+    return ready.isEmpty || idle.isEmpty ? nil : idle.removeFirst()
+  }
+
+  /// A stream has ended, and everything of it is written.
+  package mutating func ended(_ number: StreamNumber) {
+    idle.removeAll { $0 == number }
+    retiring.remove(number)
+    underWay[number] = nil
+    framesOfStream[number] = nil
+  }
+
+  /// Whether frames wait for a stream.
+  var hasReady: Bool { !ready.isEmpty }
+
+  /// How many frames of a stream are written.
+  func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }
 
   /// A stream is gone: what it had under way is sent again, by the one that replaces it and by no other (Protocol §7.3).
   package mutating func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
     idle.removeAll { $0 == number }
     let frames = (underWay.removeValue(forKey: number) ?? []) + (again.removeValue(forKey: number) ?? [])
     if !frames.isEmpty { again[next] = frames }
+    framesOfStream[number] = nil
+    if retiring.remove(number) != nil { retiring.insert(next) }
   }
 }

@@ -10,8 +10,10 @@ package final class Sender: Sendable {
     /// What this device is called.
     package let label: String
     package let software: String
-    /// How many data streams carry the archive.
-    package let streams: UInt32
+    /// How many data streams carry the archive; nil for as many as help.
+    package let streams: UInt32?
+    /// How many bytes may be sent in a second; nil for no limit.
+    package let limit: UInt64?
     /// Whether what is sent may be compressed.
     package let compression: CompressionWish
     /// For how many seconds a lost connection is tried again.
@@ -20,7 +22,8 @@ package final class Sender: Sendable {
     var stallPatience = StallWatch.patience
 
     package init(
-      target: HostAndPort, label: String, software: String, streams: UInt32 = 1, compression: CompressionWish = .auto,
+      target: HostAndPort, label: String, software: String, streams: UInt32? = nil, limit: UInt64? = nil,
+      compression: CompressionWish = .auto,
       giveUpAfter: Double = 600
     ) {
       self.target = target
@@ -28,6 +31,7 @@ package final class Sender: Sendable {
       self.software = software
       self.streams = streams
       self.compression = compression
+      self.limit = limit
       self.giveUpAfter = giveUpAfter
     }
   }
@@ -189,8 +193,8 @@ package final class Sender: Sendable {
         role: .sender, label: options.label, software: options.software,
         features: options.compression == .never ? .leavingOut : [.leavingOut, .ofThisDevice]),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
-      compression: options.compression, isPlainTold: isPlainTold, stallPatience: options.stallPatience,
-      isResumed: isResumed, observe: observer)
+      limit: options.limit, compression: options.compression, isPlainTold: isPlainTold,
+      stallPatience: options.stallPatience, isResumed: isResumed, observe: observer)
     var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)
     return control.run()
   }

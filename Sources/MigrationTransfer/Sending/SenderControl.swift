@@ -9,7 +9,7 @@ enum SenderNews: Sendable {
   case unsent(Unsent)
   /// Everything is exported and written; the marks are of held items that the source no longer has.
   case exported(Finish, stale: [Mark])
-  case streamJoined
+  case streamJoined(SendQueue.StreamNumber)
   case streamLost(SendQueue.StreamNumber)
   case failed(SessionFailure)
   case stop(TransferFailure.Kind)
@@ -24,8 +24,10 @@ struct SenderControl: ~Copyable {
     let store: TransferStore?
     let dialing: Dialing
     let addresses: [SocketAddress]
-    /// How many data streams are opened.
-    let streams: UInt32
+    /// How many data streams are opened; nil for as many as help.
+    let streams: UInt32?
+    /// How many bytes may be sent in a second; nil for no limit.
+    let limit: UInt64?
     /// Whether they compress what they carry.
     let compression: CompressionWish
     /// Set once the user knows that nothing is compressed although that was asked for.
@@ -36,9 +38,6 @@ struct SenderControl: ~Copyable {
     let isResumed: Bool
     let observe: @Sendable (TransferEvent) -> Void
   }
-
-  /// How many streams may be lost while nothing arrives at the receiver.
-  private static let losses = 16
 
   private var link: ControlLink
   private var session = SenderSession()
@@ -53,11 +52,7 @@ struct SenderControl: ~Copyable {
   private var accept: Accept?
   private var held = HeldItems()
   private var queue: SendQueue?
-  private var nextStream: UInt32 = 0
-  /// How many streams are still to be opened, each when the one before it has joined.
-  private var missing: UInt32 = 0
-  /// The streams that were lost since so much had arrived.
-  private var lost = (count: 0, arrived: Tally())
+  private var streams: OutgoingStreams?
   private var unsent: UInt64 = 0
   private var finish: Finish?
   private var done: Done?
@@ -91,7 +86,7 @@ struct SenderControl: ~Copyable {
       while !session.isDone {
         for news in mailbox.take() { try take(news) }
         for message in try link.exchange(until: nextTick) { try perform(try session.received(message)) }
-        tick()
+        try tick()
       }
     } catch {
       let failure = SessionFailure(error)
@@ -151,11 +146,8 @@ struct SenderControl: ~Copyable {
       for page in stale.pages(of: Limits.marksInFrame) { link.say(session.drop(page)) }
       link.say(session.finish(finish))
       surroundings.observe(.progress(overall(.verifying)))
-    case .streamJoined:
-      guard session.isStreaming, missing > 0 else { return }
-      missing -= 1
-      try openStream(replacing: nil)
-    case .streamLost(let number): try replace(number)
+    case .streamJoined(let number): if session.isStreaming { try streams?.joined(number) }
+    case .streamLost(let number): if session.isStreaming { try streams?.lost(number) }
     case .failed(let failure): throw failure
     case .stop(let kind):
       throw SessionFailure(
@@ -178,7 +170,7 @@ struct SenderControl: ~Copyable {
   private mutating func beginStreaming() throws {
     guard let accept, let summary else { preconditionFailure("streaming follows an acceptance") }
     let mailbox = mailbox
-    let queue = SendQueue(window: accept.window) { mailbox.post(.unsent($0)) }
+    let queue = SendQueue(window: accept.window, limit: surroundings.limit) { mailbox.post(.unsent($0)) }
     self.queue = queue
     let (source, store, held, transfer) = (surroundings.source, surroundings.store, held, transfer)
     let (keys, address, request) = (accept.keys, link.remoteAddress.description, request)
@@ -197,19 +189,12 @@ struct SenderControl: ~Copyable {
       }
     }
     tellIfPlain()
-    // One at a time: the receiver has few places for connections that have not joined yet.
-    missing = max(1, min(surroundings.streams, UInt32(accept.streams))) - 1
-    try openStream(replacing: nil)
-  }
-
-  /// Opens another stream for one that broke; the more break while nothing arrives, the later.
-  private mutating func replace(_ number: SendQueue.StreamNumber) throws {
-    guard session.isStreaming, let queue else { return }
-    if queue.arrived != lost.arrived { lost = (0, queue.arrived) }
-    lost.count += 1
-    guard lost.count <= Self.losses else { throw ConnectionError(.lost, "the data connections keep breaking") }
-    queue.lost(number, replacedBy: nextStream)
-    try openStream(replacing: number, after: lost.count == 1 ? 0 : min(2, 0.01 * Double(1 << lost.count)))
+    streams = OutgoingStreams(
+      queue,
+      OutgoingStreams.Context(
+        accept: accept, transfer: transfer, surroundings: surroundings, mailbox: mailbox, threads: threads,
+        compression: obstacle == nil ? surroundings.compression : .never))
+    try streams?.openMissing()
   }
 
   /// What keeps the data as it is, as a clause; nil where it may be compressed.
@@ -227,50 +212,21 @@ struct SenderControl: ~Copyable {
     surroundings.observe(.notice(obstacle))
   }
 
-  private mutating func openStream(replacing lost: SendQueue.StreamNumber?, after pause: Double = 0) throws {
-    guard let accept, let queue else { preconditionFailure("streams belong to a session") }
-    let number = nextStream
-    nextStream += 1
-    let (mailbox, surroundings, transfer, attempts) = (mailbox, surroundings, transfer, self.lost.count)
-    let compression = obstacle == nil ? surroundings.compression : .never
-    let wakeup = try Wakeup()
-    queue.register(number, wakeup)
-    let dialing = Dialing(target: surroundings.dialing.target, context: surroundings.dialing.context) {
-      queue.isStopped
-    }
-    try threads.start("stream \(number)") {
-      do {
-        if pause > 0 { try queue.pause(seconds: pause) }
-        var connection = try dialing.connect(to: surroundings.addresses, wakeup: wakeup)
-        try ClientPairing.come(
-          back: .join, on: &connection, to: transfer.receiver, until: BootInstant.now().advanced(by: .seconds(10)))
-        mailbox.post(.streamJoined)
-        let join = Join(session: accept.session, stream: number, replaces: lost)
-        var stream = OutgoingData(
-          connection, join, queue: queue, compression: compression, patience: surroundings.stallPatience,
-          attempts: attempts)
-        try stream.run()
-      } catch let error as ArchiveError where error.code == .stopped {
-        // Whoever stopped it knows why.
-      } catch is ConnectionError {
-        mailbox.post(.streamLost(number))
-      } catch {
-        mailbox.post(.failed(SessionFailure(error)))
-      }
-    }
-  }
-
   // MARK: Progress
 
   private var lastTick = BootInstant.now()
   private static let tickPause = Duration.milliseconds(200)
 
   private var nextTick: BootInstant? {
-    session.isStreaming ? lastTick.advanced(by: Self.tickPause) : nil
+    guard session.isStreaming else { return nil }
+    let tick = lastTick.advanced(by: Self.tickPause)
+    return streams?.nextLook.map { min($0, tick) } ?? tick
   }
 
-  private mutating func tick() {
-    guard session.isStreaming, BootInstant.now() >= lastTick.advanced(by: Self.tickPause) else { return }
+  private mutating func tick() throws {
+    guard session.isStreaming else { return }
+    try streams?.look()
+    guard BootInstant.now() >= lastTick.advanced(by: Self.tickPause) else { return }
     lastTick = .now()
     surroundings.observe(.progress(overall(.sending)))
   }

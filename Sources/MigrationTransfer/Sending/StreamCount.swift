@@ -1,0 +1,128 @@
+/// Finds by trying how many data streams are worth having. Times are seconds.
+///
+/// A value without clocks: it is told now and then how the streams do, and says what to change. While frames wait for
+/// streams, the number doubles as long as what arrives grows with it; a step that brings next to nothing is taken back. Then
+/// it rests, longer each time, so that whoever watches for an hour sees a handful of changes.
+package struct StreamCount: Equatable, Sendable {
+  /// How the streams do at a moment.
+  package struct Observation: Equatable, Sendable {
+    package var time: Double
+    /// How much the receiver has written since the session began.
+    package var bytes: UInt64
+    package var frames: UInt64
+    /// How many frames of the stream with the fewest are written.
+    package var fewest: UInt64
+    /// Whether all streams that were asked for have joined.
+    package var isComplete = true
+    /// Whether frames wait until a stream takes them, and nothing but the streams makes them wait.
+    package var isWaiting = true
+  }
+
+  /// What to change.
+  package enum Step: Equatable, Sendable {
+    case stay
+    case open(Int)
+    /// End so many streams, once what they carry is written.
+    case end(Int)
+  }
+
+  private enum State: Equatable {
+    /// The streams of this number come up. Leads to measuring.
+    case settling(since: Double)
+    /// What they carry is measured; at so many of the looks frames waited. Leads to settling or resting.
+    case measuring(from: Observation, looks: Int, waiting: Int)
+    /// No number would be better, as far as is known. Leads to measuring.
+    case resting(until: Double)
+  }
+
+  /// How many frames of each stream are written when it counts as up to speed, and how long that may take.
+  private static let warmUp: (frames: UInt64, seconds: Double) = (2, 2)
+  /// A measurement has so many frames and takes so long, or longer with fewer.
+  private static let enough: (frames: UInt64, seconds: Double) = (12, 0.25)
+  private static let longest = 20.0
+  /// A step that brings less is taken back.
+  private static let leastGain = 1.1
+  /// The part of proportional growth that makes another step worth trying at once.
+  private static let goodShare = 0.5
+  /// How long it rests at first and at last after a try, and where streams are not what it waits for.
+  private static let rests = (first: 3.0, last: 600.0, idle: 1.0)
+
+  private let limit: Int
+  /// How many streams there shall be.
+  package private(set) var count: Int
+  /// What the number before this one brought, in bytes a second.
+  private var before: (count: Int, rate: Double)?
+  private var rest = Self.rests.first
+  private var state: State
+
+  /// Begins with `count` streams; `limit` is the most there may be.
+  package init(count: Int = 1, limit: Int, now: Double) {
+    self.limit = limit
+    self.count = max(1, min(count, limit))
+    state = .settling(since: now)
+  }
+
+  package static func == (left: StreamCount, right: StreamCount) -> Bool {
+    left.count == right.count && left.state == right.state && left.rest == right.rest
+      && left.before?.count == right.before?.count && left.before?.rate == right.before?.rate
+  }
+
+  /// Looks at the streams. Valid in every state.
+  package mutating func look(_ now: Observation) -> Step {
+    switch state {
+    case .settling(let since):
+      if !now.isComplete {
+        state = .settling(since: now.time)
+      } else if now.fewest >= Self.warmUp.frames || now.time - since >= Self.warmUp.seconds {
+        state = .measuring(from: now, looks: 0, waiting: 0)
+      }
+      return .stay
+    case .measuring(let start, let looks, let waiting):
+      let (looks, waiting) = (looks + 1, waiting + (now.isWaiting ? 1 : 0))
+      let (seconds, frames) = (now.time - start.time, now.frames - start.frames)
+      guard seconds >= Self.enough.seconds, frames >= Self.enough.frames || seconds >= Self.longest else {
+        state = .measuring(from: start, looks: looks, waiting: waiting)
+        return .stay
+      }
+      return judge(Double(now.bytes - start.bytes) / seconds, isHeldBack: 4 * waiting >= 3 * looks, now.time)
+    case .resting(let end):
+      if now.time >= end { state = .measuring(from: now, looks: 0, waiting: 0) }
+      return .stay
+    }
+  }
+
+  /// A measurement is over. `isHeldBack`: frames waited nearly all the time.
+  private mutating func judge(_ rate: Double, isHeldBack: Bool, _ now: Double) -> Step {
+    if let before {
+      let gain = rate / max(before.rate, 1)
+      if gain < Self.leastGain { return takeBack(to: before.count, now) }
+      let share = (gain - 1) / (Double(count) / Double(before.count) - 1)
+      guard share >= Self.goodShare else { return settle(now) }
+    }
+    guard isHeldBack else {
+      before = nil
+      state = .resting(until: now + Self.rests.idle)
+      return .stay
+    }
+    guard count < limit else { return settle(now) }
+    let more = min(count, limit - count)
+    before = (count, rate)
+    count += more
+    state = .settling(since: now)
+    return .open(more)
+  }
+
+  private mutating func takeBack(to earlier: Int, _ now: Double) -> Step {
+    let surplus = count - earlier
+    count = earlier
+    _ = settle(now)
+    return .end(surplus)
+  }
+
+  private mutating func settle(_ now: Double) -> Step {
+    before = nil
+    state = .resting(until: now + rest)
+    rest = min(2 * rest, Self.rests.last)
+    return .stay
+  }
+}

@@ -1,0 +1,46 @@
+import MigrationTransfer
+import MigrationWire
+
+extension Arguments {
+  /// The slowest limit: with less, a single large frame would take an hour.
+  private static let slowestRate = 1_000.0
+  /// More is a slip of the finger, or no limit at all.
+  private static let fastestRate = 1e12
+
+  /// An option's value as bytes a second, nil if it was not given.
+  ///
+  /// The units are decimal, as in everything that is shown.
+  func rate(_ option: String) throws(TransferFailure) -> UInt64? {
+    guard let text = try text(option) else { return nil }
+    let shown = VisibleText.of(text)
+    let units: [Character: Double] = ["k": 1e3, "m": 1e6, "g": 1e9]
+    let unit = text.last.flatMap { units[Character($0.lowercased())] }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard digits.first?.isNumber == true, digits.last?.isNumber == true,
+      digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits)
+    else {
+      throw .usage("\(option): '\(shown)' is not a rate", hint: "write bytes a second, as in 500k, 20M or 1.5G")
+    }
+    let rate = number * (unit ?? 1)
+    guard rate >= Self.slowestRate else {
+      throw .usage("\(option): '\(shown)' is less than 1 kB a second", hint: "write 1k or more, or no limit at all")
+    }
+    guard rate <= Self.fastestRate else {
+      throw .usage("\(option): '\(shown)' is more than any network carries", hint: "leave it out for no limit")
+    }
+    return UInt64(rate)
+  }
+
+  /// How many data streams are wanted, nil if that was not said.
+  func streams() throws(TransferFailure) -> UInt32? {
+    guard let text = try text("--streams") else { return nil }
+    guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let number = UInt32(text),
+      (1...Limits.streams).contains(Int(number))
+    else {
+      throw .usage(
+        "--streams: '\(VisibleText.of(text))' is not a number of streams",
+        hint: "write 1 to \(Limits.streams), or leave it out: then the best number is found while sending")
+    }
+    return number
+  }
+}

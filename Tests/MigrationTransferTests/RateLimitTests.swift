@@ -1,0 +1,121 @@
+import MigrationArchive
+import Testing
+
+@testable import MigrationTransfer
+
+@Suite struct RateLimitTests {
+  /// Sends as fast as the limit lets it, in pieces of at most `piece`; when each piece went, and how many bytes it had.
+  private func send(
+    _ total: Int, by limit: inout RateLimit, from start: Double, piece: Int = 1 << 20, late: Double = 0
+  ) -> [(time: Double, bytes: Int)] {
+    var (now, sent) = (start, 0)
+    var pieces: [(time: Double, bytes: Int)] = []
+    while sent < total {
+      let wanted = min(piece, total - sent)
+      let bytes = limit.take(wanted, now: now)
+      if bytes > 0 {
+        pieces.append((now, bytes))
+        sent += bytes
+      } else {
+        let next = limit.next(for: wanted)
+        #expect(next > now)
+        now = next + late
+      }
+    }
+    return pieces
+  }
+
+  @Test(arguments: [1_000, 500_000, 20_000_000, 1_500_000_000] as [UInt64])
+  func `ten seconds' worth of bytes takes ten seconds`(rate: UInt64) {
+    for piece in [1 << 20, 700, 1] where UInt64(piece) * 100_000 > rate {
+      var limit = RateLimit(bytesPerSecond: rate, now: 100)
+      let pieces = send(Int(rate) * 10, by: &limit, from: 100, piece: piece)
+      #expect(abs(pieces[pieces.count - 1].time - 110) < 0.1)
+    }
+  }
+
+  @Test(arguments: [20_000, 20_000_000] as [UInt64])
+  func `no fifth of a second has more than its share and the slack`(rate: UInt64) {
+    var limit = RateLimit(bytesPerSecond: rate, now: 0)
+    var inSpan = [Int](repeating: 0, count: 100)
+    for (time, bytes) in send(Int(rate) * 10, by: &limit, from: 30) { inSpan[min(99, Int((time - 30) * 5))] += bytes }
+    #expect(inSpan.max() ?? 0 <= Int(Double(rate) * 0.26))
+  }
+
+  @Test func `a thread that comes a little late loses nothing`() {
+    var limit = RateLimit(bytesPerSecond: 20_000_000, now: 0)
+    let pieces = send(200_000_000, by: &limit, from: 0, late: 0.02)
+    #expect(abs(pieces[pieces.count - 1].time - 10) < 0.1)
+  }
+
+  @Test func `what gathers while nobody asks is little`() {
+    var limit = RateLimit(bytesPerSecond: 1_000_000, now: 0)
+    #expect(limit.take(1_000_000, now: 3_600) <= 50_000)
+    #expect(limit.take(1_000_000, now: 3_600) == 0)
+  }
+
+  @Test func `what was given back is there again`() {
+    var limit = RateLimit(bytesPerSecond: 1_000_000, now: 0)
+    let taken = limit.take(1_000_000, now: 1)
+    limit.giveBack(taken)
+    #expect(limit.take(1_000_000, now: 1) == taken)
+  }
+
+  @Test func `a clock that stands still or goes back gives nothing`() {
+    var limit = RateLimit(bytesPerSecond: 1_000_000, now: 5)
+    #expect(limit.take(1_000, now: 5) == 0)
+    #expect(limit.take(1_000, now: 4) == 0)
+    #expect(limit.take(1_000, now: 5.001) == 1_000)
+  }
+}
+
+@Suite struct RetiringTests {
+  private func frame(_ window: inout SendWindow, _ byte: UInt8) throws -> FrameBuffer {
+    let buffer = window.takeBuffer()
+    var frame = try #require(buffer)
+    frame.append([byte])
+    return frame
+  }
+
+  private func sent(_ task: SendWindow.Task) -> UInt8? {
+    if case .send(let frame) = task { frame.bytes[0] } else { nil }
+  }
+
+  private func isEnd(_ task: SendWindow.Task) -> Bool { if case .end = task { true } else { false } }
+
+  @Test func `a stream that is to end gets nothing new, and ends when all of it is written`() throws {
+    var window = SendWindow(frames: 4, of: 16)
+    for byte in 1...2 as ClosedRange<UInt8> { _ = window.submit(try frame(&window, byte)) }
+    #expect(sent(window.next(for: 1)) == 1)
+    #expect(window.retire(1) == nil)
+    guard case .wait = window.next(for: 1) else {
+      Issue.record("it does not wait for what it has under way")
+      return
+    }
+    window.written(1, on: 1)
+    #expect(isEnd(window.next(for: 1)))
+    #expect(sent(window.next(for: 2)) == 2)
+  }
+
+  @Test func `a stream that was woken and then is to end wakes another one`() throws {
+    var window = SendWindow(frames: 4, of: 16)
+    for number in 1...3 as ClosedRange<UInt32> { _ = window.next(for: number) }
+    #expect(window.submit(try frame(&window, 9)) == 1)
+    #expect(window.retire(1) == 2)
+    #expect(sent(window.next(for: 2)) == 9)
+    #expect(window.retire(3) == nil)
+    #expect(isEnd(window.next(for: 3)))
+  }
+
+  @Test func `one that breaks on its way to the end is replaced for what it had under way, and no more`() throws {
+    var window = SendWindow(frames: 4, of: 16)
+    for byte in 1...3 as ClosedRange<UInt8> { _ = window.submit(try frame(&window, byte)) }
+    #expect(sent(window.next(for: 1)) == 1)
+    _ = window.retire(1)
+    window.lost(1, replacedBy: 5)
+    #expect(sent(window.next(for: 5)) == 1)
+    window.written(1, on: 5)
+    #expect(isEnd(window.next(for: 5)))
+    #expect(sent(window.next(for: 2)) == 2)
+  }
+}

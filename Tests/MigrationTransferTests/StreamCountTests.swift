@@ -1,0 +1,135 @@
+import Testing
+
+@testable import MigrationTransfer
+
+/// A path on which each stream carries so much, and all together no more than something else lets through.
+private struct Path {
+  static let frame = 1e6
+
+  var perStream: Double
+  var atMost = Double.infinity
+  /// The part of the looks at which frames wait for streams.
+  var isWaiting = true
+
+  private(set) var count: StreamCount
+  private(set) var now = 0.0
+  private var bytes = 0.0
+  private var fewest = 0.0
+  /// How many streams there are.
+  private(set) var streams: Int
+  /// What was changed, and when.
+  private(set) var changes: [(time: Double, streams: Int)] = []
+  /// How many seconds there were so many.
+  private(set) var spent: [Int: Double] = [:]
+
+  init(perStream: Double, atMost: Double = .infinity, limit: Int = 16, count: Int = 1) {
+    self.perStream = perStream
+    self.atMost = atMost
+    self.count = StreamCount(count: count, limit: limit, now: 0)
+    streams = self.count.count
+  }
+
+  /// Lets time pass, a look every tenth of a second.
+  mutating func run(until end: Double) {
+    while now < end {
+      now += 0.1
+      spent[streams, default: 0] += 0.1
+      let rate = min(Double(streams) * perStream, atMost)
+      bytes += rate * 0.1
+      fewest += rate / Double(streams) * 0.1
+      let step = count.look(
+        StreamCount.Observation(
+          time: now, bytes: UInt64(bytes), frames: UInt64(bytes / Self.frame), fewest: UInt64(fewest / Self.frame),
+          isWaiting: isWaiting))
+      switch step {
+      case .stay: continue
+      case .open(let more):
+        streams += more
+        fewest = 0
+      case .end(let surplus): streams -= surplus
+      }
+      changes.append((now, streams))
+    }
+  }
+}
+
+@Suite struct StreamCountTests {
+  @Test func `where every stream brings its share they double up to the limit, soon`() {
+    var path = Path(perStream: 84e6, limit: 16)
+    path.run(until: 3)
+    #expect(path.changes.map(\.streams) == [2, 4, 8, 16])
+    path.run(until: 3_600)
+    #expect(path.streams == 16)
+    #expect(path.changes.count == 4)
+  }
+
+  @Test func `the limit need not be a power of two`() {
+    var path = Path(perStream: 84e6, limit: 11)
+    path.run(until: 10)
+    #expect(path.streams == 11)
+  }
+
+  @Test func `a stream that brings nothing is ended again`() {
+    var path = Path(perStream: 84e6, atMost: 84e6)
+    path.run(until: 3)
+    #expect(path.changes.map(\.streams) == [2, 1])
+  }
+
+  @Test func `a step that brings less than its share stays, and is the last one for now`() {
+    var path = Path(perStream: 100e6, atMost: 130e6)
+    path.run(until: 3)
+    #expect(path.changes.map(\.streams) == [2])
+  }
+
+  @Test(arguments: [84e6, 250e6, 300e6, 700e6])
+  func `whoever watches for an hour sees a handful of changes`(atMost: Double) {
+    var path = Path(perStream: 84e6, atMost: atMost)
+    path.run(until: 3_600)
+    #expect(path.changes.count < 36)
+    #expect(path.changes.filter { $0.time > 1_800 }.count <= 8)
+    #expect(path.spent.values.max() ?? 0 > 3_500)
+  }
+
+  @Test func `streams that never wait for are not joined by more`() {
+    var path = Path(perStream: 84e6)
+    path.isWaiting = false
+    path.run(until: 600)
+    #expect(path.changes.isEmpty)
+    path.isWaiting = true
+    path.run(until: 603)
+    #expect(path.streams > 1)
+  }
+
+  @Test func `a path that becomes wider gets more streams within its rest`() {
+    var path = Path(perStream: 84e6, atMost: 84e6)
+    path.run(until: 5)
+    path.atMost = .infinity
+    path.run(until: 20)
+    #expect(path.streams == 16)
+  }
+
+  @Test func `on a slow path a measurement takes its time`() {
+    var path = Path(perStream: 1e6, atMost: 1e6)
+    path.run(until: 12)
+    #expect(path.changes.isEmpty)
+    path.run(until: 40)
+    #expect(path.changes.map(\.streams) == [2, 1])
+  }
+
+  @Test func `a new session begins with the number that was found before`() {
+    var path = Path(perStream: 84e6, limit: 8, count: 16)
+    #expect(path.streams == 8)
+    path.run(until: 10)
+    #expect(path.changes.isEmpty)
+  }
+
+  @Test func `nothing is measured before all have joined`() {
+    var count = StreamCount(limit: 4, now: 0)
+    for tenth in 1...600 as ClosedRange<UInt64> {
+      let step = count.look(
+        StreamCount.Observation(
+          time: Double(tenth) / 10, bytes: tenth * 10_000_000, frames: tenth * 10, fewest: 0, isComplete: false))
+      #expect(step == .stay)
+    }
+  }
+}
