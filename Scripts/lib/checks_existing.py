@@ -235,7 +235,7 @@ def _(work):
     os.chmod(f"{new}/folder/locked", 0o500)
     receiver, sending = run(work, old, new, "replace", NOBODY)
     equal((sending.wait(), receiver.wait()), (7, 7), "exit codes")
-    require('"folder/locked/a"' in receiver.error()["message"], receiver.error()["message"])
+    require("'folder/locked/a'" in receiver.error()["message"], receiver.error()["message"])
     with open(f"{new}/folder/locked/a", "rb") as file:
         equal(file.read(), b"old", "the old file")
     os.chmod(f"{new}/folder/locked", 0o755)

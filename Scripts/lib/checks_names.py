@@ -241,15 +241,19 @@ def _(work):
         file.write(os.urandom(48 << 20))
     target = os.fsencode(new) + b"/" + name
     os.mkdir(target)
-    receiver = Waiting(work, [target])
+    # Nothing else is unfinished there.
+    home = work.home(None) + "/named"
+    receiver = Waiting(work, [target], home=home)
     link = SlowLink(receiver.port, rate=8 * MIB)
-    sending = sender(work, [source], link.port, receiver.pairing_code)
+    sending = Process(
+        work, ["send", source, "--to", f"127.0.0.1:{link.port}", "--code-file", "-", "--json"], receiver.pairing_code + "\n",
+        home=home)
     wait_for("some bytes", 30, lambda: [event for event in sending.events("progress") if event["bytes"] > 4 * MIB])
     for process in (sending, receiver):
         process.signal(signal.SIGKILL)
         process.wait(10)
     link.close()
-    shown, told = Process(work, ["resume", "list"]), Process(work, ["resume", "list", "--json"])
+    shown, told = (Process(work, ["resume", "list", *more], home=home) for more in ([], ["--json"]))
     equal((shown.wait(20), told.wait(20)), (0, 0), "exit codes")
     clean(shown.text(), "the list")
     quoted = re.findall(r"(?:sending|receiving into) (\$?'(?:\\.|[^'\\])*')", shown.text())
@@ -259,4 +263,4 @@ def _(work):
     equal(exact(events["receiver"], "destination"), target, "the destination in JSON")
     # Both ends are at home here, and one ID names the transfer at both.
     for number in {event["id"] for event in events.values()}:
-        equal(Process(work, ["forget", number]).wait(20), 0, "exit code of forget")
+        equal(Process(work, ["forget", number], home=home).wait(20), 0, "exit code of forget")

@@ -250,7 +250,7 @@ def transfer(work, old, new, user=None, seconds=120):
 class SlowLink:
     """A relay that passes every byte on, but slowly from the sender to the receiver, so that a transfer lasts.
 
-    It can change a byte, or fall silent.
+    Its connections share its rate. It can change a byte, or fall silent.
     """
 
     RATE = 8 * MIB
@@ -258,6 +258,8 @@ class SlowLink:
     def __init__(self, port, rate=RATE):
         self.target = port
         self.rate = rate
+        self.lock = threading.Lock()
+        self.free_at = 0.0
         self.count = 0
         self.to_spoil = set()
         self.spoilt = 0
@@ -310,8 +312,7 @@ class SlowLink:
                     part = part[:at] + bytes([part[at] ^ 1]) + part[at + 1:]
                 target.sendall(part)
                 if number is not None:
-                    self.passed += len(part)
-                    time.sleep(len(part) / self.rate)
+                    time.sleep(self.carry(len(part)))
             target.shutdown(socket.SHUT_WR)
         except OSError:
             for end in (source, target):
@@ -319,6 +320,14 @@ class SlowLink:
                     end.shutdown(socket.SHUT_RDWR)
                 except OSError:
                     pass
+
+    def carry(self, count):
+        """Counts bytes that have passed; for how many seconds they keep the link busy from now on."""
+        with self.lock:
+            self.passed += count
+            now = time.monotonic()
+            self.free_at = max(now, self.free_at) + count / self.rate
+            return self.free_at - now
 
     def close(self):
         self.may_pass.set()

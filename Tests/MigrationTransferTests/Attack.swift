@@ -29,6 +29,8 @@ struct Attack {
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     try act(&sender, &stream, try ChunkSealer(accept.keys))
     let code = try sender.closeCode()
+    // The receiver waits a moment for whoever does not close.
+    stream.connection.close()
     sender.control.close()
     return (receiver.failure(), code)
   }
@@ -98,6 +100,7 @@ struct Attack {
     let digest = records.reduce(UInt128(0)) { $0 &+ accept.keys.mark(path: $1.path, generation: $1.generation) }
     let total = Tally(items: UInt64(records.count), bytes: records.reduce(0) { $0 + $1.size })
     sender.control.say(.finish(Finish(total: total, unsent: 0, digest: digest)))
+    stream.connection.close()
     return try end(&sender, receiver)
   }
 

@@ -52,6 +52,9 @@ import Testing
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     try stream.say(try make(try Self.archive(accept).entries))
     #expect(try sender.closeCode() == .violation)
+    // The receiver waits a moment for whoever does not close.
+    stream.connection.close()
+    sender.control.close()
     #expect(receiver.failure()?.kind == .failed)
     #expect(destination.names.allSatisfy { $0.hasPrefix(".peer-") })
   }
