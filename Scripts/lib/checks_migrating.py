@@ -248,7 +248,8 @@ def import_cancelled(work):
 @check("app: sender, receiver and extension are killed, and it goes on")
 def resumes(work):
     old, new = devices(work)
-    random_file(old.container("Documents/large"), 64 * MIB)
+    # More than a window behind what has arrived when the extension is killed: else it may have read all and be gone.
+    random_file(old.container("Documents/large"), 80 * MIB)
     receiver = new.receive()
     link = SlowLink(receiver.port, 16 * MIB)
     sender = old.send(link.port, receiver.pairing_code)
@@ -279,8 +280,8 @@ def resumes(work):
     equal((sender.wait(60), receiver.wait(30)), (0, 0), "exit codes of the last run")
     equal(new.documents(), old.documents(), "what arrived")
     sent = sender.events("done")[0]["sentBytes"]
-    require(sent < 40 * MIB, f"{sent} bytes were sent in the last run")
-    return f"{sent / MIB:.0f} of 64 MiB in the last run"
+    require(sent <= 40 * MIB, f"{sent} bytes were sent in the last run")
+    return f"{sent / MIB:.0f} of 80 MiB in the last run"
 
 
 @check("app: another app's data, folders, and data that is there are refused")

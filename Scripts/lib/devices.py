@@ -41,6 +41,10 @@ def mistyped(code):
 # Processes
 
 
+# A child of vfork begins with the greatest memory that this process ever had as its own peak; one of fork with what it has now.
+subprocess._USE_VFORK = False
+
+
 class Process:
     """One run of the command, its output in files, its peak memory as the system counts it."""
 
