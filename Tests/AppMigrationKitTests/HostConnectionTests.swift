@@ -36,6 +36,31 @@ import Testing
       withExtendedLifetime((host, server)) {}
     }
   }
+
+  /// One may receive the other's answer, just before that one has the channel to itself.
+  @Test func `of appends at once none waits for an answer that has come, however often`() async {
+    await #expect(processExitsWith: .success) {
+      var pair = try PacketSocket.pair()
+      let hostSocket = SharedDescriptor(pair.takeOne().release())
+      let host = try OwnerThread(name: "test host") { refuseEverything(on: hostSocket) }
+      let connection = try HostConnection(pair.takeOther()) { _, _ in }
+      for round in 0..<5_000 {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for author in 0..<8 {
+            group.addTask(executorPreference: BlockingExecutor.shared) {
+              let path = try ArchivePath(Array("\(round)/\(author)".utf8))
+              #expect(throws: CocoaError.self) {
+                try connection.append(
+                  AppendableItem.symbolicLink(target: [1], modified: ItemTime(seconds: 0, nanoseconds: 0)), at: path)
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+      withExtendedLifetime(host) {}
+    }
+  }
 }
 
 /// Refuses every append with its own path.

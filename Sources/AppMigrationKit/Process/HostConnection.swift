@@ -96,6 +96,8 @@ final class HostConnection: ItemDestination {
       }
       if let answer { return answer }
       let isMine = receiving.withLockIfAvailable { channel in
+        // Whoever had the channel until now may have received it; then nothing more might ever come.
+        guard conversation.withLock({ $0.answered <= number }) else { return true }
         _ = channel.awaitPromptly()
         receive(from: &channel)
         return true
