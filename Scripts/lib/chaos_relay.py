@@ -8,6 +8,7 @@ import threading
 import time
 
 from outside import Failure, require
+from watcher import Watcher
 
 
 class Link:
@@ -43,7 +44,7 @@ class Link:
         return found
 
 
-class Relay(threading.Thread):
+class Relay(Watcher, threading.Thread):
     """Passes bytes between senders and the receiver's port, and breaks what it is told to break.
 
     One thread owns all sockets. Others have things done by `do`, which waits until they are.
@@ -55,7 +56,8 @@ class Relay(threading.Thread):
     """Whether a single connection may get stuck: see `read` and `open_half`."""
 
     def __init__(self, target, rate, draw, tell):
-        super().__init__(name="relay", daemon=True)
+        threading.Thread.__init__(self, name="relay", daemon=True)
+        Watcher.__init__(self)
         self.target, self.rate, self.random, self.tell = target, rate, draw, tell
         self.links = []
         self.passed = 0
@@ -66,8 +68,6 @@ class Relay(threading.Thread):
         self.stalled_until = self.refused_until = 0.0
         self.orders = collections.deque()
         self.is_over = False
-        self.selector = selectors.DefaultSelector()
-        self.watched = {}
         self.bell, self.rope = socket.socketpair()
         self.bell.setblocking(False)
         self.selector.register(self.bell, selectors.EVENT_READ)
@@ -178,18 +178,6 @@ class Relay(threading.Thread):
             return 0.003
         later = [moment - now for moment in (self.stalled_until, self.refused_until) if moment > now]
         return max(0.001, min([0.5, *later]))
-
-    def watch(self, one, link, mask):
-        before = self.watched.get(one, 0)
-        if mask == before:
-            return
-        if not before:
-            self.selector.register(one, mask, link)
-        elif mask:
-            self.selector.modify(one, mask, link)
-        else:
-            self.selector.unregister(one)
-        self.watched[one] = mask
 
     def listen(self):
         listening = socket.socket()

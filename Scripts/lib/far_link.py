@@ -6,6 +6,8 @@ import socket
 import threading
 import time
 
+from watcher import Watcher
+
 
 class Direction:
     """What one end of a connection sends to the other."""
@@ -18,7 +20,7 @@ class Direction:
         self.ended = self.shut = False
 
 
-class FarLink(threading.Thread):
+class FarLink(Watcher, threading.Thread):
     """Passes bytes both ways, each half of `delay` seconds late, at most `flight` bytes of a direction of a connection
     unconfirmed at a time: so none is faster than `flight` in `delay`. A new connection takes a `delay` to come up.
 
@@ -30,7 +32,8 @@ class FarLink(threading.Thread):
     """What the kernel holds on top, on either side."""
 
     def __init__(self, port, delay=0.05, flight=4 << 20):
-        super().__init__(name="far link", daemon=True)
+        threading.Thread.__init__(self, name="far link", daemon=True)
+        Watcher.__init__(self)
         self.target, self.delay, self.flight = port, delay, flight
         self.count = 0
         """How many connections there were."""
@@ -45,8 +48,6 @@ class FarLink(threading.Thread):
         self.to_cut = set()
         self.links = []
         self.is_over = False
-        self.selector = selectors.DefaultSelector()
-        self.masks = {}
         self.listening = socket.socket()
         self.listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.BUFFER)
         self.listening.bind(("127.0.0.1", 0))
@@ -126,18 +127,6 @@ class FarLink(threading.Thread):
                 self.watch(one, link, mask)
         return max(0, soonest - now)
 
-    def watch(self, one, link, mask):
-        before = self.masks.get(one, 0)
-        if mask == before:
-            return
-        if not before:
-            self.selector.register(one, mask, link)
-        elif mask:
-            self.selector.modify(one, mask, link)
-        else:
-            self.selector.unregister(one)
-        self.masks[one] = mask
-
     def serve(self, link, one, mask):
         if link not in self.links:
             return
@@ -179,6 +168,6 @@ class FarLink(threading.Thread):
     def drop(self, link):
         for one in (link[0].source, link[0].target):
             self.watch(one, link, 0)
-            self.masks.pop(one, None)
+            self.watched.pop(one, None)
             one.close()
         self.links.remove(link)

@@ -153,6 +153,7 @@ final class MemoryOutlet: FrameOutlet {
   }
 
   func drain() throws(ArchiveError) {}
+  // A file that does not hold still is looked at again later; here as soon as its time stamp can have changed.
   func pause(seconds: Double) throws(ArchiveError) { usleep(UInt32(min(seconds, 0.03) * 1e6)) }
   func unsent(_ unsent: Unsent) throws(ArchiveError) {}
   func skipped(items: UInt64, bytes: UInt64) {}

@@ -69,18 +69,8 @@ import Testing
   }
 }
 
-@Suite struct RetiringTests {
-  private func frame(_ window: inout SendWindow, _ byte: UInt8) throws -> FrameBuffer {
-    let buffer = window.takeBuffer()
-    var frame = try #require(buffer)
-    frame.append([byte])
-    return frame
-  }
-
-  private func sent(_ task: SendWindow.Task) -> UInt8? {
-    if case .send(let frame) = task { frame.bytes[0] } else { nil }
-  }
-
+/// Streams that are to end.
+extension SendWindowTests {
   private func isEnd(_ task: SendWindow.Task) -> Bool { if case .end = task { true } else { false } }
 
   @Test func `a stream that is to end gets nothing new, and ends when all of it is written`() throws {

@@ -202,14 +202,14 @@ import Testing
 }
 
 @Suite struct SendWindowTests {
-  private func frame(_ window: inout SendWindow, _ byte: UInt8) throws -> FrameBuffer {
+  func frame(_ window: inout SendWindow, _ byte: UInt8) throws -> FrameBuffer {
     let buffer = window.takeBuffer()
     var frame = try #require(buffer)
     frame.append([byte])
     return frame
   }
 
-  private func sent(_ task: SendWindow.Task) -> UInt8? {
+  func sent(_ task: SendWindow.Task) -> UInt8? {
     if case .send(let frame) = task { frame.bytes[0] } else { nil }
   }
 

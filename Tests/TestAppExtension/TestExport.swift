@@ -51,6 +51,7 @@ struct TestExport {
       } catch  where endsQuietly {
         return
       }
+      // An exporter that never ends need not fill the disk.
       try? await Task.sleep(for: .milliseconds(20))
     }
   }

@@ -1,0 +1,23 @@
+"""What relays share: which of their sockets are waited for, and for what."""
+
+import selectors
+
+
+class Watcher:
+    """A selector that is told anew what each socket waits for."""
+
+    def __init__(self):
+        self.selector = selectors.DefaultSelector()
+        self.watched = {}
+
+    def watch(self, one, link, mask):
+        before = self.watched.get(one, 0)
+        if mask == before:
+            return
+        if not before:
+            self.selector.register(one, mask, link)
+        elif mask:
+            self.selector.modify(one, mask, link)
+        else:
+            self.selector.unregister(one)
+        self.watched[one] = mask
