@@ -88,7 +88,7 @@ def start(bench):
 @work(f"a round trip of {ROUND_TRIP} ms, {WINDOW // MIB} MiB a connection under way")
 def distance(bench):
     far = (ROUND_TRIP / 2, WINDOW, 0)
-    large = bench.place.source("distant", big_file, bench.numbers(GIB // 2, 8 * MIB))
+    large = bench.place.source("distant", big_file, bench.numbers(GIB, 8 * MIB))
     files = bench.place.source("distant-files", many_files, *bench.numbers((80, 250), (4, 25)), [4096])
     cases = bench.peers(large, ": one file, far", link=far)
     if bench.knows("--streams"):

@@ -225,6 +225,14 @@ import Testing
     #expect(!window.isDrained)
   }
 
+  @Test func `no more frames wait than streams soon take`() throws {
+    var window = SendWindow(frames: 100, of: 16)
+    for byte in 1...SendWindow.mostReady { _ = window.submit(try frame(&window, UInt8(byte))) }
+    #expect(window.takeBuffer() == nil)
+    #expect(sent(window.next(for: 1)) == 1)
+    #expect(window.takeBuffer() != nil)
+  }
+
   @Test func `what a lost stream had under way goes to its replacement and to no other`() throws {
     var window = SendWindow(frames: 4, of: 16)
     for byte in 1...4 as ClosedRange<UInt8> { _ = window.submit(try frame(&window, byte)) }

@@ -65,7 +65,7 @@ final class RealDirectory: SourceDirectory {
   }
 
   func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile {
-    RealFile(try directory.directory.openChild(name, [.readOnly, .nonBlocking]))
+    RealFile(try directory.directory.openChild(name, .nonBlocking))
   }
 
   func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus { try directory.directory.status(name) }

@@ -3,12 +3,14 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The data streams of a session: opened one after the other, replaced when they break, and as many as help (Protocol §7.3).
+/// The data streams of a session: opened a few at a time, replaced when they break, and as many as help (Protocol §7.3).
 struct OutgoingStreams {
   typealias StreamNumber = SendQueue.StreamNumber
 
   /// How many streams may be lost while nothing arrives at the receiver.
   private static let losses = 16
+  /// How many may be on their way to joining, since the receiver has few places for those that have not.
+  private static let places = 2
   /// How often it is looked how they do.
   static let lookPause = Duration.milliseconds(100)
 
@@ -29,14 +31,24 @@ struct OutgoingStreams {
   private var count: StreamCount?
   /// The streams that are to stay.
   private var live: [StreamNumber] = []
-  /// The streams that have not joined yet.
+  /// The streams that have not joined yet, and those that are not on their way because so many others are.
   private var opening: Set<StreamNumber> = []
+  private var queued: [Opening] = []
   private var nextNumber: StreamNumber = 0
-  /// How many are still to be opened: one at a time, since the receiver has few places for those that have not joined.
+  /// How many are still to be opened.
   private var missing = 0
   /// How many streams were lost since so much had arrived.
   private var lost = (count: 0, arrived: Tally())
   private var lastLook = BootInstant.now()
+
+  /// What a stream begins with.
+  private struct Opening: Sendable {
+    let join: Join
+    let wakeup: Wakeup
+    /// How long to wait first, after how many losses.
+    let pause: Double
+    let attempts: Int
+  }
 
   init(_ queue: SendQueue, _ context: Context) {
     self.queue = queue
@@ -51,16 +63,21 @@ struct OutgoingStreams {
     }
   }
 
-  /// Opens the next stream that is missing, unless one is being opened.
+  /// Opens streams that are missing. Unless the user has fixed their number, all but the first come once there is
+  /// something for them to carry.
   mutating func openMissing() throws {
-    guard missing > 0, opening.isEmpty else { return }
-    missing -= 1
-    try open(replacing: nil)
+    while missing > 0, opening.count < Self.places,
+      count == nil || live.isEmpty || queue.waitingFrames > opening.count
+    {
+      missing -= 1
+      try open(replacing: nil)
+    }
   }
 
   /// A stream has joined.
   mutating func joined(_ number: StreamNumber) throws {
     opening.remove(number)
+    try startQueued()
     try openMissing()
   }
 
@@ -81,7 +98,8 @@ struct OutgoingStreams {
   mutating func look() throws {
     guard let nextLook, BootInstant.now() >= nextLook else { return }
     lastLook = .now()
-    let isComplete = missing == 0 && opening.isEmpty
+    try openMissing()
+    let isComplete = missing == 0 && opening.isEmpty && queued.isEmpty
     switch count?.look(queue.observation(of: live, isComplete: isComplete, now: lastLook.seconds)) {
     case nil, .stay: return
     case .open(let more):
@@ -97,7 +115,6 @@ struct OutgoingStreams {
   private mutating func open(replacing broken: StreamNumber?, after pause: Double = 0) throws {
     let number = nextNumber
     nextNumber += 1
-    opening.insert(number)
     if let broken {
       // One that was to end is replaced only for what it had under way.
       if let place = live.firstIndex(of: broken) { live[place] = number }
@@ -106,12 +123,23 @@ struct OutgoingStreams {
     }
     let wakeup = try Wakeup()
     queue.register(number, wakeup)
-    let (context, queue, attempts) = (context, queue, lost.count)
     let join = Join(session: context.accept.session, stream: number, replaces: broken)
+    queued.append(Opening(join: join, wakeup: wakeup, pause: pause, attempts: lost.count))
+    try startQueued()
+  }
+
+  private mutating func startQueued() throws {
+    while opening.count < Self.places, !queued.isEmpty { try start(queued.removeFirst()) }
+  }
+
+  private mutating func start(_ stream: Opening) throws {
+    let number = stream.join.stream
+    opening.insert(number)
+    let (context, queue) = (context, queue)
     try context.threads.start("stream \(number)") {
       do {
-        if pause > 0 { try queue.pause(seconds: pause) }
-        try Self.run(join, context, queue, wakeup, attempts: attempts)
+        if stream.pause > 0 { try queue.pause(seconds: stream.pause) }
+        try Self.run(stream, context, queue)
         queue.ended(number)
       } catch let error as ArchiveError where error.code == .stopped {
         // Whoever stopped it knows why.
@@ -125,20 +153,20 @@ struct OutgoingStreams {
 
   /// Connects, joins, and sends until there is nothing more for this stream; its thread is the caller's.
   private static func run(
-    _ join: Join, _ context: Context, _ queue: SendQueue, _ wakeup: Wakeup, attempts: Int
+    _ opening: Opening, _ context: Context, _ queue: SendQueue
   ) throws {
     let surroundings = context.surroundings
     let dialing = Dialing(target: surroundings.dialing.target, context: surroundings.dialing.context) {
       queue.isStopped
     }
-    var connection = try dialing.connect(to: surroundings.addresses, wakeup: wakeup)
+    var connection = try dialing.connect(to: surroundings.addresses, wakeup: opening.wakeup)
     try ClientPairing.come(
       back: .join, on: &connection, to: context.transfer.receiver,
       until: BootInstant.now().advanced(by: .seconds(10)))
-    context.mailbox.post(.streamJoined(join.stream))
+    context.mailbox.post(.streamJoined(opening.join.stream))
     var stream = OutgoingData(
-      connection, join, queue: queue, compression: context.compression, patience: surroundings.stallPatience,
-      attempts: attempts)
+      connection, opening.join, queue: queue, compression: context.compression, patience: surroundings.stallPatience,
+      attempts: opening.attempts)
     try stream.run()
   }
 }

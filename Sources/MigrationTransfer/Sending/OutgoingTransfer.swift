@@ -15,7 +15,7 @@ final class OutgoingTransfer: Sendable {
     var traffic = Traffic()
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
-    var streams = 1
+    var streams = StreamCount.first
   }
 
   let identity: Identity

@@ -96,7 +96,9 @@ final class SendQueue: FrameOutlet {
 
   /// What stream `number` does next.
   func next(for number: StreamNumber) -> SendWindow.Task {
-    state.withLock { $0.window.next(for: number, isOver: $0.isStopped) }
+    let task = state.withLock { $0.window.next(for: number, isOver: $0.isStopped) }
+    if case .send = task { state.broadcast() }
+    return task
   }
 
   /// A frame that was taken goes out by so many bytes shorter.
@@ -160,6 +162,9 @@ final class SendQueue: FrameOutlet {
   /// What crossed the wire, and what compression kept off it.
   var traffic: Traffic { state.withLock { $0.window.traffic } }
 
+  /// How many packed frames wait for a stream.
+  var waitingFrames: Int { state.withLock { $0.window.readyFrames } }
+
   /// How the streams do that are to stay.
   func observation(of streams: [StreamNumber], isComplete: Bool, now: Double) -> StreamCount.Observation {
     state.withLock { state in
@@ -168,7 +173,7 @@ final class SendQueue: FrameOutlet {
       return StreamCount.Observation(
         time: now, bytes: window.writtenLength, frames: window.writtenFrames,
         fewest: streams.map { window.writtenFrames(of: $0) }.min() ?? 0, isComplete: isComplete,
-        isWaiting: window.hasReady && !state.isLimiting)
+        isWaiting: window.readyFrames > 0 && !state.isLimiting)
     }
   }
 }

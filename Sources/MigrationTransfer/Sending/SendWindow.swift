@@ -19,6 +19,8 @@ package struct SendWindow: Sendable {
 
   /// What this end keeps in memory at most.
   private static let ownWindow: UInt64 = 32 << 20
+  /// How many packed frames wait at most. More would only be further from the processor's caches when their turn comes.
+  static let mostReady = 8
 
   private let limit: Int
   private let capacity: Int
@@ -63,8 +65,9 @@ package struct SendWindow: Sendable {
 
   // MARK: The export's side
 
-  /// An empty buffer; nil while the window has no room for one.
+  /// An empty buffer; nil while the window has no room for one, or enough frames wait.
   package mutating func takeBuffer() -> FrameBuffer? {
+    guard ready.count < Self.mostReady else { return nil }
     if let buffer = free.popLast() { return buffer }
     guard allocated < limit else { return nil }
     allocated += 1
@@ -152,8 +155,8 @@ package struct SendWindow: Sendable {
     framesOfStream[number] = nil
   }
 
-  /// Whether frames wait for a stream.
-  var hasReady: Bool { !ready.isEmpty }
+  /// How many frames wait for a stream.
+  var readyFrames: Int { ready.count }
 
   /// How many frames of a stream are written.
   func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }

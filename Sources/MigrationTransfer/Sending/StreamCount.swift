@@ -1,8 +1,9 @@
 /// Finds by trying how many data streams are worth having. Times are seconds.
 ///
-/// A value without clocks: it is told now and then how the streams do, and says what to change. While frames wait for
-/// streams, the number doubles as long as what arrives grows with it; a step that brings next to nothing is taken back. Then
-/// it rests, longer each time, so that whoever watches for an hour sees a handful of changes.
+/// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with two, so that
+/// either end has work for two processors. While frames wait for streams, the number doubles as long as what arrives grows
+/// with it; a step that brings next to nothing is taken back. Then it rests, longer each time, so that whoever watches for
+/// an hour sees a handful of changes.
 package struct StreamCount: Equatable, Sendable {
   /// How the streams do at a moment.
   package struct Observation: Equatable, Sendable {
@@ -35,6 +36,9 @@ package struct StreamCount: Equatable, Sendable {
     case resting(until: Double)
   }
 
+  /// How many streams a transfer begins with.
+  package static let first = 2
+
   /// How many frames of each stream are written when it counts as up to speed, and how long that may take.
   private static let warmUp: (frames: UInt64, seconds: Double) = (2, 2)
   /// A measurement has so many frames and takes so long, or longer with fewer.
@@ -56,7 +60,7 @@ package struct StreamCount: Equatable, Sendable {
   private var state: State
 
   /// Begins with `count` streams; `limit` is the most there may be.
-  package init(count: Int = 1, limit: Int, now: Double) {
+  package init(count: Int = first, limit: Int, now: Double) {
     self.limit = limit
     self.count = max(1, min(count, limit))
     state = .settling(since: now)
