@@ -1,5 +1,6 @@
 import MigrationArchive
 import MigrationSystem
+import Synchronization
 
 /// Whether what is sent may be compressed on its way, as far as both devices and the exporter let it.
 package enum CompressionWish: String, Sendable {
@@ -10,37 +11,57 @@ package enum CompressionWish: String, Sendable {
   case never
 }
 
+/// What the data streams of a session know together about compressing.
+final class CompressionKnowledge: Sendable {
+  let wish: CompressionWish
+  private let rate = Mutex<Double?>(nil)
+
+  init(_ wish: CompressionWish) { self.wish = wish }
+
+  /// What a stream that compresses would send in a second without, by what was found last; nil if none should.
+  var instead: Double? {
+    get { rate.withLock { $0 } }
+    set { rate.withLock { $0 = newValue } }
+  }
+}
+
 /// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1). One thread uses it.
 struct Compression: ~Copyable {
   /// More than this part of its size must go, or a frame is left as it is.
   private static let notable = 10
 
-  private let wish: CompressionWish
+  private let knowledge: CompressionKnowledge
   private var choice = CompressionChoice()
   private var trace = CompressionChoice.Trace()
   private var compressor: Zstandard?
   /// The frame that was compressed last, from the front on.
   private(set) var bytes: [UInt8] = []
 
-  init(_ wish: CompressionWish) { self.wish = wish }
+  /// Goes by what the other streams find, and tells them what it finds.
+  init(_ knowledge: CompressionKnowledge) { self.knowledge = knowledge }
 
   /// The stream has waited for the link to take more, for so many seconds.
   mutating func waited(_ seconds: Double) { trace.waiting += seconds }
 
   /// Compresses a frame, if it is to be; how many bytes it is then, nil if it goes as it is.
   ///
-  /// `sent` is how many bytes the connection has taken until now.
-  mutating func pack(_ frame: FrameBuffer, sent: UInt64) -> Int? {
-    switch wish {
+  /// `sent` is how many bytes the connection has taken until now, `unwritten` how many frames the receiver has not written.
+  mutating func pack(_ frame: FrameBuffer, sent: UInt64, unwritten: UInt64) -> Int? {
+    switch knowledge.wish {
     case .never: return nil
     case .always: return compress(frame, atMost: frame.count - 1)
     case .auto: break
     }
+    if let rate = knowledge.instead { choice.hear(instead: rate) }
+    let before = choice.instead
+    defer { if choice.instead != before { knowledge.instead = choice.instead } }
     let begun = BootInstant.now()
     trace.now = Double(begun.nanoseconds) / 1e9
     trace.sent = sent
+    trace.unwritten = unwritten
     let isWanted = choice.next(trace)
     trace.plain += UInt64(frame.count)
+    trace.frames += 1
     guard isWanted else { return nil }
     guard !NoiseLook.isNoise(frame.bytes, count: frame.count) else {
       choice.tried(.noise)

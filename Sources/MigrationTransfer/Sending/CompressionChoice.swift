@@ -1,8 +1,9 @@
 /// Decides frame by frame whether a data stream compresses what it sends: only where that makes the transfer faster.
 ///
-/// A value without clocks. While frames go as they are it measures the link. Where the stream waits for that most of the
-/// time, one frame is tried; if what the trial brings promises enough, compressing begins, and it goes on for as long as it
-/// keeps the promise. After each disappointment the next trial comes later.
+/// A value without clocks. It begins by compressing until it is seen how fast things arrive, since what fills the buffers on
+/// the way decides how soon anything else comes. While frames go as they are it measures the link. Where the stream waits
+/// for that most of the time, one frame is tried; if what the trial brings promises enough, compressing begins, and it goes
+/// on for as long as it keeps the promise. After each disappointment the next trial comes later.
 struct CompressionChoice: Equatable, Sendable {
   /// How far a stream is; every figure only grows. Times are seconds.
   struct Trace: Equatable, Sendable {
@@ -15,6 +16,9 @@ struct CompressionChoice: Equatable, Sendable {
     var sent: UInt64 = 0
     /// How many bytes of entries were handed to it.
     var plain: UInt64 = 0
+    /// How many frames it has been given, and how many of them the receiver has not written yet.
+    var frames: UInt64 = 0
+    var unwritten: UInt64 = 0
   }
 
   /// What came of a frame that was to be compressed. Times are seconds.
@@ -27,6 +31,8 @@ struct CompressionChoice: Equatable, Sendable {
   }
 
   private enum State: Equatable {
+    /// Nothing is known of the link, and frames are compressed. Leads to plain.
+    case opening
     /// Frames go as they are. Leads to trying.
     case plain
     /// The next frame is compressed to see what comes of it; so many bytes a second go out as they are. Leads to plain or
@@ -36,6 +42,8 @@ struct CompressionChoice: Equatable, Sendable {
     case packing(instead: Double)
   }
 
+  /// How long it compresses at the beginning, in seconds: where most of it is written by then, and where it is not.
+  static let opening = (written: 0.05, longest: 0.25)
   /// How long the link is measured, in seconds.
   private static let look = 0.1
   /// How much of that time a stream waits at least that is held back by its link.
@@ -55,7 +63,7 @@ struct CompressionChoice: Equatable, Sendable {
   /// How many periods pass at most before such a stream looks at its link again.
   private static let longestTrust = 64
 
-  private var state = State.plain
+  private var state = State.opening
   /// Where the measuring began; nil before it has.
   private var start: Trace?
   private var isSettled = false
@@ -67,9 +75,19 @@ struct CompressionChoice: Equatable, Sendable {
   private var trust = 1
   private var busyPeriods = 0
 
+  /// Another stream of the same link has found that it compresses, instead of sending so many bytes a second: so does one
+  /// that has not found out anything itself.
+  mutating func hear(instead rate: Double) {
+    if state == .opening || state == .plain && penalty == 0 { become(.packing(instead: rate)) }
+  }
+
+  /// What would go out in a second without compressing; nil while it is not known to be worth it.
+  var instead: Double? { if case .packing(let rate) = state { rate } else { nil } }
+
   /// A frame is about to be sent; whether it is to be compressed.
   mutating func next(_ trace: Trace) -> Bool {
     switch state {
+    case .opening: meetLink(trace)
     case .plain: measureLink(trace)
     case .trying: break
     case .packing(let rate): judge(trace, instead: rate)
@@ -81,6 +99,8 @@ struct CompressionChoice: Equatable, Sendable {
   mutating func tried(_ outcome: Outcome) {
     switch (state, outcome) {
     case (.plain, _): preconditionFailure("nothing is compressed without having been asked for")
+    case (.opening, .packed): break
+    case (.opening, .noise), (.opening, .useless): become(.plain)
     case (.trying(let rate), .packed(let plain, let size, let seconds)):
       let speed = Double(plain) / max(seconds, 1e-9)
       let reach = rate * Double(plain) / Double(max(size, 1))
@@ -93,6 +113,20 @@ struct CompressionChoice: Equatable, Sendable {
       missed += 1
       if missed >= Self.misses { giveUp(Self.longestRest.noise) }
     }
+  }
+
+  private mutating func meetLink(_ trace: Trace) {
+    guard let start else {
+      self.start = trace
+      return
+    }
+    if !isSettled, trace.waiting > start.waiting {
+      isSettled = true
+      self.start = trace
+    }
+    let hasWaited = isSettled && trace.now - start.now >= Self.look
+    let isWritten = trace.packing >= Self.opening.written && 2 * trace.unwritten < trace.frames
+    if hasWaited || isWritten || trace.packing >= Self.opening.longest { become(.plain) }
   }
 
   private mutating func measureLink(_ trace: Trace) {

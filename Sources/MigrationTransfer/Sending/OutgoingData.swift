@@ -31,7 +31,8 @@ struct OutgoingData: ~Copyable {
 
   /// Takes over a connection that is past READY, and joins the session.
   init(
-    _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: CompressionWish, patience: Double,
+    _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: CompressionKnowledge,
+    patience: Double,
     attempts: Int
   ) {
     self.compression = Compression(compression)
@@ -76,7 +77,7 @@ struct OutgoingData: ~Copyable {
 
   /// Takes a frame in hand, compressed if that is worth it.
   private mutating func begin(_ next: FrameBuffer) {
-    packed = compression.pack(next, sent: taken)
+    packed = compression.pack(next, sent: taken, unwritten: stream.underWay)
     if let packed { queue.saved(next.count - packed, of: next) }
     let header = DataHeader(
       sequence: stream.assign(), encoding: packed == nil ? .plain : .zstd, plainLength: next.count)

@@ -22,7 +22,7 @@ struct OutgoingStreams {
     let mailbox: Mailbox<SenderNews>
     let threads: ThreadGroup
     /// Whether they compress what they carry.
-    let compression: CompressionWish
+    let compression: CompressionKnowledge
   }
 
   private let context: Context

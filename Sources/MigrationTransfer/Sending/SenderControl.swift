@@ -193,7 +193,7 @@ struct SenderControl: ~Copyable {
       queue,
       OutgoingStreams.Context(
         accept: accept, transfer: transfer, surroundings: surroundings, mailbox: mailbox, threads: threads,
-        compression: obstacle == nil ? surroundings.compression : .never))
+        compression: CompressionKnowledge(obstacle == nil ? surroundings.compression : .never)))
     try streams?.openMissing()
   }
 
