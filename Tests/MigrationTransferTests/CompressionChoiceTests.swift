@@ -12,6 +12,8 @@ private struct SimulatedStream {
   var speed = 200e6
   var ratio = 0.2
   var looksLikeNoise = false
+  /// What another stream has found.
+  var others: Double?
   /// What the receiver writes a second, of which a window may be under way.
   var disk = Double.infinity
   private(set) var compressed = 0
@@ -37,7 +39,7 @@ private struct SimulatedStream {
     pass(max(0, unwritten + size - Self.window) / disk)
     ends.removeAll { $0 <= Double(trace.sent) - buffered }
     trace.unwritten = UInt64(Double(ends.count) + unwritten / size)
-    let isTried = choice.next(trace)
+    let isTried = choice.next(trace, others: others)
     trace.plain += UInt64(Self.frame)
     trace.frames += 1
     var left = size
@@ -80,9 +82,10 @@ private struct SimulatedStream {
 
   @Test func `a stream that joins others goes on with what they found, until it proves wrong`() {
     var stream = SimulatedStream()
-    stream.choice.hear(instead: 20e6)
+    stream.others = 20e6
     stream.send(1000)
     #expect(stream.compressed == 1000)
+    stream.others = nil
     stream.ratio = 0.8
     stream.link = 10e6
     stream.send(200)
@@ -93,11 +96,23 @@ private struct SimulatedStream {
     var stream = SimulatedStream()
     stream.ratio = 0.95
     stream.send(200)
-    stream.choice.hear(instead: 20e6)
+    stream.others = 20e6
+    stream.send(1)
     #expect(stream.choice.instead == nil)
   }
 
-  @Test func `what fills the buffers on the way is compressed, for a quarter of a second at most`() {
+  @Test func `where no processor is to spare nothing is compressed after the opening`() {
+    var stream = SimulatedStream()
+    stream.trace.idle = 0
+    stream.send(1000)
+    let opening = CompressionChoice.opening.longest * stream.speed / Double(SimulatedStream.frame)
+    #expect(stream.trials <= Int(opening.rounded(.up)))
+    stream.trace.idle = 1
+    stream.send(100)
+    #expect(stream.compressed > 100)
+  }
+
+  @Test func `what fills the buffers on the way is compressed, but not for long`() {
     var stream = SimulatedStream()
     stream.buffer = 1e9
     stream.send(900)
@@ -129,7 +144,7 @@ private struct SimulatedStream {
     var stream = SimulatedStream()
     stream.link = 1e15
     stream.send(1000)
-    let opening = CompressionChoice.opening.written * stream.speed / Double(SimulatedStream.frame)
+    let opening = CompressionChoice.opening.fast * stream.speed / Double(SimulatedStream.frame)
     #expect(stream.trials == Int(opening.rounded(.up)))
   }
 
@@ -173,7 +188,9 @@ private struct SimulatedStream {
     var stream = SimulatedStream()
     stream.link = 100e6
     stream.disk = 100e6
-    stream.choice.hear(instead: 100e6)
+    stream.others = 100e6
+    stream.send(1)
+    stream.others = nil
     stream.send(4000)
     #expect((64..<800).contains(stream.compressed))
     #expect(stream.choice.instead == nil)

@@ -15,6 +15,7 @@ package enum CompressionWish: String, Sendable {
 final class CompressionKnowledge: Sendable {
   let wish: CompressionWish
   private let rate = Mutex<Double?>(nil)
+  private let processors = Mutex(IdleProcessors())
 
   init(_ wish: CompressionWish) { self.wish = wish }
 
@@ -23,6 +24,9 @@ final class CompressionKnowledge: Sendable {
     get { rate.withLock { $0 } }
     set { rate.withLock { $0 = newValue } }
   }
+
+  /// How many processors nobody uses; as many as one likes where that is not known.
+  var idle: Double { processors.withLock { $0.look() } ?? .infinity }
 }
 
 /// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1). One thread uses it.
@@ -52,14 +56,14 @@ struct Compression: ~Copyable {
     case .always: return compress(frame, atMost: frame.count - 1)
     case .auto: break
     }
-    if let rate = knowledge.instead { choice.hear(instead: rate) }
     let before = choice.instead
     defer { if choice.instead != before { knowledge.instead = choice.instead } }
     let begun = BootInstant.now()
     trace.now = Double(begun.nanoseconds) / 1e9
     trace.sent = sent
     trace.unwritten = unwritten
-    let isWanted = choice.next(trace)
+    trace.idle = knowledge.idle
+    let isWanted = choice.next(trace, others: knowledge.instead)
     trace.plain += UInt64(frame.count)
     trace.frames += 1
     guard isWanted else { return nil }

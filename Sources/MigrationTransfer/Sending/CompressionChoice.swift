@@ -19,6 +19,8 @@ struct CompressionChoice: Equatable, Sendable {
     /// How many frames it has been given, and how many of them the receiver has not written yet.
     var frames: UInt64 = 0
     var unwritten: UInt64 = 0
+    /// How many of this machine's processors nobody uses.
+    var idle = Double.infinity
   }
 
   /// What came of a frame that was to be compressed. Times are seconds.
@@ -43,7 +45,7 @@ struct CompressionChoice: Equatable, Sendable {
   }
 
   /// How long it compresses at the beginning, in seconds: where most of it is written by then, and where it is not.
-  static let opening = (written: 0.05, longest: 0.25)
+  static let opening = (fast: 0.05, longest: 0.15)
   /// How long the link is measured, in seconds.
   private static let look = 0.1
   /// How much of that time a stream waits at least that is held back by its link.
@@ -51,6 +53,9 @@ struct CompressionChoice: Equatable, Sendable {
   /// How many times faster the trial must promise to be, and the stream must become.
   private static let promise = 1.5
   private static let gain = 1.1
+  /// What must be idle for compressing to be begun. Else it would be at the expense of what is really waited for, maybe a
+  /// receiver on the same machine.
+  private static let spare = 0.25
   /// How many bytes are compressed before what they bring is judged, and how many are judged: more than a window, in which
   /// buffers on the way and a receiver that is slow for other reasons let everything look fast.
   private static let period: UInt64 = 32 << 20
@@ -75,17 +80,14 @@ struct CompressionChoice: Equatable, Sendable {
   private var trust = 1
   private var busyPeriods = 0
 
-  /// Another stream of the same link has found that it compresses, instead of sending so many bytes a second: so does one
-  /// that has not found out anything itself.
-  mutating func hear(instead rate: Double) {
-    if state == .opening || state == .plain && penalty == 0 { become(.packing(instead: rate)) }
-  }
-
   /// What would go out in a second without compressing; nil while it is not known to be worth it.
   var instead: Double? { if case .packing(let rate) = state { rate } else { nil } }
 
   /// A frame is about to be sent; whether it is to be compressed.
-  mutating func next(_ trace: Trace) -> Bool {
+  ///
+  /// `rate` is what another stream of the same link compresses instead of. Then this one does too, unless it knows better.
+  mutating func next(_ trace: Trace, others rate: Double? = nil) -> Bool {
+    if let rate, state == .opening || state == .plain && penalty == 0 { become(.packing(instead: rate)) }
     switch state {
     case .opening: meetLink(trace)
     case .plain: measureLink(trace)
@@ -125,8 +127,8 @@ struct CompressionChoice: Equatable, Sendable {
       self.start = trace
     }
     let hasWaited = isSettled && trace.now - start.now >= Self.look
-    let isWritten = trace.packing >= Self.opening.written && 2 * trace.unwritten < trace.frames
-    if hasWaited || isWritten || trace.packing >= Self.opening.longest { become(.plain) }
+    let isFast = 2 * trace.unwritten < trace.frames
+    if hasWaited || trace.packing >= (isFast ? Self.opening.fast : Self.opening.longest) { become(.plain) }
   }
 
   private mutating func measureLink(_ trace: Trace) {
@@ -143,7 +145,7 @@ struct CompressionChoice: Equatable, Sendable {
     let seconds = trace.now - start.now
     guard seconds >= Self.look else { return }
     self.start = trace
-    guard trace.waiting - start.waiting >= Self.heldBack * seconds else { return }
+    guard trace.waiting - start.waiting >= Self.heldBack * seconds, trace.idle >= Self.spare else { return }
     guard rest == 0 else {
       rest -= 1
       return

@@ -18,7 +18,7 @@ package struct SendWindow: Sendable {
   }
 
   /// What this end keeps in memory at most.
-  private static let ownWindow: UInt64 = 32 << 20
+  private static let ownWindow: UInt64 = 28 << 20
   /// How many packed frames wait at most. More would only be further from the processor's caches when their turn comes.
   static let mostReady = 8
 
