@@ -99,11 +99,12 @@ class Busy:
 
 
 def hold(place, cases, runs):
-    """Runs all cases in turn, again and again."""
+    """Runs all cases in turn, again and again; each round begins with another one, so that none always follows the same."""
     needed = max(case.bytes + case.items * 4096 for case in cases)
     require(shutil.disk_usage(place.path).free > needed, f"{mib(needed)} of room are needed in {place.path}")
     for number in range(1, runs + 1):
-        for case in cases:
+        first = number % len(cases)
+        for case in cases[first:] + cases[:first]:
             show(f"bench: round {number} of {runs}: {case.name}")
             case.once(place)
     show("")

@@ -160,7 +160,7 @@ def _(work):
     ends = done(receiver, sending)
     for end in ends:
         equal((end["present"], end["differing"]), (4000, 1), "what was there, and what differs")
-    equal(ends[1]["sentBytes"], 4000 + os.path.getsize(f"{old}/folder/7"), "bytes sent")
+    equal(ends[1]["sentBytes"] + ends[1]["savedBytes"], 4000 + os.path.getsize(f"{old}/folder/7"), "bytes sent")
     for name in ("late", "triplet"):
         expected[f"folder/{name}"] = look(old)[f"folder/{name}"]
     equal(look(new), expected, "the destination")

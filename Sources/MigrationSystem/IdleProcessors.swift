@@ -3,19 +3,24 @@ import Glibc
 /// How many of this machine's processors nobody uses, measured from one look to the next.
 package struct IdleProcessors: Sendable {
   /// How long a measurement takes at least, in seconds; the kernel counts in hundredths.
-  private static let shortest = 0.05
+  private static let shortest = 0.1
 
   private var last: (now: BootInstant, idle: Double)?
   private var latest: Double?
+  private var isUnknown = false
 
   package init() {}
 
   /// How many were idle lately; nil while that is not known, or where the kernel does not tell.
   package mutating func look() -> Double? {
+    guard !isUnknown else { return nil }
     let now = BootInstant.now()
     let seconds = last.map { now.seconds(since: $0.now) }
     if let seconds, seconds < Self.shortest { return latest }
-    guard let idle = Self.idleSeconds() else { return nil }
+    guard let idle = Self.idleSeconds() else {
+      isUnknown = true
+      return nil
+    }
     if let last, let seconds { latest = max(0, idle - last.idle) / seconds }
     last = (now, idle)
     return latest

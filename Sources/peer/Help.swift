@@ -162,9 +162,10 @@ enum Help {
                             '-' is standard input. May be repeated.
       --exclude-caches      Of a directory with a CACHEDIR.TAG, send that alone.
       --compress WHEN       Compress data on its way: auto (where that makes the
-                            transfer faster), always (whatever becomes smaller)
-                            or never. Both devices need libzstd for it, and an
-                            app's exporter may forbid it. Without it: auto.
+                            transfer faster, and until it is known whether it
+                            does), always (whatever becomes smaller) or never.
+                            Both devices need libzstd for it, and an app's
+                            exporter may forbid it. Without it: auto.
       --limit RATE          Send at most so many bytes a second, as in 500k, 20M or
                             1.5G (k is 1000, M a million, G a billion). It counts
                             what goes over the network, whatever that becomes on

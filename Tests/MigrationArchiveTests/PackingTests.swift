@@ -34,6 +34,21 @@ import Testing
 }
 
 @Suite struct FramePackerTests {
+  @Test func `of what the receiver claims to hold, only what lies in the file counts`() throws {
+    let path = try ArchivePath([0x61])
+    var held = HeldItems()
+    var ranges = ByteRanges()
+    ranges.insert(10..<20)
+    ranges.insert(90..<UInt64(Int64.max))
+    held.add(Partial(path: path, generation: 7, ranges: ranges))
+    let outlet = Outlet()
+    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held)
+    let record = ItemRecord(
+      path: path, generation: 7, body: .file(size: 100))
+    for _ in 1...4 { #expect(packer.heldRanges(record).gaps(in: 0..<100) == [0..<10, 20..<90]) }
+    #expect(outlet.skipped == Tally(bytes: 80))
+  }
+
   @Test func `a second session sends only what is missing`() throws {
     let scratch = try Scratch()
     scratch.makeDirectory("source/d")

@@ -201,6 +201,24 @@ import Testing
     _ = consume stream
   }
 
+  @Test func `a data stream on which the receiver never stops talking does not keep the sender from stopping`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    var control = try receiver.pair()
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    try accept(&control)
+    var stream = try receiver.join()
+    let start = BootInstant.now()
+    sender.sender.stop(.interrupted)
+    let ignored = [UInt8]([[UInt8]](repeating: [0x90, 0, 0, 0, 0], count: 3_000).joined())
+    while BootInstant.now() < start.advanced(by: .seconds(10)) {
+      if (try? stream.connection.writeAll(ignored, until: soon(1))) == nil { break }
+    }
+    #expect(sender.failure()?.kind == .interrupted)
+    #expect(BootInstant.now().seconds(since: start) < 8)
+  }
+
   @Test func `a device that never finishes the handshake does not hold a sender that is stopped`() throws {
     let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
     let sender = try RunningSender([source.path("file")], to: listening.port, code: PairingCode(number: 1))

@@ -42,9 +42,10 @@ private final class Pair {
     }
   }
 
+  /// A sender with one data stream, so that it is known which connection carries what.
   func sender(to port: UInt16, giveUpAfter: Double = 30, code: PairingCode?) throws -> RunningSender {
     try RunningSender(
-      [source.path("tree")], to: port, giveUpAfter: giveUpAfter, store: sendingStore, code: code)
+      [source.path("tree")], to: port, giveUpAfter: giveUpAfter, store: sendingStore, streams: 1, code: code)
   }
 
   func checkArrived() {

@@ -225,6 +225,36 @@ import Testing
     #expect(!window.isDrained)
   }
 
+  @Test func `what a stream was woken for and lost goes to another one that waits`() throws {
+    var window = SendWindow(frames: 4, of: 16)
+    for number in 1...2 as ClosedRange<UInt32> {
+      let task = window.next(for: number)
+      #expect(sent(task) == nil)
+    }
+    let woken = window.submit(try frame(&window, 7))
+    let other = window.lost(1, replacedBy: 3)
+    #expect((woken, other) == (1, 2))
+    #expect(sent(window.next(for: 2)) == 7)
+  }
+
+  @Test func `what the receiver claims to hold never overflows`() throws {
+    var window = SendWindow(frames: 4, of: 16)
+    for _ in 1...4 { window.skip(items: .max, bytes: .max) }
+    #expect(window.arrived == Tally(items: .max, bytes: Limits.fileSize))
+  }
+
+  @Test func `of what compression saves, content has its share and no more`() throws {
+    var window = SendWindow(frames: 4, of: 2000)
+    let buffer = window.takeBuffer()
+    var frame = try #require(buffer)
+    frame.commit([UInt8](repeating: 0, count: 300), followedBy: 100)
+    frame.note(items: 1, contentBytes: 100)
+    _ = window.submit(frame)
+    _ = window.next(for: 1)
+    window.saved(320, of: frame)
+    #expect(window.traffic == Traffic(sent: 20, saved: 80))
+  }
+
   @Test func `no more frames wait than streams soon take`() throws {
     var window = SendWindow(frames: 100, of: 16)
     for byte in 1...SendWindow.mostReady { _ = window.submit(try frame(&window, UInt8(byte))) }

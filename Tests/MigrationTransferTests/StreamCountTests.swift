@@ -29,6 +29,11 @@ private struct Path {
     streams = self.count.count
   }
 
+  mutating func cannotOpen() {
+    count.cannotOpen(now: now)
+    streams -= 1
+  }
+
   /// Lets time pass, a look every tenth of a second.
   mutating func run(until end: Double) {
     while now < end {
@@ -121,6 +126,41 @@ private struct Path {
     #expect(path.streams == 8)
     path.run(until: 10)
     #expect(path.changes.isEmpty)
+  }
+
+  @Test func `it begins with two, and never has fewer`() {
+    #expect(StreamCount(limit: 16, now: 0).count == 2)
+    #expect(StreamCount(limit: 1, now: 0).count == 1)
+    var path = Path(perStream: 84e6, atMost: 84e6, count: StreamCount.first)
+    path.run(until: 3_600)
+    #expect(path.streams == 2)
+    #expect(path.changes.map(\.streams).prefix(2) == [4, 2])
+  }
+
+  @Test func `while more are tried, what was found is the number before`() {
+    var path = Path(perStream: 84e6, atMost: 84e6, count: 2)
+    while path.changes.isEmpty { path.run(until: path.now + 0.1) }
+    #expect(path.count.count == 4)
+    #expect(path.count.found == 2)
+  }
+
+  @Test func `what cannot be opened is not tried again`() {
+    var path = Path(perStream: 84e6, count: 2)
+    path.cannotOpen()
+    path.run(until: 3_600)
+    #expect(path.streams == 1)
+    #expect(path.changes.isEmpty)
+  }
+
+  @Test func `a stream that breaks while it is measured begins the measuring anew`() {
+    var count = StreamCount(limit: 16, now: 0)
+    for tenth in 1...100 as ClosedRange<UInt64> {
+      let step = count.look(
+        StreamCount.Observation(
+          time: Double(tenth) / 10, bytes: tenth * 10_000_000, frames: tenth * 10, fewest: tenth,
+          isComplete: tenth % 3 != 0))
+      #expect(step == .stay)
+    }
   }
 
   @Test func `nothing is measured before all have joined`() {

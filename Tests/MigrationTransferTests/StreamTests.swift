@@ -45,6 +45,21 @@ import Testing
     proxy.stop()
   }
 
+  @Test func `where no more connections are let through, one does it all and is left alone`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    let big = pattern(20 << 20)
+    try source.make("tree/big", big)
+    let receiver = try RunningReceiver(destination, giveUpAfter: 10)
+    let proxy = try Proxy(to: try receiver.port()) { connection, _ in connection < 2 ? .pass : .cut }
+    let sent = try send(source, to: receiver, through: proxy, streams: 8, limit: 10_000_000)
+    // Nothing was sent twice: the stream that carries everything was never replaced.
+    #expect(sent.sentBytes == UInt64(big.count))
+    #expect((3...2 + 7 * 4).contains(proxy.connections))
+    #expect(destination.content("tree/big") == big)
+    _ = try receiver.result()
+    proxy.stop()
+  }
+
   @Test func `no more streams are opened than the receiver takes`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     try source.make("tree/big", pattern(60 << 20))

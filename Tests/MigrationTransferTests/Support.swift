@@ -131,13 +131,14 @@ final class RunningSender: Sendable {
 
   /// Without a code it must not need one.
   init(
-    _ paths: [[UInt8]], to port: UInt16, giveUpAfter: Double = 0, store: TransferStore? = nil, code: PairingCode?
+    _ paths: [[UInt8]], to port: UInt16, giveUpAfter: Double = 0, store: TransferStore? = nil, streams: UInt32? = nil,
+    code: PairingCode?
   ) throws {
     let events = events
     sender = Sender(
       Sender.Options(
         target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test",
-        giveUpAfter: giveUpAfter),
+        streams: streams, giveUpAfter: giveUpAfter),
       source: try FolderSource(paths: paths), store: store
     ) { events.add($0) }
     try sender.prepare()

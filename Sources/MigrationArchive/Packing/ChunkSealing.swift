@@ -12,7 +12,7 @@ package protocol ChunkSealing: AnyObject {
 ///
 /// Every call may wait, and throws `ArchiveError` with the code stopped when the transfer is over.
 package protocol FrameOutlet: Sendable {
-  /// An empty buffer, as soon as the window has room for one.
+  /// An empty buffer, as soon as the window has room for one and what waits has become little.
   func buffer() throws(ArchiveError) -> FrameBuffer
   /// Sends a frame; what it holds is as good as under way.
   func submit(_ frame: consuming FrameBuffer) throws(ArchiveError)

@@ -1,3 +1,5 @@
+import MigrationWire
+
 /// The entries of one DATA frame, in memory of a fixed size that is used again and again.
 ///
 /// Copies share the memory; only the one who packs the frame writes to it, before anybody else has it.
@@ -8,6 +10,8 @@ package struct FrameBuffer: Sendable {
   /// What the entries complete and carry, for progress.
   package private(set) var items: UInt64 = 0
   package private(set) var contentBytes: UInt64 = 0
+  /// How many of the bytes are data; what holes stand for is not here.
+  private var dataBytes = 0
 
   /// Allocates memory for the largest frame.
   package init(capacity: Int) {
@@ -22,6 +26,7 @@ package struct FrameBuffer: Sendable {
     count = 0
     items = 0
     contentBytes = 0
+    dataBytes = 0
   }
 
   /// Appends what stands in front of data, or a whole entry.
@@ -34,6 +39,7 @@ package struct FrameBuffer: Sendable {
   package mutating func commit(_ prefix: [UInt8], followedBy dataLength: Int) {
     append(prefix)
     count += dataLength
+    dataBytes += dataLength
   }
 
   /// Lends the free memory `offset` bytes behind the entries, to read data into; nothing is counted yet.
@@ -55,7 +61,12 @@ package struct FrameBuffer: Sendable {
   /// Counts what the entries bring.
   package mutating func note(items: UInt64, contentBytes: UInt64) {
     self.items += items
-    self.contentBytes += contentBytes
+    self.contentBytes = min(Limits.fileSize, self.contentBytes + min(contentBytes, Limits.fileSize))
+  }
+
+  /// The share that content has in so many bytes by which the entries became shorter; the rest is of records.
+  package func contentPart(of bytes: UInt64) -> UInt64 {
+    count == 0 ? 0 : bytes * UInt64(dataBytes) / UInt64(count)
   }
 
   private mutating func write(_ source: [UInt8], at offset: Int) {

@@ -177,7 +177,9 @@ package final class FramePacker {
   /// What the receiver holds of this generation of a file.
   func heldRanges(_ record: ItemRecord) -> ByteRanges {
     let ranges = held.ranges(of: record.path, record.generation)
-    if ranges.count > 0 { outlet.skipped(items: 0, bytes: ranges.count) }
+    // Another device says so: only what lies in the file counts.
+    let missing = ranges.gaps(in: 0..<record.size).reduce(0) { $0 + UInt64($1.count) }
+    if missing < record.size { outlet.skipped(items: 0, bytes: record.size - missing) }
     return ranges
   }
 

@@ -20,14 +20,20 @@ package final class StagingWriter {
 
   /// Writes the entries of one DATA frame and journals them: when it returns, the frame is *written*.
   ///
-  /// Throws a `Violation` or an `ArchiveError`.
-  package func write(_ bytes: Span<UInt8>, entries range: Range<Int>) throws {
+  /// Returns how many of the bytes are content. Throws a `Violation` or an `ArchiveError`.
+  @discardableResult
+  package func write(_ bytes: Span<UInt8>, entries range: Range<Int>) throws -> Int {
+    var content = 0
     var reader = EntryReader(range)
     claims.removeAll(keepingCapacity: true)
     while let entry = try reader.next(bytes) {
       switch entry {
-      case .item(let record, let content): try write(record, content, bytes)
-      case .chunk(let place, let seal, let data): try write(place, seal, bytes.extracting(data))
+      case .item(let record, let whole):
+        try write(record, whole, bytes)
+        content += whole?.data.count ?? 0
+      case .chunk(let place, let seal, let data):
+        try write(place, seal, bytes.extracting(data))
+        content += data.count
       case .hole(let place, let seal): try write(place, seal, bytes.extracting(0..<0))
       }
     }
@@ -36,6 +42,7 @@ package final class StagingWriter {
     } catch {
       throw ArchiveError(.storage, "the journal cannot be written", cause: error)
     }
+    return content
   }
 
   // MARK: Records

@@ -93,15 +93,19 @@ struct IncomingData: ~Copyable {
       guard saved != nil else { throw Violation(.unknown, "the encoding of a data frame") }
       try decompression.unpack(body, payload, to: data.plainLength)
     }
+    let content: Int
     do {
       try gate.enter()
       defer { gate.leave() }
       switch data.encoding {
-      case .plain: try writer.write(body.span, entries: payload)
-      case .zstd: try writer.write(decompression.entries.span, entries: 0..<data.plainLength)
+      case .plain: content = try writer.write(body.span, entries: payload)
+      case .zstd: content = try writer.write(decompression.entries.span, entries: 0..<data.plainLength)
       }
     }
-    if data.encoding == .zstd { saved?.add(max(0, data.plainLength - payload.count)) }
+    // Of what became shorter, content has the share that it has in the frame; the rest are records.
+    if data.encoding == .zstd {
+      saved?.add(max(0, data.plainLength - payload.count) * content / max(1, data.plainLength))
+    }
     stream.wrote()
     durability.wrote(stream.writtenFrames)
     try acknowledge()

@@ -15,6 +15,7 @@ package enum CompressionWish: String, Sendable {
 final class CompressionKnowledge: Sendable {
   let wish: CompressionWish
   private let rate = Mutex<Double?>(nil)
+  private let isMet = Flag()
   private let processors = Mutex(IdleProcessors())
 
   init(_ wish: CompressionWish) { self.wish = wish }
@@ -24,6 +25,10 @@ final class CompressionKnowledge: Sendable {
     get { rate.withLock { $0 } }
     set { rate.withLock { $0 = newValue } }
   }
+
+  /// Whether a stream has seen how fast things arrive.
+  var knowsLink: Bool { isMet.isSet }
+  func meetLink() { isMet.set() }
 
   /// How many processors nobody uses; as many as one likes where that is not known.
   var idle: Double { processors.withLock { $0.look() } ?? .infinity }
@@ -35,14 +40,17 @@ struct Compression: ~Copyable {
   private static let notable = 10
 
   private let knowledge: CompressionKnowledge
-  private var choice = CompressionChoice()
+  private var choice: CompressionChoice
   private var trace = CompressionChoice.Trace()
   private var compressor: Zstandard?
   /// The frame that was compressed last, from the front on.
   private(set) var bytes: [UInt8] = []
 
   /// Goes by what the other streams find, and tells them what it finds.
-  init(_ knowledge: CompressionKnowledge) { self.knowledge = knowledge }
+  init(_ knowledge: CompressionKnowledge) {
+    self.knowledge = knowledge
+    choice = CompressionChoice(knowsLink: knowledge.knowsLink)
+  }
 
   /// The stream has waited for the link to take more, for so many seconds.
   mutating func waited(_ seconds: Double) { trace.waiting += seconds }
@@ -62,11 +70,17 @@ struct Compression: ~Copyable {
     trace.now = Double(begun.nanoseconds) / 1e9
     trace.sent = sent
     trace.unwritten = unwritten
-    trace.idle = knowledge.idle
+    if choice.isLooking { trace.idle = knowledge.idle }
     let isWanted = choice.next(trace, others: knowledge.instead)
+    if choice.knowsLink { knowledge.meetLink() }
     trace.plain += UInt64(frame.count)
     trace.frames += 1
-    guard isWanted else { return nil }
+    guard isWanted else {
+      // A context and a frame are much memory for something that may never be wanted again.
+      compressor = nil
+      bytes = []
+      return nil
+    }
     guard !NoiseLook.isNoise(frame.bytes, count: frame.count) else {
       choice.tried(.noise)
       return nil

@@ -5,7 +5,7 @@
 /// for that most of the time, one frame is tried; if what the trial brings promises enough, compressing begins, and it goes
 /// on for as long as it keeps the promise. After each disappointment the next trial comes later.
 struct CompressionChoice: Equatable, Sendable {
-  /// How far a stream is; every figure only grows. Times are seconds.
+  /// How far a stream is. Times are seconds.
   struct Trace: Equatable, Sendable {
     var now = 0.0
     /// How long it has waited for the link to take more.
@@ -53,9 +53,9 @@ struct CompressionChoice: Equatable, Sendable {
   /// How many times faster the trial must promise to be, and the stream must become.
   private static let promise = 1.5
   private static let gain = 1.1
-  /// What must be idle for compressing to be begun. Else it would be at the expense of what is really waited for, maybe a
-  /// receiver on the same machine.
-  private static let spare = 0.25
+  /// How much of a processor must be idle for compressing to be begun, and how many bytes a second take that much at least:
+  /// it would be at the expense of what is really waited for, maybe of a receiver on the same machine.
+  private static let spare = (processor: 0.25, speed: 100e6)
   /// How many bytes are compressed before what they bring is judged, and how many are judged: more than a window, in which
   /// buffers on the way and a receiver that is slow for other reasons let everything look fast.
   private static let period: UInt64 = 32 << 20
@@ -68,7 +68,7 @@ struct CompressionChoice: Equatable, Sendable {
   /// How many periods pass at most before such a stream looks at its link again.
   private static let longestTrust = 64
 
-  private var state = State.opening
+  private var state: State
   /// Where the measuring began; nil before it has.
   private var start: Trace?
   private var isSettled = false
@@ -80,6 +80,15 @@ struct CompressionChoice: Equatable, Sendable {
   private var trust = 1
   private var busyPeriods = 0
 
+  /// Begins; `knowsLink` if another stream has ended its opening already.
+  init(knowsLink: Bool = false) { state = knowsLink ? .plain : .opening }
+
+  /// Whether the link has been met.
+  var knowsLink: Bool { state != .opening }
+
+  /// Whether a figure of idle processors is about to be asked for.
+  var isLooking: Bool { state == .plain && isSettled }
+
   /// What would go out in a second without compressing; nil while it is not known to be worth it.
   var instead: Double? { if case .packing(let rate) = state { rate } else { nil } }
 
@@ -87,7 +96,9 @@ struct CompressionChoice: Equatable, Sendable {
   ///
   /// `rate` is what another stream of the same link compresses instead of. Then this one does too, unless it knows better.
   mutating func next(_ trace: Trace, others rate: Double? = nil) -> Bool {
-    if let rate, state == .opening || state == .plain && penalty == 0 { become(.packing(instead: rate)) }
+    if let rate, state == .opening || state == .plain && penalty == 0 && isCheap(at: rate, trace) {
+      become(.packing(instead: rate))
+    }
     switch state {
     case .opening: meetLink(trace)
     case .plain: measureLink(trace)
@@ -102,7 +113,9 @@ struct CompressionChoice: Equatable, Sendable {
     switch (state, outcome) {
     case (.plain, _): preconditionFailure("nothing is compressed without having been asked for")
     case (.opening, .packed): break
-    case (.opening, .noise), (.opening, .useless): become(.plain)
+    case (.opening, .noise), (.opening, .useless):
+      penalty = 1
+      become(.plain)
     case (.trying(let rate), .packed(let plain, let size, let seconds)):
       let speed = Double(plain) / max(seconds, 1e-9)
       let reach = rate * Double(plain) / Double(max(size, 1))
@@ -145,12 +158,18 @@ struct CompressionChoice: Equatable, Sendable {
     let seconds = trace.now - start.now
     guard seconds >= Self.look else { return }
     self.start = trace
-    guard trace.waiting - start.waiting >= Self.heldBack * seconds, trace.idle >= Self.spare else { return }
+    let rate = Double(trace.sent - start.sent) / seconds
+    guard rate > 0, trace.waiting - start.waiting >= Self.heldBack * seconds, isCheap(at: rate, trace) else { return }
     guard rest == 0 else {
       rest -= 1
       return
     }
-    state = .trying(rate: Double(trace.sent - start.sent) / seconds)
+    state = .trying(rate: rate)
+  }
+
+  /// Whether there are processors to compress instead of sending at a rate.
+  private func isCheap(at rate: Double, _ trace: Trace) -> Bool {
+    trace.idle >= Self.spare.processor * min(1, rate / Self.spare.speed)
   }
 
   private mutating func judge(_ trace: Trace, instead rate: Double) {

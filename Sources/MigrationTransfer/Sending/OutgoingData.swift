@@ -141,7 +141,8 @@ struct OutgoingData: ~Copyable {
 
   /// Takes the acknowledgements that have come.
   private mutating func hear() throws {
-    while let count = try connection.read(into: &scratch, 0..<scratch.count) {
+    // Who never stops talking does not keep the stream from being stopped.
+    while !queue.isStopped, let count = try connection.read(into: &scratch, 0..<scratch.count) {
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }
       incoming += scratch[..<count]
       try takeFrames()
@@ -149,12 +150,14 @@ struct OutgoingData: ~Copyable {
   }
 
   private mutating func takeFrames() throws {
-    while incoming.count >= Limits.frameHeader {
-      let header = try FrameHeader(incoming.span.extracting(first: Limits.frameHeader))
-      let end = Limits.frameHeader + header.length
-      guard incoming.count >= end else { return }
-      let message = try StreamMessage(header.type, incoming.span, Limits.frameHeader..<end)
-      incoming.removeFirst(end)
+    var start = 0
+    defer { incoming.removeFirst(start) }
+    while incoming.count - start >= Limits.frameHeader {
+      let body = start + Limits.frameHeader
+      let header = try FrameHeader(incoming.span.extracting(start..<body))
+      guard incoming.count - body >= header.length else { return }
+      start = body + header.length
+      let message = try StreamMessage(header.type, incoming.span, body..<start)
       switch message {
       case .ack(let ack): queue.written(try stream.received(ack), on: number)
       case .close(let close): throw close

@@ -7,8 +7,10 @@ import MigrationWire
 struct OutgoingStreams {
   typealias StreamNumber = SendQueue.StreamNumber
 
-  /// How many streams may be lost while nothing arrives at the receiver.
+  /// How often in a row a stream may be lost without having brought anything.
   private static let losses = 16
+  /// After so many tries, one that has never joined and carries nothing is given up: something on the way wants no more.
+  private static let refusals = 4
   /// How many may be on their way to joining, since the receiver has few places for those that have not.
   private static let places = 2
   /// How often it is looked how they do.
@@ -31,29 +33,29 @@ struct OutgoingStreams {
   private var count: StreamCount?
   /// The streams that are to stay.
   private var live: [StreamNumber] = []
-  /// The streams that have not joined yet, and those that are not on their way because so many others are.
+  /// What every stream began with that has not come to its end.
+  private var begun: [StreamNumber: Opening] = [:]
+  /// The streams that are on their way to joining, and those that are not yet.
   private var opening: Set<StreamNumber> = []
   private var queued: [Opening] = []
   private var nextNumber: StreamNumber = 0
   /// How many are still to be opened.
   private var missing = 0
-  /// How many streams were lost since so much had arrived.
-  private var lost = (count: 0, arrived: Tally())
   private var lastLook = BootInstant.now()
 
   /// What a stream begins with.
   private struct Opening: Sendable {
     let join: Join
     let wakeup: Wakeup
-    /// How long to wait first, after how many losses.
-    let pause: Double
+    /// When it may be on its way.
+    let due: BootInstant
+    /// How many before it in its line were lost without having brought anything.
     let attempts: Int
   }
 
   init(_ queue: SendQueue, _ context: Context) {
     self.queue = queue
     self.context = context
-    let limit = Int(context.accept.streams)
     if let fixed = context.surroundings.streams {
       missing = max(1, min(Int(fixed), limit))
     } else {
@@ -63,14 +65,19 @@ struct OutgoingStreams {
     }
   }
 
-  /// Opens streams that are missing. Unless the user has fixed their number, all but the first come once there is
-  /// something for them to carry.
+  /// How many the receiver takes.
+  private var limit: Int { Int(context.accept.streams) }
+
+  /// Opens streams that are missing. Unless the user has fixed their number, all but the first come once more waits than
+  /// those carry that come up, and one that has just come.
   mutating func openMissing() throws {
-    while missing > 0, opening.count < Self.places,
-      count == nil || live.isEmpty || queue.waitingFrames > opening.count
+    while missing > 0, opening.count < Self.places, queue.streams < limit,
+      count == nil || live.isEmpty || queue.waitingFrames > opening.count + 1
     {
       missing -= 1
-      try open(replacing: nil)
+      let number = try enqueue(replacing: nil)
+      live.append(number)
+      try startQueued()
     }
   }
 
@@ -81,27 +88,47 @@ struct OutgoingStreams {
     try openMissing()
   }
 
-  /// A stream broke: opens another one for it; the more break while nothing arrives, the later.
+  /// A stream broke: another one comes for it, the later the more were lost in vain.
   mutating func lost(_ number: StreamNumber) throws {
-    opening.remove(number)
-    if queue.arrived != lost.arrived { lost = (0, queue.arrived) }
-    lost.count += 1
-    guard lost.count <= Self.losses else { throw ConnectionError(.lost, "the data connections keep breaking") }
-    queue.lost(number, replacedBy: nextNumber)
-    try open(replacing: number, after: lost.count == 1 ? 0 : min(2, 0.01 * Double(1 << lost.count)))
+    guard let broken = begun.removeValue(forKey: number) else { return }
+    // One that has not joined has not said that it comes: its heir replaces whom it was to replace.
+    let hadJoined = opening.remove(number) == nil
+    let next = nextNumber
+    let hasBrought = queue.lost(number, replacedBy: next)
+    let attempts = hasBrought ? 1 : broken.attempts + 1
+    guard attempts <= Self.losses else { throw ConnectionError(.lost, "the data connections keep breaking") }
+    if !hadJoined, broken.join.replaces == nil {
+      guard let place = live.firstIndex(of: number) else { return try startQueued() }
+      if attempts >= Self.refusals, live.count > 1 {
+        live.remove(at: place)
+        count?.cannotOpen(now: BootInstant.now().seconds)
+        return try startQueued()
+      }
+    }
+    try enqueue(
+      replacing: hadJoined ? number : broken.join.replaces,
+      after: attempts == 1 ? 0 : min(2, 0.01 * Double(1 << attempts)), attempts: attempts)
+    // One that was to end is replaced only for what it had under way.
+    if let place = live.firstIndex(of: number) { live[place] = next }
+    try startQueued()
   }
 
-  /// When it is time to look how they do; never where their number is fixed.
-  var nextLook: BootInstant? { count == nil ? nil : lastLook.advanced(by: Self.lookPause) }
+  /// When it is time to look again.
+  var nextLook: BootInstant? {
+    let start = opening.count < Self.places ? queued.map(\.due).min() : nil
+    let look = count == nil ? nil : lastLook.advanced(by: Self.lookPause)
+    return [start, look].compactMap { $0 }.min()
+  }
 
-  /// Looks how they do, and opens or ends some.
+  /// Starts what is due, looks how the streams do, and opens or ends some.
   mutating func look() throws {
-    guard let nextLook, BootInstant.now() >= nextLook else { return }
+    try startQueued()
+    guard count != nil, BootInstant.now() >= lastLook.advanced(by: Self.lookPause) else { return }
     lastLook = .now()
     try openMissing()
     let isComplete = missing == 0 && opening.isEmpty && queued.isEmpty
     switch count?.look(queue.observation(of: live, isComplete: isComplete, now: lastLook.seconds)) {
-    case nil, .stay: return
+    case nil, .stay: break
     case .open(let more):
       missing += more
       try openMissing()
@@ -109,27 +136,30 @@ struct OutgoingStreams {
       for number in live.suffix(surplus) { queue.retire(number) }
       live.removeLast(surplus)
     }
-    context.transfer.streams = count?.count ?? 1
+    context.transfer.streams = count?.found ?? 1
   }
 
-  private mutating func open(replacing broken: StreamNumber?, after pause: Double = 0) throws {
+  @discardableResult
+  private mutating func enqueue(
+    replacing broken: StreamNumber?, after pause: Double = 0, attempts: Int = 0
+  ) throws -> StreamNumber {
     let number = nextNumber
     nextNumber += 1
-    if let broken {
-      // One that was to end is replaced only for what it had under way.
-      if let place = live.firstIndex(of: broken) { live[place] = number }
-    } else {
-      live.append(number)
-    }
     let wakeup = try Wakeup()
     queue.register(number, wakeup)
     let join = Join(session: context.accept.session, stream: number, replaces: broken)
-    queued.append(Opening(join: join, wakeup: wakeup, pause: pause, attempts: lost.count))
-    try startQueued()
+    let due = BootInstant.now().advanced(by: .seconds(pause))
+    let stream = Opening(join: join, wakeup: wakeup, due: due, attempts: attempts)
+    begun[number] = stream
+    queued.append(stream)
+    return number
   }
 
   private mutating func startQueued() throws {
-    while opening.count < Self.places, !queued.isEmpty { try start(queued.removeFirst()) }
+    let now = BootInstant.now()
+    while opening.count < Self.places, let index = queued.firstIndex(where: { $0.due <= now }) {
+      try start(queued.remove(at: index))
+    }
   }
 
   private mutating func start(_ stream: Opening) throws {
@@ -138,7 +168,6 @@ struct OutgoingStreams {
     let (context, queue) = (context, queue)
     try context.threads.start("stream \(number)") {
       do {
-        if stream.pause > 0 { try queue.pause(seconds: stream.pause) }
         try Self.run(stream, context, queue)
         queue.ended(number)
       } catch let error as ArchiveError where error.code == .stopped {

@@ -6,7 +6,7 @@ package struct RateLimit: Equatable, Sendable {
   private static let slack = 0.05
   /// A portion is what comes in so much of a second, within these bounds.
   private static let portionTime = 0.02
-  private static let portions = (least: 256.0, most: 65_536.0)
+  private static let portions = (least: 1024.0, most: 65_536.0)
   /// Later than computed, so that rounding never makes it a moment too early.
   private static let rounding = 1e-6
 

@@ -113,12 +113,22 @@ final class SendQueue: FrameOutlet {
   }
 
   /// A stream is gone, and another one replaces it.
-  func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
-    state.withLock { state in
+  ///
+  /// Returns whether the receiver has written anything that came on it.
+  @discardableResult
+  func lost(_ number: StreamNumber, replacedBy next: StreamNumber) -> Bool {
+    let (hasBrought, other) = state.withLock { state in
       state.wakeups[number] = nil
-      state.window.lost(number, replacedBy: next)
+      let hasBrought = state.window.writtenFrames(of: number) > 0
+      let other = state.window.lost(number, replacedBy: next)
+      return (hasBrought, other.flatMap { state.wakeups[$0] })
     }
+    other?.signal()
+    return hasBrought
   }
+
+  /// How many streams there are, those included that come up or end.
+  var streams: Int { state.withLock { $0.wakeups.count } }
 
   /// A stream that is to stay no longer: it ends once what it has under way is written.
   func retire(_ number: StreamNumber) {

@@ -58,7 +58,7 @@ package struct SendWindow: Sendable {
   }
 
   /// What the receiver has by now.
-  package var arrived: Tally { Tally(items: written.items + held.items, bytes: written.bytes + held.bytes) }
+  package var arrived: Tally { written.adding(held) }
 
   /// Whether everything that was submitted is written.
   package var isDrained: Bool { ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty) }
@@ -82,8 +82,7 @@ package struct SendWindow: Sendable {
 
   /// Something need not be sent.
   package mutating func skip(items: UInt64, bytes: UInt64) {
-    held.items += items
-    held.bytes += bytes
+    held = held.adding(Tally(items: items, bytes: bytes))
   }
 
   /// Nothing more will be submitted.
@@ -97,7 +96,7 @@ package struct SendWindow: Sendable {
       // Else the wakeup for another frame could be spent on a stream that is busy.
       idle.removeAll { $0 == number }
       underWay[number, default: []].append(frame)
-      traffic.sent += frame.contentBytes
+      traffic.sent = min(Limits.fileSize, traffic.sent + frame.contentBytes)
       return .send(frame)
     }
     let isLast = isExported || isOver || retiring.contains(number)
@@ -108,9 +107,8 @@ package struct SendWindow: Sendable {
 
   /// A frame that was taken goes out by so many bytes shorter. The window counts it as it is, which is never too little.
   package mutating func saved(_ bytes: UInt64, of frame: FrameBuffer) {
-    // What shrinks may be records, which do not count as content.
-    let content = min(bytes, frame.contentBytes)
-    traffic.sent -= content
+    let content = frame.contentPart(of: bytes)
+    traffic.sent -= min(traffic.sent, content)
     traffic.saved += content
   }
 
@@ -128,8 +126,7 @@ package struct SendWindow: Sendable {
   package mutating func written(_ count: UInt64, on number: StreamNumber) {
     guard var frames = underWay.removeValue(forKey: number) else { return }
     for var frame in frames.prefix(Int(count)) {
-      written.items += frame.items
-      written.bytes += frame.contentBytes
+      written = written.adding(Tally(items: frame.items, bytes: frame.contentBytes))
       writtenLength += UInt64(frame.count)
       frame.removeAll()
       free.append(frame)
@@ -162,11 +159,14 @@ package struct SendWindow: Sendable {
   func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }
 
   /// A stream is gone: what it had under way is sent again, by the one that replaces it and by no other (Protocol §7.3).
-  package mutating func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
+  /// Another stream that waits may have to take what the lost one was woken for.
+  @discardableResult
+  package mutating func lost(_ number: StreamNumber, replacedBy next: StreamNumber) -> StreamNumber? {
     idle.removeAll { $0 == number }
     let frames = (underWay.removeValue(forKey: number) ?? []) + (again.removeValue(forKey: number) ?? [])
     if !frames.isEmpty { again[next] = frames }
     framesOfStream[number] = nil
     if retiring.remove(number) != nil { retiring.insert(next) }
+    return ready.isEmpty || idle.isEmpty ? nil : idle.removeFirst()
   }
 }

@@ -51,7 +51,7 @@ package struct StreamCount: Equatable, Sendable {
   /// How long it rests at first and at last after a try, and where streams are not what it waits for.
   private static let rests = (first: 3.0, last: 600.0, idle: 1.0)
 
-  private let limit: Int
+  private var limit: Int
   /// How many streams there shall be.
   package private(set) var count: Int
   /// What the number before this one brought, in bytes a second.
@@ -64,6 +64,16 @@ package struct StreamCount: Equatable, Sendable {
     self.limit = limit
     self.count = max(1, min(count, limit))
     state = .settling(since: now)
+  }
+
+  /// The number that was found best so far; while another one is tried, that before it.
+  package var found: Int { before?.count ?? count }
+
+  /// One of the streams cannot be opened: as many as there are without it are the most there may be.
+  package mutating func cannotOpen(now: Double) {
+    count = max(1, count - 1)
+    limit = count
+    _ = settle(now)
   }
 
   package static func == (left: StreamCount, right: StreamCount) -> Bool {
@@ -80,6 +90,10 @@ package struct StreamCount: Equatable, Sendable {
       } else if now.fewest >= Self.warmUp.frames || now.time - since >= Self.warmUp.seconds {
         state = .measuring(from: now, looks: 0, waiting: 0)
       }
+      return .stay
+    case .measuring where !now.isComplete:
+      // One broke; what the others bring meanwhile is no measure.
+      state = .settling(since: now.time)
       return .stay
     case .measuring(let start, let looks, let waiting):
       let (looks, waiting) = (looks + 1, waiting + (now.isWaiting ? 1 : 0))

@@ -123,4 +123,11 @@ package struct Tally: Equatable, Sendable {
     self.items = items
     self.bytes = bytes
   }
+
+  /// Both together. No archive has more bytes than the largest file may have, whatever the other device says of it.
+  package func adding(_ other: Tally) -> Tally {
+    let (items, overflow) = items.addingReportingOverflow(other.items)
+    let bytes = min(bytes, Limits.fileSize) + min(other.bytes, Limits.fileSize)
+    return Tally(items: overflow ? .max : items, bytes: min(bytes, Limits.fileSize))
+  }
 }
