@@ -93,24 +93,29 @@ struct OutgoingStreams {
     guard let broken = begun.removeValue(forKey: number) else { return }
     // One that has not joined has not said that it comes: its heir replaces whom it was to replace.
     let hadJoined = opening.remove(number) == nil
+    if !hadJoined, broken.join.replaces == nil, giveUp(number, after: broken.attempts + 1) {
+      queue.ended(number)
+      return try startQueued()
+    }
     let next = nextNumber
     let hasBrought = queue.lost(number, replacedBy: next)
     let attempts = hasBrought ? 1 : broken.attempts + 1
     guard attempts <= Self.losses else { throw ConnectionError(.lost, "the data connections keep breaking") }
-    if !hadJoined, broken.join.replaces == nil {
-      guard let place = live.firstIndex(of: number) else { return try startQueued() }
-      if attempts >= Self.refusals, live.count > 1 {
-        live.remove(at: place)
-        count?.cannotOpen(now: BootInstant.now().seconds)
-        return try startQueued()
-      }
-    }
     try enqueue(
       replacing: hadJoined ? number : broken.join.replaces,
       after: attempts == 1 ? 0 : min(2, 0.01 * Double(1 << attempts)), attempts: attempts)
     // One that was to end is replaced only for what it had under way.
     if let place = live.firstIndex(of: number) { live[place] = next }
     try startQueued()
+  }
+
+  /// Gives up a stream that has never joined and carries nothing, if it was to end, or others do well without it.
+  private mutating func giveUp(_ number: StreamNumber, after attempts: Int) -> Bool {
+    guard let place = live.firstIndex(of: number) else { return true }
+    guard attempts >= Self.refusals, live.count > 1 else { return false }
+    live.remove(at: place)
+    count?.cannotOpen(now: BootInstant.now().seconds)
+    return true
   }
 
   /// When it is time to look again.
