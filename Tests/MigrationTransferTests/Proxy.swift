@@ -23,7 +23,11 @@ final class Proxy: Sendable {
 
   var connections: Int { count.withLock { $0 } }
 
-  init(to target: UInt16, _ judge: @escaping @Sendable (_ connection: Int, _ bytes: Int) -> Verdict) throws {
+  /// Connections that are refused never come to the target.
+  init(
+    to target: UInt16, refusing: @escaping @Sendable (_ connection: Int) -> Bool = { _ in false },
+    _ judge: @escaping @Sendable (_ connection: Int, _ bytes: Int) -> Verdict
+  ) throws {
     let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
     port = listening.port
     let parcel = Condition<ListeningSocket?>(listening)
@@ -31,7 +35,7 @@ final class Proxy: Sendable {
     _ = try OwnerThread(name: "proxy") {
       defer { done.fulfil(.success(true)) }
       guard let listening = parcel.withLock({ $0.take() }) else { return }
-      try? Self.run(listening, target, judge, mustStop) { count.withLock { $0 += 1 } }
+      try? Self.run(listening, target, refusing, judge, mustStop) { count.withLock { $0 += 1 } }
     }
   }
 
@@ -41,8 +45,8 @@ final class Proxy: Sendable {
   }
 
   private static func run(
-    _ listening: borrowing ListeningSocket, _ target: UInt16, _ judge: (Int, Int) -> Verdict, _ mustStop: Flag,
-    accepted: () -> Void
+    _ listening: borrowing ListeningSocket, _ target: UInt16, _ refusing: (Int) -> Bool,
+    _ judge: (Int, Int) -> Verdict, _ mustStop: Flag, accepted: () -> Void
   ) throws {
     var workers: [PairWorker] = []
     var poller = try Poller()
@@ -58,6 +62,10 @@ final class Proxy: Sendable {
         continue
       }
       accepted()
+      if refusing(number) {
+        number += 1
+        continue
+      }
       let server = try StreamSocket.connect(to: SocketAddress.loopback(port: target))
       workers.append(PairWorker(number: number, client, server))
       number += 1

@@ -45,12 +45,27 @@ import Testing
     proxy.stop()
   }
 
+  @Test func `a stream that fails on its way to joining ends no other`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    let big = pattern(20 << 20)
+    try source.make("tree/big", big)
+    let receiver = try RunningReceiver(destination, giveUpAfter: 10)
+    let proxy = try Proxy(to: try receiver.port(), refusing: { $0 == 2 }) { _, _ in .pass }
+    let sent = try send(source, to: receiver, through: proxy, streams: 2, limit: 10_000_000)
+    // The conversation, two streams, and the heir of the one that was refused.
+    #expect(proxy.connections == 4)
+    #expect(sent.sentBytes == UInt64(big.count))
+    #expect(destination.content("tree/big") == big)
+    _ = try receiver.result()
+    proxy.stop()
+  }
+
   @Test func `where no more connections are let through, one does it all and is left alone`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     let big = pattern(20 << 20)
     try source.make("tree/big", big)
     let receiver = try RunningReceiver(destination, giveUpAfter: 10)
-    let proxy = try Proxy(to: try receiver.port()) { connection, _ in connection < 2 ? .pass : .cut }
+    let proxy = try Proxy(to: try receiver.port(), refusing: { $0 > 1 }) { _, _ in .pass }
     let sent = try send(source, to: receiver, through: proxy, streams: 8, limit: 10_000_000)
     // Nothing was sent twice: the stream that carries everything was never replaced.
     #expect(sent.sentBytes == UInt64(big.count))
