@@ -25,7 +25,7 @@ final class Proxy: Sendable {
 
   /// Connections that are refused never come to the target.
   init(
-    to target: UInt16, refusing: @escaping @Sendable (_ connection: Int) -> Bool = { _ in false },
+    to target: UInt16, refusing refused: ClosedRange<Int>? = nil,
     _ judge: @escaping @Sendable (_ connection: Int, _ bytes: Int) -> Verdict
   ) throws {
     let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
@@ -35,7 +35,7 @@ final class Proxy: Sendable {
     _ = try OwnerThread(name: "proxy") {
       defer { done.fulfil(.success(true)) }
       guard let listening = parcel.withLock({ $0.take() }) else { return }
-      try? Self.run(listening, target, refusing, judge, mustStop) { count.withLock { $0 += 1 } }
+      try? Self.run(listening, target, refused, judge, mustStop) { count.withLock { $0 += 1 } }
     }
   }
 
@@ -45,7 +45,7 @@ final class Proxy: Sendable {
   }
 
   private static func run(
-    _ listening: borrowing ListeningSocket, _ target: UInt16, _ refusing: (Int) -> Bool,
+    _ listening: borrowing ListeningSocket, _ target: UInt16, _ refused: ClosedRange<Int>?,
     _ judge: (Int, Int) -> Verdict, _ mustStop: Flag, accepted: () -> Void
   ) throws {
     var workers: [PairWorker] = []
@@ -62,7 +62,7 @@ final class Proxy: Sendable {
         continue
       }
       accepted()
-      if refusing(number) {
+      if let refused, refused.contains(number) {
         number += 1
         continue
       }

@@ -50,7 +50,7 @@ import Testing
     let big = pattern(20 << 20)
     try source.make("tree/big", big)
     let receiver = try RunningReceiver(destination, giveUpAfter: 10)
-    let proxy = try Proxy(to: try receiver.port(), refusing: { $0 == 2 }) { _, _ in .pass }
+    let proxy = try Proxy(to: try receiver.port(), refusing: 2...2) { _, _ in .pass }
     let sent = try send(source, to: receiver, through: proxy, streams: 2, limit: 10_000_000)
     // The conversation, two streams, and the heir of the one that was refused.
     #expect(proxy.connections == 4)
@@ -65,7 +65,7 @@ import Testing
     let big = pattern(20 << 20)
     try source.make("tree/big", big)
     let receiver = try RunningReceiver(destination, giveUpAfter: 10)
-    let proxy = try Proxy(to: try receiver.port(), refusing: { $0 > 1 }) { _, _ in .pass }
+    let proxy = try Proxy(to: try receiver.port(), refusing: 2...Int.max) { _, _ in .pass }
     let sent = try send(source, to: receiver, through: proxy, streams: 8, limit: 10_000_000)
     // Nothing was sent twice: the stream that carries everything was never replaced.
     #expect(sent.sentBytes == UInt64(big.count))
