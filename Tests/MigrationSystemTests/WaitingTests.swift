@@ -14,6 +14,7 @@ import Testing
   @Test func `after a moment it is known how many are idle`() throws {
     var processors = IdleProcessors()
     #expect(processors.look() == nil)
+    // A measurement takes this long at least: the time is what is measured over, nothing is waited for.
     usleep(100_000)
     let latest = processors.look()
     let idle = try #require(latest)

@@ -219,9 +219,7 @@ package final class FramePacker {
   }
 
   private func tally(_ record: ItemRecord, _ mark: Mark) {
-    total.items += 1
-    // Beyond that no receiver takes it; files with holes get there.
-    total.bytes = min(Limits.fileSize, total.bytes + record.size)
+    total = total.adding(Tally(items: 1, bytes: record.size))
     digest &+= mark
   }
 
