@@ -7,7 +7,7 @@ import stat
 
 from chaos_round import Plan, Round
 from chaos_tally import Tally
-from outside import Failure
+from outside import Failure, check_line
 
 
 def self_test(rounds):
@@ -26,7 +26,7 @@ def self_test(rounds):
             found = str(failure)
         is_good = wanted in found if wanted else not found
         shown = found.splitlines()[0][:150] if found else "nothing found"
-        print(f"self-test: {what}: {'ok' if is_good else 'FAILED'}: {shown}", flush=True)
+        print(check_line(what, "ok" if is_good else "FAILED", shown), flush=True)
         if not is_good:
             failures.append(what)
 

@@ -42,6 +42,11 @@ def wait_for(what, seconds, ready):
         time.sleep(0.01)
 
 
+def check_line(name, outcome, figure=""):
+    """What every script prints of a check: its name, ok or FAILED or skipped, and a figure."""
+    return f"{name} | {outcome:7} | {figure}"
+
+
 def mib(count):
     return f"{count / MIB:.0f} MiB" if count < 10 * GIB else f"{count / GIB:.0f} GiB"
 
@@ -76,8 +81,8 @@ def build(product):
     """Builds a product in release; its path, or None where that fails."""
     result = subprocess.run(
         ["bash", "-c",
-         'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build -c release --product "$2" >&2; '
-         'printf "%s/%s\\n" "$(swift build --package-path "$1" -c release --show-bin-path)" "$2"', "bash", ROOT, product],
+         'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build_release --product "$2" >&2; built "$2"',
+         "bash", ROOT, product],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     return result.stdout.decode().splitlines()[-1] if result.returncode == 0 else None
 

@@ -1,18 +1,27 @@
 # shellcheck shell=bash
-# Sourced by the scripts beside it: what they need on a fresh Debian or Ubuntu machine, and a build that ends.
+# Sourced by the scripts beside it: what they need on a fresh Debian or Ubuntu machine, and builds that end.
 #
-#   set_up       finds a Swift toolchain, installs libssl-dev, openssl and python3 where they are missing
-#   build ...    swift build, bounded in time, started again where the driver hangs
-#   run_tests .. swift test, bounded likewise
-# Both are for the package at $package, or for this one.
+#   usage            prints the comment at the top of the script that was started
+#   set_up           finds a Swift toolchain that starts, and installs what it and the build need where that is missing
+#   need ...         notes a Debian package that is missing here; install_missing installs what was noted
+#   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
+#   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
+#   built NAME       where build_release leaves a program
+#   run_tests NAME   runs the tests of a package
+#
+# All builds of one kind share one scratch path, whatever package they are of, so that nothing is compiled twice:
+# those of $package, or of this package.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+debug_scratch=$root/.build
+release_scratch=$root/.build/release-static
 
-# How long one build, and one run of the tests, may take, in seconds.
-build_seconds=${PEER_BUILD_SECONDS:-900}
-test_seconds=${PEER_TEST_SECONDS:-600}
+# How long one build may take, in seconds.
+build_seconds=${PEER_BUILD_SECONDS:-1800}
 
 say() { printf '%s\n' "$*" >&2; }
+
+usage() { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; }
 
 fail() {
   say "error: $1"
@@ -22,33 +31,9 @@ fail() {
   exit 1
 }
 
-# Whether a swift command is of version 6.2 or later.
-swift_is_recent() {
-  local version major minor
-  version=$("$1" --version 2>/dev/null </dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1)
-  [ -n "$version" ] || return 1
-  read -r major minor <<<"$version"
-  [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 2 ]; }
-}
+# Debian packages
 
-# Puts a recent toolchain first in PATH: the one that is there already, or one at a usual place.
-find_swift() {
-  local found candidate
-  found=$(command -v swift || true)
-  for candidate in "$found" "${SWIFTLY_BIN_DIR:-}/swift" "${HOME:-/root}"/.local/share/swiftly/bin/swift \
-    "${HOME:-/root}"/.swiftly/bin/swift /opt/swift*/usr/bin/swift /usr/local/swift*/usr/bin/swift \
-    /usr/share/swift*/usr/bin/swift /usr/libexec/swift*/bin/swift; do
-    if [ -n "$candidate" ] && [ -x "$candidate" ] && swift_is_recent "$candidate"; then
-      PATH="$(dirname "$candidate"):$PATH"
-      export PATH
-      return
-    fi
-  done
-  if [ -n "$found" ]; then
-    fail "The Swift toolchain here is older than 6.2." "A newer one: https://www.swift.org/install/linux/"
-  fi
-  fail "No Swift toolchain was found; 6.2 or later is needed." "How to get one: https://www.swift.org/install/linux/"
-}
+missing=()
 
 # Whether a Debian package is there; elsewhere, whether one of the files it would bring is.
 is_installed() {
@@ -64,6 +49,19 @@ is_installed() {
   return 1
 }
 
+# need PACKAGE COMMAND, or need PACKAGE FILE...: notes the package where neither it nor that is there.
+need() {
+  case $2 in
+  /*) is_installed "$@" || missing+=("$1") ;;
+  *) command -v "$2" >/dev/null || missing+=("$1") ;;
+  esac
+}
+
+install_missing() {
+  if [ "${#missing[@]}" -gt 0 ]; then install_packages "${missing[@]}"; fi
+  missing=()
+}
+
 install_packages() {
   command -v apt-get >/dev/null ||
     fail "Missing here: $*." "Install what corresponds to these Debian packages, then run this again."
@@ -73,19 +71,118 @@ install_packages() {
     as_root=(sudo)
   fi
   say "Installing with apt-get, since it is missing here: $*"
-  "${as_root[@]}" timeout 300 apt-get update -qq >&2 </dev/null || say "apt-get update failed; going on with the lists that are there."
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout 600 apt-get install -y -qq --no-install-recommends "$@" >&2 </dev/null ||
+  local log
+  log=$(mktemp "${TMPDIR:-/tmp}/peer-apt.XXXXXX")
+  "${as_root[@]}" timeout 300 apt-get update -qq >"$log" 2>&1 </dev/null || say "apt-get update failed; going on with the lists that are there."
+  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout 900 \
+    apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1 </dev/null; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
     fail "apt-get could not install: $*." "Install them by hand, then run this again."
+  fi
+  rm -f "$log"
+}
+
+# The toolchain
+
+# The shared libraries that a toolchain's programs need and do not find, one a line.
+missing_libraries() {
+  local programs
+  programs=$(dirname "$(readlink -f "$1")")
+  local program
+  for program in swift-frontend swift-driver swift-package clang ld.lld; do
+    if [ -x "$programs/$program" ]; then ldd "$programs/$program" 2>/dev/null || true; fi
+  done | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | sort -u
+}
+
+# The Debian package of a shared library that toolchains are linked to.
+package_of() {
+  case $1 in
+  libncurses.so.6 | libform.so.6 | libpanel.so.6) echo libncurses6 ;;
+  libtinfo.so.6) echo libtinfo6 ;;
+  libcurl.so.4) echo libcurl4 ;;
+  libxml2.so.2) echo libxml2 ;;
+  libedit.so.2) echo libedit2 ;;
+  libsqlite3.so.0) echo libsqlite3-0 ;;
+  libuuid.so.1) echo libuuid1 ;;
+  libz.so.1) echo zlib1g ;;
+  libzstd.so.1) echo libzstd1 ;;
+  libstdc++.so.6) echo libstdc++6 ;;
+  libgcc_s.so.1) echo libgcc-s1 ;;
+  esac
+}
+
+# Installs the shared libraries without which a toolchain cannot start; fails where nobody knows what they belong to.
+install_libraries() {
+  local library package unknown=()
+  for library in $(missing_libraries "$1"); do
+    package=$(package_of "$library")
+    if [ -n "$package" ]; then missing+=("$package"); else unknown+=("$library"); fi
+  done
+  if [ "${#unknown[@]}" -gt 0 ]; then
+    fail "The Swift toolchain in $(dirname "$1") cannot start: ${unknown[*]} is missing here." \
+      "Install what brings it, or take the toolchain made for this system: https://www.swift.org/install/linux/"
+  fi
+  install_missing
+}
+
+# What a swift command says of its version: "6 3"; nothing where it cannot start.
+version_of() {
+  "$1" --version 2>/dev/null </dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1
+}
+
+# Whether a version, such as "6 3", is 6.2 or later.
+is_recent() {
+  local major=${1% *} minor=${1#* }
+  [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 2 ]; }
+}
+
+# Puts a recent toolchain first in PATH: the one that is there already, or one at a usual place.
+find_swift() {
+  local candidate version old='' broken=''
+  for candidate in "$(command -v swift || true)" "${SWIFTLY_BIN_DIR:-}/swift" \
+    "${HOME:-/root}"/.local/share/swiftly/bin/swift "${HOME:-/root}"/.swiftly/bin/swift /opt/swift*/usr/bin/swift \
+    /usr/local/swift*/usr/bin/swift /usr/share/swift*/usr/bin/swift /usr/libexec/swift*/bin/swift; do
+    if [ -z "$candidate" ] || [ ! -x "$candidate" ]; then continue; fi
+    version=$(version_of "$candidate")
+    if [ -z "$version" ] && [ -n "$(missing_libraries "$candidate")" ]; then
+      install_libraries "$candidate"
+      version=$(version_of "$candidate")
+    fi
+    if [ -z "$version" ]; then
+      broken=$candidate
+    elif is_recent "$version"; then
+      PATH="$(dirname "$candidate"):$PATH"
+      export PATH
+      # What starts may still be unable to build.
+      if [ -n "$(missing_libraries "$candidate")" ]; then install_libraries "$candidate"; fi
+      return
+    else
+      old="$candidate (${version/ /.})"
+    fi
+  done
+  if [ -n "$broken" ]; then
+    fail "The Swift toolchain in $(dirname "$broken") does not start: $("$broken" --version 2>&1 </dev/null | tail -n 1)" \
+      "The toolchain must be made for this system: https://www.swift.org/install/linux/"
+  fi
+  if [ -n "$old" ]; then
+    fail "The Swift toolchain here is older than 6.2: $old." "A newer one: https://www.swift.org/install/linux/"
+  fi
+  fail "No Swift toolchain was found; 6.2 or later is needed." "How to get one: https://www.swift.org/install/linux/"
 }
 
 set_up() {
-  local missing=()
-  is_installed libssl-dev /usr/include/openssl/ssl.h || missing+=(libssl-dev)
-  command -v openssl >/dev/null || missing+=(openssl)
-  command -v python3 >/dev/null || missing+=(python3)
   find_swift
-  if [ "${#missing[@]}" -gt 0 ]; then install_packages "${missing[@]}"; fi
+  # The compiler takes headers and start-up files of the C library and of gcc's C++ from the system.
+  need g++ /usr/include/c++
+  need libc6-dev /usr/include/stdio.h
+  need git git
+  need libssl-dev /usr/include/openssl/ssl.h
+  need python3 python3
+  install_missing
 }
+
+# Builds
 
 # A command with a time bound, ended and started again where the Swift driver hangs.
 bounded() {
@@ -96,7 +193,31 @@ bounded() {
   return "$code"
 }
 
-build() { bounded "$build_seconds" swift build --package-path "${package:-$root}" "$@"; }
+build() {
+  bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" "$@"
+}
 
-# The tests, built before.
-run_tests() { bounded "$test_seconds" swift test --package-path "${package:-$root}" --skip-build "$@"; }
+build_release() {
+  bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \
+    -c release --static-swift-stdlib "$@"
+}
+
+built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }
+
+# Runs the tests of a package that were built, by its name; they are told to a file too where PEER_TEST_EVENTS names one.
+run_tests() {
+  local name=$1
+  shift
+  bounded "$build_seconds" "$debug_scratch/debug/${name}PackageTests.xctest" --testing-library swift-testing \
+    ${PEER_TEST_EVENTS:+--event-stream-output-path "$PEER_TEST_EVENTS"} "$@"
+}
+
+# Runs the stages of Scripts/test or Scripts/check.
+run_stages() {
+  local word
+  for word in "$@"; do
+    if [ "$word" = -h ] || [ "$word" = --help ]; then usage; return; fi
+  done
+  set_up
+  exec python3 "$root/Scripts/lib/run_tests.py" "$@"
+}

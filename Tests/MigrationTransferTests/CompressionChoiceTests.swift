@@ -103,13 +103,48 @@ private struct SimulatedStream {
 
   @Test func `where no processor is to spare nothing is compressed after the opening`() {
     var stream = SimulatedStream()
-    stream.trace.idle = 0
+    stream.choice.processorsWereIdle(0)
     stream.send(1000)
     let opening = CompressionChoice.opening.longest * stream.speed / Double(SimulatedStream.frame)
     #expect(stream.trials <= Int(opening.rounded(.up)))
-    stream.trace.idle = 1
+    stream.choice.processorsWereIdle(1)
     stream.send(100)
     #expect(stream.compressed > 100)
+  }
+
+  @Test func `over 20 MB/s a twentieth of a processor must be idle, and then less than half of the bytes go out`() {
+    let frames = 128
+    var sent: [Bool: UInt64] = [:]
+    for isEnough in [false, true] {
+      var stream = SimulatedStream()
+      stream.ratio = 0.25
+      stream.choice.processorsWereIdle(isEnough ? 0.051 : 0.049)
+      stream.send(frames)
+      sent[isEnough] = stream.trace.sent
+    }
+    let all = UInt64(frames * SimulatedStream.frame)
+    #expect(sent[true]! < all / 2)
+    #expect(sent[false]! > all / 2)
+  }
+
+  @Test func `idle processors are asked for when the link is looked at, and never while compressing`() {
+    var stream = SimulatedStream()
+    #expect(!stream.choice.asksForIdleProcessors)
+    stream.choice.processorsWereIdle(0)
+    stream.send(200)
+    #expect(stream.choice.asksForIdleProcessors)
+    stream.choice.processorsWereIdle(2)
+    stream.send(50)
+    #expect(stream.choice.instead != nil)
+    #expect(!stream.choice.asksForIdleProcessors)
+  }
+
+  @Test func `processors that become busy do not end compressing that pays`() {
+    var stream = SimulatedStream()
+    stream.send(50)
+    stream.choice.processorsWereIdle(0)
+    stream.send(200)
+    #expect(stream.compressed > 240)
   }
 
   @Test func `what fills the buffers on the way is compressed, but not for long`() {
@@ -154,7 +189,7 @@ private struct SimulatedStream {
     var stream = SimulatedStream()
     stream.choice = CompressionChoice(knowsLink: true)
     stream.link = 1e6
-    stream.trace.idle = 0.01
+    stream.choice.processorsWereIdle(0.01)
     stream.send(100)
     #expect(stream.compressed > 80)
   }

@@ -11,7 +11,9 @@ import TransferSimulator
   static func main() {
     do {
       let request = try Request(CommandLine.arguments.dropFirst())
-      exit(request.seed.map { runOne($0, request) } ?? runAll(request) ? 0 : 1)
+      var isGood = request.seed.map { runOne($0, request) } ?? runAll(request)
+      if request.makesMistakes { isGood = makeMistakes(request) && isGood }
+      exit(isGood ? 0 : 1)
     } catch {
       FileHandle.standardError.write(Data("simulate: \(error.text)\n\(Request.usage)\n".utf8))
       exit(2)
@@ -38,6 +40,18 @@ import TransferSimulator
     let summary = tally.withLock { $0 }
     print(summary.text(seconds: (ContinuousClock.now - start) / .seconds(1)))
     return summary.failures.isEmpty
+  }
+
+  /// Makes every mistake, one after the other; whether each is found out by one of the seeds.
+  private static func makeMistakes(_ request: Request) -> Bool {
+    let found = Mutation.allCases.map { mutation in
+      let seeds = request.first..<request.first + request.count
+      let seed = seeds.first { Simulation.run(seed: $0, mutation: mutation).broken != nil }
+      let outcome = seed.map { "ok      | by seed \($0)" } ?? "FAILED  | by none of \(request.count) seeds"
+      print("the mistake \(mutation.rawValue) is found out | \(outcome)")
+      return seed != nil
+    }
+    return !found.contains(false)
   }
 }
 
@@ -71,7 +85,7 @@ private struct Summary {
 
   func text(seconds: Double) -> String {
     """
-    \(runs) seeds in \(String(format: "%.1f", seconds)) s: \(failures.isEmpty ? "all held" : "\(failures.count) failed")
+    every promise holds | \(failures.isEmpty ? "ok     " : "FAILED ") | \(runs) seeds, \(failures.count) failed, in \(String(format: "%.1f", seconds)) s
       all connections cut   \(faults.cuts)
       one connection cut    \(faults.streamCuts)
       sender killed         \(faults.senderKills)
@@ -86,7 +100,7 @@ private struct Summary {
 
 private struct Request {
   static let usage = """
-    usage: Scripts/simulate [--seeds N] [--from N] [--mutation NAME]
+    usage: Scripts/simulate [--seeds N] [--from N] [--mutation NAME | --mutations]
            Scripts/simulate --seed N [--trace] [--mutation NAME]
     mutations: \(Mutation.allCases.map(\.rawValue).joined(separator: ", "))
     """
@@ -100,6 +114,7 @@ private struct Request {
   var seed: UInt64?
   var isTracing = false
   var mutation: Mutation?
+  var makesMistakes = false
 
   init(_ words: ArraySlice<String>) throws(Mistake) {
     var words = words
@@ -109,6 +124,7 @@ private struct Request {
       case "--from": first = try Self.number(word, words.popFirst())
       case "--seed": seed = try Self.number(word, words.popFirst())
       case "--trace": isTracing = true
+      case "--mutations": makesMistakes = true
       case "--mutation":
         let name = words.popFirst() ?? ""
         guard let known = Mutation(rawValue: name) else { throw Mistake(text: "there is no mutation \"\(name)\"") }
@@ -117,6 +133,7 @@ private struct Request {
       }
     }
     if isTracing, seed == nil { throw Mistake(text: "--trace needs --seed") }
+    if makesMistakes, seed != nil || mutation != nil { throw Mistake(text: "--mutations makes each of them, with many seeds") }
   }
 
   private static func number(_ option: String, _ word: String?) throws(Mistake) -> UInt64 {

@@ -31,7 +31,7 @@ final class CompressionKnowledge: Sendable {
   func meetLink() { isMet.set() }
 
   /// How many processors nobody uses; as many as one likes where that is not known.
-  var idle: Double { processors.withLock { $0.look() } ?? .infinity }
+  var idleProcessors: Double { processors.withLock { $0.look() } ?? .infinity }
 }
 
 /// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1). One thread uses it.
@@ -70,7 +70,7 @@ struct Compression: ~Copyable {
     trace.now = Double(begun.nanoseconds) / 1e9
     trace.sent = sent
     trace.unwritten = unwritten
-    if choice.isLooking { trace.idle = knowledge.idle }
+    if choice.asksForIdleProcessors { choice.processorsWereIdle(knowledge.idleProcessors) }
     let isWanted = choice.next(trace, others: knowledge.instead)
     if choice.knowsLink { knowledge.meetLink() }
     trace.plain += UInt64(frame.count)

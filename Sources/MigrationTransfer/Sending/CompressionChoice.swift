@@ -1,6 +1,6 @@
 /// Decides frame by frame whether a data stream compresses what it sends: only where that makes the transfer faster.
 ///
-/// A value without clocks. It begins by compressing until it is seen how fast things arrive, since what fills the buffers on
+/// A value without clocks: times and idle processors come to it with events. It begins by compressing until it is seen how fast things arrive, since what fills the buffers on
 /// the way decides how soon anything else comes. While frames go as they are it measures the link. Where the stream waits
 /// for that most of the time, one frame is tried; if what the trial brings promises enough, compressing begins, and it goes
 /// on for as long as it keeps the promise. After each disappointment the next trial comes later.
@@ -19,8 +19,6 @@ struct CompressionChoice: Equatable, Sendable {
     /// How many frames it has been given, and how many of them the receiver has not written yet.
     var frames: UInt64 = 0
     var unwritten: UInt64 = 0
-    /// How many of this machine's processors nobody uses.
-    var idle = Double.infinity
   }
 
   /// What came of a frame that was to be compressed. Times are seconds.
@@ -73,6 +71,8 @@ struct CompressionChoice: Equatable, Sendable {
   private var start: Trace?
   private var isSettled = false
   private var missed = 0
+  /// How many of this machine's processors nobody used lately; as many as one likes before that was told.
+  private var idle = Double.infinity
   /// How many looks the next disappointment costs, and how many are still to pass.
   private var penalty = 0
   private var rest = 0
@@ -86,17 +86,20 @@ struct CompressionChoice: Equatable, Sendable {
   /// Whether the link has been met.
   var knowsLink: Bool { state != .opening }
 
-  /// Whether a figure of idle processors is about to be asked for.
-  var isLooking: Bool { state == .plain && isSettled }
+  /// Whether the next decision depends on how many processors are idle.
+  var asksForIdleProcessors: Bool { state == .plain && isSettled }
 
   /// What would go out in a second without compressing; nil while it is not known to be worth it.
   var instead: Double? { if case .packing(let rate) = state { rate } else { nil } }
+
+  /// So many of this machine's processors were idle lately. Valid in every state; changes none.
+  mutating func processorsWereIdle(_ count: Double) { idle = count }
 
   /// A frame is about to be sent; whether it is to be compressed.
   ///
   /// `rate` is what another stream of the same link compresses instead of. Then this one does too, unless it knows better.
   mutating func next(_ trace: Trace, others rate: Double? = nil) -> Bool {
-    if let rate, state == .opening || state == .plain && penalty == 0 && isCheap(at: rate, trace) {
+    if let rate, state == .opening || state == .plain && penalty == 0 && isCheap(at: rate) {
       become(.packing(instead: rate))
     }
     switch state {
@@ -159,7 +162,7 @@ struct CompressionChoice: Equatable, Sendable {
     guard seconds >= Self.look else { return }
     self.start = trace
     let rate = Double(trace.sent - start.sent) / seconds
-    guard rate > 0, trace.waiting - start.waiting >= Self.heldBack * seconds, isCheap(at: rate, trace) else { return }
+    guard rate > 0, trace.waiting - start.waiting >= Self.heldBack * seconds, isCheap(at: rate) else { return }
     guard rest == 0 else {
       rest -= 1
       return
@@ -168,8 +171,8 @@ struct CompressionChoice: Equatable, Sendable {
   }
 
   /// Whether there are processors to compress instead of sending at a rate.
-  private func isCheap(at rate: Double, _ trace: Trace) -> Bool {
-    trace.idle >= Self.spare.processor * min(1, rate / Self.spare.speed)
+  private func isCheap(at rate: Double) -> Bool {
+    idle >= Self.spare.processor * min(1, rate / Self.spare.speed)
   }
 
   private mutating func judge(_ trace: Trace, instead rate: Double) {

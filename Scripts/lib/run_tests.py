@@ -1,0 +1,145 @@
+"""The stages of Scripts/test and Scripts/check, which find a toolchain and what it needs before they start this.
+
+Usage: run_tests.py test|check [--require] [FILTER]
+"""
+
+import os
+import re
+import shlex
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+
+from stages import Run, Stage, Table  # noqa: E402
+from swift_suites import SwiftSuites  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LOGS = f"{ROOT}/.build/logs"
+SETUP = f'. "{ROOT}/Scripts/lib/setup.sh"; '
+
+CHECKS = r"^(?P<name>.*\S) *\| (?P<outcome>ok|FAILED|skipped) *\| ?(?P<figure>.*)$"
+"""A line of a script that checks something."""
+
+OWN_SUITES = ["MigrationTransferTests", "MigrationArchiveTests", "MigrationHostTests", "AppMigrationKitTests"]
+"""Suites that mostly wait, so that they get a process each; all others share one."""
+
+NO_TESTS = ["DefaultsProbe"]
+"""What only looks like a test: a test starts it in a process of its own."""
+
+PROGRAMS = ["peer", "TestApp", "TestAppExtension", "simulate"]
+
+
+def shell(text):
+    """A command of the shell that knows setup.sh, and ends with the first failure."""
+    return ["bash", "-c", f"set -euo pipefail; {SETUP}{text}"]
+
+
+def script(name, *words):
+    return [f"{ROOT}/Scripts/{name}", *words]
+
+
+def suites(name, budget, *words):
+    """Tests of the suites, in a process of their own."""
+    words = [*words, *(word for probe in NO_TESTS for word in ("--skip", probe))]
+    return swift_tests(name, budget, shell(f"run_tests peer {shlex.join(words)}"), needs=["debug build"])
+
+
+def swift_tests(name, budget, command, **options):
+    """A stage that ends with a run of Swift tests."""
+    events = f"{LOGS}/{name.replace(' ', '-')}.events"
+    return Stage(name, budget, command, reader=lambda: SwiftSuites(events), environment={"PEER_TEST_EVENTS": events}, **options)
+
+
+def built():
+    """What the scripts of other stages are told of the programs that are there."""
+    folder = f"{ROOT}/.build/release-static/release"
+    return {"PEER_PROGRAMS": folder, "PEER_BINARY": f"{folder}/peer"}
+
+
+def debug_build(refuses=None):
+    return Stage("debug build", 120, shell("build --build-tests"), room=2, refuses=refuses)
+
+
+def builds(refuses):
+    programs = "; ".join(f"build_release --product {name}" for name in PROGRAMS)
+    return [Stage("release build", 150, shell(programs), refuses=refuses), debug_build(refuses)]
+
+
+def tests():
+    """Everything that Scripts/test runs; the first that are ready and find room come first."""
+    release = {"needs": ["release build"], "environment": built()}
+    debug = {"needs": ["debug build"], "alone": "debug folder"}
+    transfer, archive, host, kit = OWN_SUITES
+    others = [word for module in OWN_SUITES for word in ("--skip", rf"^{module}\.")]
+    return [
+        Stage("acceptance", 180, script("acceptance", "--jobs", "4"), reader=lambda: Table(CHECKS), **release),
+        suites("transfer suites", 100, "--filter", rf"^{transfer}\."),
+        suites("archive suites", 60, "--filter", rf"^{archive}\."),
+        suites("host suites", 30, "--filter", rf"^{host}\."),
+        suites("kit suites", 20, "--filter", rf"^{kit}\."),
+        suites("other suites", 30, *others),
+        swift_tests("dependent package", 30, script("dependent-package"), **debug),
+        swift_tests("example app", 30, shell("package=$root/Examples/Notes; build --build-tests; run_tests Notes"), **debug),
+        Stage("simulations", 30, script("simulate", "--seeds", "10000", "--mutations"), reader=lambda: Table(CHECKS), **release),
+        Stage("chaos", 90, script("chaos", "--rounds", "4"), reader=lambda: Table(CHECKS), **release),
+        Stage("chaos's own test", 30, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
+        Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
+        Stage("tree checker's own test", 10, script("check-trees", "--self-test")),
+    ]
+
+
+def checks():
+    """What Scripts/check runs beside the tests."""
+    release = {"needs": ["release build"], "environment": built()}
+    return [
+        Stage("formatting", 20, ["swift", "format", "lint", "--strict", "--recursive",
+                                 *(f"{ROOT}/{place}" for place in ("Sources", "Tests", "Examples", "Package.swift"))]),
+        Stage("documentation", 30, script("docs"), needs=["debug build"], alone="debug folder"),
+        Stage("demo", 20, script("demo"), **release),
+        Stage("demo of an app", 60, script("demo", "--app"), **release),
+    ]
+
+
+def plan(kind, pattern):
+    if pattern is not None:
+        return [debug_build(), suites("suites", 60, "--filter", pattern)]
+    refuses = "warning:" if kind == "check" else None
+    return builds(refuses) + (checks() if kind == "check" else []) + tests()
+
+
+def show(text):
+    """Lines that nothing in them can take for anything but text."""
+    print("\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.split("\n")), flush=True)
+
+
+def terminated(number, _):
+    raise SystemExit(128 + number)
+
+
+def main(arguments):
+    kind = arguments.pop(0)
+    is_strict = "--require" in arguments
+    words = [word for word in arguments if word != "--require"]
+    if len(words) > 1 or any(word.startswith("-") for word in words):
+        return 2
+    pattern = words[0] if words else None
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            print(f"error: '{pattern}' is not a regular expression: {error}", file=sys.stderr)
+            return 2
+    signal.signal(signal.SIGTERM, terminated)
+    run = Run(plan(kind, pattern), LOGS, max(2, os.cpu_count() or 1) + 1, show, is_strict)
+    try:
+        is_good = run.run()
+    except KeyboardInterrupt:
+        return 130
+    run.report()
+    show("total: {} passed, {} failed, {} skipped".format(*run.counts()))
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
