@@ -133,7 +133,7 @@ private struct Request {
       }
     }
     if isTracing, seed == nil { throw Mistake(text: "--trace needs --seed") }
-    if makesMistakes, seed != nil || mutation != nil { throw Mistake(text: "--mutations makes each of them, with many seeds") }
+    if makesMistakes, seed != nil || mutation != nil { throw Mistake(text: "--mutations goes with many seeds alone") }
   }
 
   private static func number(_ option: String, _ word: String?) throws(Mistake) -> UInt64 {
