@@ -1,4 +1,4 @@
-"""Acceptance of apps on one device: installed, run, interrupted, removed."""
+"""Apps on one device: installed, run, interrupted, removed."""
 
 import json
 import os
@@ -7,8 +7,9 @@ import random
 import signal
 import time
 
-from checks import check
-from devices import Process
+import pytest
+
+from devices import PATIENCE, Process, small_file
 from outside import equal, require, wait_for
 
 APP = "org.example.notes"
@@ -60,7 +61,7 @@ class Device:
 
     def run(self, *arguments, code=0):
         process = self.start(*arguments)
-        equal(process.wait(20), code, f"peer app {' '.join(arguments)}: {process.text()[-300:]!r}: exit code")
+        equal(process.wait(), code, f"peer app {' '.join(arguments)}: {process.text()[-300:]!r}: exit code")
         return process
 
     def install(self, name):
@@ -75,8 +76,8 @@ class Device:
         self.work.drop(self.folder)
 
 
-@check("an app gets its words, its environment and its container, and its exit code is peer's")
-def _(work):
+def test_what_an_app_gets(work):
+    """an app gets its words, its environment and its container, and its exit code is peer's"""
     text = (
         'cd "$HOME/Documents"; env > env; grep SigIgn /proc/self/status > signals\n'
         'for word; do echo "$word" >> words; done; exit 42\n')
@@ -101,13 +102,13 @@ def _(work):
     device.close()
 
 
-@check("an app that runs is neither replaced nor removed, and runs more than once")
-def _(work):
+def test_an_app_that_runs_stays(work):
+    """an app that runs is neither replaced nor removed, and runs more than once"""
     device = Device(work, 'touch "$HOME/$1"; while [ ! -e "$HOME/stop" ]; do sleep 0.02; done\n')
     make_bundle(f"{device.folder}/two", version="2.0")
     apps = [device.start("run", APP, name) for name in ("first", "second")]
     for name in ("first", "second"):
-        wait_for("the app", 20, lambda name=name: os.path.exists(f"{device.container}/{name}"))
+        wait_for("the app", PATIENCE, lambda name=name: os.path.exists(f"{device.container}/{name}"))
     state = device.state()
     equal(state["use"], "running", "use")
     require(state["process"] in [app.pid for app in apps], f"process {state['process']}")
@@ -116,17 +117,17 @@ def _(work):
         require(f"the app {APP} is running (process " in text and "hint: Close it first." in text, text)
     # The lock is the app's own, and its children's: a killed one takes it along.
     apps[0].signal(signal.SIGKILL)
-    apps[0].wait(10)
-    open(f"{device.container}/stop", "w", encoding="utf-8").close()
-    equal(apps[1].wait(20), 0, "exit code of the app")
-    wait_for("free lock", 20, lambda: device.state()["use"] is None)
+    apps[0].wait()
+    small_file(f"{device.container}/stop")
+    equal(apps[1].wait(), 0, "exit code of the app")
+    wait_for("free lock", PATIENCE, lambda: device.state()["use"] is None)
     device.install("two")
     equal(device.state()["version"], "2.0", "version")
     device.close()
 
 
-@check("an import that was interrupted is undone before the app starts")
-def _(work):
+def test_an_interrupted_import_is_undone(work):
+    """an import that was interrupted is undone before the app starts"""
     device = Device(work, 'ls "$HOME/Documents"\n')
     os.makedirs(f"{device.home}/imports", exist_ok=True)
     os.makedirs(f"{device.container}/Documents", exist_ok=True)
@@ -146,8 +147,9 @@ def _(work):
     device.close()
 
 
-@check("an installation killed at any time leaves the old version or the new one")
-def _(work):
+@pytest.mark.takes(5)
+def test_a_killed_installation(work):
+    """an installation killed at any time leaves the old version or the new one"""
     device = Device(work, "exit 7\n")
     make_bundle(f"{device.folder}/two", "exit 8\n", version="2.0")
     for number in range(200):
@@ -162,11 +164,11 @@ def _(work):
         process = device.start("install", f"{device.folder}/{'two' if number % 2 == 0 else 'one'}")
         time.sleep(random.uniform(0, whole))
         process.signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait()
         version = device.state()["version"]
         device.run("run", APP, code=7 if version == "1.0" else 8)
         versions.add(version)
     device.install("one")
     equal(os.listdir(f"{device.home}/apps"), [APP], "what is left")
     device.close()
-    return f"20 kills within {whole:.2f} s"
+    work.figure = f"20 kills within {whole:.2f} s"

@@ -59,7 +59,7 @@ class FarLink(Watcher, threading.Thread):
 
     def close(self):
         self.is_over = True
-        self.join(10)
+        self.join(15)
 
     def cut(self, number):
         """Ends a connection without a farewell; they are counted from 0."""

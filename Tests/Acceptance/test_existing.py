@@ -1,4 +1,4 @@
-"""Acceptance of what becomes of names that are taken at the destination."""
+"""What becomes of names that are taken at the destination."""
 
 import os
 import random
@@ -6,9 +6,11 @@ import signal
 import stat
 import time
 
-from checks import check
-from devices import Process, Receiver, sender, small_file
-from outside import IS_ROOT, NOBODY, Failure, Skip, equal, require, wait_for
+import pytest
+
+from devices import PATIENCE, Process, Receiver, end_well, own_port, sender, small_file
+from needs import needs, root
+from outside import NOBODY, Failure, equal, require, wait_for
 
 OLD_TIME = 1_400_000_000_000_000_000
 NEW_TIME = 1_600_000_000_000_000_005
@@ -62,7 +64,7 @@ SAME = {"photos/same": b"the same", "photos/same-link": "to-same"}
 
 
 def prepare(work):
-    old, new = work.place()
+    old, new = work.place(on_disk=True)
     tree(old, SENT, NEW_TIME)
     tree(new, THERE, OLD_TIME)
     for path, content in SAME.items():
@@ -70,17 +72,16 @@ def prepare(work):
     return old, new
 
 
-def run(work, old, new, mode, user=None):
+def run(work, old, new, mode, user=None, port=0):
     options = () if mode is None else ("--existing", mode)
-    receiver = Receiver(work, new, user, options=options)
+    receiver = Receiver(work, new, user, port, options)
     names = sorted(os.listdir(old))
     sending = sender(work, [f"{old}/{name}" for name in names], receiver.port, receiver.pairing_code, user)
     return receiver, sending
 
 
 def done(receiver, sending):
-    codes = sending.wait(120), receiver.wait(60)
-    require(codes == (0, 0), f"exit codes {codes}: {sending.text()[-300:]} {receiver.text()[-300:]}")
+    end_well(sending, receiver)
     return receiver.events("done")[0], sending.events("done")[0]
 
 
@@ -88,8 +89,8 @@ def renamed(receiver):
     return sorted((event["path"], event["arrivedAs"]) for event in receiver.events("renamed"))
 
 
-@check("--existing refuse, also without it: exit 4 on both sides, nothing is touched")
-def _(work):
+def test_refuse(work):
+    """--existing refuse, also without it: exit 4 on both sides, nothing is touched"""
     for mode in (None, "refuse"):
         old, new = prepare(work)
         before = look(new)
@@ -98,8 +99,8 @@ def _(work):
         equal(look(new), before, "the destination")
 
 
-@check("--existing skip: what is missing arrives, what is there stays, and is not sent again")
-def _(work):
+def test_skip(work):
+    """--existing skip: what is missing arrives, what is there stays, and is not sent again"""
     old, new = prepare(work)
     before, sent = look(new), look(old)
     receiver, sending = run(work, old, new, "skip")
@@ -114,8 +115,8 @@ def _(work):
         equal((end["present"], end["differing"], end["unsent"]), (2, len(named), 0), "figures")
 
 
-@check("--existing keep-both: roots whose names are taken arrive beside them")
-def _(work):
+def test_keep_both(work):
+    """--existing keep-both: roots whose names are taken arrive beside them"""
     old, new = prepare(work)
     small_file(f"{new}/notes (2).txt")
     before, sent = look(new), look(old)
@@ -126,8 +127,8 @@ def _(work):
     equal(renamed(receiver), [("notes.txt", "notes (3).txt"), ("photos", "photos (2)")], "other names")
 
 
-@check("--existing replace: files for files, and what is of another kind beside it")
-def _(work):
+def test_replace(work):
+    """--existing replace: files for files, and what is of another kind beside it"""
     old, new = prepare(work)
     before, sent = look(new), look(old)
     receiver, sending = run(work, old, new, "replace")
@@ -144,8 +145,9 @@ def _(work):
         renamed(receiver), [("photos/file", "photos/file (2)"), ("photos/folder", "photos/folder (2)")], "other names")
 
 
-@check("--existing skip: a second run over 4,000 files sends the new one alone")
-def _(work):
+@pytest.mark.takes(5)
+def test_a_second_run_sends_the_new_file_alone(work):
+    """--existing skip: a second run over 4,000 files sends the new one alone"""
     old, new = work.place()
     os.mkdir(f"{old}/folder")
     for number in range(4000):
@@ -166,7 +168,7 @@ def _(work):
     equal(look(new), expected, "the destination")
 
 
-def whole_or_new(new, old, count, before):
+def whole_or_new(new, count, before):
     """How many files are new; fails where one is neither old nor new, as a whole."""
     replaced = 0
     for number in range(count):
@@ -179,23 +181,22 @@ def whole_or_new(new, old, count, before):
     return replaced
 
 
-@check("--existing replace: the receiver killed again and again while it imports 8,000 files")
-def _(work):
+@pytest.mark.takes(20)
+def test_a_receiver_killed_while_it_replaces(work):
+    """--existing replace: the receiver killed again and again while it imports 8,000 files"""
     count = 8000
-    old, new = work.shared_memory(), work.shared_memory()
+    old, new = work.place()
     for folder, text, times in ((old, b"new %d ", 40), (new, b"old %d ", 30)):
         os.mkdir(f"{folder}/folder")
         for number in range(count):
             if number < 40:
                 os.mkdir(f"{folder}/folder/{number}")
             small_file(f"{folder}/folder/{number % 40}/{number}", text % number * times)
-    receiver, sending = run(work, old, new, "replace")
+    receiver, sending = run(work, old, new, "replace", port=own_port())
     port, kills, halfway, replaced = receiver.port, 0, 0, 0
     dice = random.Random(6)
     while kills < 12:
-        limit = time.monotonic() + 60
-        while b'"importing"' not in open(receiver.out_path, "rb").read() and receiver.is_running():
-            require(time.monotonic() < limit, "no import within 60 s")
+        wait_for("import", PATIENCE, lambda: '"importing"' in receiver.output() or not receiver.is_running())
         # Deaths in an import that gets shorter each time.
         time.sleep(dice.random() * 0.04)
         if not receiver.is_running() or receiver.events("done"):
@@ -203,23 +204,21 @@ def _(work):
         receiver.signal(signal.SIGKILL)
         receiver.wait()
         kills += 1
-        now = whole_or_new(new, old, count, replaced)
+        now = whole_or_new(new, count, replaced)
         require(now >= replaced, "what was new is old again")
         replaced = now
         halfway += 0 < now < count
         receiver = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{port}"])
-    codes = sending.wait(60), receiver.wait(60)
-    require(codes == (0, 0), f"exit codes {codes}: {sending.text()[-300:]} {receiver.text()[-300:]}")
-    equal(whole_or_new(new, old, count, replaced), count, "new files")
+    end_well(sending, receiver)
+    equal(whole_or_new(new, count, replaced), count, "new files")
     equal([name for name in os.listdir(new) if name != "folder"], [], "what is left")
     require(kills > 0, "no kill came in time")
-    return f"{kills} kills, {halfway} of them halfway"
+    work.figure = f"{kills} kills, {halfway} of them halfway"
 
 
-@check("--existing replace: a folder that may not be written to is named, and the same command goes on once it may")
-def _(work):
-    if not IS_ROOT:
-        raise Skip("needs root, to be somebody else")
+@needs(root)
+def test_a_folder_that_may_not_be_written_to(work):
+    """--existing replace: a folder that may not be written to is named, and the same command goes on once it may"""
     old, new = work.place(NOBODY)
     # What arrives in folders that nobody may write to must be got out of them, too.
     both = {"folder/": 0o755, "folder/locked/": 0o755, "folder/shut/": 0o755}
@@ -233,14 +232,14 @@ def _(work):
             for name in folders + files:
                 os.chown(f"{parent}/{name}", NOBODY, NOBODY)
     os.chmod(f"{new}/folder/locked", 0o500)
-    receiver, sending = run(work, old, new, "replace", NOBODY)
+    receiver, sending = run(work, old, new, "replace", NOBODY, own_port())
     equal((sending.wait(), receiver.wait()), (7, 7), "exit codes")
     require("'folder/locked/a'" in receiver.error()["message"], receiver.error()["message"])
     with open(f"{new}/folder/locked/a", "rb") as file:
         equal(file.read(), b"old", "the old file")
     os.chmod(f"{new}/folder/locked", 0o755)
     again = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{receiver.port}"], user=NOBODY)
-    wait_for("end of the import", 30, lambda: again.events("done"))
+    wait_for("end of the import", PATIENCE, lambda: again.events("done"))
     # It would wait for a sender that missed the answer.
     again.signal(signal.SIGTERM)
     equal(again.wait(), 0, "exit code of the second run")

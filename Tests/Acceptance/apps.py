@@ -5,33 +5,23 @@ import plistlib
 import shutil
 import subprocess
 
-from devices import Process, Waiting
-from outside import Failure, build, equal, require
+from devices import Process, Waiting, end_well
+from outside import Failure, equal, remove
 
 ID = "org.example.test"
 GROUP = "group.org.example.test"
-PROGRAMS = {}
 
 
-def program(name):
-    """The path of one of the test app's programs, built when it is needed first."""
-    if name not in PROGRAMS:
-        path = build(name)
-        require(path, f"{name} could not be built")
-        PROGRAMS[name] = path
-    return PROGRAMS[name]
-
-
-def make_bundle(path, identifier=ID, version="1.0", change=None):
-    """Puts a bundle together. `change` gets the property lists, by file, and may spoil them."""
+def make_bundle(programs, path, identifier):
+    """Puts a bundle together from the folder of the programs."""
     extension = "Extensions/Migration.appex"
     os.makedirs(f"{path}/{extension}")
-    shutil.copy(program("TestApp"), f"{path}/TestApp")
-    shutil.copy(program("TestAppExtension"), f"{path}/{extension}/TestAppExtension")
+    shutil.copy(f"{programs}/TestApp", path)
+    shutil.copy(f"{programs}/TestAppExtension", f"{path}/{extension}")
     groups = {"com.apple.security.application-groups": [GROUP]}
     lists = {
         "Info.plist": {
-            "CFBundleIdentifier": identifier, "CFBundleShortVersionString": version, "CFBundleExecutable": "TestApp"},
+            "CFBundleIdentifier": identifier, "CFBundleShortVersionString": "1.0", "CFBundleExecutable": "TestApp"},
         "Entitlements.plist": dict(groups),
         f"{extension}/Info.plist": {
             "CFBundleIdentifier": f"{identifier}.migration", "CFBundleExecutable": "TestAppExtension",
@@ -39,8 +29,6 @@ def make_bundle(path, identifier=ID, version="1.0", change=None):
         f"{extension}/Entitlements.plist": {
             "com.apple.developer.app-migration.data-container-access": [identifier], **groups},
     }
-    if change:
-        change(lists)
     for name, content in lists.items():
         with open(f"{path}/{name}", "wb") as file:
             plistlib.dump(content, file)
@@ -51,13 +39,15 @@ def make_bundle(path, identifier=ID, version="1.0", change=None):
 class Device:
     """A PEER_HOME in which the test app is installed."""
 
-    def __init__(self, work, folder, user=None, identifier=ID, change=None):
+    def __init__(self, work, folder, user=None, identifier=ID):
         self.work = work
         self.user = user
         self.identifier = identifier
         self.home = f"{folder}/home"
-        bundle = make_bundle(f"{folder}/bundle-{identifier}", identifier, change=change)
+        bundle = make_bundle(work.programs, f"{folder}/bundle-{identifier}", identifier)
         self.peer("app", "install", bundle)
+        # What was installed is a copy, and both are large.
+        remove(bundle)
 
     def start(self, *arguments, text=""):
         return Process(self.work, list(arguments), text, self.user, self.home)
@@ -65,11 +55,10 @@ class Device:
     def peer(self, *arguments, code=0):
         """Runs a command to its end; what it said on standard output."""
         process = self.start(*arguments)
-        found = process.wait(30)
+        found = process.wait()
         if found != code:
             raise Failure(f"'peer {' '.join(arguments)}' ended with {found}: {process.text().strip()[-300:]}")
-        with open(process.out_path, encoding="utf-8") as out:
-            return out.read().strip() if code == 0 else process.errors()
+        return process.output().strip() if code == 0 else process.errors()
 
     def run(self, *words):
         """What the app says when it is run with these words."""
@@ -120,10 +109,18 @@ def move(old, new, *receiving, sending=(), codes=(0, 0), port=None):
     """One migration to its end: the sender and the receiver. `port` is that of something in between."""
     receiver = new.receive(*receiving)
     sender = old.send(port(receiver.port) if port else receiver.port, receiver.pairing_code, *sending)
-    found = sender.wait(90), receiver.wait(30) if codes[1] is not None else None
+    found = sender.wait(), receiver.wait()
     if found != codes:
         raise Failure(f"exit codes {found}, not {codes}: {sender.text()[-300:]} {receiver.text()[-300:]}")
     return sender, receiver
+
+
+def send_again(old, new, *receiving):
+    """A migration that goes on without a code, to a good end; the sender."""
+    receiver = new.receive(*receiving)
+    sender = old.send(receiver.port, None)
+    end_well(sender, receiver)
+    return sender
 
 
 def said(process):

@@ -1,10 +1,11 @@
-"""Acceptance of leaving things out of a transfer."""
+"""Leaving things out of a transfer."""
 
 import os
 import signal
 
-from checks import check
-from devices import Process, Receiver, SlowLink, random_file, sender, small_file
+import pytest
+
+from devices import PATIENCE, Process, Receiver, end_well, random_file, sender, small_file
 from outside import MIB, equal, require, wait_for
 
 TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -31,12 +32,12 @@ def arrives(work, old, new, *options):
     """Sends the folder and requires a good end; the sender."""
     receiver = Receiver(work, new)
     sending = sender(work, [f"{old}/folder", *options], receiver.port, receiver.pairing_code)
-    equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+    end_well(sending, receiver)
     return sending
 
 
-@check("patterns on the command line and in files: the last that matches decides")
-def _(work):
+def test_the_last_pattern_that_matches_decides(work):
+    """patterns on the command line and in files: the last that matches decides"""
     old, new = work.place()
     make(f"{old}/folder", "a.o", "keep.o", "build/keep.o", "src/build", "src/x.log", "x.log", "docs/deep/x.tmp", "#note", "end ")
     with open(f"{old}/patterns", "wb") as file:
@@ -48,22 +49,22 @@ def _(work):
     equal(sending.events("unsent"), [], "what was not sent")
 
 
-@check("patterns from standard input, the code from a file")
-def _(work):
+def test_patterns_from_standard_input(work):
+    """patterns from standard input, the code from a file"""
     old, new = work.place()
     make(f"{old}/folder", "a", "b")
     receiver = Receiver(work, new)
     small_file(f"{old}/code", receiver.pairing_code.encode() + b"\n")
     arguments = ["send", f"{old}/folder", "--exclude-from", "-", "--code-file", f"{old}/code", "--json"]
     sending = Process(work, [*arguments, "--to", f"127.0.0.1:{receiver.port}"], "b\n[c\n")
-    equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+    end_well(sending, receiver)
     equal(paths(f"{new}/folder"), ["a"], "what arrived")
     notices = [event["message"] for event in sending.events("notice")]
     equal(notices, ["the pattern '[c' has a '[' without its ']' and matches nothing"], "notices")
 
 
-@check("caches: the directory and its tag arrive, and nothing else of it")
-def _(work):
+def test_caches(work):
+    """caches: the directory and its tag arrive, and nothing else of it"""
     old, new = work.place()
     make(f"{old}/folder", "cache/x", "cache/deep/y", "other/CACHEDIR.TAG", "other/z")
     small_file(f"{old}/folder/cache/CACHEDIR.TAG", TAG)
@@ -71,14 +72,15 @@ def _(work):
     equal(paths(f"{new}/folder"), ["cache/", "cache/CACHEDIR.TAG", "other/", "other/CACHEDIR.TAG", "other/z"], "what arrived")
 
 
-@check("other patterns in a second run: it goes on, and what is left out now does not arrive")
-def _(work):
-    old, new = work.place()
+@pytest.mark.takes(5)
+def test_other_patterns_in_a_second_run(work):
+    """other patterns in a second run: it goes on, and what is left out now does not arrive"""
+    old, new = work.place(on_disk=True)
     os.mkdir(f"{old}/folder")
     for name in ("one", "two"):
         random_file(f"{old}/folder/{name}", 32 * MIB)
     receiver = Receiver(work, new)
-    link = SlowLink(receiver.port, rate=24 * MIB)
+    link = work.slow_link(receiver.port, rate=24 * MIB)
     sending = sender(work, [f"{old}/folder"], link.port, receiver.pairing_code)
 
     def has_begun_second():
@@ -86,22 +88,22 @@ def _(work):
         require(not sending.poll(), f"the sender ended too early with {sending.code}")
         return events and events[-1]["bytes"] > 40 * MIB
 
-    wait_for("two thirds of the transfer", 60, has_begun_second)
+    wait_for("two thirds of the transfer", PATIENCE, has_begun_second)
     sending.signal(signal.SIGKILL)
-    sending.wait(10)
+    sending.wait()
     link.close()
     again = sender(work, [f"{old}/folder", "--exclude", "one"], receiver.port, None)
-    equal((again.wait(60), receiver.wait(30)), (0, 0), "exit codes")
+    end_well(again, receiver)
     equal(paths(new), ["folder/", "folder/two"], "what arrived")
     with open(f"{old}/folder/two", "rb") as sent, open(f"{new}/folder/two", "rb") as arrived:
         require(sent.read() == arrived.read(), "the file is another")
     count = again.events("done")[0]["sentBytes"]
     require(count < 32 * MIB, f"{count} bytes sent again")
-    return f"{count / MIB:.0f} of 32 MiB sent in the second run"
+    work.figure = f"{count / MIB:.0f} of 32 MiB sent in the second run"
 
 
-@check("patterns that cannot be had: exit 2, nothing asked")
-def _(work):
+def test_patterns_that_cannot_be_had(work):
+    """patterns that cannot be had: exit 2, nothing asked"""
     old, _ = work.place()
     make(old, "file", "folder/")
     with open(f"{old}/utf-16", "wb") as file:
@@ -114,6 +116,6 @@ def _(work):
         (["--app", "org.example.notes", "--exclude", "x"], "for files and folders only"),
     ]:
         sending = Process(work, ["send", *arguments, "--to", "127.0.0.1:9", "--json"])
-        equal(sending.wait(10), 2, f"exit code where it {message}")
+        equal(sending.wait(), 2, f"exit code where it {message}")
         error = sending.error()
         require(message in error["message"] and error["hint"], f"the error is {error}")

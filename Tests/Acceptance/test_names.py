@@ -1,4 +1,4 @@
-"""Acceptance of what is shown of names: nothing in them reaches a terminal, a shell or a parser as anything but a name."""
+"""What is shown of names: nothing in them reaches a terminal, a shell or a parser as anything but a name."""
 
 import base64
 import json
@@ -10,8 +10,9 @@ import signal
 import subprocess
 import unicodedata
 
-from checks import check
-from devices import Process, Receiver, SlowLink, Waiting, sender, small_file
+import pytest
+
+from devices import PATIENCE, Process, Receiver, Waiting, end_well, sender, small_file
 from outside import MIB, Failure, equal, require, wait_for
 
 SHELL = [b"$(touch pwned)", b"`touch pwned`", b"a;touch pwned", b"a|b&c", b'"', b"it's", b"back\\slash", b"a b", b"*?[x]{a,b}",
@@ -41,6 +42,7 @@ class Terminal:
             os.execve(work.binary, [work.binary, *arguments], environment)
         self.pid, self.code = pid, None
         os.set_blocking(self.descriptor, False)
+        work.undone.callback(self.end)
 
     def pump(self):
         """Reads what has come, and answers the next question; whether the command is still there."""
@@ -56,8 +58,8 @@ class Terminal:
             os.write(self.descriptor, self.typed.pop(0)[1] + b"\n")
         return self.code is None
 
-    def wait(self, seconds=60):
-        wait_for(f"end of 'peer {self.arguments[0]}' at a terminal", seconds, lambda: not self.pump())
+    def wait(self):
+        wait_for(f"end of 'peer {self.arguments[0]}' at a terminal", PATIENCE, lambda: not self.pump())
         return self.code
 
     def text(self):
@@ -103,7 +105,7 @@ def as_words(text):
     """What a shell makes of some text, without running anything in it."""
     script = f"set -f; for word in {text}; do printf '%s\\0' \"$word\"; done"
     result = subprocess.run(["/bin/bash", "--norc", "-c", script], env={"LC_ALL": "C.UTF-8", "PATH": "/nowhere"}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, timeout=20, check=False)
+        stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     require(result.returncode == 0 and not result.stderr, f"a shell said {result.stderr!r} to {text!r}")
     return result.stdout.split(b"\0")[:-1]
 
@@ -125,53 +127,47 @@ def paths(folder, names):
     return [os.fsencode(folder) + b"/" + name for name in names]
 
 
-@check("names of every kind, as roots and beneath them: they arrive, JSON has their bytes")
-def _(work):
+def test_names_of_every_kind_arrive(work):
+    """names of every kind, as roots and beneath them: they arrive, JSON has their bytes"""
     old, new = work.place()
     names = tree(old)
     receiver = Receiver(work, new)
     sending = sender(work, paths(old, names), receiver.port, receiver.pairing_code)
-    equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+    end_well(sending, receiver)
     equal(sorted(os.listdir(os.fsencode(new))), names, "what arrived")
     for process in (sending, receiver):
         offers = [event for event in lines(process.out_path) if event["event"] == "offer"]
         equal([exact(root, "name") for root in offers[0]["roots"]], names, "the offer's names")
         equal(process.errors(), "", "standard error")
-    return f"{len(names)} roots"
+    work.figure = f"{len(names)} roots"
 
 
-@check("names at both terminals: the question, the offer and the progress have no raw byte of them")
-def _(work):
+def test_names_at_both_terminals(work):
+    """names at both terminals: the question, the offer and the progress have no raw byte of them"""
     old, new = work.place()
     names = tree(old)
     # The first names are the ones that are shown.
     for first in (TERMINAL[:20], TERMINAL[20:], SHELL):
         part = sorted(first)
         receiving = Terminal(work, ["receive", new, "--listen", "127.0.0.1:0", "--ask", "--label", "old\x1b[2J\u202e"], (b"Accept this?", b"y"))
-        try:
-            wait_for("code", 20, lambda: receiving.pump() and re.search(rb"Code: (\d{4}-\d{4})", receiving.read))
-            code = re.search(rb"Code: (\d{4}-\d{4})", receiving.read).group(1)
-            port = re.search(rb"--to 127.0.0.1:(\d+)", receiving.read).group(1).decode()
-            sending = Terminal(work, ["send", *paths(old, part), "--to", f"127.0.0.1:{port}", "--label", "new\x07\n"], (b"ode", code))
-            try:
-                wait_for("end of both", 60, lambda: not (sending.pump() | receiving.pump()))
-                equal((sending.wait(), receiving.wait()), (0, 0), "exit codes")
-                asked = receiving.text().split("wants to send:\n")[1].split("\n")[:min(20, len(part))]
-                equal([as_words(line.strip()) for line in asked], [[name] for name in part[:20]], "what the question shows")
-                for run in (sending, receiving):
-                    offer = re.search(r"To (?:send|receive): (.*?)(?: and \d+ more)? \(\d+ items", run.text()).group(1)
-                    equal(as_words(offer.replace(", ", " ") if b"a, b" not in part[:5] else offer)[:1], [part[0]], "the offer's first name")
-            finally:
-                sending.end()
-        finally:
-            receiving.end()
+        wait_for("code", PATIENCE, lambda: receiving.pump() and re.search(rb"Code: (\d{4}-\d{4})", receiving.read))
+        code = re.search(rb"Code: (\d{4}-\d{4})", receiving.read).group(1)
+        port = re.search(rb"--to 127.0.0.1:(\d+)", receiving.read).group(1).decode()
+        sending = Terminal(work, ["send", *paths(old, part), "--to", f"127.0.0.1:{port}", "--label", "new\x07\n"], (b"ode", code))
+        wait_for("end of both", PATIENCE, lambda: not (sending.pump() | receiving.pump()))
+        equal((sending.wait(), receiving.wait()), (0, 0), "exit codes")
+        asked = receiving.text().split("wants to send:\n")[1].split("\n")[:min(20, len(part))]
+        equal([as_words(line.strip()) for line in asked], [[name] for name in part[:20]], "what the question shows")
+        for run in (sending, receiving):
+            offer = re.search(r"To (?:send|receive): (.*?)(?: and \d+ more)? \(\d+ items", run.text()).group(1)
+            equal(as_words(offer.replace(", ", " ") if b"a, b" not in part[:5] else offer)[:1], [part[0]], "the offer's first name")
         shutil.rmtree(new)
         os.mkdir(new)
     require(not os.path.exists(f"{work.path}/pwned"), "a name was run")
 
 
-@check("names that cannot be sent, are taken or are missing: escaped on the terminal, exact in JSON")
-def _(work):
+def test_names_that_cannot_be_sent(work):
+    """names that cannot be sent, are taken or are missing: escaped on the terminal, exact in JSON"""
     old, new = work.place()
     folder = os.fsencode(f"{old}/folder")
     os.mkdir(folder)
@@ -179,7 +175,7 @@ def _(work):
         os.mkfifo(folder + b"/" + name)
     receiver = Receiver(work, new)
     sending = sender(work, [f"{old}/folder"], receiver.port, receiver.pairing_code)
-    equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+    end_well(sending, receiver)
     for process in (sending, receiver):
         unsent = [exact(event) for event in lines(process.out_path) if event["event"] == "unsent"]
         equal(sorted(unsent), sorted(b"folder/" + name for name in NAMES), "what is named as not sent")
@@ -194,26 +190,30 @@ def _(work):
                 os.mkfifo(folder + b"/" + name)
         receiver = Receiver(work, new)
         sending = sender(work, [f"{old}/folder"], receiver.port, receiver.pairing_code, json_output=False)
-        equal((sending.wait(), receiver.wait(30)), (0, 0), "exit codes")
+        end_well(sending, receiver)
         clean(sending.text(), "the sender's output")
         shown = re.findall(r"^  (.*): is no file, folder or link$", sending.text(), re.MULTILINE)
         equal(sorted(as_words(line)[0] for line in shown), sorted(b"folder/" + name for name in part), "what is named")
 
 
-@check("names in errors on both devices: a taken name, a missing source, a destination that is none")
-def _(work):
+@pytest.mark.takes(5)
+def test_names_in_errors(work):
+    """names in errors on both devices: a taken name, a missing source, a destination that is none"""
     old, new = work.place()
     for name in NAMES:
         source, taken = os.fsencode(old) + b"/" + name, os.fsencode(new) + b"/" + name
-        clean_errors(work, ["send", source + b"/missing", "--to", "127.0.0.1:9", "--code-file", "-"], os.path.basename(source))
         small_file(taken)
-        clean_errors(work, ["receive", taken, "--listen", "127.0.0.1:0"], name)
+        # Both at a time.
+        sending = Process(work, ["send", source + b"/missing", "--to", "127.0.0.1:9", "--code-file", "-"])
+        receiver = Process(work, ["receive", taken, "--listen", "127.0.0.1:0"])
+        clean_errors(sending, name)
+        clean_errors(receiver, name)
     for name in (b"it's !rm\x1b[2J\n", "$(x)\u202e".encode(), b"\xff\\"):
         for place in (old, new):
             small_file(os.fsencode(place) + b"/" + name)
         receiver = Waiting(work, [new])
         sending = sender(work, paths(old, [name]), receiver.port, receiver.pairing_code)
-        equal((sending.wait(), receiver.wait(30)), (4, 4), "exit codes")
+        equal((sending.wait(), receiver.wait()), (4, 4), "exit codes")
         for process in (sending, receiver):
             clean(process.errors(), "standard error")
             message = [event for event in lines(process.out_path) if event["event"] == "error"][0]["message"]
@@ -221,19 +221,19 @@ def _(work):
             equal(as_words(quoted), [name], "the name in the error")
 
 
-def clean_errors(work, arguments, name):
-    """A run that fails, and shows the name in quotes that a shell reads."""
-    process = Process(work, arguments)
-    require(process.wait(20) != 0, "it ended well")
+def clean_errors(process, name):
+    """Requires that a run fails, and shows the name in quotes that a shell reads."""
+    require(process.wait() != 0, "it ended well")
     text = process.errors()
     clean(text, "standard error")
     words = [found for found in re.findall(r"\$?'(?:\\.|[^'\\]|'\\'')*'", text) if name in as_words(found)[0]]
     require(words, f"{name!r} is not named in {text!r}")
 
 
-@check("names in the list of unfinished transfers, on the screen and in JSON")
-def _(work):
-    old, new = work.place()
+@pytest.mark.takes(5)
+def test_names_in_the_list_of_unfinished_transfers(work):
+    """names in the list of unfinished transfers, on the screen and in JSON"""
+    old, new = work.place(on_disk=True)
     name = b"it's !rm\x1b[2J\n\xff"
     source = os.fsencode(old) + b"/" + name
     with open(source, "wb") as file:
@@ -244,17 +244,17 @@ def _(work):
     # Nothing else is unfinished there.
     home = work.home(None) + "/named"
     receiver = Waiting(work, [target], home=home)
-    link = SlowLink(receiver.port, rate=8 * MIB)
+    link = work.slow_link(receiver.port)
     sending = Process(
         work, ["send", source, "--to", f"127.0.0.1:{link.port}", "--code-file", "-", "--json"], receiver.pairing_code + "\n",
         home=home)
-    wait_for("some bytes", 30, lambda: [event for event in sending.events("progress") if event["bytes"] > 4 * MIB])
+    wait_for("some bytes", PATIENCE, lambda: [event for event in sending.events("progress") if event["bytes"] > 4 * MIB])
     for process in (sending, receiver):
         process.signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait()
     link.close()
     shown, told = (Process(work, ["resume", "list", *more], home=home) for more in ([], ["--json"]))
-    equal((shown.wait(20), told.wait(20)), (0, 0), "exit codes")
+    equal((shown.wait(), told.wait()), (0, 0), "exit codes")
     clean(shown.text(), "the list")
     quoted = re.findall(r"(?:sending|receiving into) (\$?'(?:\\.|[^'\\])*')", shown.text())
     equal(sorted(as_words(" ".join(quoted))), sorted([source, target]), "the names on the screen")
@@ -263,4 +263,4 @@ def _(work):
     equal(exact(events["receiver"], "destination"), target, "the destination in JSON")
     # Both ends are at home here, and one ID names the transfer at both.
     for number in {event["id"] for event in events.values()}:
-        equal(Process(work, ["forget", number], home=home).wait(20), 0, "exit code of forget")
+        equal(Process(work, ["forget", number], home=home).wait(), 0, "exit code of forget")

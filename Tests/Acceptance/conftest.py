@@ -1,0 +1,115 @@
+"""The acceptance of the built command from outside: what its checks share. `Scripts/acceptance` runs it."""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Scripts/lib"))
+
+from devices import Work  # noqa: E402
+from needs import missing  # noqa: E402
+from outside import build, find_binary, remove  # noqa: E402
+from table import Table  # noqa: E402
+
+PROGRAMS = ("peer", "TestApp", "TestAppExtension")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--big-random", action="store_true", help="also sends 5 GiB of random bytes")
+    parser.addoption("--long", action="store_true", help="appends 100,000 files one by one, and not 5,000")
+    parser.addoption("--only", default="", help="runs only the checks whose name holds this text")
+    parser.addoption("--require", action="store_true", help="takes a check that is skipped for one that failed")
+
+
+def pytest_configure(config):
+    for mark in ("needs(probe, ...): what a check needs that is not everywhere", "takes(seconds): about how long a check lasts",
+                 "option(name): a check that is made where this option is given"):
+        config.addinivalue_line("markers", mark)
+    # Also a run that is ended undoes what it did.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    config.option.tbstyle = "short"
+    if hasattr(config, "workerinput"):
+        return
+    if not config.pluginmanager.hasplugin("terminalreporter"):
+        config.pluginmanager.register(Table())
+    # Workers find the programs in their environment.
+    for name in PROGRAMS:
+        path = find_program(name)
+        if path is None or not os.path.isfile(path):
+            pytest.exit(f"there is no {name} to run", returncode=2)
+        os.environ[f"ACCEPTANCE_{name}"] = path
+
+
+def find_program(name):
+    """The path of a program: in the folder that PEER_PROGRAMS names, or built; of `peer`, what PEER_BINARY names above all."""
+    folder = os.environ.get("PEER_PROGRAMS")
+    if name == "peer" and (os.environ.get("PEER_BINARY") or not folder):
+        return find_binary("acceptance")
+    return os.path.abspath(f"{folder}/{name}") if folder else build(name)
+
+
+def sentence(item):
+    """What the table says of a check: the first line of its docstring, and which of several it is."""
+    said = item.function.__doc__.split("\n")[0]
+    return f"{said}: {item.callspec.id}" if hasattr(item, "callspec") else said
+
+
+def pytest_collection_modifyitems(config, items):
+    """Takes those that were asked for, and those that last longest first, so that none is left alone at the end."""
+    for item in items:
+        item.user_properties.append(("sentence", sentence(item)))
+
+    def is_wanted(item):
+        options = [mark.args[0] for mark in item.iter_markers("option")]
+        return config.getoption("only") in sentence(item) and all(config.getoption(option) for option in options)
+
+    config.hook.pytest_deselected(items=[item for item in items if not is_wanted(item)])
+    items[:] = [item for item in items if is_wanted(item)]
+    items.sort(key=lambda item: -next((mark.args[0] for mark in item.iter_markers("takes")), 0))
+
+
+def pytest_runtest_setup(item):
+    reason = missing(item)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    work = getattr(item, "funcargs", {}).get("work")
+    if report.when == "call" and work and work.figure:
+        item.user_properties.append(("figure", work.figure))
+        report.user_properties = list(item.user_properties)
+    if report.failed and work and report.when == "call":
+        for process in work.processes:
+            state = "still ran" if process.is_running() else f"ended with {process.code}"
+            report.sections.append((f"'{process.name()}' {state}", process.text()[-1500:]))
+    if report.skipped and item.config.getoption("require"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and --require allows no skip: {report.longrepr[2].removeprefix('Skipped: ')}"
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """A folder with the programs, where every user can run the command."""
+    folder = tempfile.mkdtemp(prefix="peer-acceptance-")
+    os.chmod(folder, 0o755)
+    shutil.copy(os.environ["ACCEPTANCE_peer"], f"{folder}/peer")
+    os.chmod(f"{folder}/peer", 0o755)
+    for name in PROGRAMS[1:]:
+        os.symlink(os.environ[f"ACCEPTANCE_{name}"], f"{folder}/{name}")
+    yield folder
+    remove(folder)
+
+
+@pytest.fixture
+def work(programs, pytestconfig):
+    """What one check has; ended and removed behind it, also behind one that failed."""
+    work = Work(programs, pytestconfig.getoption("long"))
+    yield work
+    work.clean()

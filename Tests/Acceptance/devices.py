@@ -1,0 +1,318 @@
+"""Runs of the built command, and what they need around them."""
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+from far_link import FarLink
+from outside import GIB, MIB, ROOT, Failure, equal, mib, remove, require, run_script, wait_for
+from slow_link import SlowLink
+
+PATIENCE = 120
+"""How long something may take that takes no time to speak of, in seconds: a guard against hangs on a busy machine."""
+
+# Codes
+
+
+DAMM = [
+    "0317598642", "7092154863", "4206871359", "1750983426", "6123045978",
+    "3674209581", "5869720134", "8945362017", "9438617205", "2581436790",
+]
+
+
+def with_check_digit(seven):
+    interim = 0
+    for digit in seven:
+        interim = int(DAMM[interim][int(digit)])
+    return f"{seven[:4]}-{seven[4:]}{interim}"
+
+
+def other_code(code, step=1):
+    """A valid code that is not this one."""
+    return with_check_digit(f"{(int(code.replace('-', '')[:7]) + step) % 10**7:07d}")
+
+
+def mistyped(code):
+    """The code with one digit changed, so that its check digit is wrong."""
+    return str((int(code[0]) + 1) % 10) + code[1:]
+
+
+# Ports
+
+
+def unclaimed_ports():
+    """Ports that the kernel gives to nobody who leaves the choice to it, of which each worker of this run has its own.
+
+    Every `--listen 0` and every connection that the other checks make takes a port of the kernel's range, also one that a
+    receiver had a moment ago and is about to come back to.
+    """
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        low, high = map(int, file.read().split())
+    ports = [*range(10_000, low), *range(high + 1, 65_536)] or list(range(low, high))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    own = ports[worker % 16::16]
+    # Two runs at a time begin with different ones.
+    begin = os.getpid() % len(own)
+    yield from own[begin:] + own[:begin]
+
+
+UNCLAIMED = unclaimed_ports()
+
+
+def own_port():
+    """A free port for a receiver that comes back to it; each is given once."""
+    for port in UNCLAIMED:
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
+    raise Failure("no port is left")
+
+
+@contextlib.contextmanager
+def closed_port():
+    """A port at which nobody listens; bound meanwhile, so that nobody else gets it."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        yield one.getsockname()[1]
+
+
+# Processes
+
+
+class Process:
+    """One run of the command, its output in files, its peak memory as the system counts it."""
+
+    def __init__(self, work, arguments, text="", user=None, home=None):
+        self.arguments = arguments
+        name = f"{work.path}/output-{len(work.processes)}"
+        self.out_path, self.err_path = f"{name}.out", f"{name}.err"
+        self.code = self.peak = None
+        reading, writing = os.pipe()
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/launch.py", str(writing), "-" if user is None else str(user),
+                 work.binary, *arguments],
+                stdin=subprocess.PIPE, stdout=out, stderr=err, cwd=work.path, pass_fds=[writing],
+                env={**os.environ, "HOME": work.home(user), "PEER_HOME": home or work.home(user) + "/peer", **work.environment})
+        os.close(writing)
+        self.report = os.fdopen(reading)
+        self.pid = int(self.report.readline())
+        work.processes.append(self)
+        with contextlib.suppress(BrokenPipeError):
+            self.popen.stdin.write(text.encode())
+            self.popen.stdin.close()
+
+    def poll(self):
+        if self.code is None and self.popen.poll() is not None:
+            with self.report:
+                self.code, self.peak = map(int, self.report.readline().split())
+        return self.code is not None
+
+    def wait(self, seconds=PATIENCE):
+        try:
+            wait_for("end", seconds, self.poll)
+        except Failure:
+            raise Failure(f"'{self.name()}' did not end within {seconds} s") from None
+        return self.code
+
+    def name(self):
+        return f"peer {os.fsdecode(self.arguments[0])}"
+
+    def is_running(self):
+        return not self.poll()
+
+    def signal(self, number):
+        if not self.poll():
+            os.kill(self.pid, number)
+
+    def end(self):
+        for number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+            self.signal(number)
+            limit = time.monotonic() + seconds
+            while time.monotonic() < limit and not self.poll():
+                time.sleep(0.01)
+
+    def output(self):
+        with open(self.out_path, encoding="utf-8", errors="replace") as out:
+            return out.read()
+
+    def errors(self):
+        with open(self.err_path, encoding="utf-8", errors="replace") as err:
+            return err.read()
+
+    def text(self):
+        return self.output() + self.errors()
+
+    def events(self, name=None):
+        found = []
+        with open(self.out_path, encoding="utf-8") as out:
+            for line in out:
+                if line.endswith("\n"):
+                    event = json.loads(line)
+                    if name is None or event["event"] == name:
+                        found.append(event)
+        return found
+
+    def error(self):
+        """The event that says why the run failed."""
+        events = self.events("error")
+        require(len(events) == 1, f"'{self.name()}' reported {len(events)} errors")
+        return events[0]
+
+
+class Waiting(Process):
+    """A receiver that shows where it listens, and a code."""
+
+    def __init__(self, work, arguments, user=None, port=0, home=None):
+        super().__init__(
+            work, ["receive", *arguments, "--listen", f"127.0.0.1:{port}", "--json"], user=user, home=home)
+        self.port = self.event("listening")["port"]
+        self.pairing_code = self.event("code")["code"]
+
+    def event(self, name, count=1):
+        def ready():
+            found = self.events(name)
+            if len(found) >= count:
+                return found[count - 1]
+            if self.poll():
+                raise Failure(f"the receiver ended with {self.code}: {self.text().strip()[-300:]}")
+            return None
+
+        return wait_for(f"'{name}' at the receiver", PATIENCE, ready)
+
+
+class Receiver(Waiting):
+    """One that waits for folders."""
+
+    def __init__(self, work, destination, user=None, port=0, options=()):
+        self.destination = destination
+        super().__init__(work, [destination, *options], user, port)
+
+    def still_waits(self):
+        require(self.is_running(), f"the receiver ended with {self.code}")
+        equal(os.listdir(self.destination), [], "the destination holds")
+
+
+def sender(work, sources, port, code, user=None, json_output=True):
+    """Without a code it must not need one."""
+    options = ["--json"] if json_output else []
+    return Process(work, ["send", *sources, "--to", f"127.0.0.1:{port}", "--code-file", "-", *options], "" if code is None else code + "\n",
+        user)
+
+
+def end_well(*processes, seconds=PATIENCE):
+    """Requires that all end with exit code 0."""
+    codes = tuple(process.wait(seconds) for process in processes)
+    require(set(codes) == {0}, f"exit codes {codes}: {' '.join(process.text()[-300:] for process in processes)}")
+
+
+class Work:
+    """What one check has: folders, processes, links. Everything is ended, closed and removed when the check is over."""
+
+    def __init__(self, programs, is_long=False):
+        self.programs = programs
+        self.binary = f"{programs}/peer"
+        self.is_long = is_long
+        self.environment = {}
+        """What its processes have in their environment besides."""
+        self.processes = []
+        self.figure = None
+        """What the table shows beside the check; else how long it took."""
+        self.numbers = itertools.count(1)
+        self.undone = contextlib.ExitStack()
+        self.path = self.folder(None)
+        self.memory = self.folder("/dev/shm") if has_memory() else self.path
+
+    def folder(self, parent):
+        """A new folder that every user can go through."""
+        path = os.path.realpath(tempfile.mkdtemp(prefix="peer-acceptance-", dir=parent))
+        os.chmod(path, 0o711)
+        self.undone.callback(remove, path)
+        return path
+
+    def home(self, user):
+        path = f"{self.path}/home-{user}"
+        if not os.path.isdir(path):
+            os.mkdir(path, 0o700)
+            if user is not None:
+                os.chown(path, user, user)
+        return path
+
+    def place(self, user=None, on_disk=False):
+        """Two new folders: what is sent, and the destination. In memory, unless what a disk does matters."""
+        folder = f"{self.path if on_disk else self.memory}/{next(self.numbers)}"
+        os.mkdir(folder, 0o755)
+        pair = f"{folder}/old", f"{folder}/new"
+        for path in pair:
+            os.mkdir(path, 0o755)
+            if user is not None:
+                os.chown(path, user, user)
+        return pair
+
+    def slow_link(self, port, rate=SlowLink.RATE):
+        return self.undone.enter_context(contextlib.closing(SlowLink(port, rate)))
+
+    def far_link(self, port, delay, flight):
+        return self.undone.enter_context(contextlib.closing(FarLink(port, delay, flight)))
+
+    def mount(self, folder, *arguments):
+        """Mounts something at a folder; probes have found out that it can be done."""
+        subprocess.run(["mount", *arguments, folder], check=True, timeout=PATIENCE)
+        self.undone.callback(subprocess.run, ["umount", folder], check=False, timeout=PATIENCE)
+
+    def drop(self, folder):
+        """Takes one place away again, for room."""
+        remove(os.path.dirname(folder))
+
+    def clean(self):
+        for process in self.processes:
+            process.end()
+        self.undone.close()
+
+    def room_for(self, count):
+        """Skips the check where a disk has not so much room."""
+        if shutil.disk_usage(self.path).free < count + GIB:
+            pytest.skip(f"{mib(count + GIB)} of room needed")
+
+
+def has_memory():
+    """Whether there is a file system in memory, with room for what the checks that run at a time have, that runs programs."""
+    if not os.path.isdir("/dev/shm"):
+        return False
+    status = os.statvfs("/dev/shm")
+    return status.f_bavail * status.f_frsize > 8 * GIB and not status.f_flag & os.ST_NOEXEC
+
+
+def random_file(path, size):
+    """Bytes that nothing shrinks, of which no 4 KiB are twice in a file: one block, turned by another number each time."""
+    block = os.urandom(min(4 * MIB, size))
+    with open(path, "wb") as file:
+        for number in range(-(-size // (4 * MIB))):
+            begin = number * 4099 % max(1, len(block))
+            file.write((block[begin:] + block[:begin])[:size - number * 4 * MIB])
+
+
+def small_file(path, content=b"content\n"):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def transfer(work, old, new, user=None, seconds=PATIENCE):
+    """Sends everything in one folder to another, and requires that both sides end well and the trees are equal."""
+    receiver = Receiver(work, new, user)
+    begin = time.monotonic()
+    sending = sender(work, [f"{old}/{name}" for name in sorted(os.listdir(old))], receiver.port, receiver.pairing_code, user)
+    end_well(sending, receiver, seconds=seconds)
+    took = time.monotonic() - begin
+    run_script("check-trees", "--inside", old, new)
+    return sending, receiver, took

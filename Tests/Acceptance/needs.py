@@ -1,0 +1,194 @@
+"""What a check may need that is not everywhere: for each, a probe that says what is missing here, or nothing.
+
+A check says `@needs(root, tmpfs)`, and is skipped with the first reason that one of them gives.
+"""
+
+import ctypes
+import ctypes.util
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+
+import pytest
+
+from outside import IS_ROOT, MIB, NOBODY
+
+QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False, "timeout": 60}
+
+
+def needs(*probes):
+    """The mark of a check. A mark that is simply called with one function takes that for the check."""
+    return pytest.mark.needs.with_args(*probes)
+
+
+def missing(item):
+    """Why a check cannot be made here, or nothing."""
+    probes = [probe for mark in item.iter_markers("needs") for probe in mark.args]
+    return next((reason for probe in probes if (reason := probe())), None)
+
+
+def in_child(action):
+    """Whether an action, in a process of its own, does not fail."""
+    child = os.fork()
+    if child == 0:
+        try:
+            # Whatever it waits for ends.
+            signal.alarm(20)
+            action()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def become(user):
+    if user is not None:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+        # Whoever has just changed his user may not write about himself in /proc: PR_SET_DUMPABLE.
+        call("prctl", 4, 1, 0, 0, 0)
+
+
+def call(name, *arguments):
+    library = ctypes.CDLL(None, use_errno=True)
+    result = getattr(library, name)(*arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return result
+
+
+def root():
+    return None if IS_ROOT else "not root"
+
+
+@functools.cache
+def openssl():
+    return None if shutil.which("openssl") else "no openssl"
+
+
+@functools.cache
+def zstd():
+    return None if ctypes.util.find_library("zstd") else "libzstd.so.1 is not here"
+
+
+def text_sources():
+    """Files of text that this machine has."""
+    for top, ending in (("/usr/include", ".h"), (sysconfig.get_paths()["stdlib"], ".py")):
+        for place, _, names in os.walk(top):
+            yield from (f"{place}/{name}" for name in sorted(names) if name.endswith(ending))
+
+
+@functools.cache
+def text():
+    count = 0
+    for source in text_sources():
+        count += os.path.getsize(source)
+        if count > MIB:
+            return None
+    return "no text to send: neither headers nor Python's own sources"
+
+
+def takes_attribute(folder, size):
+    """Whether a file in a folder may have an attribute of a user so large; why not."""
+    with tempfile.NamedTemporaryFile(prefix="peer-acceptance-", dir=folder) as file:
+        try:
+            os.setxattr(file.name, "user.probe", bytes(size))
+            return None
+        except OSError as error:
+            return error.strerror
+
+
+@functools.cache
+def attributes():
+    """Extended attributes of users, where temporary files are."""
+    reason = takes_attribute(None, 10)
+    return reason and f"no attributes of users on the file system of {tempfile.gettempdir()}: {reason}"
+
+
+@functools.cache
+def file_system_for_large_attributes():
+    """A file system in memory that takes attributes which that of temporary files does not."""
+    if not os.path.isdir("/dev/shm"):
+        return "no file system in memory"
+    if takes_attribute(None, 60_000) is None:
+        return f"the file system of {tempfile.gettempdir()} takes every attribute"
+    reason = takes_attribute("/dev/shm", 60_000)
+    return reason and f"/dev/shm takes no large attributes: {reason}"
+
+
+def can_mount(*arguments):
+    """Whether a file system can be mounted, in a folder that is there for it."""
+    folder = tempfile.mkdtemp(prefix="peer-acceptance-")
+    try:
+        if subprocess.run(["mount", *arguments, folder], **QUIET).returncode != 0:
+            return False
+        subprocess.run(["umount", folder], **QUIET)
+        return True
+    finally:
+        os.rmdir(folder)
+
+
+@functools.cache
+def tmpfs():
+    return root() or (None if shutil.which("mount") and can_mount("-t", "tmpfs", "tmpfs") else "no tmpfs can be mounted")
+
+
+@functools.cache
+def disk_image():
+    """A disk in a file, which can be frozen."""
+    for tool in ("mkfs.ext4", "fsfreeze", "mount"):
+        if not shutil.which(tool):
+            return f"no {tool}"
+    if not IS_ROOT:
+        return "not root"
+    with tempfile.NamedTemporaryFile(prefix="peer-acceptance-") as file:
+        file.truncate(16 * MIB)
+        if subprocess.run(["mkfs.ext4", "-q", "-F", file.name], **QUIET).returncode != 0:
+            return "no ext4 can be made"
+        return None if can_mount("-o", "loop", file.name) else "no loop device can be mounted"
+
+
+@functools.cache
+def landlock():
+    """The kernel's means to keep a process from files."""
+    def ask():
+        # landlock_create_ruleset, which says its version.
+        call("syscall", 444, None, 0, 1)
+
+    return None if in_child(ask) else "the kernel has no Landlock"
+
+
+def own_mounts_of(user):
+    """Whether a user's processes can have mounts of their own and make them read-only, which keeps an extension from changing modes."""
+    def seal():
+        become(user)
+        new_mounts, new_user, private, recursive = 0x20000, 0x10000000, 1 << 18, 1 << 14
+        me, group = os.geteuid(), os.getegid()
+        try:
+            call("unshare", new_mounts)
+        except OSError:
+            call("unshare", new_user | new_mounts)
+            for name, content in (("setgroups", "deny"), ("gid_map", f"{group} {group} 1"), ("uid_map", f"{me} {me} 1")):
+                with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                    file.write(content)
+        call("mount", None, b"/", None, private | recursive, None)
+        # mount_setattr of everything beneath the root: attr_set is MOUNT_ATTR_RDONLY.
+        attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)
+        call("syscall", 442, -100, b"/", 0x8000, attributes, ctypes.sizeof(attributes))
+
+    return in_child(seal)
+
+
+@functools.cache
+def own_mounts():
+    return None if own_mounts_of(None) else "this process may not have mounts of its own, which confine an extension"
+
+
+@functools.cache
+def own_mounts_of_nobody():
+    return root() or (None if own_mounts_of(NOBODY) else "an unprivileged user may not have mounts of its own, which confine an extension")

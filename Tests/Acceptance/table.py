@@ -1,0 +1,65 @@
+"""What the acceptance prints: a line for each check as it ends, failures in full, what was skipped, and how many there were."""
+
+import sys
+
+import pytest
+
+WIDTH = 100
+
+
+def line(text):
+    """Text in one line, in which nothing acts on a terminal."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text.strip())
+
+
+class Table:
+    """Stands in for pytest's own reporter."""
+
+    def __init__(self):
+        self.reports = {}
+        self.outcomes = {"passed": [], "failed": [], "skipped": []}
+
+    def pytest_runtest_logreport(self, report):
+        reports = self.reports.setdefault(report.nodeid, [])
+        reports.append(report)
+        # The third kind is that of a worker that died.
+        if report.when not in ("setup", "call"):
+            self.show(self.reports.pop(report.nodeid))
+
+    def show(self, reports):
+        told = dict(property for report in reports for property in report.user_properties)
+        name = told.get("sentence", reports[0].nodeid)
+        outcome = next((word for word in ("failed", "skipped") if any(report.outcome == word for report in reports)), "passed")
+        chosen = next((report for report in reports if report.outcome == outcome), reports[0])
+        figure = told.get("figure") or f"{sum(report.duration for report in reports if report.when == 'call'):.2f} s"
+        if outcome == "failed":
+            crash = getattr(chosen.longrepr, "reprcrash", None)
+            figure = crash.message.removeprefix("outside.Failure: ") if crash else str(chosen.longrepr)
+        elif outcome == "skipped":
+            figure = chosen.longrepr[2].removeprefix("Skipped: ")
+        self.outcomes[outcome].append((name, figure, [report for report in reports if report.failed]))
+        word = {"passed": "ok", "failed": "FAILED"}.get(outcome, outcome)
+        print(f"{name:{WIDTH}} | {word:7} | {line(figure)}", flush=True)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.outcomes["failed"].append((report.nodeid, "", [report]))
+
+    def pytest_internalerror(self, excrepr):
+        print(excrepr, file=sys.stderr)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session):
+        for name, _, reports in self.outcomes["failed"]:
+            for report in reports:
+                print(f"\n{name}: {report.when}\n{report.longreprtext}" if hasattr(report, "when") else f"\n{name}\n{report.longreprtext}")
+                for title, content in report.sections:
+                    print(f"\n  {title}\n{content.rstrip()}")
+        for name, figure, _ in self.outcomes["skipped"]:
+            print(f"skipped: {name}: {line(figure)}")
+        counts = {outcome: len(found) for outcome, found in self.outcomes.items()}
+        print(f"acceptance: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
+        if not counts["passed"]:
+            session.exitstatus = 2
+        if counts["failed"]:
+            session.exitstatus = 1

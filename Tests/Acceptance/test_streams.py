@@ -1,0 +1,118 @@
+"""How many data streams there are, and the limit on what they send."""
+
+import os
+import time
+
+import pytest
+
+from devices import Receiver, end_well, random_file, sender, small_file
+from outside import MIB, equal, require, run_script, wait_for
+
+
+def small_files(folder, count, size):
+    """Files of random bytes, a hundred to a folder."""
+    for number in range(count):
+        if number % 100 == 0:
+            os.makedirs(f"{folder}/{number // 100}")
+        with open(f"{folder}/{number // 100}/{number}", "wb") as file:
+            file.write(os.urandom(size))
+
+
+def travel(work, old, new, delay, flight, *options, meanwhile=None):
+    """Sends what is in a folder over a far link; the link, how long it took, and the greater peak memory of the two."""
+    receiver = Receiver(work, new)
+    link = work.far_link(receiver.port, delay, flight)
+    begun = time.monotonic()
+    sending = sender(work, [*[f"{old}/{name}" for name in os.listdir(old)], *options], link.port, receiver.pairing_code)
+    if meanwhile:
+        meanwhile(link, sending)
+    end_well(sending, receiver, seconds=300)
+    took = time.monotonic() - begun
+    link.close()
+    run_script("check-trees", "--inside", old, new)
+    for one in (sending, receiver):
+        require(one.peak <= 64 * MIB, f"'{one.name()}' had {one.peak / MIB:.0f} MiB in memory")
+    return link, took, max(sending.peak, receiver.peak)
+
+
+@pytest.mark.takes(20)
+def test_a_distance_brings_more_streams(work):
+    """50 ms away, at most 1 MiB on its way in a connection: as many streams as help, found while sending"""
+    size = 384 * MIB
+    (old, _), (_, one), (_, many) = (work.place() for _ in range(3))
+    random_file(f"{old}/big", size)
+    _, slow, _ = travel(work, old, one, 0.05, MIB, "--streams", "1")
+    work.drop(one)
+    link, fast, peak = travel(work, old, many, 0.05, MIB)
+    work.figure = (
+        f"{size / slow / 1e6:.0f} MB/s in one stream, {size / fast / 1e6:.0f} in {link.most - 1} ({slow / fast:.1f} times), "
+        f"memory {peak / MIB:.0f} MiB")
+    # How much faster that is depends on who else needs this machine; Scripts/bench measures it.
+    require(link.most - 1 >= 4, work.figure)
+
+
+@pytest.mark.takes(20)
+def test_no_small_file_waits_for_an_answer(work):
+    """20,000 small files 50 ms away: no file waits for an answer"""
+    old, near = work.place()
+    _, far = work.place()
+    small_files(f"{old}/folder", 20_000, 1_000)
+    _, short, _ = travel(work, old, near, 0, 4 * MIB)
+    _, long, _ = travel(work, old, far, 0.05, 4 * MIB)
+    work.figure = f"{long:.2f} s, without the distance {short:.2f} s"
+    # A tenth of what one answer each would take. Scripts/bench measures what the distance costs.
+    require(long <= 20_000 * 0.05 / 10, work.figure)
+
+
+def rates_of(link):
+    """How many bytes a second came from the sender: from when data came to the end, and in the best second of that."""
+    first = next(index for index, (_, passed) in enumerate(link.samples) if passed > 64_000)
+    # From the last bytes before the data: a relay that gets to the first of them late would make the time too short.
+    samples = link.samples[max(0, first - 1):]
+    (begun, before), (ended, after) = samples[0], samples[-1]
+    best = begin = 0
+    for moment, passed in samples:
+        while moment - samples[begin][0] > 1:
+            begin += 1
+        best = max(best, passed - samples[begin][1])
+    return (after - before) / (ended - begun), best
+
+
+@pytest.mark.takes(14)
+@pytest.mark.parametrize("options", [pytest.param((), id="as many streams as help"), pytest.param(("--streams", "4"), id="four streams together")])
+def test_the_limit_holds(work, options):
+    """--limit 20M holds within a twentieth, for one large file and for small ones
+
+    Never more than the limit: that holds on every machine, over the whole. Not much less: the best second shows it, since a
+    machine that is busy with other things gives the sender no more than one second to itself, if it comes to that.
+    """
+    figures = []
+    for kind in ("one file", "small files"):
+        old, new = work.place()
+        if kind == "one file":
+            random_file(f"{old}/big", 100 * MIB)
+        else:
+            small_files(f"{old}/folder", 15_000, 4_000)
+        link, _, _ = travel(work, old, new, 0, 4 * MIB, "--limit", "20M", *options)
+        rate, best = rates_of(link)
+        figures.append(f"{kind}: {rate / 1e6:.2f} MB/s, {best / 1e6:.2f} in the best second")
+        work.figure = ", ".join(figures)
+        require(rate <= 21e6 and best >= 19e6, work.figure)
+
+
+@pytest.mark.takes(5)
+def test_a_stream_that_is_cut(work):
+    """eight streams of which one is cut in the middle: everything arrives, equal"""
+    old, new = work.place()
+    random_file(f"{old}/big", 96 * MIB)
+    for number in range(300):
+        small_file(f"{old}/small-{number}", b"%d" % number)
+
+    def cut_one(link, sending):
+        wait_for("40 MiB on the link", 120, lambda: link.passed >= 40 * MIB or not sending.is_running())
+        require(sending.is_running(), "it was over before anything could be cut")
+        link.cut(3)
+
+    link, _, _ = travel(work, old, new, 0.02, MIB, "--streams", "8", meanwhile=cut_one)
+    equal(link.count, 10, "connections")
+    work.figure = f"{link.count} connections"
