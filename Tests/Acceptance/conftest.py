@@ -1,5 +1,6 @@
 """The acceptance of the built command from outside: what its checks share. `Scripts/acceptance` runs it."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -42,6 +43,14 @@ def pytest_configure(config):
         if path is None or not os.path.isfile(path):
             pytest.exit(f"there is no {name} to run", returncode=2)
         os.environ[f"ACCEPTANCE_{name}"] = path
+
+
+def pytest_keyboard_interrupt():
+    """Ends the workers in order, each with what it has; else they would be killed in the middle of their checks."""
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+        for worker in file.read().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(worker), signal.SIGTERM)
 
 
 def find_program(name):

@@ -100,8 +100,8 @@ class Process:
         reading, writing = os.pipe()
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
-                [sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/launch.py", str(writing), "-" if user is None else str(user),
-                 work.binary, *arguments],
+                [sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/launch.py", str(writing),
+                 "-" if user is None else str(user), work.binary, *arguments],
                 stdin=subprocess.PIPE, stdout=out, stderr=err, cwd=work.path, pass_fds=[writing],
                 env={**os.environ, "HOME": work.home(user), "PEER_HOME": home or work.home(user) + "/peer", **work.environment})
         os.close(writing)
@@ -133,7 +133,9 @@ class Process:
 
     def signal(self, number):
         if not self.poll():
-            os.kill(self.pid, number)
+            # It may end just now.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def end(self):
         for number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
@@ -206,8 +208,9 @@ class Receiver(Waiting):
 def sender(work, sources, port, code, user=None, json_output=True):
     """Without a code it must not need one."""
     options = ["--json"] if json_output else []
-    return Process(work, ["send", *sources, "--to", f"127.0.0.1:{port}", "--code-file", "-", *options], "" if code is None else code + "\n",
-        user)
+    return Process(
+        work, ["send", *sources, "--to", f"127.0.0.1:{port}", "--code-file", "-", *options],
+        "" if code is None else code + "\n", user)
 
 
 def end_well(*processes, seconds=PATIENCE):
@@ -275,9 +278,9 @@ class Work:
         remove(os.path.dirname(folder))
 
     def clean(self):
-        for process in self.processes:
-            process.end()
-        self.undone.close()
+        with self.undone:
+            for process in self.processes:
+                process.end()
 
     def room_for(self, count):
         """Skips the check where a disk has not so much room."""

@@ -67,6 +67,16 @@ def root():
 
 
 @functools.cache
+def terminals():
+    try:
+        for end in os.openpty():
+            os.close(end)
+        return None
+    except OSError as error:
+        return f"no terminals can be made: {error.strerror}"
+
+
+@functools.cache
 def openssl():
     return None if shutil.which("openssl") else "no openssl"
 
@@ -164,7 +174,10 @@ def landlock():
 
 
 def own_mounts_of(user):
-    """Whether a user's processes can have mounts of their own and make them read-only, which keeps an extension from changing modes."""
+    """Whether a user's processes can have mounts of their own and make them read-only.
+
+    That keeps an extension from changing modes outside.
+    """
     def seal():
         become(user)
         new_mounts, new_user, private, recursive = 0x20000, 0x10000000, 1 << 18, 1 << 14
@@ -191,4 +204,5 @@ def own_mounts():
 
 @functools.cache
 def own_mounts_of_nobody():
-    return root() or (None if own_mounts_of(NOBODY) else "an unprivileged user may not have mounts of its own, which confine an extension")
+    reason = "an unprivileged user may not have mounts of its own, which confine an extension"
+    return root() or (None if own_mounts_of(NOBODY) else reason)

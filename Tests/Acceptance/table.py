@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-WIDTH = 100
+WIDTH = 106
 
 
 def line(text):
@@ -52,7 +52,7 @@ class Table:
     def pytest_sessionfinish(self, session):
         for name, _, reports in self.outcomes["failed"]:
             for report in reports:
-                print(f"\n{name}: {report.when}\n{report.longreprtext}" if hasattr(report, "when") else f"\n{name}\n{report.longreprtext}")
+                print(f"\n{name}: {getattr(report, 'when', 'collect')}\n{report.longreprtext}")
                 for title, content in report.sections:
                     print(f"\n  {title}\n{content.rstrip()}")
         for name, figure, _ in self.outcomes["skipped"]:

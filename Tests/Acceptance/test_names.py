@@ -13,6 +13,7 @@ import unicodedata
 import pytest
 
 from devices import PATIENCE, Process, Receiver, Waiting, end_well, sender, small_file
+from needs import needs, terminals
 from outside import MIB, Failure, equal, require, wait_for
 
 SHELL = [b"$(touch pwned)", b"`touch pwned`", b"a;touch pwned", b"a|b&c", b'"', b"it's", b"back\\slash", b"a b", b"*?[x]{a,b}",
@@ -37,7 +38,8 @@ class Terminal:
         self.arguments = arguments
         pid, self.descriptor = pty.fork()
         if pid == 0:
-            environment = {**os.environ, "HOME": work.home(None), "PEER_HOME": work.home(None) + "/peer", "LC_ALL": "C.UTF-8", "COLUMNS": "200"}
+            home = work.home(None)
+            environment = {**os.environ, "HOME": home, "PEER_HOME": home + "/peer", "LC_ALL": "C.UTF-8", "COLUMNS": "200"}
             os.chdir(work.path)
             os.execve(work.binary, [work.binary, *arguments], environment)
         self.pid, self.code = pid, None
@@ -104,7 +106,8 @@ def exact(event, key="path"):
 def as_words(text):
     """What a shell makes of some text, without running anything in it."""
     script = f"set -f; for word in {text}; do printf '%s\\0' \"$word\"; done"
-    result = subprocess.run(["/bin/bash", "--norc", "-c", script], env={"LC_ALL": "C.UTF-8", "PATH": "/nowhere"}, stdout=subprocess.PIPE,
+    result = subprocess.run(
+        ["/bin/bash", "--norc", "-c", script], env={"LC_ALL": "C.UTF-8", "PATH": "/nowhere"}, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     require(result.returncode == 0 and not result.stderr, f"a shell said {result.stderr!r} to {text!r}")
     return result.stdout.split(b"\0")[:-1]
@@ -142,25 +145,29 @@ def test_names_of_every_kind_arrive(work):
     work.figure = f"{len(names)} roots"
 
 
+@needs(terminals)
 def test_names_at_both_terminals(work):
     """names at both terminals: the question, the offer and the progress have no raw byte of them"""
     old, new = work.place()
-    names = tree(old)
+    tree(old)
     # The first names are the ones that are shown.
     for first in (TERMINAL[:20], TERMINAL[20:], SHELL):
         part = sorted(first)
-        receiving = Terminal(work, ["receive", new, "--listen", "127.0.0.1:0", "--ask", "--label", "old\x1b[2J\u202e"], (b"Accept this?", b"y"))
+        receiving = Terminal(
+            work, ["receive", new, "--listen", "127.0.0.1:0", "--ask", "--label", "old\x1b[2J\u202e"], (b"Accept this?", b"y"))
         wait_for("code", PATIENCE, lambda: receiving.pump() and re.search(rb"Code: (\d{4}-\d{4})", receiving.read))
         code = re.search(rb"Code: (\d{4}-\d{4})", receiving.read).group(1)
         port = re.search(rb"--to 127.0.0.1:(\d+)", receiving.read).group(1).decode()
-        sending = Terminal(work, ["send", *paths(old, part), "--to", f"127.0.0.1:{port}", "--label", "new\x07\n"], (b"ode", code))
+        sending = Terminal(
+            work, ["send", *paths(old, part), "--to", f"127.0.0.1:{port}", "--label", "new\x07\n"], (b"ode", code))
         wait_for("end of both", PATIENCE, lambda: not (sending.pump() | receiving.pump()))
         equal((sending.wait(), receiving.wait()), (0, 0), "exit codes")
         asked = receiving.text().split("wants to send:\n")[1].split("\n")[:min(20, len(part))]
         equal([as_words(line.strip()) for line in asked], [[name] for name in part[:20]], "what the question shows")
         for run in (sending, receiving):
             offer = re.search(r"To (?:send|receive): (.*?)(?: and \d+ more)? \(\d+ items", run.text()).group(1)
-            equal(as_words(offer.replace(", ", " ") if b"a, b" not in part[:5] else offer)[:1], [part[0]], "the offer's first name")
+            words = as_words(offer.replace(", ", " ") if b"a, b" not in part[:5] else offer)
+            equal(words[:1], [part[0]], "the offer's first name")
         shutil.rmtree(new)
         os.mkdir(new)
     require(not os.path.exists(f"{work.path}/pwned"), "a name was run")

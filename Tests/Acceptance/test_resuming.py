@@ -65,8 +65,8 @@ def sent(process):
 @pytest.mark.takes(30)
 # Both at a time would take 4 GiB of memory.
 @pytest.mark.xdist_group("2 GiB in memory")
-@pytest.mark.parametrize(
-    "at_sender", [pytest.param(True, id="the sender, and no code is asked for"), pytest.param(False, id="the receiver, while the sender waits")])
+@pytest.mark.parametrize("at_sender", [
+    pytest.param(True, id="the sender, and no code is asked for"), pytest.param(False, id="the receiver, while the sender waits")])
 def test_killed_past_ninety_percent(work, at_sender):
     """2 GiB, one side killed past 90 % and run again, little sent"""
     total = 2 * GIB

@@ -42,7 +42,8 @@ def test_the_last_pattern_that_matches_decides(work):
     make(f"{old}/folder", "a.o", "keep.o", "build/keep.o", "src/build", "src/x.log", "x.log", "docs/deep/x.tmp", "#note", "end ")
     with open(f"{old}/patterns", "wb") as file:
         file.write(b"# objects\n*.o   \n/build/\nx.log\n!/src/*.log\r\n\ndocs/**/*.tmp\n\\#*\n")
-    sending = arrives(work, old, new, "--exclude", "keep.o", "--exclude-from", f"{old}/patterns", "--exclude=!keep.o", "--exclude", "end ")
+    sending = arrives(
+        work, old, new, "--exclude", "keep.o", "--exclude-from", f"{old}/patterns", "--exclude=!keep.o", "--exclude", "end ")
     equal(paths(f"{new}/folder"), ["docs/", "docs/deep/", "keep.o", "src/", "src/build", "src/x.log"], "what arrived")
     done = sending.events("done")[0]
     equal((done["items"], done["bytes"]), (7, 24), "items and bytes")

@@ -79,7 +79,8 @@ def rates_of(link):
 
 
 @pytest.mark.takes(14)
-@pytest.mark.parametrize("options", [pytest.param((), id="as many streams as help"), pytest.param(("--streams", "4"), id="four streams together")])
+@pytest.mark.parametrize("options", [
+    pytest.param((), id="as many streams as help"), pytest.param(("--streams", "4"), id="four streams together")])
 def test_the_limit_holds(work, options):
     """--limit 20M holds within a twentieth, for one large file and for small ones
 

@@ -11,15 +11,17 @@ import time
 import pytest
 
 from devices import (
-    PATIENCE, Process, Receiver, closed_port, end_well, mistyped, other_code, random_file, sender, small_file, transfer, with_check_digit)
+    PATIENCE, Process, Receiver, closed_port, end_well, mistyped, other_code, random_file, sender, small_file, transfer,
+    with_check_digit)
 from needs import needs, openssl, root, tmpfs
 from outside import GIB, IS_ROOT, MIB, NOBODY, equal, mib, require, run_script
 
 MEMORY_LIMIT = 64 << 20
 
 
-@pytest.mark.parametrize(
-    "user", [pytest.param(None, id="as root", marks=needs(root)), pytest.param(NOBODY if IS_ROOT else None, id="as an unprivileged user")])
+@pytest.mark.parametrize("user", [
+    pytest.param(None, id="as root", marks=needs(root)),
+    pytest.param(NOBODY if IS_ROOT else None, id="as an unprivileged user")])
 def test_a_varied_tree(work, user):
     """a varied tree"""
     # On a disk, which has attributes and holes.
