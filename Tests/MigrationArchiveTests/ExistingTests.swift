@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -64,16 +65,54 @@ import Testing
   }
 
   @Test func `with skip the room for what is there is not asked for`() throws {
-    let scratch = try Scratch()
-    scratch.makeDirectory("destination/root")
+    let scratch = try Scratch.withFolders()
+    scratch.write("destination/root/file", pattern(3 << 20))
+    let offer = offer(items: 2, allocated: 3 << 20)
+    // With so much room: what the disk really has is others' business, too.
+    func shortage(_ existing: Existing) throws -> SpaceShortage? {
+      try FolderSink(destination: scratch.at("destination"), existing: existing)
+        .shortage(for: offer, held: Tally(), existing: nil, availableBytes: 1 << 20, availableItems: nil)
+    }
+    #expect(try shortage(.skip) == nil)
+    #expect(try shortage(.replace)?.bytes == Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
+  }
+
+  @Test(.enabled(if: isRoot)) func `with skip an offer of more than is free is taken, if the rest is there`() throws {
+    let scratch = try Scratch.withFolders()
+    guard mount("tmpfs", scratch.path("destination"), "tmpfs", 0, "size=8m") == 0 else { return }
+    defer { umount2(scratch.path("destination"), CInt(MNT_DETACH)) }
     scratch.write("destination/root/file", pattern(3 << 20))
     let room = try #require(try FolderSink(destination: scratch.at("destination")).availableBytes())
-    // More than there is, but for what is there already; what others do meanwhile is far less.
     let big = offer(items: 2, allocated: room + (1 << 20))
     let skipping = try FolderSink(destination: scratch.at("destination"), existing: .skip)
     #expect(failure { try skipping.admit(big, held: Tally()) } == nil)
     let replacing = try FolderSink(destination: scratch.at("destination"), existing: .replace)
     #expect(failure { try replacing.admit(big, held: Tally()) } == "no space")
+  }
+
+  @Test(
+    arguments: [
+      // Bytes offered, held and available, and whether they fit; 256 for each of the two items come on top.
+      (1 << 20, 0, 1 << 20 + 512, true), (1 << 20, 0, 1 << 20 + 511, false), (1 << 20, 1 << 20, 512, true),
+      (1 << 20, 1 << 20, 511, false), (1 << 20, 1 << 19, 1 << 19 + 512, true), (1 << 20, 1 << 40, 512, true),
+      (1 << 62, 1 << 62 - 1, 513, true), (0, 0, 0, false), (1 << 63 - 1, 0, 1 << 63 - 1, false),
+    ] as [(UInt64, UInt64, UInt64, Bool)])
+  func `room is asked for what is missing and for what is kept of each item`(
+    offered: UInt64, held: UInt64, available: UInt64, fits: Bool
+  ) {
+    let shortage = SpaceShortage(
+      of: offer(items: 2, allocated: offered), held: Tally(bytes: held), availableBytes: available, availableItems: nil)
+    #expect((shortage == nil) == fits)
+  }
+
+  @Test func `a file system with too few entries left has no room`() {
+    func shortage(_ held: UInt64, _ available: UInt64) -> SpaceShortage? {
+      SpaceShortage(
+        of: offer(items: 20), held: Tally(items: held), availableBytes: 1 << 40, availableItems: available)
+    }
+    // Eight more are for what staging needs.
+    #expect(shortage(0, 28) == nil && shortage(0, 27)?.items?.needed == 28)
+    #expect(shortage(15, 13) == nil && shortage(15, 12)?.items?.needed == 13)
   }
 
   @Test func `replace puts files in the place of files, and beside what is of another kind`() throws {

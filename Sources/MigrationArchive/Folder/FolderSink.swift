@@ -4,9 +4,6 @@ import Synchronization
 
 /// Folders and files arriving in a directory. What exists there is overwritten only where the user wants that.
 package final class FolderSink: ItemSink {
-  /// Room for the journal and the directories, for each item.
-  private static let overheadPerItem: UInt64 = 256
-
   private let destination: Destination
   private let preserved: Preserved
   /// What the user said of names that are taken; nil for what was said at the transfer's beginning.
@@ -77,7 +74,21 @@ package final class FolderSink: ItemSink {
     if let name, chosen ?? existing ?? .refuse == .refuse {
       throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
     }
-    try checkSpace(for: offer, held: try withPresent(held, of: roots, chosen ?? existing))
+    let space = try destination.space()
+    let shortage = try shortage(
+      for: offer, held: held, existing: existing, availableBytes: space.availableBytes,
+      availableItems: space.availableItems)
+    if let shortage { throw ArchiveError(.noSpace, shortage.description, shortage: shortage) }
+  }
+
+  /// What is missing for the rest of an offer, where so much is available; nil when there is room. `existing` says what to do
+  /// with what is there, if the user of this device does not.
+  func shortage(
+    for offer: Offer, held: Tally, existing: Existing?, availableBytes: UInt64, availableItems: UInt64?
+  ) throws(ArchiveError) -> SpaceShortage? {
+    var held = held
+    if case .folders(let roots) = offer.contents { held = try withPresent(held, of: roots, chosen ?? existing) }
+    return SpaceShortage(of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems)
   }
 
   /// What is here of these roots, with what is there already if that is not sent again. It may be something else: then too
@@ -109,23 +120,10 @@ package final class FolderSink: ItemSink {
 
   /// Fails unless there is room for what is missing of an offer.
   package func checkSpace(for offer: Offer, held: Tally) throws(ArchiveError) {
-    guard let shortage = try shortage(for: offer, held: held) else { return }
-    throw ArchiveError(.noSpace, shortage.description, shortage: shortage)
-  }
-
-  /// What is missing for the rest of this offer, nil when there is room.
-  private func shortage(for offer: Offer, held: Tally) throws(ArchiveError) -> SpaceShortage? {
     let space = try destination.space()
-    let (overhead, isEndless) = offer.items.multipliedReportingOverflow(by: Self.overheadPerItem)
-    // Both are below 2⁶³ then.
-    let missing = offer.allocated - min(offer.allocated, held.bytes)
-    let needed = missing + (isEndless ? Limits.fileSize : min(overhead, Limits.fileSize))
     let shortage = SpaceShortage(
-      bytes: Close.Space(needed: needed, available: space.availableBytes),
-      items: space.availableItems.map {
-        Close.Space(needed: offer.items - min(offer.items, held.items) + 8, available: $0)
-      })
-    return shortage.isReal ? shortage : nil
+      of: offer, held: held, availableBytes: space.availableBytes, availableItems: space.availableItems)
+    if let shortage { throw ArchiveError(.noSpace, shortage.description, shortage: shortage) }
   }
 
   package func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging {

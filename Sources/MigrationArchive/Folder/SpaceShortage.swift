@@ -6,6 +6,22 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
   /// Nil where the file system sets no limit.
   package let items: Close.Space?
 
+  /// Room for the journal and the directories, for each item.
+  private static let overheadPerItem: UInt64 = 256
+
+  /// What is missing for the rest of an offer; nil when there is room.
+  init?(of offer: Offer, held: Tally, availableBytes: UInt64, availableItems: UInt64?) {
+    let (overhead, isEndless) = offer.items.multipliedReportingOverflow(by: Self.overheadPerItem)
+    // Both are below 2⁶³ then.
+    let missing = offer.allocated - min(offer.allocated, held.bytes)
+    let needed = missing + (isEndless ? Limits.fileSize : min(overhead, Limits.fileSize))
+    bytes = Close.Space(needed: needed, available: availableBytes)
+    items = availableItems.map {
+      Close.Space(needed: offer.items - min(offer.items, held.items) + 8, available: $0)
+    }
+    guard isReal else { return nil }
+  }
+
   /// Whether one of the two does not suffice.
   var isReal: Bool {
     bytes.needed > bytes.available || items.map { $0.needed > $0.available } == true
