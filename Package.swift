@@ -53,22 +53,32 @@ let package = Package(
       ],
       swiftSettings: product),
 
+    // What several suites need, without the modules' insides.
+    .target(
+      name: "TestSupport", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
+      path: "Tests/TestSupport", swiftSettings: common),
     .testTarget(
-      name: "MigrationWireTests", dependencies: ["MigrationWire"], resources: [.copy("Vectors")], swiftSettings: common),
-    .testTarget(name: "MigrationSystemTests", dependencies: ["MigrationSystem"], swiftSettings: common),
-    .testTarget(
-      name: "MigrationTLSTests", dependencies: ["COpenSSL", "MigrationTLS", "MigrationWire"],
-      resources: [.copy("Vectors")], swiftSettings: common),
-    .testTarget(
-      name: "MigrationArchiveTests", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
+      name: "MigrationWireTests", dependencies: ["MigrationWire", "TestSupport"], resources: [.copy("Vectors")],
       swiftSettings: common),
     .testTarget(
+      name: "MigrationSystemTests", dependencies: ["MigrationSystem", "TestSupport"], swiftSettings: common),
+    .testTarget(
+      name: "MigrationTLSTests", dependencies: ["COpenSSL", "MigrationTLS", "MigrationWire", "TestSupport"],
+      resources: [.copy("Vectors")], swiftSettings: common),
+    .testTarget(
+      name: "MigrationArchiveTests",
+      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire", "TestSupport"], swiftSettings: common),
+    .testTarget(
       name: "MigrationTransferTests",
-      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire"],
+      dependencies: [
+        "MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire", "TestSupport",
+      ],
       swiftSettings: common),
     .testTarget(
       name: "MigrationHostTests",
-      dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension"],
+      dependencies: [
+        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension", "TestSupport",
+      ],
       swiftSettings: common),
     .executableTarget(
       name: "ExtensionFixture", dependencies: ["AppMigrationKit"], path: "Tests/ExtensionFixture",
@@ -77,6 +87,7 @@ let package = Package(
       name: "AppMigrationKitTests",
       dependencies: [
         "AppMigrationKit", "ExtensionFixture", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire",
+        "TestSupport",
       ],
       swiftSettings: common),
     .executableTarget(
@@ -86,7 +97,7 @@ let package = Package(
       swiftSettings: common),
     .target(
       name: "TransferSimulator",
-      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTransfer", "MigrationWire"],
+      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTransfer", "MigrationWire", "TestSupport"],
       path: "Tests/TransferSimulator", swiftSettings: common),
     .executableTarget(
       name: "simulate", dependencies: ["TransferSimulator"], path: "Tests/simulate", swiftSettings: common),
@@ -94,7 +105,8 @@ let package = Package(
     .testTarget(
       name: "PeerTests",
       dependencies: [
-        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire", "peer",
+        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire", "TestSupport",
+        "peer",
       ],
       swiftSettings: common),
   ],

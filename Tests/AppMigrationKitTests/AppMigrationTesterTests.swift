@@ -1,5 +1,6 @@
 import MigrationSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import AppMigrationKit
@@ -7,7 +8,7 @@ import Testing
 @Suite struct AppMigrationTesterTests {
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch() }
+  init() throws { scratch = try Scratch.withContainer() }
 
   private static let exportDocuments:
     @Sendable (sending ResourcesArchiver, MigrationDataContainer) async throws -> Void = {
@@ -23,7 +24,7 @@ import Testing
     }
 
   @Test func `what was exported can be imported into a fresh container`() async throws {
-    try scratch.write("container/Documents/note", "text")
+    scratch.write("container/Documents/note", "text")
     let script = ScriptedExtension.Script(export: Self.exportDocuments, importing: Self.importDocuments)
     try await ScriptedExtension.with(scratch, script) {
       let tester = try await AppMigrationTester(platform: .android)
@@ -36,7 +37,7 @@ import Testing
       #expect(
         try Scratch.contents(of: container.containerRootDirectory)
           == ["Documents": "/", "Documents/note": "text", "Library": "/", "Library/Application Support": "/"])
-      #expect(try scratch.read("container/Documents/note") == "text")
+      #expect(scratch.text("container/Documents/note") == "text")
 
       try await controller.importResources(from: exported.extractedResourcesURL)
       let second = try #require(controller.importedContainer)
@@ -46,9 +47,9 @@ import Testing
   }
 
   @Test func `the figures are true`() async throws {
-    try scratch.write("container/Documents/repeating", String(repeating: "again and again, ", count: 100_000))
-    try scratch.write("container/Documents/small", "x")
-    try scratch.write("container/Documents/directory/empty", "")
+    scratch.write("container/Documents/repeating", String(repeating: "again and again, ", count: 100_000))
+    scratch.write("container/Documents/small", "x")
+    scratch.write("container/Documents/directory/empty", "")
     let size = 1_700_000 + 1
     var figures = try await figures(isCompressible: true)
     #expect(figures.uncompressedBytes == size)
@@ -65,7 +66,7 @@ import Testing
 
   @Test func `contents that do not shrink count as they are`() async throws {
     let noise = Data(try SystemRandom.bytes(600_000))
-    try noise.write(to: scratch.at("container/Documents/noise"))
+    try noise.write(to: scratch.url("container/Documents/noise"))
     let figures = try await figures(isCompressible: true)
     #expect(figures.uncompressedBytes == 600_000)
     #expect(figures.compressedBytes == 600_000)
@@ -126,7 +127,7 @@ import Testing
   }
 
   @Test func `the importer gets the directory as it is, and groups of its own`() async throws {
-    try scratch.write("group/old", "stays at the source")
+    scratch.write("group/old", "stays at the source")
     let seen = Mutex<(URL, URL)?>(nil)
     let script = ScriptedExtension.Script(importing: { url, _, _ in
       let group = try #require(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: Guest.group))
@@ -136,7 +137,7 @@ import Testing
     })
     try await ScriptedExtension.with(scratch, script) {
       let controller = try await AppMigrationTester(platform: .android).importController
-      let directory = scratch.at("anything")
+      let directory = scratch.url("anything")
       try await controller.importResources(from: directory)
       let (url, group) = try #require(seen.withLock { $0 })
       #expect(url == directory)
@@ -148,7 +149,7 @@ import Testing
   }
 
   @Test func `a passed progress follows, and stands at its total after a success only`() async throws {
-    try scratch.write("container/Documents/note", String(repeating: "x", count: 50))
+    scratch.write("container/Documents/note", String(repeating: "x", count: 50))
     let (steps, next) = AsyncStream.makeStream(of: Void.self)
     let inner = Progress(totalUnitCount: 4)
     let script = ScriptedExtension.Script(
@@ -188,7 +189,7 @@ import Testing
   }
 
   @Test func `a registered status is answered until it is cleared, and clears nothing`() async throws {
-    try scratch.write("container/Documents/note")
+    scratch.write("container/Documents/note")
     try await ScriptedExtension.with(scratch, .init()) {
       #expect(MigrationStatus.importStatus == nil)
       let controller = try await AppMigrationTester(platform: .android).importController
@@ -204,7 +205,7 @@ import Testing
       MigrationStatus.clearImportStatus()
       #expect(MigrationStatus.importStatus == nil)
     }
-    #expect(try scratch.read("container/Documents/note") == "content")
+    #expect(scratch.text("container/Documents/note") == "content")
     #expect(MigrationStatus.importStatus == nil)
   }
 
@@ -216,7 +217,7 @@ import Testing
   }
 
   @Test func `what testers wrote goes with their configuration`() async throws {
-    try scratch.write("container/Documents/note")
+    scratch.write("container/Documents/note")
     let urls = try await ScriptedExtension.with(scratch, .init(export: Self.exportDocuments)) {
       let exported = try await AppMigrationTester(platform: .android).exportController.exportResources(request: nil)
       let controller = try await AppMigrationTester(platform: .android).importController
@@ -232,8 +233,8 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
         group.addTask {
-          let scratch = try Scratch()
-          try scratch.write("container/Documents/note", "text \(number)")
+          let scratch = try Scratch.withContainer()
+          scratch.write("container/Documents/note", "text \(number)")
           let script = ScriptedExtension.Script(export: Self.exportDocuments, importing: Self.importDocuments)
           try await ScriptedExtension.with(scratch, script) {
             let tester = try await AppMigrationTester(platform: .android)

@@ -3,6 +3,7 @@ import Glibc
 import MigrationHost
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import AppMigrationKit
@@ -12,8 +13,8 @@ import Testing
   private let guest: Guest
 
   init() throws {
-    scratch = try Scratch()
-    try scratch.write("container/Documents/file")
+    scratch = try Scratch.withContainer()
+    scratch.write("container/Documents/file")
     guest = try Guest(scratch)
     guard case .ready(let abilities) = try guest.message(), abilities == [.exports, .imports] else {
       throw Guest.Unexpected(description: "no greeting")
@@ -33,9 +34,9 @@ import Testing
 
   @Test func `files come as descriptors, links as their targets, all under their own names`() throws {
     let names = ["file", ".hidden", "with space", "a%20b", "e\u{301}", "new\nline"]
-    for name in names { try scratch.write("container/Documents/\(name)", "in \(name)") }
-    try scratch.link("container/Documents/link", to: "nowhere/../at all")
-    try scratch.write("container/Documents/directory/inner")
+    for name in names { scratch.write("container/Documents/\(name)", "in \(name)") }
+    scratch.makeLink("container/Documents/link", to: "nowhere/../at all")
+    scratch.write("container/Documents/directory/inner")
     try export("listing")
     var seen: [String: String] = [:]
     var next = try guest.hear()
@@ -134,7 +135,7 @@ import Testing
   }
 
   @Test func `groups that are listed have a directory`() throws {
-    try scratch.write("group/shared")
+    scratch.write("group/shared")
     try export("group")
     let (paths, error) = try guest.appends()
     #expect(paths == ["shared"])
@@ -159,13 +160,13 @@ import Testing
   }
 
   @Test func `an importer moves what arrived into its container`() throws {
-    try scratch.write("arrived/a%20b", "one")
-    try scratch.write("arrived/e\u{301}", "two")
+    scratch.write("arrived/a%20b", "one")
+    scratch.write("arrived/e\u{301}", "two")
     let app = AppIdentity(bundleIdentifier: "org.example.notes", store: "", platform: "linux", version: "moves")
     try guest.say(.importItems(directory: Array(scratch.path("arrived").utf8), from: app))
     #expect(try guest.message() == .ended(nil))
-    #expect(try scratch.read("container/Documents/a%20b") == "one")
-    #expect(try scratch.read("container/Documents/e\u{301}") == "two")
+    #expect(scratch.text("container/Documents/a%20b") == "one")
+    #expect(scratch.text("container/Documents/e\u{301}") == "two")
   }
 
   @Test func `the progress of an import is reported when it has changed`() throws {
@@ -184,37 +185,38 @@ import Testing
 }
 
 @Suite struct StrayExtensionTests {
+  /// Where what a process says is found, and the descriptor that it writes to.
+  private func output() throws -> (scratch: Scratch, descriptor: SharedDescriptor) {
+    let scratch = try Scratch.withContainer()
+    return (scratch, SharedDescriptor(try scratch.directory.createFile("output")))
+  }
+
   @Test func `what the author printed is written before the end is said`() throws {
-    var ends: [CInt] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    let (reader, writer) = (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
-    let guest = try Guest(try Scratch(), output: ends[1])
-    try writer.close()
+    let (scratch, descriptor) = try output()
+    let guest = try Guest(scratch, output: descriptor.raw)
     _ = try guest.message()
     try guest.say(.export(platform: "output", options: []))
     #expect(try guest.appends().1 != nil)
+    #expect(scratch.text("output") == "printed by the author\n")
     #expect(try guest.end() == 0)
-    #expect(try reader.readToEnd() == Data("printed by the author\n".utf8))
+    #expect(scratch.text("output") == "printed by the author\n")
   }
 
   @Test func `an extension that peer did not start says so and exits with 2`() throws {
-    var ends: [CInt] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    let (reader, writer) = (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
-    let process = try FixtureProcess([], output: ends[1])
-    try writer.close()
-    let output = String(decoding: try reader.readToEnd() ?? Data(), as: UTF8.self)
+    let (scratch, descriptor) = try output()
+    let process = try SpawnedProcess(fixture: [], output: descriptor.raw)
+    #expect(try process.exitCode() == 2)
+    let output = scratch.text("output")
     #expect(output.hasSuffix("migration extension, which peer starts; it does nothing by itself\n"))
     #expect(output.count { $0 == "\n" } == 1)
-    #expect(try process.exitCode() == 2)
   }
 
   @Test func `an extension whose channel is no channel exits with 2`() throws {
     let environment = AppEnvironment(
       bundleIdentifier: "a", container: "/nowhere", groups: [:], status: "/nowhere", channel: 77)
-    let null = try #require(FileHandle(forWritingAtPath: "/dev/null"))
-    let process = try FixtureProcess(
-      ["\(AppEnvironment.variable)=\(environment.encoded)"], output: null.fileDescriptor)
+    let (_, descriptor) = try output()
+    let process = try SpawnedProcess(
+      fixture: ["\(AppEnvironment.variable)=\(environment.encoded)"], output: descriptor.raw)
     #expect(try process.exitCode() == 2)
   }
 }

@@ -1,8 +1,7 @@
-import Foundation
-import Glibc
 import MigrationHost
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 /// A real process of the fixture, with this test as its host.
@@ -13,7 +12,7 @@ final class Guest {
     var descriptor: Descriptor?
   }
 
-  private let process: FixtureProcess
+  private let process: SpawnedProcess
   private var channel: Channel?
   private var poller: Poller
 
@@ -28,8 +27,8 @@ final class Guest {
     let environment = AppEnvironment(
       bundleIdentifier: "org.example.notes", container: scratch.path("container"),
       groups: [Self.group: scratch.path("group")], status: scratch.path("status"), channel: 3)
-    process = try FixtureProcess(
-      ["\(AppEnvironment.variable)=\(environment.encoded)"], channel: theirs.raw, output: output)
+    process = try SpawnedProcess(
+      fixture: ["\(AppEnvironment.variable)=\(environment.encoded)"], channel: theirs.raw, output: output)
     channel = Channel(pair.takeOne())
   }
 
@@ -38,7 +37,7 @@ final class Guest {
   /// The next message; fails if there is none for long.
   func hear() throws -> Heard {
     guard let raw = channel?.raw else { throw Ended() }
-    let readiness = try poller.wait(for: .readable, on: raw, until: .now() + .seconds(60))
+    let readiness = try poller.wait(for: .readable, on: raw, until: soon())
     try #require(!readiness.isEmpty, "the process says nothing")
     guard let arrival = try channel?.receive(), case .message(var incoming) = consume arrival else { throw Ended() }
     return Heard(message: try ExtensionMessage(incoming.bytes), descriptor: incoming.descriptor.take())
@@ -80,55 +79,11 @@ final class Guest {
   func exitCode() throws -> Int32 { try process.exitCode() }
 }
 
-/// The fixture's process; it does not outlive this.
-final class FixtureProcess {
-  private let process: pid_t
-  /// Whose other end the process holds as long as it lives.
-  private let life: Descriptor
-  private var isOver = false
-
-  init(_ environment: [String], channel: CInt? = nil, output: CInt? = nil) throws {
-    var ends: [CInt] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    let other = Descriptor(owning: ends[1])
-    life = Descriptor(owning: ends[0])
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    process = try Self.start(
-      environment, [3: channel, 4: other.raw, 1: output, 2: output].compactMapValues { $0 })
-  }
-
-  deinit {
-    guard !isOver else { return }
-    kill(process, SIGKILL)
-    var status: Int32 = 0
-    waitpid(process, &status, 0)
-  }
-
-  /// Waits for the process; its exit code, or the negative number of the signal that ended it.
-  func exitCode() throws -> Int32 {
-    var poller = try Poller()
-    let readiness = try poller.wait(for: .readable, on: life.raw, until: .now() + .seconds(60))
-    try #require(!readiness.isEmpty, "the process does not end")
-    var status: Int32 = 0
-    try #require(waitpid(process, &status, 0) == process)
-    isOver = true
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
-  }
-
-  /// The program is beside that of the tests.
-  private static func start(_ environment: [String], _ descriptors: [CInt: CInt]) throws -> pid_t {
-    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "ExtensionFixture").path
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for (number, descriptor) in descriptors { posix_spawn_file_actions_adddup2(&actions, descriptor, number) }
-    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), nil]
-    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
-    defer { for text in arguments + variables { free(text) } }
-    var process: pid_t = 0
-    let code = posix_spawn(&process, program, &actions, nil, &arguments, &variables)
-    try #require(code == 0, "\(program): \(code)")
-    return process
+extension SpawnedProcess {
+  /// Starts the fixture, with a channel and an output of its own if they are given.
+  convenience init(fixture environment: [String], channel: CInt? = nil, output: CInt? = nil) throws {
+    let program = try builtProgram("ExtensionFixture")
+    let descriptors = [3: channel, 0: 0, 1: output ?? 1, 2: output ?? 2] as [CInt: CInt?]
+    try self.init(program, [program], environment: environment, descriptors: descriptors.compactMapValues { $0 })
   }
 }

@@ -1,7 +1,9 @@
 import Foundation
+import Glibc
 import MigrationHost
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import AppMigrationKit
@@ -10,6 +12,8 @@ import Testing
   /// In a process of its own, because the thread that serves the connection ends only with its process.
   @Test func `each append gets its own answer, however many there are at once`() async {
     await #expect(processExitsWith: .success) {
+      // Nobody waits for that process with a deadline.
+      alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let hostSocket = SharedDescriptor(pair.takeOne().release())
       let host = try OwnerThread(name: "test host") { refuseEverything(on: hostSocket) }
@@ -40,6 +44,8 @@ import Testing
   /// One may receive the other's answer, just before that one has the channel to itself.
   @Test func `of appends at once none waits for an answer that has come, however often`() async {
     await #expect(processExitsWith: .success) {
+      // Nobody waits for that process with a deadline.
+      alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let hostSocket = SharedDescriptor(pair.takeOne().release())
       let host = try OwnerThread(name: "test host") { refuseEverything(on: hostSocket) }

@@ -1,11 +1,12 @@
 import AppMigrationKit
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct ResourcesArchiverTests {
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch() }
+  init() throws { scratch = try Scratch.withContainer() }
 
   /// The code of the CocoaError that `body` throws.
   private static func code(_ body: () async throws -> Void) async -> CocoaError.Code? {
@@ -21,8 +22,8 @@ import Testing
   }
 
   @Test func `an item without a path goes under its own name`() async throws {
-    try scratch.write("container/Documents/note", "text")
-    try scratch.write("container/Documents/folder/.hidden", "")
+    scratch.write("container/Documents/note", "text")
+    scratch.write("container/Documents/folder/.hidden", "")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       try await archiver.appendItem(at: container.documentsDirectory.appending(path: "note"))
       try await archiver.appendItem(at: container.documentsDirectory.appending(path: "folder/"))
@@ -34,7 +35,7 @@ import Testing
     "a%20b", "with space", "new\nline", "e\u{301}", "\u{e9}", "\u{ac00}", "50%", "q?x#y;z", "back\\slash", "~",
   ])
   func `a name arrives as the bytes that it was`(_ name: String) async throws {
-    try scratch.write("container/Documents/\(name)", name)
+    scratch.write("container/Documents/\(name)", name)
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let file = container.documentsDirectory.appending(path: name)
       try await archiver.appendItem(at: file)
@@ -70,7 +71,7 @@ import Testing
 
   @Test(arguments: ["", "/a", "a/", ".", "..", "a//b", "a/../b", "./a", "a\0b", String(repeating: "n", count: 256)])
   func `a path that is none is refused, and the archiver can be used further`(_ path: String) async throws {
-    try scratch.write("container/Documents/note", "text")
+    scratch.write("container/Documents/note", "text")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let note = container.documentsDirectory.appending(path: "note")
       let code = await Self.code { try await archiver.appendItem(at: note, pathInArchive: path) }
@@ -81,7 +82,7 @@ import Testing
   }
 
   @Test func `what cannot be read throws Foundation's error, and nothing of it arrives`() async throws {
-    try scratch.write("container/Documents/note", "text")
+    scratch.write("container/Documents/note", "text")
     #expect(mkfifo(scratch.path("container/Documents/pipe"), 0o644) == 0)
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let documents = container.documentsDirectory
@@ -101,8 +102,8 @@ import Testing
   }
 
   @Test func `a second item under one path is refused, and directories merge`() async throws {
-    try scratch.write("container/Documents/one/a", "1")
-    try scratch.write("container/Documents/two/b", "2")
+    scratch.write("container/Documents/one/a", "1")
+    scratch.write("container/Documents/two/b", "2")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let documents = container.documentsDirectory
       try await archiver.appendItem(at: documents.appending(path: "one"), pathInArchive: "both")
@@ -115,9 +116,9 @@ import Testing
   }
 
   @Test func `a symbolic link arrives as one, wherever it leads`() async throws {
-    try scratch.link("container/Documents/link", to: "../../nowhere")
-    try scratch.write("container/Documents/directory/inner")
-    try scratch.link("container/Documents/shortcut", to: "directory")
+    scratch.makeLink("container/Documents/link", to: "../../nowhere")
+    scratch.write("container/Documents/directory/inner")
+    scratch.makeLink("container/Documents/shortcut", to: "directory")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let documents = container.documentsDirectory
       try await archiver.appendItem(at: documents.appending(path: "link"))
@@ -128,7 +129,7 @@ import Testing
   }
 
   @Test func `a cancelled export's appends throw, and so does the export`() async throws {
-    try scratch.write("container/Documents/note", "text")
+    scratch.write("container/Documents/note", "text")
     let (stream, started) = AsyncStream.makeStream(of: Void.self)
     let script = ScriptedExtension.Script(export: { archiver, container in
       started.finish()
@@ -149,7 +150,7 @@ import Testing
   }
 
   @Test func `an append on the main actor, or within a task of the author's own, works too`() async throws {
-    try scratch.write("container/Documents/note", "text")
+    scratch.write("container/Documents/note", "text")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       try await Self.appendOnMainActor(container.documentsDirectory.appending(path: "note"), to: archiver)
     }

@@ -1,4 +1,5 @@
 import AppMigrationKit
+import TestSupport
 
 /// An extension that does what a test says.
 struct ScriptedExtension: ResourcesExportingWithOptions, ResourcesImporting {

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -12,7 +13,7 @@ import Testing
   private let appender: ItemAppender
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try Scratch.withFolders()
     packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
     appender = ItemAppender(packer: packer)
   }

@@ -1,5 +1,6 @@
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -139,15 +140,11 @@ func finish(_ records: [ItemRecord]) -> Finish {
 
 /// What kind of error `body` throws, in a word; nil if it throws none.
 func failure(_ body: () throws -> Void) -> String? {
-  do {
-    try body()
-    return nil
-  } catch let error as Violation {
-    return "violation \(error.code.rawValue)"
-  } catch let error as ArchiveError {
-    return error.code.rawValue
-  } catch {
-    return "untyped \(type(of: error))"
+  switch thrown(by: body) {
+  case nil: nil
+  case let error as Violation: violation(error.code)
+  case let error as ArchiveError: error.code.rawValue
+  case let error?: "untyped \(type(of: error))"
   }
 }
 

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -42,7 +43,7 @@ import Testing
 
   @Test(arguments: [1000, 262_144, 262_145, 3_000_000])
   func `a file that grows arrives grown`(_ size: Int) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     let at = size > 1 << 20 ? 2 : 1
     let (export, arrived) = try send(scratch) { number in
@@ -54,7 +55,7 @@ import Testing
 
   @Test(arguments: [1000, 262_144, 262_145, 3_000_000])
   func `a file that shrinks arrives shrunk`(_ size: Int) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     let at = size > 1 << 20 ? 2 : 1
     let (_, arrived) = try send(scratch) { number in
@@ -65,7 +66,7 @@ import Testing
 
   @Test(arguments: [1000, 3_000_000])
   func `an edit of equal size with its time put back does not mix two versions`(_ size: Int) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     scratch.setTime("source/file", 1_000_000, 5)
     let at = size > 1 << 20 ? 3 : 1
@@ -80,7 +81,7 @@ import Testing
 
   @Test(arguments: [1000, 3_000_000])
   func `a file that is replaced arrives as the new one`(_ size: Int) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     let at = size > 1 << 20 ? 2 : 1
     let (_, arrived) = try send(scratch) { number in
@@ -94,7 +95,7 @@ import Testing
 
   @Test(arguments: [1000, 3_000_000])
   func `a file that vanishes is named`(_ size: Int) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     let at = size > 1 << 20 ? 2 : 1
     let (export, arrived) = try send(scratch) { number in
@@ -106,7 +107,7 @@ import Testing
   }
 
   @Test func `a file that never holds still is named`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     // Larger than a frame, so that each reading of it asks for buffers, and each buffer changes it.
     scratch.write("source/file", pattern(2_000_000))
     let (export, arrived) = try send(scratch) { number in
@@ -119,7 +120,7 @@ import Testing
 
   @Test func `a large file that becomes small or empty arrives so`() throws {
     for size in [0, 10] {
-      let scratch = try Scratch()
+      let scratch = try Scratch.withFolders()
       scratch.write("source/file", pattern(3_000_000))
       let (_, arrived) = try send(scratch) { number in
         if number == 3 { scratch.cut("source/file", to: size) }
@@ -129,7 +130,7 @@ import Testing
   }
 
   @Test func `a hole that is filled while its file is read is not lost`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(2_000_000))
     scratch.cut("source/file", to: 8_000_000)
     let (_, arrived) = try send(scratch) { number in
@@ -140,7 +141,7 @@ import Testing
   }
 
   @Test func `what is replaced by another kind between walk and export is named, and not followed`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in ["file", "gone"] { scratch.write("source/\(name)", pattern(10)) }
     for name in ["dir", "away", "swapped"] {
       scratch.makeDirectory("source/\(name)")
@@ -176,7 +177,7 @@ import Testing
   }
 
   @Test func `a directory that is replaced while its files are sent keeps them apart`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     for name in 0..<6 { scratch.write("source/d/\(name)", pattern(700_000, seed: 1)) }
     let outlet = Outlet { number in
@@ -196,7 +197,7 @@ import Testing
   }
 
   @Test(.enabled(if: !isRoot)) func `a file that cannot be read is named`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     scratch.setMode("source/file", 0)
     let (export, arrived) = try send(scratch) { _ in }
@@ -205,7 +206,7 @@ import Testing
   }
 
   @Test func `an export that is stopped ends at once`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(3_000_000))
     let source = try FolderSource(paths: [scratch.at("source")])
     _ = try source.prepare { false }

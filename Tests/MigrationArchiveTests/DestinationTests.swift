@@ -1,13 +1,14 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
 
 @Suite struct DestinationTests {
   @Test func `an existing entry of any kind is named, and nothing is written`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("destination/dir")
     scratch.write("destination/file", [1])
     scratch.makeLink("destination/link", to: "nowhere")
@@ -30,7 +31,7 @@ import Testing
       (0, UInt64(Int64.max)),
     ] as [(UInt64, UInt64)])
   func `an offer that does not fit is refused with its figures`(_ items: UInt64, _ allocated: UInt64) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let sink = try FolderSink(destination: scratch.at("destination"))
     do {
       try sink.admit(offer(items: items, allocated: allocated), held: Tally())
@@ -43,7 +44,7 @@ import Testing
   }
 
   @Test func `an app's data is refused`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let sink = try FolderSink(destination: scratch.at("destination"))
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
@@ -52,7 +53,7 @@ import Testing
   }
 
   @Test func `a missing destination is made with the staging directory and not before`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in ["new", "new/", "destination/deeper///"] {
       let bare = name.split(separator: "/").joined(separator: "/")
       let sink = try FolderSink(destination: scratch.at(name))
@@ -63,7 +64,7 @@ import Testing
       #expect(scratch.names(bare).count == 1)
       try sink.clear(1)
       #expect(scratch.names(bare) == [])
-      try scratch.directory.directory.descriptor.synchronize()
+      try scratch.directory.descriptor.synchronize()
       #expect(rmdir("\(scratch.path)/\(bare)") == 0)
     }
   }
@@ -72,7 +73,7 @@ import Testing
     "outside/secret", "outside/secret/x", "missing/x", "dangling", "dangling/x", "missing/../x", "missing/.",
   ])
   func `what is no directory and cannot become one is refused`(_ name: String) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeLink("dangling", to: "nowhere")
     let before = TreeSnapshot.of(scratch.path)
     #expect(failure { _ = try FolderSink(destination: scratch.at(name)) } == "destination")
@@ -81,7 +82,7 @@ import Testing
   }
 
   @Test func `a link to a directory that the user named is followed`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeLink("link", to: "destination")
     let sink = try FolderSink(destination: scratch.at("link"))
     _ = try sink.stage(offer(), transfer: 1, keys: testKeys)
@@ -90,14 +91,14 @@ import Testing
   }
 
   @Test(.enabled(if: !isRoot)) func `a directory that cannot be written to is refused`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.setMode("destination", 0o500)
     #expect(failure { _ = try FolderSink(destination: scratch.at("destination")) } == "destination")
     #expect(failure { _ = try FolderSink(destination: scratch.at("destination/new")) } == "destination")
   }
 
   @Test func `a staging directory of that name is not taken over`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let before = scratch.names("destination")
     #expect(failure { _ = try arrival.sink.stage(offer(), transfer: 0xABC, keys: testKeys) } == "destination")
@@ -107,7 +108,7 @@ import Testing
   }
 
   @Test(.enabled(if: isRoot)) func `a full disk is named, leaves nothing, and goes on once there is room`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     guard mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0 else { return }
     defer { umount2("\(scratch.path)/destination", CInt(MNT_DETACH)) }
     let sink = try FolderSink(destination: scratch.at("destination"))
@@ -144,7 +145,7 @@ import Testing
 @Suite struct FolderImportTests {
   @Test(arguments: [0, 1, 2])
   func `a name that was taken in the meantime is left as it is, and what arrived is kept`(_ kind: Int) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(["a", "b"]))
     let records = [try record("a", .file(size: 1)), try record("b", .directory), try record("b/x", .file(size: 1))]
     try arrival.write([
@@ -180,7 +181,7 @@ import Testing
   }
 
   @Test func `directories without rights arrive, with their times`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let names = ["r000", "r500", "r755"]
     let arrival = try Arrival(scratch, offer(names))
     var records: [ItemRecord] = []
@@ -215,7 +216,7 @@ import Testing
   }
 
   @Test func `removing a staging directory removes everything in it, whatever its rights`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let records = [
       try record("root", .directory, mode: 0), try record("root/d", .directory, mode: 0),

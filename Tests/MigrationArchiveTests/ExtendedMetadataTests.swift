@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -60,7 +61,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func `attributes and access lists of files, directories and roots arrive`(inMemory: Bool) throws {
-    let scratch = try Scratch(inMemory: inMemory)
+    let scratch = try Scratch.withFolders(inMemory: inMemory)
     var expected = ["source": everything(1)]
     expected["source"]?.defaultAccessList = Self.list
     for (number, (name, size)) in [("small", 10), ("empty", 0), ("large", 600_000)].enumerated() {
@@ -91,7 +92,7 @@ import Testing
   }
 
   @Test func `what the destination cannot hold is counted once an item, and everything else arrives`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     var file = try record("root/file", .file(size: 3), mode: 0o600, modified: ItemTime(seconds: 5, nanoseconds: 0))
     // No kernel takes that much in one attribute, nor a list without an owner.
     file.attributes = [attribute("first", [1]), attribute("large", [UInt8](repeating: 7, count: 65_537))]
@@ -118,7 +119,7 @@ import Testing
   }
 
   @Test func `a changed attribute is another generation, and an attribute that goes is gone`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     try give(scratch, "source/file", everything(1))
     scratch.letSettle()
@@ -137,7 +138,7 @@ import Testing
   }
 
   @Test func `a directory loses again what an end that came to nothing gave it`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     var directory = try record("root/directory", .directory, mode: 0o755)
     directory.attributes = [attribute("old", [1])]
     directory.accessList = Self.list
@@ -162,7 +163,7 @@ import Testing
   }
 
   @Test func `more attributes than a record holds are no reason to be silent`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch.withFolders(inMemory: true)
     scratch.write("source/file", [1])
     let item = try descriptor(scratch, "source/file")
     for name in ["a", "b", "c"] {
@@ -175,7 +176,7 @@ import Testing
   }
 
   @Test func `a copy in the place of a link has the attributes and the list too`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     try give(scratch, "source/file", everything(1))
     let places = DirectoryPlaces(tree: try scratch.open("source"))
@@ -208,7 +209,7 @@ import Testing
   }
 
   private func ownedTree() throws -> Scratch {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/small", [1])
     scratch.write("source/large", pattern(600_000))
     scratch.makeDirectory("source/directory")

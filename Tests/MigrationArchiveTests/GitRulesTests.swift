@@ -1,6 +1,6 @@
-import Foundation
 import Glibc
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled(if: GitProgram.path != nil)) struct GitRulesTests {
   @Test(arguments: 0..<60) func `random patterns select what git selects in random trees`(seed: UInt64) throws {
     var dice = Dice(seed: seed)
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch.withFolders(inMemory: true)
     let paths = makeTree(scratch, &dice)
     try GitProgram.run(["init", "-q"], in: scratch, input: "")
     for _ in 0..<5 {
@@ -98,20 +98,12 @@ private enum GitProgram {
   /// Runs git in the source, without the configuration of the user or the machine; what it says.
   @discardableResult
   static func run(_ arguments: [String], in scratch: Scratch, input: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(filePath: path ?? "")
-    process.arguments = arguments
-    process.currentDirectoryURL = URL(filePath: "\(scratch.path)/source")
-    process.environment = ["HOME": scratch.path, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"]
-    scratch.write("outside/input", Array(input.utf8))
-    process.standardInput = try FileHandle(forReadingFrom: URL(filePath: "\(scratch.path)/outside/input"))
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let said = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
+    let (code, output) = try TestSupport.run(
+      path ?? "", ["git", "-C", scratch.path("source")] + arguments,
+      environment: ["HOME=\(scratch.path)", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"],
+      input: Array(input.utf8))
     // 1 says that nothing is ignored.
-    #expect(process.terminationReason == .exit && process.terminationStatus <= 1)
-    return String(decoding: said, as: UTF8.self)
+    #expect(code == 0 || code == 1)
+    return String(decoding: output, as: UTF8.self)
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -34,7 +35,7 @@ import Testing
   }
 
   @Test func `several names of one file arrive as several names of one file, and its bytes travel once`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     scratch.write("source/large", pattern(2 << 20))
     link(scratch, "source/d/again", to: "source/large")
@@ -55,7 +56,7 @@ import Testing
   }
 
   @Test func `links from one source into another arrive as links`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("other")
     scratch.write("source/file", [1, 2])
     link(scratch, "other/file", to: "source/file")
@@ -67,14 +68,14 @@ import Testing
   }
 
   @Test func `another name outside of the sources makes no link`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     link(scratch, "outside/file", to: "source/file")
     #expect(try records(send(scratch), .hardLink).isEmpty)
   }
 
   @Test func `a file that changes between its names is sent by itself, and later names follow the last state`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in ["a", "b", "c", "d"] { scratch.makeDirectory("source/\(name)") }
     scratch.write("source/a/file", [1])
     for name in ["b", "c", "d"] { link(scratch, "source/\(name)/file", to: "source/a/file") }
@@ -102,7 +103,7 @@ import Testing
   }
 
   @Test func `the next name is sent as a file where the first cannot be read`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in ["a", "b"] { scratch.makeDirectory("source/\(name)") }
     scratch.write("source/a/file", [1])
     link(scratch, "source/b/file", to: "source/a/file")
@@ -113,7 +114,7 @@ import Testing
   }
 
   @Test func `a resumed transfer keeps the links that it holds and makes those anew whose file has changed`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in ["same", "changed"] {
       scratch.write("source/\(name)", pattern(300_000))
       link(scratch, "source/\(name)-link", to: "source/\(name)")
@@ -135,7 +136,7 @@ import Testing
   }
 
   @Test func `a name that was a file before and is a link now gives way, and the other way round`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/a", pattern(1000))
     scratch.write("source/b", pattern(1000))
     scratch.write("source/c", pattern(2000))
@@ -157,7 +158,7 @@ import Testing
   }
 
   @Test func `a file that is a link now without having changed is no file any more`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     // Which of two directories comes first is up to the file system: of eight pairs some come in either order.
     for pair in 0..<8 {
       for name in ["source/here\(pair)", "outside/there\(pair)"] { scratch.makeDirectory(name) }
@@ -178,7 +179,7 @@ import Testing
   }
 
   @Test func `an appended directory keeps its links`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1, 2, 3])
     link(scratch, "source/link", to: "source/file")
     scratch.letSettle()
@@ -194,7 +195,7 @@ import Testing
   }
 
   @Test func `a copy in the place of a link has content, holes, rights and time`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(10_000))
     scratch.patch("source/file", pattern(3), at: 5 << 20)
     scratch.cut("source/file", to: 8 << 20)

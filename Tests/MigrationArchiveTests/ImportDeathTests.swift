@@ -1,6 +1,7 @@
 import MigrationSystem
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationArchive

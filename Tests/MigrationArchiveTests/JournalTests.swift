@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -27,7 +28,7 @@ struct JournalReading {
 
 @Suite struct JournalTests {
   @Test func `every claim is on disk when its frame is written`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(), transfer: 42)
     let directory = try record("root", .directory, mode: 0o755)
     let small = try record("root/small", .file(size: 2))
@@ -70,7 +71,7 @@ struct JournalReading {
   }
 
   @Test func `a sync mark vouches for what stood in front of it`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let file = try record("root", .file(size: 0))
     try arrival.staging.synchronize()
@@ -87,7 +88,7 @@ struct JournalReading {
   }
 
   @Test func `an entry that is refused is not claimed`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     var frame = try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1]) }
     frame[frame.count - 1] ^= 1
@@ -98,7 +99,7 @@ struct JournalReading {
   }
 
   @Test func `the staging directory is for its owner alone`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let snapshot = scratch.snapshot("destination")
     let name = String(decoding: arrival.staging.disk.name, as: UTF8.self)

@@ -2,6 +2,7 @@ import Glibc
 import MigrationSystem
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationArchive

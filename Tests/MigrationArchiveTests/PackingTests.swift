@@ -1,5 +1,6 @@
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -50,7 +51,7 @@ import Testing
   }
 
   @Test func `a second session sends only what is missing`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     for name in 0..<5 { scratch.write("source/d/\(name)", pattern(300)) }
     scratch.write("source/large", pattern(5_000_000))
@@ -83,7 +84,7 @@ import Testing
   }
 
   @Test func `what is held and no longer there is named as stale`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in ["stays", "goes", "changes"] { scratch.write("source/\(name)", pattern(10)) }
     let first = try Export([scratch.at("source/stays"), scratch.at("source/goes"), scratch.at("source/changes")])
     let arrival = try Arrival(scratch, first.offer)
@@ -98,7 +99,7 @@ import Testing
   }
 
   @Test func `no frame is larger than a frame may be, and none is empty`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in 0..<12 { scratch.write("source/\(name)", pattern(200_000 + name * 5_000)) }
     scratch.write("source/large", pattern(4_000_000))
     let deep = [UInt8](repeating: 0x64, count: 255)
@@ -111,14 +112,14 @@ import Testing
   }
 
   @Test func `small files travel together`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in 0..<1000 { scratch.write("source/\(name)", [1]) }
     scratch.letSettle()
     #expect(try Export([scratch.at("source")]).outlet.frames.count == 1)
   }
 
   @Test func `a tag that two files share is never made`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in 0..<50 { scratch.write("source/\(name)", [1]) }
     var nonces: Set<UInt32> = []
     for case .item(_, let content?) in try Export([scratch.at("source")]).entries {

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -14,7 +15,7 @@ struct PreparedGround {
   let source: TreeSnapshot
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch.withFolders(inMemory: true)
     Self.fillSource(scratch)
     Self.fillDestination(scratch)
     export = try Export(["new.txt", "notes.txt", "photos"].map { [scratch] name in scratch.at("source/\(name)") })

@@ -1,5 +1,6 @@
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -24,7 +25,7 @@ private final class Interruption {
 
   /// Stages so many of the frames, and syncs after some of them; concludes if it is all of them.
   init(stagedFrames: Int, syncedAfter: Int) throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch.withFolders(inMemory: true)
     scratch.makeDirectory("source/d")
     scratch.write("source/d/small", pattern(200))
     scratch.write("source/d/chunked", pattern(2_500, seed: 2))
@@ -195,7 +196,7 @@ private final class Interruption {
   }
 
   @Test func `an import that stopped between two moves goes on`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch.withFolders(inMemory: true)
     for name in ["a", "b", "c"] {
       scratch.makeDirectory("source/\(name)")
       scratch.write("source/\(name)/file", pattern(50))

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -12,7 +13,7 @@ import Testing
   private let outside: TreeSnapshot
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try Scratch.withFolders()
     outside = scratch.snapshot("outside")
     arrival = try Arrival(scratch, offer(["other", "root"], items: 4, bytes: 1000))
   }

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -66,21 +67,21 @@ import Testing
   }
 
   @Test func `a varied tree arrives as it is`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     try varied(scratch)
     try roundTrip(scratch)
     scratch.setMode("source/d500", 0o700)
   }
 
   @Test func `a varied tree arrives with its frames in any order and repeated`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     try varied(scratch)
     for size in [300_000, 2 << 20, (1 << 20) + 7] { scratch.write("source/big\(size)", pattern(size)) }
     try roundTrip(scratch) { frames in Array(frames.reversed()) + frames + frames.reversed() }
   }
 
   @Test func `sizes around every border arrive`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let small = FramePacker.Sizes().smallFile
     for border in [1, small, 512 << 10, Limits.chunk, 2 * Limits.chunk, 3 * Limits.chunk + 4096] {
       for size in [border - 1, border, border + 1] {
@@ -91,14 +92,14 @@ import Testing
   }
 
   @Test func `two hundred levels and more than PATH_MAX arrive`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 200, file: "leaf")
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x65, count: 250), depth: 20, file: "leaf")
     try roundTrip(scratch)
   }
 
   @Test func `holes stay holes, at the beginning, in the middle and at the end`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/empty", [])
     scratch.cut("source/empty", to: 64 << 20)
     scratch.write("source/middle", pattern(8192))
@@ -117,7 +118,7 @@ import Testing
   }
 
   @Test func `an empty directory, an empty file and a single file arrive`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     try roundTrip(scratch)
     scratch.write("outside/nothing", [])
     for name in ["outside/nothing", "outside/secret"] {
@@ -131,7 +132,7 @@ import Testing
   }
 
   @Test func `ten thousand files arrive, in many frames and few descriptors`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for directory in 0..<20 {
       scratch.makeDirectory("source/\(directory)")
       for file in 0..<500 { scratch.write("source/\(directory)/\(file)", pattern(file % 200)) }
@@ -148,7 +149,7 @@ import Testing
   }
 
   @Test func `set-id bits are dropped and counted`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/program", [1])
     scratch.setMode("source/program", 0o6755)
     scratch.write("source/large", pattern(300_000))
@@ -164,7 +165,7 @@ import Testing
   }
 
   @Test func `without a mode the umask decides, also for parents without a record`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let records = [
       try record("root/parent/small", .file(size: 1)), try record("root/parent/large", .file(size: 3)),
@@ -189,7 +190,7 @@ import Testing
   }
 
   @Test func `hard links arrive as links, whatever came first`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let records = [
       try hardLink("root/a/link", to: "root/z/file"), try record("root/z/file", .file(size: 2), mode: 0o640),

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -25,7 +26,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   }
 
   @Test func `what is excluded is not counted, and nothing in it is looked at`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/build")
     scratch.makeDirectory("source/build/inner")
     scratch.write("source/build/keep", pattern(9))
@@ -41,7 +42,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   }
 
   @Test func `a pattern with a slash begins at each source, whose own name is no part of it`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/source")
     for name in ["source/x", "source/source/x", "outside/x"] { scratch.write(name, [1]) }
     let tree = try walk(scratch, selection("/x", "/source/secret", "source/x", "outside/secret"), "source", "outside")
@@ -49,7 +50,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   }
 
   @Test func `a source itself is sent, whatever the patterns`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     #expect(
       try paths(try walk(scratch, selection("*", "source", "secret"), "source", "outside/secret")) == [
         "secret", "source",
@@ -57,21 +58,21 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   }
 
   @Test func `a link to a directory is none`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     scratch.makeLink("source/link", to: "d")
     #expect(try paths(try walk(scratch, selection("*/"))) == ["source", "source/link"])
   }
 
   @Test func `what is too deep is not named if it is excluded`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_047, file: "leaf")
     #expect(try walk(scratch, Selection()).unsent.count == 1)
     #expect(try walk(scratch, selection("leaf")).unsent.isEmpty)
   }
 
   @Test func `of a cache, the directory and its mark are sent`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for directory in ["cache", "cache/d", "other"] { scratch.makeDirectory("source/\(directory)") }
     for file in ["cache/CACHEDIR.TAG", "cache/d/CACHEDIR.TAG", "cache/x", "other/x"] {
       scratch.write("source/\(file)", Self.tag)
@@ -89,7 +90,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   }
 
   @Test func `what only looks like the mark of a cache is none`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let tags: [(String, [UInt8])] = [
       ("short", Self.tag.prefix(42) + []), ("empty", []), ("other", [32] + Self.tag), ("case", Self.tag.map { $0 ^ 1 }),
     ]
@@ -125,7 +126,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   }
 
   @Test func `what a later run excludes does not arrive, though it was staged`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/drop")
     for name in ["keep", "drop/a", "b.tmp"] { scratch.write("source/\(name)", pattern(900)) }
     scratch.letSettle()
@@ -135,7 +136,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   }
 
   @Test func `what a later run does not exclude any more arrives too`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in ["keep", "b.tmp"] { scratch.write("source/\(name)", pattern(900)) }
     scratch.letSettle()
     let held = try goOn(scratch, after: selection("*.tmp"), with: Selection())

@@ -2,6 +2,7 @@ import Glibc
 import MigrationSystem
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -13,7 +14,7 @@ import Testing
   }
 
   @Test func `a source that is missing, long or with a NUL is refused`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for path in [
       scratch.at("source/missing"), scratch.at("missing/x"), scratch.at("source/" + String(repeating: "n", count: 256)),
       scratch.at("source") + [0, 65], scratch.at("outside/secret/x"),
@@ -24,14 +25,14 @@ import Testing
   }
 
   @Test func `slashes at the end do not matter`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let root = try SourceRoot(path: scratch.at("source///"))
     #expect(root.name == Array("source".utf8))
     #expect(root.kind == .directory)
   }
 
   @Test func `a link that the user named is sent as a link`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeLink("source/link", to: "../outside")
     for path in ["source/link", "source/link/"] {
       let export = try Export([scratch.at(path)])
@@ -41,13 +42,13 @@ import Testing
   }
 
   @Test func `a special file is no source`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
     #expect(failure { _ = try SourceRoot(path: scratch.at("source/fifo")) } == "source")
   }
 
   @Test func `two sources of one name are refused, and of other names arrive in order`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/secret")
     #expect(
       failure { _ = try FolderSource(paths: [scratch.at("source/secret"), scratch.at("outside/secret")]) } == "source")
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func `many sources of one directory hold it once`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let names = (0..<300).map { "source/\($0)" }
     for name in names { scratch.write(name, []) }
     let source = try FolderSource(paths: names.map { scratch.at($0) })
@@ -79,7 +80,7 @@ import Testing
   }
 
   @Test func `names, kinds and totals are those of the disk`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/b")
     scratch.makeDirectory("source/b/c")
     scratch.write("source/a", pattern(5))
@@ -94,7 +95,7 @@ import Testing
   }
 
   @Test func `a directory's items stand together, files in front`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for directory in ["source/d1", "source/d2", "source/d1/e1", "source/d1/e2"] { scratch.makeDirectory(directory) }
     for file in ["f", "d1/f", "d2/f", "d1/e1/f", "d1/e2/f", "g", "d1/g"] { scratch.write("source/\(file)", [1]) }
     let tree = try walk(scratch)
@@ -107,7 +108,7 @@ import Testing
   }
 
   @Test func `a file with holes counts what it takes`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.write("source/sparse", [1])
     scratch.cut("source/sparse", to: 1 << 30)
     let tree = try walk(scratch)
@@ -116,7 +117,7 @@ import Testing
   }
 
   @Test func `files with holes beyond every sum do not overflow it`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for name in 0..<3 {
       scratch.write("source/\(name)", [])
       // Whatever the file system can hold; with ext4 the sum stays small.
@@ -130,7 +131,7 @@ import Testing
   }
 
   @Test func `special files are named, and nothing else is lost`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
     scratch.write("source/file", [1])
     let tree = try walk(scratch)
@@ -139,7 +140,7 @@ import Testing
   }
 
   @Test(.enabled(if: !isRoot)) func `an unreadable directory is sent itself and named`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/closed")
     scratch.setMode("source/closed", 0)
     let tree = try walk(scratch)
@@ -149,7 +150,7 @@ import Testing
   }
 
   @Test func `the reasons of unsent items fit into their messages, however deep`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let component = [UInt8](repeating: 0x64, count: 250)
     try DeepTree.make(in: scratch.open("source"), component, depth: 30, file: "leaf")
     let counter = Mutex(0)
@@ -160,7 +161,7 @@ import Testing
         $0 += 1
         return $0
       }) == 28 {
-        try? scratch.directory.directory.removeTree("source")
+        try? scratch.directory.removeTree("source")
       }
       return false
     }
@@ -176,7 +177,7 @@ import Testing
   }
 
   @Test func `what is deeper or longer than a path may be is named`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_046, file: "leaf")
     let tree = try walk(scratch)
     #expect(tree.total.items == 2_048, "the source, its directories, and a leaf in the 2,048th component")
@@ -187,7 +188,7 @@ import Testing
   }
 
   @Test func `paths longer than a path may be are named`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     // "source" and 256 components of 255 bytes with their slashes: one more byte would not fit.
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x64, count: 255), depth: 255, file: "leaf")
     #expect(try walk(scratch).unsent.isEmpty)
@@ -198,7 +199,7 @@ import Testing
   }
 
   @Test func `three hundred levels and more than PATH_MAX are walked`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x65, count: 60), depth: 300, file: "leaf")
     let tree = try walk(scratch)
     #expect(tree.total == Tally(items: 302, bytes: 4))
@@ -206,7 +207,7 @@ import Testing
   }
 
   @Test func `a walk holds few descriptors and stops when it is told to`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for directory in 0..<100 {
       scratch.makeDirectory("source/\(directory)")
       for file in 0..<200 { scratch.write("source/\(directory)/\(file)", []) }
@@ -235,14 +236,14 @@ import Testing
   }
 
   @Test func `a source that goes between naming and walking ends the walk`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let source = try FolderSource(paths: [scratch.at("source")])
     scratch.move("source", to: "elsewhere")
     #expect(failure { _ = try source.prepare { false } } == "source")
   }
 
   @Test func `a source that becomes a special file is named`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let source = try FolderSource(paths: [scratch.at("source")])
     scratch.move("source", to: "elsewhere")
     #expect(mkfifo("\(scratch.path)/source", 0o600) == 0)

@@ -2,6 +2,7 @@ import Glibc
 import MigrationSystem
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -24,7 +25,7 @@ import Testing
   }
 
   private func check(_ frames: [[UInt8]], _ generation: Generation = 1) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let writers = [arrival.writer(), arrival.writer(), arrival.writer()]
     for (index, frame) in frames.enumerated() { try writers[index % 3].write(frame) }
@@ -68,7 +69,7 @@ import Testing
   }
 
   @Test func `a file that becomes something else between two generations arrives as that`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(["root", "x"]))
     let records = [
       try link("root/a", to: "b", generation: 2), try record("root/b", .directory, generation: 2),
@@ -85,7 +86,7 @@ import Testing
 
   @Test func `two streams write one large file, and one of them ends it`() throws {
     for round in 0..<20 as Range<UInt128> {
-      let scratch = try Scratch()
+      let scratch = try Scratch.withFolders()
       let arrival = try Arrival(scratch, offer(), transfer: round)
       let pieces = 64
       let bytes = pattern(pieces * 512)
@@ -101,7 +102,7 @@ import Testing
       for (index, frame) in frames.enumerated() { halves[index % 2].append(frame) }
       // Now the record is the first that comes, now the last, now in between.
       halves[Int(round) % 2].insert(item, at: Int(round) * 32 / 19)
-      #expect(concurrently(halves, into: arrival) == [nil, nil])
+      #expect(try concurrently(halves, into: arrival) == [nil, nil])
       try arrival.finish(finish([whole]))
       let entry = try #require(scratch.snapshot("destination")["root/file"])
       #expect(entry.content == bytes && entry.seconds == 7)
@@ -110,7 +111,7 @@ import Testing
 
   @Test func `a record and the first chunk of its file come at the same moment`() throws {
     // A file of one chunk is two entries in two frames, on two streams; thousands of them meet in every way.
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(items: 10_000))
     var streams: [[[UInt8]]] = [[], []]
     var records: [ItemRecord] = []
@@ -126,7 +127,7 @@ import Testing
       streams[0].append(Crafted.frame { $0.item(file) })
       streams[1].append(try Crafted.frame { try $0.chunk(path, 2, at: 0, [1, 2, 3, 4]) })
       if streams[0].count == 100 || number == 1_499 {
-        #expect(concurrently(streams, into: arrival) == [nil, nil])
+        #expect(try concurrently(streams, into: arrival) == [nil, nil])
         streams = [[], []]
       }
     }
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func `four streams bring one tree with everything twice`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch.withFolders()
     for directory in 0..<10 {
       scratch.makeDirectory("source/\(directory)")
       for file in 0..<40 { scratch.write("source/\(directory)/\(file)", pattern(3000, seed: UInt64(file + 1))) }
@@ -149,27 +150,24 @@ import Testing
     let arrival = try Arrival(scratch, export.offer)
     var streams = [[[UInt8]]](repeating: [], count: 4)
     for (index, frame) in export.outlet.frames.enumerated() { streams[index % 4].append(frame) }
-    #expect(concurrently(streams, into: arrival) == [nil, nil, nil, nil])
-    #expect(concurrently(streams.map { $0.reversed() }, into: arrival) == [nil, nil, nil, nil])
+    #expect(try concurrently(streams, into: arrival) == [nil, nil, nil, nil])
+    #expect(try concurrently(streams.map { $0.reversed() }, into: arrival) == [nil, nil, nil, nil])
     try arrival.finish(export.packer.finish)
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
   }
 
   /// Writes each list of frames on a thread of its own, and says how each ended.
-  private func concurrently(_ streams: [[[UInt8]]], into arrival: Arrival) -> [String?] {
-    let results = Mutex<[String?]>(Array(repeating: nil, count: streams.count))
+  private func concurrently(_ streams: [[[UInt8]]], into arrival: Arrival) throws -> [String?] {
     let waiting = Atomic<Int>(streams.count)
     let staging = arrival.staging
-    let threads = streams.indices.map { index in
-      try? OwnerThread(name: "stream") { [frames = streams[index]] in
+    let threads = try streams.map { frames in
+      try RunningThread("stream") {
         let writer = StagingWriter(staging, sealer: HashSealer())
         waiting.subtract(1, ordering: .acquiringAndReleasing)
         while waiting.load(ordering: .acquiring) > 0 { sched_yield() }
-        let result = failure { for frame in frames { try writer.write(frame) } }
-        results.withLock { $0[index] = result }
+        return failure { for frame in frames { try writer.write(frame) } }
       }
     }
-    for thread in threads { thread?.join() }
-    return results.withLock { $0 }
+    return try threads.map { try $0.value() }
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import MigrationSystem
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationArchive
@@ -10,11 +11,11 @@ import Testing
 private final class Swapper: Sendable {
   private let count = Atomic<Int>(0)
   private let isStopped = Atomic<Bool>(false)
-  private let thread = Mutex<OwnerThread?>(nil)
+  private let thread = Mutex<RunningThread<Void>?>(nil)
 
   /// `directory` and `link` are names in a directory.
   init(in parent: SharedDirectory, _ directory: String, _ link: String) throws {
-    let started = try OwnerThread(name: "swapper") { [self] in
+    let started = try RunningThread("swapper") { [self] in
       while !isStopped.load(ordering: .relaxed) {
         guard (try? parent.directory.exchange(directory, with: parent.directory, link)) != nil else { continue }
         count.add(1, ordering: .relaxed)
@@ -27,7 +28,7 @@ private final class Swapper: Sendable {
 
   func stop() {
     isStopped.store(true, ordering: .relaxed)
-    thread.withLock { $0 }?.join()
+    if thread.withLock({ $0 })?.hasEnded() == false { Issue.record(TookTooLong("the end of a swapper")) }
   }
 }
 
@@ -38,7 +39,7 @@ private final class Swapper: Sendable {
   private let arrival: Arrival
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch.withFolders(inMemory: true)
     arrival = try Arrival(scratch, offer(items: 1_000_000, bytes: 1 << 24))
     try arrival.write([
       Crafted.frame { frame in for path in ["root", "root/d"] { frame.item(try record(path, .directory)) } }
@@ -55,8 +56,10 @@ private final class Swapper: Sendable {
   @Test func `no swap of a directory for a link leads a write to the outside`() throws {
     var (written, refused) = (0, 0)
     try swapping { swapper in
+      let deadline = soon()
       var number = 0
       while swapper.swaps < Self.leastSwaps || written < 100 || refused < 100 {
+        guard BootInstant.now() < deadline else { throw TookTooLong("that swaps meet writes often enough") }
         // Each from a writer of its own, which remembers no directory; then a few that do.
         let writer = arrival.writer()
         for _ in 0..<4 {
@@ -78,8 +81,9 @@ private final class Swapper: Sendable {
 
   @Test func `a writer that opens by path would be led to the outside`() throws {
     try swapping { swapper in
+      let deadline = soon()
       var number = 0
-      while scratch.names("outside") == ["secret"], swapper.swaps < 50 * Self.leastSwaps {
+      while scratch.names("outside") == ["secret"], BootInstant.now() < deadline, swapper.swaps < 50 * Self.leastSwaps {
         number += 1
         close(open("\(scratch.path)/\(arrival.tree)/root/d/\(number)", O_CREAT | O_WRONLY, 0o600))
       }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationHost
@@ -7,7 +8,7 @@ import Testing
 @Suite struct AppBundleTests {
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch() }
+  init() throws { scratch = try Scratch(inMemory: true) }
 
   @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
   func `a bundle says what its app is`(format: PropertyListSerialization.PropertyListFormat) throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MigrationSystem
+import TestSupport
 import Testing
 
 @testable import MigrationHost
@@ -8,7 +9,7 @@ import Testing
 @Suite struct AppHomeTests {
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch() }
+  init() throws { scratch = try Scratch(inMemory: true) }
 
   @Test func `an installed app is found by its identifier, and listed`() throws {
     let home = try scratch.home()
@@ -73,7 +74,7 @@ import Testing
     for isThere in [false, true] {
       var ends = 0
       for number in 0... {
-        let scratch = try Scratch()
+        let scratch = try Scratch(inMemory: true)
         if isThere { try scratch.install() }
         var next = SampleBundle(version: "2.0")
         next.files["New"] = "new"
@@ -97,7 +98,7 @@ import Testing
   @Test func `an installation that is under way is not cleared up by another`() throws {
     try scratch.install()
     let draft = "\(scratch.path)/home/apps/.installing-0123"
-    try scratch.makeDirectory("home/apps/.installing-0123")
+    scratch.makeDirectory("home/apps/.installing-0123")
     let directory = try Directory.open(draft)
     #expect(try directory.descriptor.lock())
     try scratch.install(SampleBundle(version: "2.0"))
@@ -162,7 +163,7 @@ import Testing
   @Test func `wherever a removal ends, the app is whole or gone, and never comes back with its data`() throws {
     var ends = 0
     for number in 0... {
-      let scratch = try Scratch()
+      let scratch = try Scratch(inMemory: true)
       let app = try scratch.install()
       try app.prepareContainer()
       try write("data", to: "\(app.containerPath)/Documents/file")
@@ -199,7 +200,7 @@ import Testing
     #expect(error?.hint?.contains("PEER_HOME") == true)
     #expect(!exists("\(scratch.path)/\(name)"))
     // The same through a link, whose own name is fine.
-    try scratch.makeDirectory(name)
+    scratch.makeDirectory(name)
     #expect(symlink(name, "\(scratch.path)/link") == 0)
     #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/link".utf8)) }
   }
@@ -212,7 +213,7 @@ import Testing
   }
 
   @Test func `a link to the place counts as the place`() throws {
-    try scratch.makeDirectory("real")
+    scratch.makeDirectory("real")
     #expect(symlink("real", "\(scratch.path)/home") == 0)
     #expect(try scratch.home().path == "\(scratch.path)/real")
   }

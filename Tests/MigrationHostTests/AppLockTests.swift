@@ -1,4 +1,6 @@
 import Glibc
+import MigrationSystem
+import TestSupport
 import Testing
 
 @testable import MigrationHost
@@ -8,7 +10,7 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try Scratch(inMemory: true)
     app = try scratch.install()
   }
 
@@ -79,28 +81,27 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try Scratch(inMemory: true)
     app = try scratch.install()
   }
 
   /// A shell that lives until its standard input ends.
-  private struct Child {
-    let process: pid_t
-    let input: CInt
+  private struct Child: ~Copyable {
+    private let process: SpawnedProcess
+    private let input: Descriptor
 
     init() throws {
-      var ends: [CInt] = [0, 0]
-      try #require(pipe(&ends) == 0)
-      // The child must not keep its own input open.
-      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      process = try spawn("/bin/sh", ["sh", "-c", "read line"], environment: [], input: ends[0])
-      close(ends[0])
-      input = ends[1]
+      // The child must not keep its own input open: both ends are closed where a program begins.
+      var pipe = try Descriptor.pipe()
+      let theirs = pipe.takeReadEnd()
+      process = try SpawnedProcess("/bin/sh", ["sh", "-c", "read line"], descriptors: [0: theirs.raw])
+      input = pipe.takeWriteEnd()
     }
 
-    func end() {
-      close(input)
-      waitpid(process, nil, 0)
+    consuming func end() throws {
+      let process = process
+      try input.close()
+      #expect(try process.exitCode() == 1)
     }
   }
 
@@ -111,7 +112,7 @@ import Testing
     held = nil
     let error = #expect(throws: HostError.self) { try app.lock(.running) }
     #expect(error?.description.hasPrefix("the data of org.example.notes is being migrated") == true)
-    child.end()
+    try child.end()
     _ = try app.lockOnceFree(.running)
   }
 
@@ -121,6 +122,6 @@ import Testing
     let child = try Child()
     held = nil
     _ = try app.lockOnceFree(.running)
-    child.end()
+    try child.end()
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MigrationHost
@@ -8,7 +9,7 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try Scratch(inMemory: true)
     var sample = SampleBundle(groups: ["group.notes"])
     sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.inner"]
     app = try scratch.install(sample)

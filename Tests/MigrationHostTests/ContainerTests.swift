@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MigrationSystem
+import TestSupport
 import Testing
 
 @testable import MigrationHost
@@ -10,7 +11,7 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try Scratch(inMemory: true)
     app = try scratch.install()
   }
 
@@ -79,7 +80,7 @@ import Testing
   @Test func `links, sockets and pipes are data, directories are not`() throws {
     #expect(try !app.holdsData)
     try app.prepareContainer()
-    try scratch.makeDirectory("home/containers/org.example.notes/a/b/c")
+    scratch.makeDirectory("home/containers/org.example.notes/a/b/c")
     #expect(try !app.holdsData)
     #expect(symlink("nowhere", "\(app.containerPath)/a/link") == 0)
     #expect(try app.holdsData)
@@ -147,7 +148,7 @@ import Testing
     try app.prepareContainer()
     let documents = "\(app.containerPath)/Documents"
     #expect(rmdir(documents) == 0)
-    try scratch.makeDirectory("elsewhere")
+    scratch.makeDirectory("elsewhere")
     #expect(symlink("\(scratch.path)/elsewhere", documents) == 0)
     try app.prepareContainer()
     #expect(tree(app.containerPath)["Documents"] == "-> \(scratch.path)/elsewhere")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationHost
@@ -36,7 +37,7 @@ import Testing
   }
 
   @Test func `a success keeps what is new, and drops what was set aside`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try migrate(app, failing: nil)
@@ -50,7 +51,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func `a failure brings back what was there, and is kept`(clearing: Bool) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try migrate(app, failing: Self.failure, clearing: clearing)
@@ -61,7 +62,7 @@ import Testing
   }
 
   @Test func `a failure where nothing was set aside leaves an empty container`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
     try write("new", to: "\(app.containerPath)/Documents/new")
@@ -71,7 +72,7 @@ import Testing
   }
 
   @Test func `an import that died is undone, and the app is told`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
     try write("half", to: "\(app.containerPath)/Documents/half")
@@ -85,7 +86,7 @@ import Testing
   }
 
   @Test func `a second try of the same transfer is not judged by the first`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
     try app.endImport(record(nil))
@@ -97,7 +98,7 @@ import Testing
   }
 
   @Test func `how another transfer ended does not count`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try ImportRecord(failure: nil, transfer: String(repeating: "f", count: 32), date: 1).write(to: app.statusPath)
     try app.beginImport(transfer: Self.transfer)
@@ -108,7 +109,7 @@ import Testing
 
   @Test(arguments: ["", "rubbish\u{FF}\n", " restoring\n"])
   func `a mark that says nothing still means that an import was going on`(text: String) throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try write("half", to: "\(app.containerPath)/Documents/half")
     try write(text, to: "\(scratch.path)/home/imports/org.example.notes.mark")
@@ -117,7 +118,7 @@ import Testing
   }
 
   @Test func `a container set aside for an import that never began comes back`() throws {
-    let scratch = try Scratch()
+    let scratch = try Scratch(inMemory: true)
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try app.setContainerAside()
@@ -141,7 +142,7 @@ import Testing
     for first in 0... {
       var isFirstDone = false
       for second in 0... {
-        let scratch = try Scratch()
+        let scratch = try Scratch(inMemory: true)
         try withData(scratch)
         isFirstDone =
           (try? migrate(

@@ -3,6 +3,8 @@ import Glibc
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationHost
@@ -46,20 +48,29 @@ import Testing
   @Test func `a host that did not run for a while does not take that for the exporter's idleness`() throws {
     let old = try AppDevice(["kept": "text"])
     try write("shared", to: "\(old.groupPath)/shared")
-    let migration = try Migration(from: try old.source(idleLimit: 2), outlet: MemoryOutlet(absence: 3))
+    // Away once, as soon as the first append is answered; the host asks before it looks for what its extension says.
+    let mayLeave = Mutex(true)
+    let outlet = Outlet(whenAsked: { buffers in
+      let leaves = mayLeave.withLock { mayLeave in
+        defer { mayLeave = mayLeave && buffers == 0 }
+        return mayLeave && buffers > 0
+      }
+      if leaves { sleep(6) }
+    })
+    let migration = try Migration(from: try old.source(idleLimit: 5), outlet: outlet)
     #expect(migration.packer.total.items == 4)
   }
 
   @Test(arguments: [("swallow", true), ("return", true), ("for ever", false)])
   func `only an exporter that lets its cancellation pass is not killed`(platform: String, isKilled: Bool) throws {
     let old = try AppDevice(["kept": "text"])
-    let (outlet, news) = (MemoryOutlet(), News())
-    let stopper = try OwnerThread(name: "stopper") {
-      news.wait(for: "appending")
-      outlet.stop()
+    let (outlet, news) = (Outlet(), News())
+    let stopper = try RunningThread("stopper") {
+      defer { outlet.stop() }
+      try news.wait(for: "appending")
     }
     let error = archiveError { _ = try Migration(from: try old.source(news), platform: platform, outlet: outlet) }
-    stopper.join()
+    try stopper.value()
     #expect(error?.code == .stopped)
     #expect(news.notices.contains { $0.contains("was killed") } == isKilled, "\(news.notices)")
     #expect(old.isFree)
@@ -109,12 +120,12 @@ import Testing
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice(["own": "data"]))
     let (migration, news) = (try Migration(from: try old.source()), News())
     let sink = try new.sink(news, replaces: true)
-    let stopper = try OwnerThread(name: "stopper") {
-      news.wait(for: "importing version 1.0 of org.example.test")
-      sink.interrupt()
+    let stopper = try RunningThread("stopper") {
+      defer { sink.interrupt() }
+      try news.wait(for: "importing version 1.0 of org.example.test")
     }
     let error = archiveError { try migration.arrive(at: sink) }
-    stopper.join()
+    try stopper.value()
     #expect(error?.code == .cancelled)
     #expect(new.documents == ["own": "data"])
     #expect(new.app.importRecord?.failure == .cancelled)

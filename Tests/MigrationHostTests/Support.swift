@@ -1,28 +1,15 @@
 import Foundation
 import Glibc
 import MigrationSystem
+import TestSupport
 import Testing
 
 @testable import MigrationHost
 
-/// A fresh directory that goes away with everything in it; in memory where that is possible, since everything here is synced.
-final class Scratch: Sendable {
-  let path: String
-  private let parent: String
-
-  init() throws {
-    parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-    var template = Array("\(parent)/peer-host-XXXXXX".utf8CString)
-    try #require(template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) } != nil)
-    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit {
-    try? Directory.open(parent).removeTree(String(path.dropFirst(parent.count + 1)))
-  }
-
+/// A home for apps in a scratch directory. It is in memory, since everything there is synced.
+extension Scratch {
   /// Where apps are kept.
-  var homePath: [UInt8] { Array("\(path)/home".utf8) }
+  var homePath: [UInt8] { at("home") }
 
   func home() throws -> AppHome { try AppHome(home: homePath) }
 
@@ -38,10 +25,6 @@ final class Scratch: Sendable {
   @discardableResult
   func install(_ bundle: SampleBundle = SampleBundle()) throws -> InstalledApp {
     try home().install(try bundle.write(in: self)).app
-  }
-
-  func makeDirectory(_ name: String) throws {
-    try FileManager.default.createDirectory(atPath: "\(path)/\(name)", withIntermediateDirectories: true)
   }
 }
 
@@ -65,7 +48,7 @@ extension InstalledApp {
   /// Takes the lock once it is free. A process that another test starts just now has a copy of every descriptor, until its
   /// program is loaded.
   func lockOnceFree(_ use: AppLock.Use) throws -> AppLock {
-    let deadline = BootInstant.now() + .seconds(20)
+    let deadline = soon()
     while BootInstant.now() < deadline {
       if let lock = try? lock(use) { return lock }
       sched_yield()
@@ -115,28 +98,9 @@ func mode(_ path: String) -> mode_t {
 }
 
 /// Runs tests of this program in a process with another environment; its exit code.
-func runAgain(_ filter: String, environment: [String: String]) throws -> Int32? {
-  let process = try spawn(
+func runAgain(_ filter: String, environment: [String: String]) throws -> CInt {
+  try run(
     "/proc/self/exe", ["tests", "--testing-library", "swift-testing", "--filter", filter],
-    environment: environment.map { "\($0.key)=\($0.value)" })
-  var status: CInt = 0
-  while waitpid(process, &status, 0) == -1, errno == EINTR {}
-  return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
-}
-
-/// Starts a program; its standard input is `input`, its output goes nowhere.
-func spawn(_ program: String, _ words: [String], environment: [String], input: CInt? = nil) throws -> pid_t {
-  var actions = posix_spawn_file_actions_t()
-  posix_spawn_file_actions_init(&actions)
-  defer { posix_spawn_file_actions_destroy(&actions) }
-  if let input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
-  for stream in 1...2 as ClosedRange<CInt> {
-    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0)
-  }
-  let copy = { (texts: [String]) in texts.map { (text: String) in strdup(text) } + [nil] }
-  let (arguments, variables) = (copy(words), copy(environment))
-  defer { for text in arguments + variables { free(text) } }
-  var process: pid_t = 0
-  try #require(posix_spawn(&process, program, &actions, nil, arguments, variables) == 0)
-  return process
+    environment: environment.map { "\($0.key)=\($0.value)" }
+  ).code
 }

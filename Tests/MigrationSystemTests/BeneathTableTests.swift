@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationSystem
@@ -54,7 +55,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: geteuid() == 0))
+  @Test(.enabled(if: isRoot))
   func `a file system that is mounted below is gone into by both ways, and not out of`() throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("mounted")
@@ -75,12 +76,12 @@ import Testing
     way: PathResolution, leaf: String
   ) throws {
     let outside = try Scratch()
-    try outside.write("c", "outside")
+    outside.write("c", "outside")
     let scratch = try Scratch()
     try tree(scratch, linkTo: outside.path)
     try scratch.directory.openDirectoryBeneath("a/b").openChild("c", .readWrite).append("inside".utf8.span.bytes)
     let path = scratch.path
-    let swapper = try OwnerThread(name: "swapper") {
+    let swapper = try RunningThread("swapper") {
       guard let directory = try? Directory.open(path + "/a") else { return }
       for _ in 0..<3_000 { try? directory.exchange("b", with: directory, "link") }
     }
@@ -98,6 +99,6 @@ import Testing
         #expect(error.errno == ELOOP)
       }
     }
-    swapper.join()
+    try swapper.value()
   }
 }

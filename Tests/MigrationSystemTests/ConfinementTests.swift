@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationSystem
@@ -7,13 +7,7 @@ import Testing
 @Suite struct ConfinementTests {
   /// Confinement is for good, so that each test has a thread of its own to spend.
   private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) throws -> Value {
-    let result = Mutex<Value?>(nil)
-    let thread = try OwnerThread(name: "confined") {
-      let value = body()
-      result.withLock { $0 = value }
-    }
-    thread.join()
-    return try #require(result.withLock { $0 })
+    try RunningThread("confined", body).value()
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files)))
@@ -24,21 +18,16 @@ import Testing
     let path = scratch.path
     let refused = try onThread { () -> [CInt] in
       guard (try? Confinement.keepWriting(within: [Array("\(path)/inside".utf8)])) == true else { return [-1] }
-      let errors = Mutex<[CInt]>([])
-      let thread = try? OwnerThread(name: "later") {
+      let thread = try? RunningThread("later") {
         let tries: [() -> CInt] = [
           { open("\(path)/outside/new", O_CREAT | O_WRONLY, 0o600) }, { open("\(path)/outside/there", O_WRONLY) },
           { mkdir("\(path)/outside/directory", 0o700) }, { unlink("\(path)/outside/there") },
           { symlink("x", "\(path)/outside/link") }, { truncate("\(path)/outside/there", 0) },
           { rename("\(path)/outside/there", "\(path)/inside/taken") },
         ]
-        for attempt in tries {
-          let result = attempt()
-          errors.withLock { $0.append(result == -1 ? errno : 0) }
-        }
+        return tries.map { attempt in attempt() == -1 ? errno : 0 }
       }
-      thread?.join()
-      return errors.withLock { $0 }
+      return (try? thread?.value()) ?? []
     }
     #expect(refused.count == 7 && refused.allSatisfy { $0 == EACCES || $0 == EXDEV }, "\(refused)")
   }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationSystem
@@ -95,7 +96,7 @@ import Testing
 
   @Test func `every kind is told apart`() throws {
     let scratch = try Scratch()
-    try scratch.write("regular", "")
+    scratch.write("regular", "")
     try scratch.directory.makeDirectory("directory")
     try scratch.directory.makeSymbolicLink("link", target: "x")
     #expect(mkfifo(scratch.path + "/fifo", 0o600) == 0)

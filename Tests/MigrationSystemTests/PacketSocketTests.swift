@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationSystem
@@ -30,7 +31,7 @@ import Testing
     // A pipe whose other end is nowhere has ended. A process that another test starts just now has it for a moment.
     for ends in pipes {
       var poll = pollfd(fd: ends[0], events: CShort(POLLIN), revents: 0)
-      #expect(Glibc.poll(&poll, 1, 5_000) == 1)
+      #expect(Glibc.poll(&poll, 1, CInt(patience) * 1_000) == 1)
       close(ends[0])
     }
   }

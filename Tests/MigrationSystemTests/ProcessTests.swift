@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationSystem
@@ -29,6 +30,8 @@ import Testing
     async
   {
     await #expect(processExitsWith: .exitCode(42)) {
+      // Nobody waits for that process with a deadline.
+      alarm(UInt32(patience))
       SignalSource.ignoreBrokenPipe()
       let kept = try Directory.open("/proc")
       let other = try Directory.open("/proc")
@@ -59,7 +62,7 @@ import Testing
 
   @Test func `lines are taken one by one`() throws {
     let scratch = try Scratch()
-    try scratch.write("input", "first\n\nlast")
+    scratch.write("input", "first\n\nlast")
     let input = try scratch.directory.openChild("input")
     #expect(try Terminal.readLine(from: input.raw) == .line(Array("first".utf8)))
     #expect(try Terminal.readLine(from: input.raw, echo: false) == .line([]))
@@ -83,17 +86,12 @@ import Testing
     let terminal = try PseudoTerminal()
     let before = terminal.isEchoing
     let raw = terminal.program.raw
-    let outcome = Condition<Terminal.Line?>(nil)
-    let reader = try OwnerThread(name: "reader") {
-      let line = try? Terminal.readLine(from: raw, echo: false, until: soon())
-      outcome.withLock { $0 = line }
-    }
+    let reader = try RunningThread("reader") { try Terminal.readLine(from: raw, echo: false, until: soon()) }
     let limit = soon()
     while terminal.isEchoing && BootInstant.now() < limit { sched_yield() }
     let during = terminal.isEchoing
     try terminal.user.append("hidden\n".utf8.span.bytes)
-    reader.join()
-    #expect(outcome.withLock { $0 } == .line(Array("hidden".utf8)))
+    #expect(try reader.value() == .line(Array("hidden".utf8)))
     let after = terminal.isEchoing
     #expect([before, during, after] == [true, false, true])
   }

@@ -1,22 +1,12 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationSystem
 
 @Suite struct SocketTests {
-  /// Both ends of a connection over the loopback.
-  func connection() throws -> Connection {
-    let listener = try ListeningSocket(on: .loopback(port: 0))
-    let near = try StreamSocket.connect(to: listener.address)
-    var poller = try Poller()
-    _ = try poller.wait(for: .writable, on: near.raw, until: soon())
-    #expect(try near.finishConnecting())
-    _ = try poller.wait(for: .readable, on: listener.raw, until: soon())
-    let far = try #require(Held(try listener.accept()))
-    return Connection(near: Held(near)!, far: far)
-  }
-
-  final class Held {
+  /// Holds what an expectation cannot.
+  private final class Held {
     let socket: StreamSocket
     init?(_ socket: consuming StreamSocket?) {
       guard let socket else { return nil }
@@ -24,65 +14,58 @@ import Testing
     }
   }
 
-  struct Connection {
-    let near: Held
-    let far: Held
-  }
-
-  func receive(_ end: Held, upTo count: Int = 64) throws -> [UInt8]? {
+  private func receive(_ end: borrowing StreamSocket, upTo count: Int = 64) throws -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: count)
-    guard let count = try buffer.withUnsafeMutableBytes({ try end.socket.receive(into: $0) }) else { return nil }
+    guard let count = try buffer.withUnsafeMutableBytes({ try end.receive(into: $0) }) else { return nil }
     return Array(buffer[..<count])
   }
 
   @Test func `two ends talk without blocking`() throws {
-    let connection = try connection()
+    let connection = try ConnectedPair()
     #expect(try receive(connection.far) == nil)
-    #expect(try connection.near.socket.send("ping".utf8.span.bytes) == 4)
+    #expect(try connection.near.send("ping".utf8.span.bytes) == 4)
     var poller = try Poller()
-    #expect(try poller.wait(for: .readable, on: connection.far.socket.raw, until: soon()) == .readable)
+    #expect(try poller.wait(for: .readable, on: connection.far.raw, until: soon()) == .readable)
     #expect(try receive(connection.far) == Array("ping".utf8))
-    try connection.near.socket.shutdownWrite()
-    _ = try poller.wait(for: .readable, on: connection.far.socket.raw, until: soon())
+    try connection.near.shutdownWrite()
+    _ = try poller.wait(for: .readable, on: connection.far.raw, until: soon())
     #expect(try receive(connection.far) == [])
-    #expect(try connection.far.socket.send("pong".utf8.span.bytes) == 4)
-    _ = try poller.wait(for: .readable, on: connection.near.socket.raw, until: soon())
+    #expect(try connection.far.send("pong".utf8.span.bytes) == 4)
+    _ = try poller.wait(for: .readable, on: connection.near.raw, until: soon())
     #expect(try receive(connection.near) == Array("pong".utf8))
-    #expect(try connection.far.socket.remoteAddress == connection.near.socket.localAddress())
+    #expect(try connection.far.remoteAddress == connection.near.localAddress())
   }
 
   @Test func `a full connection takes no more, and takes again once it is read`() throws {
-    let connection = try connection()
-    try connection.near.socket.setSendBuffer(bytes: 16 << 10)
+    let connection = try ConnectedPair()
+    try connection.near.setSendBuffer(bytes: 16 << 10)
     let block = [UInt8](repeating: 7, count: 64 << 10)
     var sent = 0
-    while let count = try connection.near.socket.send(block.span.bytes) { sent += count }
+    while let count = try connection.near.send(block.span.bytes) { sent += count }
     #expect(sent > 0)
     var poller = try Poller()
     var received = 0
     while received < sent {
-      _ = try poller.wait(for: .readable, on: connection.far.socket.raw, until: soon())
+      _ = try poller.wait(for: .readable, on: connection.far.raw, until: soon())
       received += try receive(connection.far, upTo: 1 << 20)?.count ?? 0
     }
-    #expect(try poller.wait(for: .writable, on: connection.near.socket.raw, until: soon()).contains(.writable))
-    #expect(try connection.near.socket.send(block.span.bytes) != nil)
+    #expect(try poller.wait(for: .writable, on: connection.near.raw, until: soon()).contains(.writable))
+    #expect(try connection.near.send(block.span.bytes) != nil)
   }
 
   @Test func `options are accepted`() throws {
-    let connection = try connection()
-    try connection.near.socket.setNoDelay()
-    try connection.near.socket.setUserTimeout(.seconds(30))
-    try connection.near.socket.setKeepAlive(idle: 10, interval: 5, count: 3)
-    try connection.near.socket.setReceiveBuffer(bytes: 64 << 10)
-    try connection.near.socket.setSendBuffer(bytes: 64 << 10)
-    #expect(try connection.near.socket.sendBufferBytes() == 128 << 10)
+    let connection = try ConnectedPair()
+    try connection.near.setNoDelay()
+    try connection.near.setUserTimeout(.seconds(30))
+    try connection.near.setKeepAlive(idle: 10, interval: 5, count: 3)
+    try connection.near.setReceiveBuffer(bytes: 64 << 10)
+    try connection.near.setSendBuffer(bytes: 64 << 10)
+    #expect(try connection.near.sendBufferBytes() == 128 << 10)
   }
 
   @Test func `a refused connection says so`() throws {
-    let address: SocketAddress
-    do {
-      address = try ListeningSocket(on: .loopback(port: 0)).address
-    }
+    let port = try HeldPort()
+    let address = SocketAddress.loopback(port: port.number)
     do {
       let socket = try StreamSocket.connect(to: address)
       var poller = try Poller()

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MigrationSystem
@@ -26,13 +27,13 @@ import Testing
 @Suite struct WaitingTests {
   @Test func `a wakeup from another thread ends a wait, and clearing rearms it`() throws {
     let wakeup = try Wakeup()
-    let thread = try OwnerThread(name: "waker") {
+    let thread = try RunningThread("waker") {
       wakeup.signal()
       wakeup.signal()
     }
     var poller = try Poller()
     #expect(try poller.wait(for: .readable, on: wakeup.raw, until: soon()) == .readable)
-    thread.join()
+    try thread.value()
     wakeup.clear()
     #expect(try poller.wait(for: .readable, on: wakeup.raw, until: .now()) == [])
   }
@@ -41,13 +42,13 @@ import Testing
     let wakeup = try Wakeup()
     var poller = try Poller()
     for _ in 0..<3 {
-      let start = BootInstant.now()
-      let deadline = start + .milliseconds(20)
+      let watch = try Stopwatch()
+      let deadline = BootInstant.now() + .milliseconds(20)
       #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
       #expect(BootInstant.now() >= deadline)
       // A second wait for the same moment must not wait for another one.
       #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
-      #expect(BootInstant.now().seconds(since: start) < 10)
+      #expect(watch.seconds < 10)
     }
   }
 
@@ -71,7 +72,7 @@ import Testing
 
   @Test func `a condition hands over from thread to thread`() throws {
     let queue = Condition<[Int]>([])
-    let producer = try OwnerThread(name: "producer") {
+    let producer = try RunningThread("producer") {
       for value in 0..<1_000 {
         queue.withLock { $0.append(value) }
         queue.signal()
@@ -79,21 +80,20 @@ import Testing
     }
     var received: [Int] = []
     while received.count < 1_000 {
-      let batch = queue.wait(until: soon()) { state in
+      received += try queue.wait(for: "a number") { state in
         defer { state = [] }
         return state.isEmpty ? nil : state
       }
-      received += try #require(batch)
     }
-    producer.join()
+    try producer.value()
     #expect(received == Array(0..<1_000))
   }
 
   @Test func `a broadcast wakes everybody`() throws {
     let gate = Condition<(isOpen: Bool, passed: Int)>((false, 0))
     let threads = try (0..<4).map { index in
-      try OwnerThread(name: "waiter \(index)") {
-        _ = gate.wait(until: soon()) { state -> Int? in
+      try RunningThread("waiter \(index)") {
+        try gate.wait(for: "the gate to open") { state -> Int? in
           guard state.isOpen else { return nil }
           state.passed += 1
           return state.passed
@@ -102,8 +102,7 @@ import Testing
     }
     gate.withLock { $0.isOpen = true }
     gate.broadcast()
-    for thread in threads { thread.join() }
-    #expect(gate.withLock { $0.passed } == 4)
+    #expect(try threads.map { try $0.value() }.sorted() == [1, 2, 3, 4])
   }
 
   @Test func `waiting for a condition ends with the deadline`() {
@@ -126,17 +125,15 @@ import Testing
   }
 
   @Test func `a signal is read instead of ending the program`() throws {
-    let received = Condition<[SignalSource.Signal?]>([])
-    let thread = try OwnerThread(name: "signals") {
-      guard let signals = try? SignalSource(), var poller = try? Poller() else { return }
-      let before = try? signals.next()
+    let thread = try RunningThread("signals") {
+      let signals = try SignalSource()
+      var poller = try Poller()
+      let before = try signals.next()
       // To this thread, because the others of the test run have not blocked it.
       pthread_kill(pthread_self(), SIGTERM)
-      _ = try? poller.wait(for: .readable, on: signals.raw, until: soon())
-      let after = try? signals.next()
-      received.withLock { $0 = [before, after] }
+      _ = try poller.wait(for: .readable, on: signals.raw, until: soon())
+      return [before, try signals.next()]
     }
-    thread.join()
-    #expect(received.withLock { $0 } == [nil, .terminate])
+    #expect(try thread.value() == [nil, .terminate])
   }
 }

@@ -1,4 +1,5 @@
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTLS
@@ -6,7 +7,7 @@ import Testing
 @Suite struct ChunkTagTests {
   private let key = [UInt8](0..<16)
   private let header: [UInt8] = [1, 2, 3, 4, 5]
-  private let data = patternedBytes(10_000, seed: 7)
+  private let data = pattern(10_000, seed: 7)
 
   private func nonce(_ bytes: [UInt8]) -> ChunkNonce {
     ChunkNonce(

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import MigrationTLS
@@ -51,7 +52,7 @@ import Testing
     link.carryToServer()
     let closed = try link.server.readAll().closed
     #expect(closed)
-    let message = patternedBytes(100_000, seed: 4)
+    let message = pattern(100_000, seed: 4)
     let written = try link.server.writeAll(message)
     #expect(written)
     try link.server.close()

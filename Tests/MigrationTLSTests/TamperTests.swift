@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 
 @testable import MigrationTLS
 
 @Suite struct TamperTests {
   @Test func `any altered byte of a message ends the session and yields nothing`() throws {
-    let message = patternedBytes(100, seed: 6)
+    let message = pattern(100, seed: 6)
     var sample = try Link.established()
     _ = try sample.client.writeAll(message)
     for position in 0..<sample.client.pendingOutput {
@@ -22,7 +23,7 @@ import Testing
 
   @Test(arguments: [20_000, 70_000, 99_000])
   func `what came before an altered byte is intact and nothing follows it`(position: Int) throws {
-    let message = patternedBytes(100_000, seed: 8)
+    let message = pattern(100_000, seed: 8)
     var link = try Link.established()
     _ = try link.client.writeAll(message)
     var ciphertext = link.client.takeOutput()

@@ -1,4 +1,5 @@
 import COpenSSL
+import TestSupport
 import Testing
 
 @testable import MigrationTLS
@@ -6,7 +7,7 @@ import Testing
 @Suite struct TransferTests {
   @Test func `single bytes of ciphertext make whole messages`() throws {
     var link = try Link.established(batch: 1)
-    let message = patternedBytes(5_000, seed: 3)
+    let message = pattern(5_000, seed: 3)
     let written = try link.client.writeAll(message)
     #expect(written)
     var received: [UInt8] = []
@@ -55,7 +56,7 @@ import Testing
 
   @Test func `the output stops at its mark and goes on when it is sent`() throws {
     var link = try Link.established(bufferSize: 50_000)
-    let message = patternedBytes(1 << 20, seed: 5)
+    let message = pattern(1 << 20, seed: 5)
     let first = try message.withUnsafeBytes { try link.client.write($0) }
     // The record that crosses the mark is the last.
     #expect(first == .bytes(4 * 16_384))
@@ -72,7 +73,7 @@ import Testing
 
   @Test func `a read fills its buffer across records`() throws {
     var link = try Link.established()
-    let message = patternedBytes(100_000, seed: 9)
+    let message = pattern(100_000, seed: 9)
     _ = try link.client.writeAll(message)
     link.carryToServer()
     var buffer = [UInt8](repeating: 0, count: 70_000)
@@ -102,8 +103,8 @@ import Testing
   }
 
   private func expectFullDuplex(_ link: inout Link, count: Int, batch: Int) throws {
-    var toServer = Flow(patternedBytes(count, seed: 1))
-    var toClient = Flow(patternedBytes(count, seed: 2))
+    var toServer = Flow(pattern(count, seed: 1))
+    var toClient = Flow(pattern(count, seed: 2))
     var rounds = 0
     while !toServer.isDone || !toClient.isDone {
       rounds += 1

@@ -38,22 +38,3 @@ func bytes(hex: String) -> [UInt8] {
   let digits = hex.map { UInt8($0.hexDigitValue!) }
   return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }
-
-/// Bytes that follow a pattern with a period longer than any buffer.
-func patternedBytes(_ count: Int, seed: UInt64) -> [UInt8] {
-  var state = seed
-  var bytes = [UInt8](repeating: 0, count: count)
-  bytes.withUnsafeMutableBytes { raw in
-    var offset = 0
-    while offset + 8 <= count {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      raw.storeBytes(of: state ^ state >> 29, toByteOffset: offset, as: UInt64.self)
-      offset += 8
-    }
-    while offset < count {
-      raw[offset] = UInt8(truncatingIfNeeded: offset &* 31 &+ Int(seed & 0xff))
-      offset += 1
-    }
-  }
-  return bytes
-}

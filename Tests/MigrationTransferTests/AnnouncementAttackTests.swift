@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -100,12 +101,12 @@ import Testing
     try attack.expectHarmless()
   }
 
-  @Test(.enabled(if: geteuid() == 0)) func `a disk that is full in the middle of a chunk ends it with that`() throws {
+  @Test(.enabled(if: isRoot)) func `a disk that is full in the middle of a chunk ends it with that`() throws {
     let attack = try Attack(Self.offer(items: 1, bytes: 16 << 20, allocated: 1 << 20))
     let path = attack.surroundings.destination.path
     guard mount("tmpfs", path, "tmpfs", 0, "size=3m") == 0 else { return }
     let (failure, code) = try attack.misbehave { _, stream, sealer in
-      let content = [UInt8](pattern(1 << 20))
+      let content = pattern(1 << 20)
       for number in 0..<4 as Range<UInt64> {
         var frame = StrangeFrame()
         let range = number << 20..<(number + 1) << 20
@@ -120,7 +121,9 @@ import Testing
     #expect(failure?.message == "writing 'root/big' failed: No space left on device")
     attack.surroundings.expectNothingArrived()
     // The room is there again once what is staged is given up.
-    for name in attack.surroundings.destination.names { try FileManager.default.removeItem(atPath: path + "/" + name) }
+    for name in attack.surroundings.destination.names() {
+      try FileManager.default.removeItem(atPath: path + "/" + name)
+    }
     try attack.surroundings.expectHonestArrival()
     #expect(umount2(path, CInt(MNT_DETACH)) == 0)
     try attack.surroundings.expectUntouched()
@@ -134,7 +137,7 @@ import Testing
   private func comeBackGreater() throws {
     let store = try Scratch()
     let receiver = try attack.surroundings.receiver(
-      store: TransferStore(home: store.path("home")), giveUpAfter: 30)
+      store: TransferStore(home: store.at("home")), giveUpAfter: 30)
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(Self.offer(flags: .estimated)))

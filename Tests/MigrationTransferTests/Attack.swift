@@ -2,6 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer

@@ -2,6 +2,7 @@ import Foundation
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -13,13 +14,13 @@ import Testing
   private func move(_ wish: CompressionWish, streams: UInt32 = 1) throws -> (sent: TransferResult, got: TransferResult)
   {
     let (source, destination) = (try Scratch(), try Scratch())
-    let noise = pattern(3 << 20)
-    try source.make("tree/text", Self.text)
-    try source.make("tree/noise", noise)
-    for number in 0..<50 { try source.make("tree/small/\(number)", Data(Self.text.prefix(number * 100))) }
+    let noise = patternData(3 << 20)
+    source.write("tree/text", Self.text)
+    source.write("tree/noise", noise)
+    for number in 0..<50 { source.write("tree/small/\(number)", Data(Self.text.prefix(number * 100))) }
     let receiver = try RunningReceiver(destination)
     let sent = try send(
-      [source.path("tree")], to: try receiver.port(), code: try receiver.events.code(), streams: streams,
+      [source.at("tree")], to: try receiver.port(), code: try receiver.events.code(), streams: streams,
       compression: wish)
     let got = try receiver.result()
     #expect(destination.content("tree/text") == Self.text)
@@ -46,14 +47,14 @@ import Testing
   @Test func `a broken stream's compressed frames come again on the next one`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     // Sixteen letters: half as many bytes are left, so that enough of them cross the wire to be cut off.
-    let letters = Data(pattern(8 << 20).map { UInt8(ascii: "a") + $0 >> 4 })
-    try source.make("letters", letters)
+    let letters = Data(patternData(8 << 20).map { UInt8(ascii: "a") + $0 >> 4 })
+    source.write("letters", letters)
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       connection >= 1 && connection <= 2 && bytes > 2 << 20 ? .cut : .pass
     }
     let result = try send(
-      [source.path("letters")], to: proxy.port, code: try receiver.events.code(), compression: .always)
+      [source.at("letters")], to: proxy.port, code: try receiver.events.code(), compression: .always)
     _ = try receiver.result()
     #expect(proxy.connections >= 4)
     #expect(result.savedBytes > 3 << 20)

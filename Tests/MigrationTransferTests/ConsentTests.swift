@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -14,11 +15,11 @@ import Testing
 
   init() throws {
     (source, destination) = (try Scratch(), try Scratch())
-    try source.make("folder/file", .init([1, 2, 3]))
+    source.write("folder/file", [1, 2, 3])
   }
 
   private func send(to receiver: RunningReceiver) throws -> RunningSender {
-    try RunningSender([source.path("folder")], to: try receiver.port(), code: try receiver.events.code())
+    try RunningSender([source.at("folder")], to: try receiver.port(), code: try receiver.events.code())
   }
 
   @Test func `what is accepted arrives, and the question tells who sends what`() throws {
@@ -41,16 +42,16 @@ import Testing
     let sender = try send(to: receiver)
     #expect(sender.failure()?.kind == .refused)
     #expect(receiver.failure()?.kind == .refused)
-    #expect(destination.names == [])
+    #expect(destination.names() == [])
   }
 
   /// Both sides, while the question stands; it stands until nobody needs the answer any more.
   private func askedWithoutAnswer() throws -> (RunningReceiver, RunningSender) {
-    let asked = Promise<Void>()
+    let asked = Outcome<Void>(of: "the question")
     let receiver = try RunningReceiver(destination) { _, until in
-      asked.fulfil(.success(()))
+      asked.set(())
       var poller = try? Poller()
-      _ = try? poller?.wait(for: .readable, on: until)
+      _ = try? poller?.wait(for: .readable, on: until, until: soon())
       return nil
     }
     let sender = try send(to: receiver)
@@ -63,7 +64,7 @@ import Testing
     sender.sender.stop(.interrupted)
     #expect(sender.failure()?.kind == .interrupted)
     #expect(receiver.failure()?.kind == .connectionLost)
-    #expect(destination.names == [])
+    #expect(destination.names() == [])
   }
 
   @Test func `the user of the receiver may stop while the question stands`() throws {

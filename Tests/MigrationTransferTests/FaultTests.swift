@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -10,37 +11,33 @@ import Testing
 @Suite struct FaultTests {
   @Test func `a data stream that is cut in the middle is replaced, and everything arrives`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    let big = pattern(40 << 20)
-    try source.make("tree/big", big)
-    for number in 0..<100 { try source.make("tree/\(number)", pattern(5000, seed: UInt64(number))) }
+    let big = patternData(40 << 20)
+    source.write("tree/big", big)
+    for number in 0..<100 { source.write("tree/\(number)", patternData(5000, seed: UInt64(number))) }
     let receiver = try RunningReceiver(destination)
     // The control connection is the first, so the cuts fall on data streams.
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       connection >= 1 && connection <= 3 && bytes > 6 << 20 ? .cut : .pass
     }
-    _ = try send([source.path("tree")], to: proxy.port, code: try receiver.events.code())
+    _ = try send([source.at("tree")], to: proxy.port, code: try receiver.events.code())
     _ = try receiver.result()
     #expect(proxy.connections >= 5)
     #expect(destination.content("tree/big") == big)
-    for number in 0..<100 { #expect(destination.content("tree/\(number)") == pattern(5000, seed: UInt64(number))) }
+    for number in 0..<100 { #expect(destination.content("tree/\(number)") == patternData(5000, seed: UInt64(number))) }
     proxy.stop()
   }
 
   @Test func `a data stream that dies without a word is opened anew`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    let big = pattern(40 << 20)
-    try source.make("big", big)
+    let big = patternData(40 << 20)
+    source.write("big", big)
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       connection == 1 && bytes > 6 << 20 ? .swallow : .pass
     }
-    var options = Sender.Options(
-      target: HostAndPort(host: "127.0.0.1", port: proxy.port), label: "old device", software: "test", giveUpAfter: 0)
+    var options = Sender.Options(to: proxy.port)
     options.stallPatience = 1
-    let sender = Sender(options, source: try FolderSource(paths: [source.path("big")])) { _ in }
-    try sender.prepare()
-    let code = try receiver.events.code()
-    _ = try sender.run { code }
+    _ = try RunningSender([source.at("big")], options, code: try receiver.events.code()).result()
     _ = try receiver.result()
     #expect(destination.content("big") == big)
     #expect(proxy.connections >= 3)
@@ -49,29 +46,29 @@ import Testing
 
   @Test func `a control connection that is cut ends both sides, and nothing half arrives`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    try source.make("big", pattern(40 << 20))
+    source.write("big", patternData(40 << 20))
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       connection == 1 && bytes > 4 << 20 ? .close : .pass
     }
     let failure = #expect(throws: TransferFailure.self) {
-      try send([source.path("big")], to: proxy.port, code: try receiver.events.code())
+      try send([source.at("big")], to: proxy.port, code: try receiver.events.code())
     }
     #expect(failure?.kind == .connectionLost)
     #expect(receiver.failure()?.kind == .connectionLost)
-    #expect(!destination.names.contains("big"))
+    #expect(!destination.names().contains("big"))
     proxy.stop()
   }
 
   @Test func `a byte that is changed on its way never arrives`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    let big = pattern(20 << 20)
-    try source.make("big", big)
+    let big = patternData(20 << 20)
+    source.write("big", big)
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       connection == 1 && bytes > 3 << 20 ? .spoil : .pass
     }
-    _ = try send([source.path("big")], to: proxy.port, code: try receiver.events.code())
+    _ = try send([source.at("big")], to: proxy.port, code: try receiver.events.code())
     _ = try receiver.result()
     #expect(destination.content("big") == big)
     #expect(proxy.connections >= 3)

@@ -2,6 +2,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -13,11 +14,11 @@ import Testing
     _ socket: consuming StreamSocket, _ context: TLSContext, _ identity: Identity, _ office: CodeOffice
   ) throws -> AbortReason? {
     var connection = try Connection(socket, context, wakeup: try Wakeup())
-    try connection.handshake(until: soon(20))
+    try connection.handshake(until: soon())
     do {
-      let (_, hello) = try ServerPairing.hello(&connection, until: soon(20))
+      let (_, hello) = try ServerPairing.hello(&connection, until: soon())
       _ = try ServerPairing.pair(
-        &connection, hello: hello, office: office, own: identity.fingerprint, until: soon(20))
+        &connection, hello: hello, office: office, own: identity.fingerprint, until: soon())
       return nil
     } catch let reason as AbortReason {
       connection.abort(reason)
@@ -36,29 +37,31 @@ import Testing
     let port = listening.port
     let reasons = Condition<[AbortReason?]>([])
     let ready = Condition(0)
-    let go = Promise<Bool>()
-    let threads = ThreadGroup()
+    let go = Outcome<Void>(of: "the moment to guess")
+    var threads: [RunningThread<Void>] = []
+    defer { go.set(()) }
     for _ in 0..<count {
-      try threads.start("guesser") {
-        guard var client = try? StrangeClient(port: port), let shares = try? client.exchangeShares(code) else { return }
-        ready.withLock { $0 += 1 }
-        ready.broadcast()
-        _ = try? go.wait()
-        _ = try? client.confirm(right ? shares.confirmA : [UInt8](repeating: 9, count: 32))
-      }
-      var poller = try Poller()
-      _ = try poller.wait(for: .readable, on: listening.raw, until: soon(10))
-      let parcel = Condition<StreamSocket?>(try listening.accept())
-      try threads.start("server") {
-        guard let socket = parcel.withLock({ $0.take() }) else { return }
-        guard let reason = try? Self.serve(socket, context, identity, office) else { return }
-        reasons.withLock { $0.append(reason) }
-      }
+      threads.append(
+        try RunningThread("guesser") {
+          guard var client = try? StrangeClient(port: port), let shares = try? client.exchangeShares(code) else {
+            return
+          }
+          ready.withLock { $0 += 1 }
+          ready.broadcast()
+          _ = try? go.wait()
+          _ = try? client.confirm(right ? shares.confirmA : [UInt8](repeating: 9, count: 32))
+        })
+      let parcel = Condition<StreamSocket?>(try listening.acceptNext())
+      threads.append(
+        try RunningThread("server") {
+          guard let socket = parcel.withLock({ $0.take() }) else { return }
+          guard let reason = try? Self.serve(socket, context, identity, office) else { return }
+          reasons.withLock { $0.append(reason) }
+        })
     }
-    let isReady = ready.wait(until: soon(20)) { $0 == count ? true : nil }
-    #expect(isReady == true)
-    go.fulfil(.success(true))
-    threads.wait()
+    _ = try ready.wait(for: "that all are about to guess") { $0 == count ? true : nil }
+    go.set(())
+    for thread in threads { try thread.value() }
     return reasons.withLock { $0 }
   }
 

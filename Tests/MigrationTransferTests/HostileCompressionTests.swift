@@ -2,6 +2,7 @@ import Foundation
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -56,7 +57,7 @@ import Testing
     stream.connection.close()
     sender.control.close()
     #expect(receiver.failure()?.kind == .failed)
-    #expect(destination.names.allSatisfy { $0.hasPrefix(".peer-") })
+    #expect(destination.names().allSatisfy { $0.hasPrefix(".peer-") })
   }
 
   @Test func `a compressed frame arrives`() throws {
@@ -98,7 +99,7 @@ import Testing
   }
 
   @Test func `garbage, and a frame that is cut, is refused`() throws {
-    try expectRefused { Self.frame(Array(pattern(5000)), plainLength: $0.count) }
+    try expectRefused { Self.frame(pattern(5000), plainLength: $0.count) }
     try expectRefused { Self.frame(Array(try Self.compressed($0).dropLast()), plainLength: $0.count) }
     try expectRefused { Self.frame([], plainLength: $0.count) }
     try expectRefused {
@@ -138,10 +139,10 @@ import Testing
 
   @Test func `after a refusal the receiver takes an honest sender`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    try source.make("root/a", Data(Self.content))
+    source.write("root/a", Data(Self.content))
     try expectRefused { Self.frame(try Self.compressed($0), plainLength: $0.count + 1) }
     let receiver = try RunningReceiver(destination)
-    _ = try send([source.path("root")], to: try receiver.port(), code: try receiver.events.code())
+    _ = try send([source.at("root")], to: try receiver.port(), code: try receiver.events.code())
     #expect(try receiver.result().total.items == 2)
   }
 }

@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -13,13 +14,13 @@ import Testing
 
   init() throws {
     source = try Scratch()
-    try source.make("file", pattern(8 << 20))
+    source.write("file", patternData(8 << 20))
   }
 
   /// Pairs with a real sender, and lets `act` play the receiver; how the sender ended.
   private func play(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
     var control = try receiver.pair()
     try act(receiver, &control)
     // What is still queued goes out, and the sender's last word is awaited.
@@ -148,7 +149,7 @@ import Testing
     code: Close.Code, kind: TransferFailure.Kind
   ) throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .offer = $0 { true } else { nil } }
@@ -163,7 +164,7 @@ import Testing
 
   @Test func `no more than the window is under way, and a sender that waits can be stopped`() throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .offer = $0 { true } else { nil } }
@@ -175,7 +176,7 @@ import Testing
       _ = try stream.next(until: .now().advanced(by: .milliseconds(300)))
     }
     #expect(nothing?.code == .timedOut)
-    let start = BootInstant.now()
+    let watch = try Stopwatch()
     sender.sender.stop(.terminated)
     let told = try control.next { message -> Close.Code? in
       if case .close(let close) = message { close.code } else { nil }
@@ -183,24 +184,24 @@ import Testing
     control.control.close()
     #expect(sender.failure()?.kind == .terminated)
     #expect(told == .interrupted)
-    #expect(BootInstant.now().seconds(since: start) < 5)
+    #expect(watch.seconds < 5)
   }
 
   /// Interrupts a sender one of whose data streams has joined, and plays the receiver's end of that; how long it took.
-  private func interrupt(_ act: (inout StrangeStream, BootInstant) -> Void = { _, _ in }) throws -> Double {
+  private func interrupt(_ act: (inout StrangeStream) -> Void = { _ in }) throws -> Double {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .offer = $0 { true } else { nil } }
     try accept(&control)
     var stream = try receiver.join()
-    let start = BootInstant.now()
+    let watch = try Stopwatch()
     sender.sender.stop(.interrupted)
-    act(&stream, start)
+    act(&stream)
     #expect(sender.failure()?.kind == .interrupted)
     _ = consume stream
-    return BootInstant.now().seconds(since: start)
+    return watch.seconds
   }
 
   @Test func `a sender whose data nobody reads ends soon when it is stopped`() throws {
@@ -209,21 +210,20 @@ import Testing
 
   @Test func `a data stream on which the receiver never stops talking does not keep the sender from stopping`() throws {
     let ignored = [UInt8]([[UInt8]](repeating: [0x90, 0, 0, 0, 0], count: 3_000).joined())
-    let seconds = try interrupt { stream, start in
-      while BootInstant.now() < start.advanced(by: .seconds(10)) {
-        if (try? stream.connection.writeAll(ignored, until: soon(1))) == nil { break }
-      }
+    let seconds = try interrupt { stream in
+      let deadline = soon()
+      while BootInstant.now() < deadline, (try? stream.connection.writeAll(ignored, until: deadline)) != nil {}
     }
     #expect(seconds < 8)
   }
 
   @Test func `a device that never finishes the handshake does not hold a sender that is stopped`() throws {
     let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
-    let sender = try RunningSender([source.path("file")], to: listening.port, code: PairingCode(number: 1))
+    let sender = try RunningSender([source.at("file")], to: listening.port, code: PairingCode(number: 1))
     _ = try sender.events.first { if case .connecting = $0 { true } else { nil } }
-    let start = BootInstant.now()
+    let watch = try Stopwatch()
     sender.sender.stop(.interrupted)
     #expect(sender.failure()?.kind == .interrupted)
-    #expect(BootInstant.now().seconds(since: start) < 3)
+    #expect(watch.seconds < 3)
   }
 }

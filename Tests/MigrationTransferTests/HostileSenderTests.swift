@@ -2,6 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -40,7 +41,7 @@ import Testing
     }
     #expect(failure?.kind == .failed || failure?.kind == .refused)
     #expect(told == code)
-    #expect(destination.names.allSatisfy { $0.hasPrefix(".peer-") })
+    #expect(destination.names().allSatisfy { $0.hasPrefix(".peer-") })
   }
 
   @Test func `content that does not fit its tag is refused`() throws {
@@ -65,7 +66,7 @@ import Testing
           body: .symbolicLink(target: Array(outside.path.utf8))))
       frame.file(try record("root/link/x", .file(size: 5)), Array("hello".utf8), sealer)
     }
-    #expect(outside.names.isEmpty)
+    #expect(outside.names().isEmpty)
   }
 
   @Test func `more bytes than announced are refused`() throws {
@@ -106,7 +107,7 @@ import Testing
     }
     #expect(failure?.kind == .failed)
     #expect(code == .violation)
-    #expect(destination.names.allSatisfy { $0.hasPrefix(".peer-") })
+    #expect(destination.names().allSatisfy { $0.hasPrefix(".peer-") })
   }
 
   @Test(arguments: [

@@ -1,6 +1,7 @@
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -82,17 +83,12 @@ import Testing
     queue.register(0, wakeup)
     try queue.submit(try frame(queue, 1))
     try queue.submit(try frame(queue, 2))
-    let third = Promise<Bool>()
-    let thread = try OwnerThread(name: "export") {
-      _ = try? queue.buffer()
-      third.fulfil(.success(true))
-    }
+    let third = try RunningThread("export") { _ = try queue.buffer() }
     #expect(sent(queue.next(for: 0)) == 1)
     #expect(queue.arrived == Tally())
     queue.written(1, on: 0)
-    #expect(try third.wait())
+    try third.value()
     #expect(queue.arrived == Tally(items: 1, bytes: 10))
-    thread.join()
   }
 
   @Test func `what a broken stream had under way goes to its successor alone, in order`() throws {
@@ -121,18 +117,9 @@ import Testing
     let wakeup = try Wakeup()
     queue.register(0, wakeup)
     try queue.submit(try frame(queue, 1))
-    let ended = Promise<Bool>()
-    let thread = try OwnerThread(name: "export") {
-      do throws(ArchiveError) {
-        try queue.drain()
-        ended.fulfil(.success(false))
-      } catch {
-        ended.fulfil(.success(error.code == .stopped))
-      }
-    }
+    let draining = try RunningThread("export") { try queue.drain() }
     queue.stop()
-    #expect(try ended.wait())
-    thread.join()
+    #expect(#expect(throws: ArchiveError.self) { try draining.value() }?.code == .stopped)
     var poller = try Poller()
     #expect(try poller.wait(for: .readable, on: wakeup.raw, until: soon()).contains(.readable))
     #expect(throws: ArchiveError.self) { _ = try queue.buffer() }

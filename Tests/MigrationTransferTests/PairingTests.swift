@@ -2,6 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -15,11 +16,11 @@ import Testing
 
   @Test func `a wrong code is told in the words for people, and the right one still works`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    try source.make("file", pattern(100))
+    source.write("file", patternData(100))
     let receiver = try RunningReceiver(destination)
     let code = try receiver.events.code()
     let failure = #expect(throws: TransferFailure.self) {
-      try send([source.path("file")], to: try receiver.port(), code: another(code))
+      try send([source.at("file")], to: try receiver.port(), code: another(code))
     }
     #expect(failure?.kind == .pairing)
     #expect(failure?.message == "The code did not match. Nothing was sent.")
@@ -35,10 +36,10 @@ import Testing
       }
     }
     #expect(told == "1 of 3 from 127.0.0.1")
-    #expect(destination.names.isEmpty)
-    _ = try send([source.path("file")], to: try receiver.port(), code: code)
+    #expect(destination.names().isEmpty)
+    _ = try send([source.at("file")], to: try receiver.port(), code: code)
     _ = try receiver.result()
-    #expect(destination.names == ["file"])
+    #expect(destination.names() == ["file"])
   }
 
   @Test func `after three wrong tries the old right code is refused and another is shown`() throws {

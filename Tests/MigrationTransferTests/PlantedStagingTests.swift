@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -17,7 +18,7 @@ import Testing
     home = try Scratch()
   }
 
-  private var store: TransferStore { TransferStore(home: home.path("home")) }
+  private var store: TransferStore { TransferStore(home: home.at("home")) }
 
   /// A first session that leaves a staged file behind; the sender's key and the transfer.
   private func stageSomething() throws -> (Identity, Accept) {
@@ -49,7 +50,7 @@ import Testing
   @Test(arguments: ["", "/tree", "/journal", "/tree/root", "/tree/root/secret", "/tree/root/part"])
   func `a link in the place of what was staged leads nowhere`(place: String) throws {
     let (identity, accept) = try stageSomething()
-    let name = try #require(attack.surroundings.destination.names.first)
+    let name = try #require(attack.surroundings.destination.names().first)
     try replace(attack.surroundings.destination.path + "/" + name + place)
     try comeBack(identity, accept)
     try attack.expectHarmless()

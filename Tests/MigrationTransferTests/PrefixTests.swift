@@ -1,6 +1,7 @@
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -53,9 +54,9 @@ import Testing
 
   @Test func `a share that comes back to its sender is refused`() throws {
     let source = try Scratch()
-    try source.make("file")
+    source.write("file", [])
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.path("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())
     guard case (.pairA(let share), _) = try connection.pairingFrame(until: soon()) else {
@@ -69,10 +70,10 @@ import Testing
 
   @Test func `a receiver that does not know the code is refused in the words for people`() throws {
     let source = try Scratch()
-    try source.make("file")
+    source.write("file", [])
     let receiver = try StrangeReceiver()
     // Another code than the one that the receiver knows: its proof cannot fit, whatever it claims of ours.
-    let sender = try RunningSender([source.path("file")], to: receiver.port, code: PairingCode(number: 1))
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: PairingCode(number: 1))
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())
     _ = try connection.pairingFrame(until: soon())
@@ -98,11 +99,10 @@ import Testing
     let receiver = try StrangeReceiver()
     let context = try TLSContext(role: .client, identity: receiver.identity)
     let dialing = Dialing(target: HostAndPort(host: "127.0.0.1", port: receiver.port), context: context) { false }
-    let threads = ThreadGroup()
-    try threads.start("server") { _ = try? receiver.accept() }
+    let server = try RunningThread("server") { _ = try? receiver.accept() }
     #expect(throws: ConnectionError.self) {
       _ = try dialing.connect(to: try dialing.addresses(), wakeup: try Wakeup())
     }
-    threads.wait()
+    try server.value()
   }
 }

@@ -1,4 +1,6 @@
 import MigrationSystem
+import TestSupport
+import Testing
 
 @testable import MigrationTransfer
 
@@ -19,7 +21,7 @@ final class Proxy: Sendable {
   let port: UInt16
   private let mustStop = Flag()
   private let count = Condition(0)
-  private let done = Promise<Bool>()
+  private let thread: RunningThread<Void>
 
   var connections: Int { count.withLock { $0 } }
 
@@ -31,17 +33,19 @@ final class Proxy: Sendable {
     let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
     port = listening.port
     let parcel = Condition<ListeningSocket?>(listening)
-    let (mustStop, count, done) = (mustStop, count, done)
-    _ = try OwnerThread(name: "proxy") {
-      defer { done.fulfil(.success(true)) }
+    let (mustStop, count) = (mustStop, count)
+    thread = try RunningThread("proxy") {
       guard let listening = parcel.withLock({ $0.take() }) else { return }
       try? Self.run(listening, target, refused, judge, mustStop) { count.withLock { $0 += 1 } }
     }
   }
 
+  deinit { stop() }
+
+  /// Ends every connection. What is never stopped ends with this.
   func stop() {
     mustStop.set()
-    _ = try? done.wait()
+    if !thread.hasEnded() { Issue.record(TookTooLong("the end of a proxy")) }
   }
 
   private static func run(
@@ -67,7 +71,7 @@ final class Proxy: Sendable {
         continue
       }
       let server = try StreamSocket.connect(to: SocketAddress.loopback(port: target))
-      workers.append(PairWorker(number: number, client, server))
+      workers.append(PairWorker(number: number, client, server, mustStop))
       number += 1
       try turn(&workers, judge, &cut)
     }
@@ -92,13 +96,15 @@ final class Proxy: Sendable {
     private let serverNumber: CInt
     private var client: StreamSocket?
     private var server: StreamSocket?
+    private let mustStop: Flag
     private var passed = 0
     private var isSpoilt = false
     private var isSwallowing = false
     private var isConnected = false
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
 
-    init(number: Int, _ client: consuming StreamSocket, _ server: consuming StreamSocket) {
+    init(number: Int, _ client: consuming StreamSocket, _ server: consuming StreamSocket, _ mustStop: Flag) {
+      self.mustStop = mustStop
       self.number = number
       clientNumber = client.raw
       serverNumber = server.raw
@@ -107,7 +113,8 @@ final class Proxy: Sendable {
     }
 
     func turn(_ judge: (Int, Int) -> Verdict, _ cut: inout Cut) throws {
-      let deadline = soon(2)
+      // Others have their turn, too.
+      let deadline = BootInstant.now() + .seconds(2)
       var isBusy = true
       while isBusy, BootInstant.now() < deadline {
         isBusy = false
@@ -155,8 +162,8 @@ final class Proxy: Sendable {
       }
       if isSwallowing { return count }
       var sent = 0
-      let deadline = soon(5)
-      while sent < count, BootInstant.now() < deadline {
+      let deadline = soon()
+      while sent < count, !mustStop.isSet, BootInstant.now() < deadline {
         let more = try buffer.withUnsafeBytes { bytes in
           let rest = UnsafeRawBufferPointer(rebasing: bytes[sent..<count])
           return fromClient ? try server!.send(rest) : try client!.send(rest)

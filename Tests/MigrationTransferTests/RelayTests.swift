@@ -2,6 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -11,7 +12,7 @@ import Testing
     throws
   {
     let (source, destination) = (try Scratch(), try Scratch())
-    try source.make("secret", pattern(1000))
+    source.write("secret", patternData(1000))
     let receiver = try RunningReceiver(destination)
     let code = try receiver.events.code()
     let target = try receiver.port()
@@ -19,12 +20,12 @@ import Testing
     let port = listening.port
     let seen = Condition<[UInt8]>([])
     let relay = try Relay(listening, target: target) { bytes in seen.withLock { $0 += bytes } }
-    let failure = #expect(throws: TransferFailure.self) { try send([source.path("secret")], to: port, code: code) }
+    let failure = #expect(throws: TransferFailure.self) { try send([source.at("secret")], to: port, code: code) }
     #expect(failure?.kind == .pairing)
     #expect(failure?.message == "The code did not match. Nothing was sent.")
-    relay.wait()
+    try relay.wait()
     _ = try receiver.events.first { if case .wrongCode = $0 { true } else { nil } }
-    #expect(destination.names.isEmpty)
+    #expect(destination.names().isEmpty)
     // HELLO_C, PAIR_A and CONF_A went through: the relay did its work, and the devices noticed all the same.
     #expect(seen.withLock { Array($0.prefix(7)) } == [0x01, 0x00, 0x0B] + Array("PEER".utf8))
     #expect(seen.withLock { $0.count } >= 14 + 68 + 35)
@@ -34,31 +35,38 @@ import Testing
 
 /// Terminates TLS on both sides with a key of its own, and forwards every byte of plaintext.
 private final class Relay: Sendable {
-  private let thread: OwnerThread
+  private let thread: RunningThread<Void>
+  private let mustStop = Flag()
 
   init(
     _ listening: consuming ListeningSocket, target: UInt16, saw: @escaping @Sendable ([UInt8]) -> Void
   ) throws {
     let parcel = Condition<ListeningSocket?>(listening)
-    thread = try OwnerThread(name: "relay") {
+    thread = try RunningThread("relay") { [mustStop] in
       guard let listening = parcel.withLock({ $0.take() }) else { return }
-      try? Self.run(listening, target, saw)
+      try? Self.run(listening, target, saw, mustStop)
     }
   }
 
-  func wait() { thread.join() }
+  deinit {
+    mustStop.set()
+    if !thread.hasEnded() { Issue.record(TookTooLong("the end of a relay")) }
+  }
 
-  private static func run(_ listening: borrowing ListeningSocket, _ target: UInt16, _ saw: ([UInt8]) -> Void) throws {
-    var poller = try Poller()
-    _ = try poller.wait(for: .readable, on: listening.raw, until: soon())
-    guard let socket = try listening.accept() else { return }
+  /// Waits for the end of its connection.
+  func wait() throws { try thread.value() }
+
+  private static func run(
+    _ listening: borrowing ListeningSocket, _ target: UInt16, _ saw: ([UInt8]) -> Void, _ mustStop: Flag
+  ) throws {
+    let socket = try listening.acceptNext()
     let identity = try Identity.generate()
     var inner = try Connection(socket, try TLSContext(role: .server, identity: identity), wakeup: try Wakeup())
     try inner.handshake(until: soon())
     var outer = try StrangeClient(port: target, identity: identity)
     var bytes = [UInt8](repeating: 0, count: 4096)
-    let deadline = soon(5)
-    while BootInstant.now() < deadline {
+    let deadline = soon()
+    while !mustStop.isSet, BootInstant.now() < deadline {
       if let count = try inner.read(into: &bytes, 0..<bytes.count) {
         if count == 0 { return }
         saw(Array(bytes[..<count]))

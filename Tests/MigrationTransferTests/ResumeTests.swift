@@ -4,6 +4,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -14,18 +15,18 @@ private final class Pair {
   let destination = try! Scratch()
   let sending = try! Scratch()
   let receiving = try! Scratch()
-  let big = pattern(40 << 20)
-  private var port: UInt16 = 0
+  let big = patternData(40 << 20)
+  private let port = try! HeldPort()
 
   init() throws {
-    try source.make("tree/big", big)
-    for number in 0..<100 { try source.make("tree/\(number)", pattern(5000, seed: UInt64(number))) }
+    source.write("tree/big", big)
+    for number in 0..<100 { source.write("tree/\(number)", patternData(5000, seed: UInt64(number))) }
     // What was made just now is named anew in every session.
     Thread.sleep(forTimeInterval: 0.02)
   }
 
-  var sendingStore: TransferStore { TransferStore(home: sending.path("home")) }
-  var receivingStore: TransferStore { TransferStore(home: receiving.path("home")) }
+  var sendingStore: TransferStore { TransferStore(home: sending.at("home")) }
+  var receivingStore: TransferStore { TransferStore(home: receiving.at("home")) }
 
   /// A receiver; every one listens at the same port.
   func receiver(giveUpAfter: Double = 30) throws -> RunningReceiver {
@@ -33,11 +34,12 @@ private final class Pair {
     let deadline = soon()
     while true {
       do {
-        let receiver = try RunningReceiver(destination, port: port, giveUpAfter: giveUpAfter, store: receivingStore)
-        port = try receiver.port()
+        let receiver = try RunningReceiver(
+          destination, port: port.number, giveUpAfter: giveUpAfter, store: receivingStore)
+        _ = try receiver.port()
         return receiver
       } catch let error as TransferFailure where error.kind == .refused && BootInstant.now() < deadline {
-        Thread.sleep(forTimeInterval: 0.01)
+        sched_yield()
       }
     }
   }
@@ -45,13 +47,13 @@ private final class Pair {
   /// A sender with one data stream, so that it is known which connection carries what.
   func sender(to port: UInt16, giveUpAfter: Double = 30, code: PairingCode?) throws -> RunningSender {
     try RunningSender(
-      [source.path("tree")], to: port, giveUpAfter: giveUpAfter, store: sendingStore, streams: 1, code: code)
+      [source.at("tree")], to: port, giveUpAfter: giveUpAfter, store: sendingStore, streams: 1, code: code)
   }
 
   func checkArrived() {
     #expect(destination.content("tree/big") == big)
-    for number in 0..<100 { #expect(destination.content("tree/\(number)") == pattern(5000, seed: UInt64(number))) }
-    #expect(destination.names == ["tree"])
+    for number in 0..<100 { #expect(destination.content("tree/\(number)") == patternData(5000, seed: UInt64(number))) }
+    #expect(destination.names() == ["tree"])
   }
 }
 
@@ -68,12 +70,12 @@ private final class Barrier: Sendable {
     guard connection == 1, passed > bytes, state.withLock({ !$0.isReached }) else { return false }
     state.withLock { $0.isReached = true }
     state.broadcast()
-    _ = state.wait(until: soon(20)) { $0.isOpen ? true : nil }
+    _ = try? state.wait(for: "the barrier to open") { $0.isOpen ? true : nil }
     return true
   }
 
   func waitUntilReached() throws {
-    try #require(state.wait(until: soon(20)) { $0.isReached ? true : nil } == true)
+    _ = try state.wait(for: "the barrier") { $0.isReached ? true : nil }
   }
 
   func open() {
@@ -133,6 +135,7 @@ extension Events {
   @Test func `a receiver that is started again goes on without a code, while the sender waits`() throws {
     let pair = try Pair()
     let barrier = Barrier(after: 20 << 20)
+    defer { barrier.open() }
     let (proxy, sender) = try {
       let first = try pair.receiver()
       let proxy = try Proxy(to: try first.port()) { connection, bytes in
@@ -144,7 +147,7 @@ extension Events {
       #expect(first.stop()?.kind == .interrupted)
       return (proxy, sender)
     }()
-    #expect(pair.destination.names.count == 1 && pair.destination.names[0].hasPrefix(".peer-"))
+    #expect(pair.destination.names().count == 1 && pair.destination.names()[0].hasPrefix(".peer-"))
     let second = try pair.receiver()
     barrier.open()
     let result = try sender.result()
@@ -158,16 +161,16 @@ extension Events {
     let pair = try Pair()
     let receiver = try pair.receiver()
     let barrier = Barrier(after: 30 << 20)
+    defer { barrier.open() }
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       barrier.pass(connection, bytes)
       return .pass
     }
     let first = try pair.sender(to: proxy.port, code: try receiver.events.code())
     try barrier.waitUntilReached()
-    let ended = Promise<TransferFailure?>()
-    _ = try OwnerThread(name: "stop") { ended.fulfil(.success(first.stop())) }
+    let ended = try RunningThread("stop") { first.stop() }
     barrier.open()
-    #expect(try ended.wait()?.kind == .interrupted)
+    #expect(try ended.value()?.kind == .interrupted)
     // From another address even: past the proxy.
     let second = try pair.sender(to: try receiver.port(), code: nil)
     let result = try second.result()
@@ -182,6 +185,7 @@ extension Events {
   @Test func `a sender that missed the last answer asks again and is told`() throws {
     let pair = try Pair()
     let barrier = Barrier(after: 1 << 20)
+    defer { barrier.open() }
     let transfers = pair.sending.path + "/home/transfers"
     let kept = pair.sending.path + "/kept"
     let total = try {
@@ -218,7 +222,7 @@ extension Events {
     var remembered = RememberedTransfer(
       transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "", address: "",
       started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(items: 3, bytes: 4),
-      subject: .sources([pair.source.path("tree")]))
+      subject: .sources([pair.source.at("tree")]))
     remembered.done = RememberedTransfer.Finished(
       done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
     remembered.unsent = 1
@@ -267,6 +271,7 @@ extension Events {
     let pair = try Pair()
     let receiver = try pair.receiver()
     let barrier = Barrier(after: 10 << 20)
+    defer { barrier.open() }
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       barrier.pass(connection, bytes)
       return .pass

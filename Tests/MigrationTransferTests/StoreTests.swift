@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -13,7 +14,7 @@ import Testing
 
   init() throws {
     scratch = try Scratch()
-    store = TransferStore(home: scratch.path("home"))
+    store = TransferStore(home: scratch.at("home"))
   }
 
   private func sending(_ transfer: TransferID, _ sources: [String] = ["/a", "/b"]) throws -> RememberedTransfer {
@@ -64,7 +65,7 @@ import Testing
 
   @Test func `nothing is made before there is something to keep, and then for its owner alone`() throws {
     #expect(try store.list().transfers.isEmpty)
-    #expect(scratch.names.isEmpty)
+    #expect(scratch.names().isEmpty)
     let entry = try store.create(try sending(1))
     for path in ["home", "home/transfers", "home/transfers/\(TransferID(1).hexadecimal)-send"] {
       var status = stat()
@@ -106,7 +107,7 @@ import Testing
     _ = try store.create(try receiving(spoilt, into: Array("/nowhere".utf8)))
     _ = try store.create(try sending(whole))
     let state = "home/transfers/\(spoilt.hexadecimal)-receive/state"
-    try scratch.make(state, Data("peer transfer 1\nnonsense".utf8))
+    scratch.write(state, Data("peer transfer 1\nnonsense".utf8))
     let listing = try store.list()
     #expect(listing.transfers.map(\.remembered.transfer) == [whole])
     #expect(listing.damaged.map(\.identifier) == [spoilt.hexadecimal])
@@ -119,11 +120,11 @@ import Testing
 
   @Test func `forgetting removes what was staged, what was set aside, and nothing else`() throws {
     let identifier: TransferID = 0xFEDC << 112
-    let destination = scratch.path("destination")
-    try scratch.make("destination/mine", Data("mine".utf8))
-    try scratch.make("destination/.peer-\(identifier.hexadecimal)/tree/x", Data("x".utf8))
-    try scratch.make("destination/.peer-\(identifier.hexadecimal).refused-3/tree/x", Data("x".utf8))
-    try scratch.make("destination/.peer-\(TransferID(1).hexadecimal)/tree/x", Data("x".utf8))
+    let destination = scratch.at("destination")
+    scratch.write("destination/mine", Data("mine".utf8))
+    scratch.write("destination/.peer-\(identifier.hexadecimal)/tree/x", Data("x".utf8))
+    scratch.write("destination/.peer-\(identifier.hexadecimal).refused-3/tree/x", Data("x".utf8))
+    scratch.write("destination/.peer-\(TransferID(1).hexadecimal)/tree/x", Data("x".utf8))
     _ = try store.create(try receiving(identifier, into: destination))
     _ = try store.create(try sending(identifier))
     #expect(try store.forget("fedc") == TransferStore.Forgotten(transfer: identifier, notice: nil))

@@ -2,6 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 
 @testable import MigrationTransfer
 
@@ -107,7 +108,7 @@ struct StrangeSender: ~Copyable {
 
   /// The next message that `pick` takes; nil when the receiver closes first.
   mutating func next<Value>(_ pick: (ControlMessage) -> Value?) throws -> Value? {
-    let deadline = soon(10)
+    let deadline = soon()
     while BootInstant.now() < deadline {
       while !heard.isEmpty {
         let message = heard.removeFirst()
@@ -116,7 +117,7 @@ struct StrangeSender: ~Copyable {
       }
       heard += try control.exchange(until: deadline)
     }
-    return nil
+    throw TookTooLong("a message")
   }
 
   /// Lets go what was said so far, and keeps what comes meanwhile.

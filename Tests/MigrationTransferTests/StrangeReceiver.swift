@@ -2,6 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -30,18 +31,9 @@ final class StrangeReceiver: Sendable {
   /// Takes the next connection, and shakes hands.
   func accept(as other: Identity? = nil) throws -> Connection {
     let context = try TLSContext(role: .server, identity: other ?? identity)
-    let wakeup = try Wakeup()
-    var poller = try Poller()
-    let deadline = soon(10)
-    while BootInstant.now() < deadline {
-      if let socket = try listening.accept() {
-        var connection = try Connection(socket, context, wakeup: wakeup)
-        try connection.handshake(until: soon())
-        return connection
-      }
-      _ = try poller.wait(for: .readable, on: listening.raw, until: deadline)
-    }
-    throw ConnectionError(.timedOut, "nobody came")
+    var connection = try Connection(try listening.acceptNext(), context, wakeup: try Wakeup())
+    try connection.handshake(until: soon())
+    return connection
   }
 
   /// Pairs with the next client; its control connection.
@@ -83,7 +75,7 @@ struct StrangeStream: ~Copyable {
   init(connection: consuming Connection) { self.connection = connection }
 
   /// The next frame; of DATA its header.
-  mutating func next(until deadline: BootInstant = soon(10)) throws -> StreamMessage {
+  mutating func next(until deadline: BootInstant = soon()) throws -> StreamMessage {
     let start = try connection.readExactly(Limits.frameHeader, until: deadline)
     let header = try FrameHeader(start.span)
     let body = try connection.readExactly(header.length, until: deadline)

@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -42,10 +43,10 @@ final class Surroundings {
 
   init() throws {
     ground = try Scratch()
-    destination = try Scratch(at: ground.path + "/destination")
-    try ground.make("secret", Data("secret".utf8))
-    try ground.make("outside/secret", Data("secret".utf8))
-    try ground.make("outside/empty/.keep")
+    destination = try Scratch("destination", in: ground)
+    ground.write("secret", Data("secret".utf8))
+    ground.write("outside/secret", Data("secret".utf8))
+    ground.write("outside/empty/.keep", [])
     try FileManager.default.createSymbolicLink(atPath: ground.path + "/outside/link", withDestinationPath: "secret")
     contents = Self.contents(ground.path)
     // Older than the content: then the next read is written down, also where only the first one after a change is.
@@ -77,12 +78,12 @@ final class Surroundings {
 
   /// Nothing of an attack has come into sight at the destination.
   func expectNothingArrived(sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(destination.names.allSatisfy { $0.hasPrefix(".peer-") }, sourceLocation: sourceLocation)
+    #expect(destination.names().allSatisfy { $0.hasPrefix(".peer-") }, sourceLocation: sourceLocation)
   }
 
   /// A receiver, started as soon as the one before has let go of the destination.
   func receiver(store: TransferStore? = nil, port: UInt16 = 0, giveUpAfter: Double = 0) throws -> RunningReceiver {
-    let deadline = soon(20)
+    let deadline = soon()
     while true {
       do {
         return try RunningReceiver(destination, port: port, giveUpAfter: giveUpAfter, store: store)
@@ -95,9 +96,9 @@ final class Surroundings {
   /// Fails unless an honest sender's file arrives at the same destination.
   func expectHonestArrival(sourceLocation: SourceLocation = #_sourceLocation) throws {
     let source = try Scratch()
-    try source.make("honest", Data("honest".utf8))
+    source.write("honest", Data("honest".utf8))
     let receiver = try receiver()
-    _ = try send([source.path("honest")], to: try receiver.port(), code: try receiver.events.code())
+    _ = try send([source.at("honest")], to: try receiver.port(), code: try receiver.events.code())
     #expect(try receiver.result().total == Tally(items: 1, bytes: 6), sourceLocation: sourceLocation)
     #expect(destination.content("honest") == Data("honest".utf8), sourceLocation: sourceLocation)
   }

@@ -1,4 +1,4 @@
-import Foundation
+import TestSupport
 import Testing
 
 @testable import MigrationWire
@@ -53,24 +53,11 @@ import Testing
     let names = Self.names()
     for show in [{ VisibleText.quoted($0) }, { VisibleText.listed($0) }] as [([UInt8]) -> String] {
       let script = names.map { "printf '%s\\0' \(show($0))\n" }.joined()
-      let shell = Process()
-      shell.executableURL = URL(fileURLWithPath: "/bin/bash")
-      shell.arguments = ["--norc", "--noprofile", "-s"]
-      shell.environment = ["LC_ALL": "C.UTF-8", "PATH": "/nowhere"]
-      let (input, output) = (Pipe(), Pipe())
-      shell.standardInput = input
-      shell.standardOutput = output
-      shell.standardError = FileHandle.nullDevice
-      try shell.run()
-      let writer = Thread {
-        try? input.fileHandleForWriting.write(contentsOf: Data(script.utf8))
-        try? input.fileHandleForWriting.close()
-      }
-      writer.start()
-      let read = Array(output.fileHandleForReading.readDataToEndOfFile())
-      shell.waitUntilExit()
-      #expect(shell.terminationStatus == 0)
-      let got = read.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+      let (code, output) = try run(
+        "/bin/bash", ["bash", "--norc", "--noprofile", "-s"], environment: ["LC_ALL=C.UTF-8", "PATH=/nowhere"],
+        input: Array(script.utf8))
+      #expect(code == 0)
+      let got = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
       #expect(got.count == names.count)
       for (name, got) in zip(names, got) where name != Array(got) { Issue.record("\(show(name)) is \(Array(got))") }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 @testable import MigrationWire
 
@@ -21,12 +22,7 @@ func bytes(hex: some StringProtocol) -> [UInt8] {
 }
 
 /// The violation that `body` throws, nil when it throws none.
-func violation(_ body: () throws(Violation) -> Void) -> Violation.Code? {
-  do {
-    try body()
-    return nil
-  } catch { return error.code }
-}
+func violation(_ body: () throws(Violation) -> Void) -> Violation.Code? { thrown(by: body)?.code }
 
 /// One frame in a file below `Vectors`.
 struct Vector: Sendable, CustomStringConvertible {
@@ -67,20 +63,4 @@ func lines(_ name: String) -> [Substring] {
 private func lines(_ url: URL) -> [Substring] {
   let text = try! String(contentsOf: url, encoding: .utf8)
   return text.split(separator: "\n").filter { !$0.hasPrefix("#") }
-}
-
-/// Pseudorandom numbers that are the same in every run (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-    return value ^ value >> 31
-  }
-
-  mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
 }

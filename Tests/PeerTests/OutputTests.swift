@@ -1,6 +1,7 @@
 import MigrationSystem
 import MigrationTransfer
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import peer
@@ -63,11 +64,11 @@ import Testing
 
   @Test func `many threads may report at once`() throws {
     let threads = try (0..<4).map { number in
-      try OwnerThread(name: "test") { [output] in
+      try RunningThread("test") { [output] in
         for _ in 0..<500 { output.handle(.connecting(address: "\(number)")) }
       }
     }
-    for thread in threads { thread.join() }
+    for thread in threads { try thread.value() }
     _ = output.finish(Samples.result())
     #expect(paper.text.count == 2001)
   }
@@ -77,7 +78,7 @@ import Testing
     let slow = Output(
       JSONReport(),
       to: { [paper] text in
-        _ = gate.wait { $0 ? true : nil }
+        _ = try? gate.wait(for: "that the reader goes on") { $0 ? true : nil }
         paper.put(text)
       })
     for bytes in 0..<100_000 as Range<UInt64> { slow.handle(Samples.progress(bytes, of: 100_000)) }

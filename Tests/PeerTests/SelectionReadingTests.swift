@@ -1,7 +1,7 @@
-import Foundation
 import MigrationArchive
 import MigrationSystem
 import MigrationTransfer
+import TestSupport
 import Testing
 
 @testable import peer
@@ -15,10 +15,9 @@ import Testing
 
   /// Lends a fresh file of these bytes.
   private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
-    let path = FileManager.default.temporaryDirectory.appending(path: "peer-patterns-\(UUID().uuidString)")
-    try Data(bytes).write(to: path)
-    defer { try? FileManager.default.removeItem(at: path) }
-    try body(path.path(percentEncoded: false))
+    let scratch = try Scratch()
+    scratch.write("patterns", bytes)
+    try body(scratch.path("patterns"))
   }
 
   @Test func `a pattern is taken as it is, a file by its lines, in their order`() throws {

@@ -1,16 +1,12 @@
-/// The one source of chance in a simulation: SplitMix64.
+import TestSupport
+
+/// The one source of chance in a simulation.
 final class Dice: RandomNumberGenerator {
-  private var state: UInt64
+  private var chance: Seeded
 
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1 }
+  init(seed: UInt64) { chance = Seeded(seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1) }
 
-  func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  func next() -> UInt64 { chance.next() }
 
   /// A number in a range.
   func roll(_ range: ClosedRange<Int>) -> Int {

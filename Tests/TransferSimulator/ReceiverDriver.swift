@@ -1,6 +1,7 @@
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
+import TestSupport
 
 /// What the receiving device keeps apart from staging, durably: its store.
 struct ReceiverStore {
@@ -93,7 +94,7 @@ final class ReceiverDriver {
     ground.noteJournal()
     do {
       let staging = try Staging.recover(
-        from: disk, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: SimulatedSealer(store.keys))
+        from: disk, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: HashSealer(store.keys))
       self.staging = staging
       if staging.existing != ground.furniture.existing { try staging.treat(existing: ground.furniture.existing) }
       world.note("recovered \(staging.held) \(staging.stage)")
@@ -293,7 +294,7 @@ final class ReceiverDriver {
     }
     try stream.machine.joined()
     stream.number = join.stream
-    stream.writer = StagingWriter(staging, sealer: SimulatedSealer(store.keys))
+    stream.writer = StagingWriter(staging, sealer: HashSealer(store.keys))
   }
 
   private func written(_ body: [UInt8], on stream: Stream) {

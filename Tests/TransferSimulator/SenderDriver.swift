@@ -2,6 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import TestSupport
 
 /// One process of the sender, from its start to its end: drives the real logic as the real engine does.
 final class SenderDriver {
@@ -178,7 +179,7 @@ final class SenderDriver {
     exportStart = world.now
     let outlet = SimulatedOutlet(self, number)
     let packer = FramePacker(
-      outlet: outlet, sealer: SimulatedSealer(accept.keys), keys: accept.keys, held: held, sizes: Ground.sizes)
+      outlet: outlet, sealer: HashSealer(accept.keys), keys: accept.keys, held: held, sizes: Ground.sizes)
     do {
       var export = FolderExport(roots: roots, tree: tree, packer: packer)
       try export.run()

@@ -1,39 +1,26 @@
 import Foundation
 import MigrationSystem
 import MigrationWire
-import Testing
+import TestSupport
 
-/// A fresh directory that goes away with everything in it; it holds an app's container and a group's.
-final class Scratch: Sendable {
-  let root: URL
-
-  init() throws {
-    root = FileManager.default.temporaryDirectory.appending(path: "peer-kit-\(UUID().uuidString)")
+/// What the tests of extensions keep in a scratch directory.
+extension Scratch {
+  /// One that holds an app's container and a group's.
+  static func withContainer() throws -> Scratch {
+    let scratch = try Scratch()
     for name in ["container/Documents", "container/Library/Application Support", "group"] {
-      try FileManager.default.createDirectory(
-        at: root.appending(path: name), withIntermediateDirectories: true)
+      scratch.makeDirectory(name)
     }
+    return scratch
   }
 
-  deinit { try? FileManager.default.removeItem(at: root) }
+  var container: URL { url("container") }
+  var group: URL { url("group") }
 
-  var container: URL { at("container") }
-  var group: URL { at("group") }
+  func url(_ name: String) -> URL { URL(filePath: path(name), directoryHint: .notDirectory) }
 
-  func at(_ name: String) -> URL { URL(filePath: path(name), directoryHint: .notDirectory) }
-  func path(_ name: String) -> String { "\(root.path)/\(name)" }
-
-  func write(_ name: String, _ text: String = "content") throws {
-    let parent = at(name).deletingLastPathComponent()
-    try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
-    try Data(text.utf8).write(to: at(name))
-  }
-
-  func read(_ name: String) throws -> String { try String(contentsOf: at(name), encoding: .utf8) }
-
-  func link(_ name: String, to target: String) throws {
-    try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
-  }
+  /// Writes a file whose content does not matter.
+  func write(_ name: String) { write(name, "content") }
 
   /// Everything beneath a directory: files with their contents, links with their targets, directories as "/".
   static func contents(of directory: URL) throws -> [String: String] {

@@ -1,0 +1,159 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// One end of a transfer on a thread of its own, which does not outlive this.
+///
+/// A test that ends by an error leaves nothing behind that way, either: the end is stopped, and its thread waited for.
+final class RunningEnd: Sendable {
+  private let thread: RunningThread<TransferResult>
+  private let name: String
+  private let interrupt: @Sendable () -> Void
+
+  init(
+    _ name: String, run: @escaping @Sendable () throws -> TransferResult, interrupt: @escaping @Sendable () -> Void
+  ) throws {
+    self.name = name
+    self.interrupt = interrupt
+    thread = try RunningThread(name, run)
+  }
+
+  deinit {
+    if thread.hasEnded(by: .now()) { return }
+    interrupt()
+    if !thread.hasEnded() { Issue.record(TookTooLong("the \(name), which was stopped")) }
+  }
+
+  /// Waits for the end.
+  func result() throws -> TransferResult { try thread.value() }
+
+  /// Waits for the end; nil when all went well.
+  func failure() -> TransferFailure? {
+    do {
+      _ = try result()
+      return nil
+    } catch let failure as TransferFailure {
+      return failure
+    } catch {
+      Issue.record(error)
+      return nil
+    }
+  }
+
+  /// Ends it, if it has not ended, and says how.
+  func stop() -> TransferFailure? {
+    interrupt()
+    return failure()
+  }
+}
+
+/// A real receiver on a thread of its own.
+final class RunningReceiver: Sendable {
+  let events = Events()
+  let destination: Scratch
+  let receiver: Receiver
+  private let end: RunningEnd
+
+  init(
+    _ destination: Scratch, pace: Pace = Pace(), port: UInt16 = 0, giveUpAfter: Double = 0, store: TransferStore? = nil,
+    consent: ConsentAsker? = nil
+  ) throws {
+    self.destination = destination
+    let events = events
+    var options = Receiver.Options(
+      listen: HostAndPort(host: "127.0.0.1", port: port), label: "new device", software: "test",
+      giveUpAfter: giveUpAfter)
+    options.pace = pace
+    options.consent = consent
+    let receiver = try Receiver(
+      options, sink: try FolderSink(destination: Array(destination.path.utf8)), store: store
+    ) { events.add($0) }
+    self.receiver = receiver
+    end = try RunningEnd("receiver", run: { try receiver.run() }, interrupt: { receiver.stop(.interrupted) })
+  }
+
+  func port() throws -> UInt16 { try events.port() }
+
+  /// Waits for the end.
+  func result() throws -> TransferResult { try end.result() }
+
+  /// Waits for the end; nil when all went well.
+  func failure() -> TransferFailure? { end.failure() }
+
+  /// Ends it, if it has not ended, and says how.
+  @discardableResult
+  func stop() -> TransferFailure? { end.stop() }
+}
+
+/// A real sender on a thread of its own.
+final class RunningSender: Sendable {
+  let events = Events()
+  let sender: Sender
+  private let end: RunningEnd
+
+  /// Without a code it must not need one.
+  init(
+    _ paths: [[UInt8]], _ options: Sender.Options, store: TransferStore? = nil, code: PairingCode?,
+    seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+  ) throws {
+    let events = events
+    let sender = Sender(options, source: try FolderSource(paths: paths), store: store) { event in
+      events.add(event)
+      seeing(event)
+    }
+    self.sender = sender
+    try sender.prepare()
+    end = try RunningEnd(
+      "sender",
+      run: {
+        try sender.run { () throws(TransferFailure) in
+          guard let code else { throw TransferFailure(.usage, "a code was asked for") }
+          return code
+        }
+      },
+      interrupt: { sender.stop(.interrupted) })
+  }
+
+  /// Sends to this machine.
+  convenience init(
+    _ paths: [[UInt8]], to port: UInt16, giveUpAfter: Double = 0, store: TransferStore? = nil, streams: UInt32? = nil,
+    code: PairingCode?
+  ) throws {
+    try self.init(
+      paths, Sender.Options(to: port, streams: streams, giveUpAfter: giveUpAfter), store: store, code: code)
+  }
+
+  /// Waits for the end.
+  func result() throws -> TransferResult { try end.result() }
+
+  /// Waits for the end; nil when all went well.
+  func failure() -> TransferFailure? { end.failure() }
+
+  /// Ends it, and says how it ended.
+  func stop() -> TransferFailure? { end.stop() }
+}
+
+extension Sender.Options {
+  /// Those of a sender to this machine.
+  init(
+    to port: UInt16, streams: UInt32? = nil, limit: UInt64? = nil, compression: CompressionWish = .auto,
+    giveUpAfter: Double = 0
+  ) {
+    self.init(
+      target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test", streams: streams,
+      limit: limit, compression: compression, giveUpAfter: giveUpAfter)
+  }
+}
+
+/// Runs a real sender to its end.
+func send(
+  _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1, compression: CompressionWish = .auto,
+  giveUpAfter: Double = 0, store: TransferStore? = nil, events: Events = Events()
+) throws -> TransferResult {
+  let options = Sender.Options(to: port, streams: streams, compression: compression, giveUpAfter: giveUpAfter)
+  return try RunningSender(paths, options, store: store, code: code) { events.add($0) }.result()
+}

@@ -1,0 +1,58 @@
+import Glibc
+package import MigrationSystem
+
+/// A fresh directory that goes away with everything in it.
+package final class Scratch: Sendable {
+  /// Its absolute path.
+  package let path: String
+  /// The directory itself, open.
+  package let directory: Directory
+  private let parent: String
+
+  /// Makes one of its own, in memory if that is asked for and possible: there syncing costs nothing.
+  package init(inMemory: Bool = false) throws {
+    parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    var template = Array("\(parent)/peer-test-XXXXXX".utf8CString)
+    guard template.withUnsafeMutableBufferPointer({ mkdtemp($0.baseAddress!) }) != nil else {
+      throw SystemError(errno: errno, operation: "make a scratch directory in \(parent)")
+    }
+    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    directory = try Directory.open(path)
+  }
+
+  /// Makes one with this name within another one.
+  package init(_ name: String, in other: Scratch) throws {
+    parent = other.path
+    path = "\(other.path)/\(name)"
+    try other.directory.makeDirectory(name, mode: 0o755)
+    directory = try Directory.open(path)
+  }
+
+  deinit { try? Directory.open(parent).removeTree(String(path.dropFirst(parent.count + 1))) }
+
+  /// The absolute path of something beneath.
+  package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+  /// The absolute path of something beneath, as the program takes it.
+  package func at(_ name: String) -> [UInt8] { Array(path(name).utf8) }
+
+  /// The names in it, or in a directory beneath it, in order.
+  package func names(_ name: String = "") -> [String] {
+    var names: [String] = []
+    do throws(SystemError) {
+      try Directory.open(path(name)).forEachEntry { (name, _) throws(SystemError) in
+        names.append(name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
+        return true
+      }
+    } catch {
+      preconditionFailure("\(path(name)) cannot be listed: \(error)")
+    }
+    return names.sorted()
+  }
+
+  /// Whether something has this name, be it a link that leads nowhere.
+  package func exists(_ name: String) -> Bool {
+    var status = stat()
+    return lstat(path(name), &status) == 0
+  }
+}
