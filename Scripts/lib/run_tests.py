@@ -81,11 +81,13 @@ def tests():
         suites("other suites", 30, *others),
         swift_tests("dependent package", 30, script("dependent-package"), **debug),
         swift_tests("example app", 30, shell("package=$root/Examples/Notes; build --build-tests; run_tests Notes"), **debug),
-        Stage("simulations", 30, script("simulate", "--seeds", "10000", "--mutations"), reader=lambda: Table(CHECKS), **release),
+        Stage("simulations", 30, script("simulate", "--seeds", "10000", "--mutations"), alone="release folder",
+              reader=lambda: Table(CHECKS), **release),
         Stage("chaos", 90, script("chaos", "--rounds", "4"), reader=lambda: Table(CHECKS), **release),
         Stage("chaos's own test", 30, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("tree checker's own test", 10, script("check-trees", "--self-test")),
+        Stage("stages' own test", 10, ["python3", f"{ROOT}/Scripts/lib/stages_self_test.py"], reader=lambda: Table(CHECKS)),
     ]
 
 
@@ -97,7 +99,7 @@ def checks():
                                  *(f"{ROOT}/{place}" for place in ("Sources", "Tests", "Examples", "Package.swift"))]),
         Stage("documentation", 30, script("docs"), needs=["debug build"], alone="debug folder"),
         Stage("demo", 20, script("demo"), **release),
-        Stage("demo of an app", 60, script("demo", "--app"), **release),
+        Stage("demo of an app", 60, script("demo", "--app"), alone="release folder", **release),
     ]
 
 
