@@ -90,11 +90,14 @@ import Testing
     #expect(scratch.names("destination") == [])
   }
 
-  @Test(.enabled(if: !isRoot)) func `a directory that cannot be written to is refused`() throws {
+  @Test func `a directory that cannot be written to is refused`() throws {
     let scratch = try Scratch.withFolders()
-    scratch.setMode("destination", 0o500)
-    #expect(failure { _ = try FolderSink(destination: scratch.at("destination")) } == "destination")
-    #expect(failure { _ = try FolderSink(destination: scratch.at("destination/new")) } == "destination")
+    try withoutPrivileges(owning: [scratch.path, scratch.path + "/destination"]) {
+      #expect(failure { _ = try FolderSink(destination: scratch.at("destination")) } == nil)
+      scratch.setMode("destination", 0o500)
+      #expect(failure { _ = try FolderSink(destination: scratch.at("destination")) } == "destination")
+      #expect(failure { _ = try FolderSink(destination: scratch.at("destination/new")) } == "destination")
+    }
   }
 
   @Test func `a staging directory of that name is not taken over`() throws {
@@ -107,9 +110,10 @@ import Testing
     #expect(scratch.openDescriptors() <= 5)
   }
 
-  @Test(.enabled(if: isRoot)) func `a full disk is named, leaves nothing, and goes on once there is room`() throws {
+  @Test(.enabled(if: canMount, "no file system can be mounted"))
+  func `a full disk is named, leaves nothing, and goes on once there is room`() throws {
     let scratch = try Scratch.withFolders()
-    guard mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0 else { return }
+    try #require(mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0)
     defer { umount2("\(scratch.path)/destination", CInt(MNT_DETACH)) }
     let sink = try FolderSink(destination: scratch.at("destination"))
     #expect(failure { try sink.admit(offer(items: 1, allocated: 4 << 20), held: Tally()) } == "no space")

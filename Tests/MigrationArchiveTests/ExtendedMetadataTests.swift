@@ -225,14 +225,15 @@ import Testing
 
   private static let owned = ["source", "source/small", "source/large", "source/directory", "source/link"]
 
-  @Test(.enabled(if: isRoot)) func `owners and set-id bits arrive where both users ask for them`() throws {
+  @Test(.enabled(if: isRoot, "not root")) func `owners and set-id bits arrive where both users ask for them`() throws {
     let scratch = try ownedTree()
     #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true), withOwners: true) == [])
     for name in Self.owned { #expect(owner(scratch, "destination/\(name)") == owner(scratch, name), "\(name)") }
     #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
   }
 
-  @Test(.enabled(if: isRoot)) func `owners that the receiver does not want are left and counted, with their bits`()
+  @Test(.enabled(if: isRoot, "not root"))
+  func `owners that the receiver does not want are left and counted, with their bits`()
     throws
   {
     let scratch = try ownedTree()
@@ -242,7 +243,7 @@ import Testing
     #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o755)
   }
 
-  @Test(.enabled(if: isRoot)) func `owners that the sender does not name are no loss`() throws {
+  @Test(.enabled(if: isRoot, "not root")) func `owners that the sender does not name are no loss`() throws {
     let scratch = try ownedTree()
     #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true)) == [])
     #expect(owner(scratch, "destination/source/small") == [geteuid(), getegid()])

@@ -78,7 +78,9 @@ import Testing
   static let variable = "PEER_TEST_DEFAULTS"
   static var task: String? { ProcessInfo.processInfo.environment[variable] }
 
-  @Test(.enabled(if: DefaultsProbe.task != nil)) func `defaults are read and written`() throws {
+  @Test(.enabled(if: DefaultsProbe.task != nil, "started by another test alone")) func `defaults are read and written`()
+    throws
+  {
     let words = try #require(Self.task).split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     let defaults = try #require(UserDefaults(suiteName: words[0]))
     #expect(defaults.string(forKey: "key") ?? "" == words[2])

@@ -150,7 +150,7 @@ import Testing
     _ = try old.app.lockOnceFree(.running)
   }
 
-  @Test(.enabled(if: Confinement.strength.contains(.attributes)))
+  @Test(.enabled(if: Confinement.strength.contains(.attributes), "no mounts of one's own here"))
   func `modes, owners and times outside cannot be changed`() throws {
     let old = try AppDevice(["kept": "text"])
     let outside = "\(old.scratch.path)/outside"
@@ -163,7 +163,7 @@ import Testing
     #expect(mode(outside) == 0o644)
   }
 
-  @Test(.enabled(if: Confinement.strength.isSuperset(of: [.files, .calls])))
+  @Test(.enabled(if: Confinement.strength.isSuperset(of: [.files, .calls]), "no Landlock or no filter of calls here"))
   func `what no rule about files covers is refused as well`() throws {
     let old = try AppDevice(["kept": "text"])
     let outside = "\(old.scratch.path)/outside"

@@ -41,6 +41,3 @@ package struct Seeded: RandomNumberGenerator {
     (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
   }
 }
-
-/// Whether the tests run as the superuser, whom no mode of a file keeps out.
-package let isRoot = geteuid() == 0

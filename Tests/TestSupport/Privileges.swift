@@ -1,0 +1,33 @@
+import Glibc
+import MigrationSystem
+
+/// Whether the tests run as the superuser, whom no mode of a file keeps out.
+package let isRoot = geteuid() == 0
+
+/// Whether a file system can be mounted here; a container may refuse it to the superuser too.
+package let canMount: Bool = {
+  guard isRoot, let scratch = try? Scratch(), mount("tmpfs", scratch.path, "tmpfs", 0, "size=1m") == 0 else {
+    return false
+  }
+  return umount2(scratch.path, CInt(MNT_DETACH)) == 0
+}()
+
+/// Changes whose rights the calling thread's file operations have, and only this thread's.
+@_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> CInt
+
+/// Runs `body` on a thread that modes of files keep out: with the rights of a user who is not the superuser, and who owns
+/// these paths.
+package func withoutPrivileges<Value: Sendable>(
+  owning paths: [String], _ body: @escaping @Sendable () throws -> Value
+) throws -> Value {
+  let nobody: uid_t = 65534
+  if isRoot {
+    for path in paths where lchown(path, nobody, nobody) != 0 {
+      throw SystemError(errno: errno, operation: "give \(path) away")
+    }
+  }
+  return try RunningThread("other user") {
+    if isRoot { _ = setFileSystemUser(nobody) }
+    return try body()
+  }.value()
+}
