@@ -280,6 +280,8 @@ class Work:
     def clean(self):
         with self.undone:
             for process in self.processes:
+                process.signal(signal.SIGTERM)
+            for process in self.processes:
                 process.end()
 
     def room_for(self, count):
