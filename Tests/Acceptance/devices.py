@@ -292,7 +292,7 @@ class Work:
 
 def has_memory():
     """Whether there is a file system in memory, with room for what the checks that run at a time have, that runs programs."""
-    if not os.path.isdir("/dev/shm"):
+    if not os.path.ismount("/dev/shm") or not os.access("/dev/shm", os.W_OK | os.X_OK):
         return False
     status = os.statvfs("/dev/shm")
     return status.f_bavail * status.f_frsize > 8 * GIB and not status.f_flag & os.ST_NOEXEC

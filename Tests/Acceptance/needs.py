@@ -105,12 +105,12 @@ def text():
 
 def takes_attribute(folder, size):
     """Whether a file in a folder may have an attribute of a user so large; why not."""
-    with tempfile.NamedTemporaryFile(prefix="peer-acceptance-", dir=folder) as file:
-        try:
+    try:
+        with tempfile.NamedTemporaryFile(prefix="peer-acceptance-", dir=folder) as file:
             os.setxattr(file.name, "user.probe", bytes(size))
             return None
-        except OSError as error:
-            return error.strerror
+    except OSError as error:
+        return error.strerror
 
 
 @functools.cache
