@@ -22,12 +22,14 @@ def tree(folder, entries, moment):
         place = f"{folder}/{path.rstrip('/')}"
         if path.endswith("/"):
             os.mkdir(place)
-            os.chmod(place, content)
         elif isinstance(content, str):
             os.symlink(content, place)
         else:
             small_file(place, content)
+    # What is in a folder that may not be written to is there before.
     for path in sorted(entries, reverse=True):
+        if path.endswith("/"):
+            os.chmod(f"{folder}/{path}", entries[path])
         os.utime(f"{folder}/{path.rstrip('/')}", ns=(moment, moment), follow_symlinks=False)
 
 
