@@ -22,7 +22,6 @@ PROGRAMS = ("peer", "TestApp", "TestAppExtension")
 def pytest_addoption(parser):
     parser.addoption("--big-random", action="store_true", help="also sends 5 GiB of random bytes")
     parser.addoption("--long", action="store_true", help="appends 100,000 files one by one, and not 5,000")
-    parser.addoption("--only", default="", help="runs only the checks whose name holds this text")
     parser.addoption("--require", action="store_true", help="takes a check that is skipped for one that failed")
 
 
@@ -76,7 +75,7 @@ def pytest_collection_modifyitems(config, items):
 
     def is_wanted(item):
         options = [mark.args[0] for mark in item.iter_markers("option")]
-        return config.getoption("only") in sentence(item) and all(config.getoption(option) for option in options)
+        return os.environ.get("ACCEPTANCE_ONLY", "") in sentence(item) and all(config.getoption(option) for option in options)
 
     config.hook.pytest_deselected(items=[item for item in items if not is_wanted(item)])
     items[:] = [item for item in items if is_wanted(item)]
