@@ -51,6 +51,11 @@ final class RunningEnd: Sendable {
   }
 }
 
+extension Pace {
+  /// Slower than the world: on a busy machine nobody's patience ends because others were not let run in time.
+  static let patient = Pace(speed: 0.25)
+}
+
 /// A real receiver on a thread of its own.
 final class RunningReceiver: Sendable {
   let events = Events()
@@ -59,7 +64,8 @@ final class RunningReceiver: Sendable {
   private let end: RunningEnd
 
   init(
-    _ destination: Scratch, pace: Pace = Pace(), port: UInt16 = 0, giveUpAfter: Double = 0, store: TransferStore? = nil,
+    _ destination: Scratch, pace: Pace = .patient, port: UInt16 = 0, giveUpAfter: Double = 0,
+    store: TransferStore? = nil,
     consent: ConsentAsker? = nil
   ) throws {
     self.destination = destination

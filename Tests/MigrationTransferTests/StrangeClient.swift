@@ -70,14 +70,14 @@ struct StrangeClient: ~Copyable {
     guard try confirm(confirmations.confirmA) == nil else { throw AbortReason.codeMismatch }
     try connection.say(.ready, until: soon())
     let identity = identity
-    return StrangeSender(control: ControlLink(connection), identity: identity)
+    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
   }
 
   /// Comes back to a transfer that this identity has paired for.
   consuming func comeBack() throws -> StrangeSender {
     try ClientPairing.come(back: .resume, on: &connection, to: connection.peerFingerprint!, until: soon())
     let identity = identity
-    return StrangeSender(control: ControlLink(connection), identity: identity)
+    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
   }
 }
 

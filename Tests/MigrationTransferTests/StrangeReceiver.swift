@@ -42,7 +42,7 @@ final class StrangeReceiver: Sendable {
     let (_, hello) = try ServerPairing.hello(&connection, until: soon())
     _ = try ServerPairing.pair(
       &connection, hello: hello, office: office, own: identity.fingerprint, until: soon())
-    return StrangeSender(control: ControlLink(connection), identity: identity)
+    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
   }
 
   /// Takes the next data stream, up to its JOIN.
