@@ -22,7 +22,7 @@ CHECKS = r"^(?P<name>.*\S) *\| (?P<outcome>ok|FAILED|skipped) *\| ?(?P<figure>.*
 """A line of a script that checks something."""
 
 OWN_SUITES = ["MigrationTransferTests", "MigrationArchiveTests", "MigrationHostTests", "AppMigrationKitTests"]
-"""Suites that mostly wait, so that they get a process each; all others share one."""
+"""Suites that wait much, so that they get a process each, or two; all others share one."""
 
 NO_TESTS = ["DefaultsProbe"]
 """What only looks like a test: a test starts it in a process of its own."""
@@ -58,13 +58,14 @@ def built():
 
 
 def debug_build(refuses=None):
-    return Stage("debug build", 120, shell("build --build-tests"), room=2, refuses=refuses)
+    return Stage("debug build", 180, shell("build --build-tests"), room=2, refuses=refuses)
 
 
 def builds(refuses):
     # The linker of a release warns of functions that are in the runtime and that nobody calls.
     programs = "; ".join(f"build_release --product {name}" for name in PROGRAMS)
-    return [Stage("release build", 150, shell(programs)), debug_build(refuses)]
+    # It yields to the other one, on which the stages wait that last longest.
+    return [debug_build(refuses), Stage("release build", 240, ["nice", *shell(programs)], room=2)]
 
 
 def tests():
@@ -74,9 +75,10 @@ def tests():
     transfer, archive, host, kit = OWN_SUITES
     others = [word for module in OWN_SUITES for word in ("--skip", rf"^{module}\.")]
     return [
+        suites("transfer suites, A to M", 120, "--filter", rf"^{transfer}\.[A-M]"),
+        suites("transfer suites, N to Z", 120, "--filter", rf"^{transfer}\.[^A-M]"),
         Stage("acceptance", 180, script("acceptance", "--jobs", "4"), reader=lambda: Table(CHECKS), **release),
-        suites("transfer suites", 100, "--filter", rf"^{transfer}\."),
-        suites("archive suites", 60, "--filter", rf"^{archive}\."),
+        suites("archive suites", 90, "--filter", rf"^{archive}\."),
         suites("host suites", 30, "--filter", rf"^{host}\."),
         suites("kit suites", 20, "--filter", rf"^{kit}\."),
         suites("other suites", 30, *others),
@@ -84,8 +86,8 @@ def tests():
         swift_tests("example app", 30, shell("package=$root/Examples/Notes; build --build-tests; run_tests Notes"), **debug),
         Stage("simulations", 30, script("simulate", "--seeds", "10000", "--mutations"), alone="release folder",
               reader=lambda: Table(CHECKS), **release),
-        Stage("chaos", 90, script("chaos", "--rounds", "4"), reader=lambda: Table(CHECKS), **release),
-        Stage("chaos's own test", 30, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
+        Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
+        Stage("chaos's own test", 45, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("tree checker's own test", 10, script("check-trees", "--self-test")),
         Stage("stages' own test", 10, ["python3", f"{ROOT}/Scripts/lib/stages_self_test.py"], reader=lambda: Table(CHECKS)),
@@ -134,7 +136,7 @@ def main(arguments):
             print(f"error: '{pattern}' is not a regular expression: {error}", file=sys.stderr)
             return 2
     signal.signal(signal.SIGTERM, terminated)
-    run = Run(plan(kind, pattern), LOGS, max(2, os.cpu_count() or 1) + 1, show, is_strict)
+    run = Run(plan(kind, pattern), LOGS, 2 * max(2, os.cpu_count() or 1), show, is_strict)
     try:
         is_good = run.run()
     except KeyboardInterrupt:

@@ -69,7 +69,7 @@ class Stage:
         self.refuses = refuses
         self.environment = environment or {}
         self.outcome = None
-        self.seconds = 0.0
+        self.seconds = self.cpu = 0.0
         self.results = []
 
     HANGS_AFTER = 8
@@ -179,7 +179,10 @@ class Run:
                     lines.append(text)
                     for result in reader.line(text):
                         self.tell(stage, result)
-                code = process.wait()
+                # With what it and all that it has waited for took of the processors.
+                _, status, usage = os.wait4(process.pid, 0)
+                code = process.returncode = os.waitstatus_to_exitcode(status)
+                stage.cpu = usage.ru_utime + usage.ru_stime
             finally:
                 timer.cancel()
                 process.stdout.close()
@@ -213,10 +216,10 @@ class Run:
             self.show("\nskipped:")
             for stage, result in skipped:
                 self.show(f"  {stage.name}: {result.name}: {result.figure}")
-        self.show(f"\n{'stage':{self.width}} | came to |   took | budget")
+        self.show(f"\n{'stage':{self.width}} | came to |   took |    CPU | budget")
         for stage in self.stages:
             over = "  over" if stage.seconds > stage.budget else ""
-            self.show(f"{stage.name:{self.width}} | {stage.outcome or 'not run':7} | {stage.seconds:4.0f} s | {stage.budget:4} s{over}")
+            self.show(f"{stage.name:{self.width}} | {stage.outcome or 'not run':7} | {stage.seconds:4.0f} s | {stage.cpu:4.0f} s | {stage.budget:4} s{over}")
         self.show(f"logs: {os.path.relpath(self.logs)}/")
 
     def counts(self):

@@ -10,7 +10,7 @@ import pytest
 
 from devices import PATIENCE, Process, Receiver, end_well, own_port, random_file, sender, small_file
 from needs import QUIET, disk_image, needs, tmpfs
-from outside import GIB, IS_ROOT, MIB, NOBODY, equal, require, run_script, wait_for
+from outside import IS_ROOT, MIB, NOBODY, equal, require, run_script, wait_for
 
 
 def progress(process):
@@ -62,20 +62,18 @@ def sent(process):
     return process.events("done")[0]["sentBytes"]
 
 
-@pytest.mark.takes(30)
-# Both at a time would take 4 GiB of memory.
-@pytest.mark.xdist_group("2 GiB in memory")
+@pytest.mark.takes(8)
 @pytest.mark.parametrize("at_sender", [
     pytest.param(True, id="the sender, and no code is asked for"), pytest.param(False, id="the receiver, while the sender waits")])
 def test_killed_past_ninety_percent(work, at_sender):
-    """2 GiB, one side killed past 90 % and run again, little sent"""
-    total = 2 * GIB
-    work.room_for(2 * total)
+    """512 MiB, one side killed past 90 % and run again, little sent"""
+    total = 512 * MIB
     old, _ = work.place()
     _, new = work.place(on_disk=True)
     random_file(f"{old}/big", total)
     receiver = Receiver(work, new, port=own_port())
-    first = sender(work, [f"{old}/big"], receiver.port, receiver.pairing_code)
+    # The limit leaves a quarter of a second for the kill.
+    first = sender(work, [f"{old}/big", "--limit", "200M"], receiver.port, receiver.pairing_code)
     wait_for_share(first, [receiver], total, 0.9)
     (first if at_sender else receiver).signal(signal.SIGKILL)
     (first if at_sender else receiver).wait()
@@ -83,12 +81,13 @@ def test_killed_past_ninety_percent(work, at_sender):
     if at_sender:
         second = sender(work, [f"{old}/big"], receiver.port, None)
         end_well(second, receiver)
-        again = sent(second)
+        again = sent(second) - total // 10
     else:
         end_well(first, Receiver(work, new, port=receiver.port))
         again = sent(first) - total
-    work.figure = f"{again / MIB:.0f} MiB again ({again / total:.1%}), {time.monotonic() - begin:.2f} s"
-    require(again < 0.12 * total, work.figure)
+    # What an interruption may cost is a window of 32 MiB (docs/Resuming.md); what was written without being told comes on top.
+    work.figure = f"{max(0, again) / MIB:.0f} MiB again, {time.monotonic() - begin:.2f} s"
+    require(again < 40 * MIB, work.figure)
     run_script("check-trees", "--inside", old, new)
 
 
