@@ -197,9 +197,10 @@ build() {
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" "$@"
 }
 
+# Without what a debugger reads, which would be most of a program; the names of its functions stay, for profiles.
 build_release() {
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \
-    -c release --static-swift-stdlib "$@"
+    -c release --static-swift-stdlib -Xswiftc -gnone "$@"
 }
 
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }

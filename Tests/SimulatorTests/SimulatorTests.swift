@@ -3,7 +3,7 @@ import TransferSimulator
 
 /// A few seeds, with the checks that a build for debugging has. `Scripts/test` runs 10,000 of a release.
 @Suite struct SimulatorTests {
-  private static let count: UInt64 = 400
+  private static let count: UInt64 = 200
   private static let ranges = (0..<8).map { 1 + $0 * count / 8..<1 + ($0 + 1) * count / 8 }
 
   @Test(arguments: ranges) func `every promise holds`(seeds: Range<UInt64>) {
@@ -37,7 +37,7 @@ import TransferSimulator
   @Test func `everything that can go wrong goes wrong`() {
     var faults = Faults()
     var sentTwice = 0
-    for seed in 1...200 as ClosedRange<UInt64> {
+    for seed in 1...100 as ClosedRange<UInt64> {
       let outcome = Simulation.run(seed: seed)
       faults.add(outcome.faults)
       sentTwice += outcome.sentTwice
