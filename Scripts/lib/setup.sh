@@ -3,6 +3,7 @@
 #
 #   usage            prints the comment at the top of the script that was started
 #   set_up           finds a Swift toolchain that starts, and installs what it and the build need where that is missing
+#   set_up_pytest    the same for the checks that run by pytest
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
@@ -182,6 +183,26 @@ set_up() {
   install_missing
 }
 
+# Prints the first interpreter that has pytest with its workers.
+find_pytest() {
+  local found
+  for found in "$(command -v python3 || true)" /usr/bin/python3; do
+    if [ -x "$found" ] && "$found" -c 'import pytest, xdist' 2>/dev/null; then
+      printf '%s\n' "$found"
+      return
+    fi
+  done
+  return 1
+}
+
+# What the acceptance needs; its interpreter is $python then.
+set_up_pytest() {
+  need openssl openssl
+  find_pytest >/dev/null || missing+=(python3 python3-pytest python3-pytest-xdist)
+  install_missing
+  python=$(find_pytest) || fail "There is no python3 with pytest and pytest-xdist." "In a virtual environment: pip install pytest pytest-xdist"
+}
+
 # Builds
 
 # A command with a time bound, ended and started again where the Swift driver hangs.
@@ -220,5 +241,7 @@ run_stages() {
     if [ "$word" = -h ] || [ "$word" = --help ]; then usage; return; fi
   done
   set_up
-  exec python3 "$root/Scripts/lib/run_tests.py" "$@"
+  # Here, so that what is installed is told at once and not in a log.
+  set_up_pytest
+  exec python3 "$root/Scripts/lib/test_stages.py" "$@"
 }

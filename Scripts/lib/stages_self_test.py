@@ -9,7 +9,7 @@ import time
 sys.dont_write_bytecode = True
 
 from outside import Failure, check_line, equal, require  # noqa: E402
-from run_tests import CHECKS  # noqa: E402
+from test_stages import CHECKS  # noqa: E402
 from stages import Run, Stage, Table  # noqa: E402
 from swift_suites import SwiftSuites  # noqa: E402
 

@@ -1,6 +1,6 @@
 """The stages of Scripts/test and Scripts/check, which find a toolchain and what it needs before they start this.
 
-Usage: run_tests.py test|check [--require] [FILTER]
+Usage: test_stages.py test|check [--require] [FILTER]
 """
 
 import os
@@ -58,14 +58,13 @@ def built():
 
 
 def debug_build(refuses=None):
-    return Stage("debug build", 180, shell("build --build-tests"), room=2, refuses=refuses)
+    return Stage("debug build", 300, shell("build --build-tests"), room=2, refuses=refuses)
 
 
 def builds(refuses):
     # The linker of a release warns of functions that are in the runtime and that nobody calls.
     programs = "; ".join(f"build_release --product {name}" for name in PROGRAMS)
-    # It yields to the other one, on which the stages wait that last longest.
-    return [debug_build(refuses), Stage("release build", 240, ["nice", *shell(programs)], room=2)]
+    return [debug_build(refuses), Stage("release build", 200, shell(programs), room=2)]
 
 
 def tests():
@@ -78,10 +77,10 @@ def tests():
         suites("transfer suites, A to M", 120, "--filter", rf"^{transfer}\.[A-M]"),
         suites("transfer suites, N to Z", 120, "--filter", rf"^{transfer}\.[^A-M]"),
         Stage("acceptance", 180, script("acceptance", "--jobs", "4"), reader=lambda: Table(CHECKS), **release),
-        suites("archive suites", 90, "--filter", rf"^{archive}\."),
+        suites("archive suites", 110, "--filter", rf"^{archive}\."),
         suites("host suites", 30, "--filter", rf"^{host}\."),
         suites("kit suites", 20, "--filter", rf"^{kit}\."),
-        suites("other suites", 30, *others),
+        suites("other suites", 50, *others),
         swift_tests("dependent package", 30, script("dependent-package"), **debug),
         swift_tests("example app", 30, shell("package=$root/Examples/Notes; build --build-tests; run_tests Notes"), **debug),
         Stage("simulations", 30, script("simulate", "--seeds", "10000", "--mutations"), alone="release folder",
