@@ -1,3 +1,4 @@
+import Glibc
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -18,6 +19,7 @@ struct Arrival {
     self.scratch = scratch
     sink = try FolderSink(destination: scratch.at("destination"), preserving: preserving, existing: existing)
     try sink.admit(offer, held: Tally())
+    try sink.lockOnceFree()
     staging = try sink.stage(offer, transfer: transfer, keys: testKeys)
   }
 
@@ -149,3 +151,19 @@ func failure(_ body: () throws -> Void) -> String? {
 }
 
 func violation(_ code: Violation.Code) -> String { "violation \(code.rawValue)" }
+
+extension FolderSink {
+  /// Locks the destination, after another sink has given it back. A process that another test starts just now has a copy of
+  /// every descriptor, locks included, until its program is loaded.
+  func lockOnceFree() throws {
+    let deadline = soon()
+    while true {
+      do {
+        return try lock()
+      } catch {
+        guard error.code == .inUse, BootInstant.now() < deadline else { throw error }
+        sched_yield()
+      }
+    }
+  }
+}

@@ -58,6 +58,7 @@ private final class Interruption {
   /// Takes back what is there, sends what is missing, and imports. Whatever happened, the tree must be right.
   func resume() throws -> Outcome {
     let sink = try FolderSink(destination: scratch.at("destination"))
+    try sink.lockOnceFree()
     var outcome = Outcome.refused
     var staging: Staging?
     do {

@@ -82,7 +82,8 @@ import Testing
     try writer.close()
   }
 
-  @Test func `a terminal shows nothing of a hidden line and is set back`() throws {
+  @Test(.enabled(if: hasTerminals, "no terminals can be made"))
+  func `a terminal shows nothing of a hidden line and is set back`() throws {
     let terminal = try PseudoTerminal()
     let before = terminal.isEchoing
     let raw = terminal.program.raw

@@ -12,6 +12,15 @@ package let canMount: Bool = {
   return umount2(scratch.path, CInt(MNT_DETACH)) == 0
 }()
 
+/// Whether terminals can be made here; a bare root has none.
+package let hasTerminals: Bool = {
+  var (outside, inside): (CInt, CInt) = (-1, -1)
+  guard openpty(&outside, &inside, nil, nil, nil) == 0 else { return false }
+  close(outside)
+  close(inside)
+  return true
+}()
+
 /// Changes whose rights the calling thread's file operations have, and only this thread's.
 @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> CInt
 
