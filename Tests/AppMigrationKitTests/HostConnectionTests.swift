@@ -12,7 +12,7 @@ import Testing
   /// In a process of its own, because the thread that serves the connection ends only with its process.
   @Test func `each append gets its own answer, however many there are at once`() async {
     await #expect(processExitsWith: .success) {
-      // Nobody waits for that process with a deadline.
+      // The testing library waits for this process without a deadline; the alarm ends it.
       alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let hostSocket = SharedDescriptor(pair.takeOne().release())
@@ -44,7 +44,7 @@ import Testing
   /// One may receive the other's answer, just before that one has the channel to itself.
   @Test func `of appends at once none waits for an answer that has come, however often`() async {
     await #expect(processExitsWith: .success) {
-      // Nobody waits for that process with a deadline.
+      // The testing library waits for this process without a deadline; the alarm ends it.
       alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let hostSocket = SharedDescriptor(pair.takeOne().release())

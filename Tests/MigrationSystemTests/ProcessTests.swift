@@ -30,7 +30,7 @@ import Testing
     async
   {
     await #expect(processExitsWith: .exitCode(42)) {
-      // Nobody waits for that process with a deadline.
+      // The testing library waits for this process without a deadline; the alarm ends it.
       alarm(UInt32(patience))
       SignalSource.ignoreBrokenPipe()
       let kept = try Directory.open("/proc")

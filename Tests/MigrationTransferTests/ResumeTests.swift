@@ -16,9 +16,10 @@ private final class Pair {
   let sending = try! Scratch()
   let receiving = try! Scratch()
   let big = patternData(40 << 20)
-  private let port = try! HeldPort()
+  private let port: HeldPort
 
   init() throws {
+    port = try HeldPort()
     source.write("tree/big", big)
     for number in 0..<100 { source.write("tree/\(number)", patternData(5000, seed: UInt64(number))) }
     // What was made just now is named anew in every session.

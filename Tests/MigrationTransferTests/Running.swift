@@ -52,7 +52,7 @@ final class RunningEnd: Sendable {
 }
 
 extension Pace {
-  /// Slower than the world: on a busy machine nobody's patience ends because others were not let run in time.
+  /// A quarter of the clock's speed: deadlines of the program come four times as late, which a busy machine needs.
   static let patient = Pace(speed: 0.25)
 }
 

@@ -62,6 +62,7 @@ struct TestExport {
     print("appending")
     for number in 0... {
       try? await archiver.appendItem(at: documents.appending(path: "kept"), pathInArchive: "many/\(number)")
+      // A task's sleep would return at once, since the task is cancelled.
       usleep(20_000)
     }
   }

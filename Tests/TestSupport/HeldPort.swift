@@ -3,16 +3,15 @@ import MigrationSystem
 
 /// A port of the loopback that belongs to one test as long as this lives.
 ///
-/// A port that a listener had and gave back may be anybody's at once: the kernel gives it to another test's listener or
-/// connection. This one is bound and never listened on. So the kernel gives it to nobody who asks for any port, nobody else
-/// binds it, and whoever connects is refused; but a listener of the program, which may reuse addresses as this does, can be
-/// started there again and again.
+/// When a listener closes, the kernel may give its port to another test's listener or connection at once. This socket
+/// keeps the port bound and never listens: the kernel does not hand the port out, and refuses connections to it. A listener
+/// of the program can still bind it again and again, because both sockets set SO_REUSEADDR.
 package final class HeldPort: Sendable {
   /// Its number.
   package let number: UInt16
   private let descriptor: Descriptor
 
-  /// Takes a port that nobody has.
+  /// Binds a free port.
   package init() throws {
     let raw = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
     guard raw >= 0 else { throw SystemError(errno: errno, operation: "hold a port") }

@@ -71,7 +71,7 @@ struct CompressionChoice: Equatable, Sendable {
   private var start: Trace?
   private var isSettled = false
   private var missed = 0
-  /// How many of this machine's processors nobody used lately; as many as one likes before that was told.
+  /// How many of this machine's processors were idle lately; infinite until the first figure comes.
   private var idle = Double.infinity
   /// How many looks the next disappointment costs, and how many are still to pass.
   private var penalty = 0
