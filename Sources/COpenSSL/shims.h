@@ -101,6 +101,10 @@ static inline void peer_BIO_clear_retry_flags(BIO *bio) { BIO_clear_retry_flags(
 
 // X509, EVP, BN
 
+// SSL_*
+
+static inline void peer_SSL_set_msg_callback_arg(SSL *ssl, void *argument) { SSL_set_msg_callback_arg(ssl, argument); }
+
 static inline int peer_sk_X509_num(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
 
 static inline EVP_PKEY *peer_EVP_EC_gen(const char *curve) { return EVP_EC_gen(curve); }

@@ -6,6 +6,9 @@ package enum CurrentProcess {
   /// The process's number.
   package static var id: CInt { getpid() }
 
+  /// How many processors the machine has for it.
+  package static var processors: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }
+
   /// The user whose rights it has.
   package static var effectiveUserID: UInt32 { geteuid() }
 

@@ -3,7 +3,8 @@ import Glibc
 
 /// A socket that takes connections.
 package struct ListeningSocket: ~Copyable, Sendable {
-  private static let backlog: CInt = 128
+  /// As many as the kernel lets wait: the program takes them out at once, but a flood comes faster than a thread wakes.
+  private static let backlog: CInt = 4096
 
   private let descriptor: Descriptor
   /// Where it listens, with the port that it really got.

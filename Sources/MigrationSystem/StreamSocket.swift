@@ -78,6 +78,15 @@ package struct StreamSocket: ~Copyable, Sendable {
     }
   }
 
+  /// Looks at the bytes that are there and leaves them: 0 after the other end's last one, nil if there are none yet.
+  package func peek(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    do {
+      return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, CInt(MSG_PEEK)) }
+    } catch let error where error.isWouldBlock {
+      return nil
+    }
+  }
+
   /// Tells the other end that nothing more will come.
   package func shutdownWrite() throws(SystemError) {
     try perform("end a connection") { shutdown(raw, CInt(SHUT_WR)) }
@@ -109,6 +118,11 @@ extension StreamSocket {
   package func setUserTimeout(_ timeout: Duration) throws(SystemError) {
     let milliseconds = CInt(clamping: timeout.wholeNanoseconds / 1_000_000)
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
+  }
+
+  /// Makes the socket readable only when there are so many bytes, or the other end has sent its last.
+  package func setReadableFrom(bytes: Int) throws(SystemError) {
+    try descriptor.setOption(SOL_SOCKET, SO_RCVLOWAT, CInt(clamping: bytes))
   }
 
   /// How many bytes were taken that the other end's kernel has not acknowledged.

@@ -48,6 +48,7 @@ import COpenSSL
     do {
       let bio = try unsafe Transport.makeBIO(on: transport)
       unsafe SSL_set_bio(connection, bio, bio)
+      unsafe Transport.watch(connection, on: transport)
     } catch {
       unsafe SSL_free(connection)
       unsafe transport.deinitialize(count: 1)
@@ -97,6 +98,9 @@ extension TLSSession {
   package mutating func send<E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> Int) throws(E) -> Int {
     try unsafe transport.pointee.output.drain(body)
   }
+
+  /// What the peer has sent since the handshake that is no plaintext.
+  package var silent: SilentTally { unsafe transport.pointee.tally }
 
   /// Notes that no ciphertext will come after what was received: the transport's FIN.
   ///
@@ -154,6 +158,7 @@ extension TLSSession {
     guard fingerprint != ownFingerprint else { throw fail(TLSError(.reflected, operation: operation)) }
     peerFingerprint = fingerprint
     isEstablished = true
+    unsafe transport.pointee.tally = SilentTally()
   }
 }
 

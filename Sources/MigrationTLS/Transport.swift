@@ -8,6 +8,8 @@ struct Transport: ~Copyable {
   var output: ByteQueue
   /// Whether nothing more will come after `input`.
   var inputEnded = false
+  /// What the peer has sent beside plaintext since `tally` was set anew.
+  var tally = SilentTally()
 
   /// Makes both queues empty.
   init(inputLimit: Int, outputLimit: Int) {
@@ -16,7 +18,21 @@ struct Transport: ~Copyable {
   }
 }
 
+/// What a peer sends in a session that is up, and nobody can read: what TLS keeps for itself.
+package struct SilentTally: Equatable, Sendable {
+  /// Records without plaintext.
+  package var records = 0
+  /// Renewals of the peer's key.
+  package var keyUpdates = 0
+}
+
 extension Transport {
+  /// Lets OpenSSL tell `transport`, which must outlive the connection, what it reads that is no plaintext.
+  static func watch(_ connection: OpaquePointer, on transport: UnsafeMutablePointer<Transport>) {
+    unsafe SSL_set_msg_callback(connection, noteMessage)
+    unsafe peer_SSL_set_msg_callback_arg(connection, transport)
+  }
+
   /// Makes a BIO on a transport that must outlive it.
   static func makeBIO(on transport: UnsafeMutablePointer<Transport>) throws(TLSError) -> OpaquePointer {
     let bio = try unsafe require(BIO_new(method.pointer), "the set-up of TLS")
@@ -102,4 +118,21 @@ private func transport(of bio: OpaquePointer?) -> UnsafeMutablePointer<Transport
 
 extension Transport {
   fileprivate var hasEnded: Bool { inputEnded && input.count == 0 }
+}
+
+/// Counts what came: OpenSSL calls this for each record with the type inside it, and for each message of TLS itself.
+private func noteMessage(
+  _ isWritten: Int32, _ version: Int32, _ type: Int32, _ content: UnsafeRawPointer?, _ count: Int,
+  _ connection: OpaquePointer?, _ transport: UnsafeMutableRawPointer?
+) {
+  guard isWritten == 0, count > 0, let first = unsafe content?.load(as: UInt8.self),
+    let transport = unsafe transport?.assumingMemoryBound(to: Transport.self)
+  else { return }
+  switch type {
+  case SSL3_RT_INNER_CONTENT_TYPE where Int32(first) != SSL3_RT_APPLICATION_DATA:
+    unsafe transport.pointee.tally.records += 1
+  case SSL3_RT_HANDSHAKE where Int32(first) == SSL3_MT_KEY_UPDATE:
+    unsafe transport.pointee.tally.keyUpdates += 1
+  default: break
+  }
 }

@@ -60,6 +60,10 @@ struct SessionFailure: Error, Sendable {
   }
 
   private init(_ error: ConnectionError) {
+    if error.code == .violated {
+      self.init(Close(.violation, error.description), TransferFailure(.failed, error.description))
+      return
+    }
     let failure = TransferFailure(
       .connectionLost, error.description,
       hint: "Start the same command on both devices again.")

@@ -32,6 +32,10 @@ enum LocalSystem {
     return Descriptor(owning: raw)
   }
 
-  /// Ends the program.
-  static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
+  /// Ends the program at once, whatever its threads do: no exit handler runs, so that none takes from under a thread what it
+  /// still uses, OpenSSL's tables say.
+  static func exit(_ code: Int32) -> Never {
+    CurrentProcess.flushOutput()
+    CurrentProcess.exitNow(code)
+  }
 }

@@ -84,7 +84,9 @@ import Testing
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
     let flood = Flood()
-    for host in 2...13 { flood.add(try connect(to: port, from: "127.0.0.\(host)")) }
+    for host in 2...200 {
+      for _ in 0..<2 { flood.add(try connect(to: port, from: "127.0.0.\(host)")) }
+    }
     sender.control.say(.ping(7))
     let token: UInt64? = try sender.next { if case .pong(let token) = $0 { token } else { nil } }
     #expect(token == 7)

@@ -7,47 +7,6 @@ import Testing
 @testable import MigrationTransfer
 
 @Suite struct LimitTests {
-  private func isSignalled(_ wakeup: Wakeup) throws -> Bool {
-    var poller = try Poller()
-    return try !poller.wait(for: .readable, on: wakeup.raw, until: BootInstant(nanoseconds: 0)).isEmpty
-  }
-
-  @Test func `a third connection of one address pushes out that address's oldest`() throws {
-    var gate = AdmissionGate()
-    let wakeups = try (0..<4).map { _ in try Wakeup() }
-    _ = gate.enter(host: "other", wakeup: wakeups[0])
-    for wakeup in wakeups[1...] { _ = gate.enter(host: "one", wakeup: wakeup) }
-    #expect(try wakeups.map(isSignalled) == [false, true, false, false])
-    #expect(gate.count == 3)
-  }
-
-  @Test func `a ninth connection pushes out the oldest of all`() throws {
-    var gate = AdmissionGate()
-    let wakeups = try (0..<9).map { _ in try Wakeup() }
-    for (number, wakeup) in wakeups.enumerated() { _ = gate.enter(host: "host \(number)", wakeup: wakeup) }
-    #expect(try wakeups.map(isSignalled) == [true] + [Bool](repeating: false, count: 8))
-    #expect(gate.count == AdmissionGate.places)
-  }
-
-  @Test func `whoever is past READY makes room and is never pushed out`() throws {
-    var gate = AdmissionGate()
-    let wakeups = try (0..<4).map { _ in try Wakeup() }
-    let first = gate.enter(host: "one", wakeup: wakeups[0])
-    gate.leave(first)
-    for wakeup in wakeups[1...2] { _ = gate.enter(host: "one", wakeup: wakeup) }
-    #expect(try wakeups.map(isSignalled) == [false, false, false, false])
-  }
-
-  @Test func `twenty connections come at once, then ten a second`() {
-    var bucket = AcceptBucket(now: 100)
-    for _ in 0..<20 { #expect(bucket.take(now: 100) == nil) }
-    #expect(bucket.take(now: 100) != nil)
-    #expect(bucket.take(now: 100.11) == nil)
-    #expect(bucket.take(now: 100.12) != nil)
-    for _ in 0..<20 { _ = bucket.take(now: 200) }
-    #expect(bucket.take(now: 200) != nil)
-  }
-
   @Test(
     arguments: [
       (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.violation, .failed), (.version, .failed),

@@ -6,20 +6,6 @@ import Testing
 @testable import MigrationTransfer
 
 @Suite struct ThreadTests {
-  @Test func `a promise gives its result to whoever waits, early or late`() throws {
-    let promise = Promise<Int>()
-    let early = try RunningThread("early") { try promise.wait() }
-    promise.fulfil(.success(3))
-    #expect(try early.value() == 3)
-    #expect(try RunningThread("late") { try promise.wait() }.value() == 3)
-  }
-
-  @Test func `a promise passes a failure on`() {
-    let promise = Promise<Int>()
-    promise.fulfil(.failure(ConnectionError(.lost, "gone")))
-    #expect(throws: ConnectionError.self) { try RunningThread("waiting") { try promise.wait() }.value() }
-  }
-
   @Test func `letters are kept in order, and wake the owner even if they came before it looked`() throws {
     let mailbox = Mailbox<Int>(wakeup: try Wakeup())
     mailbox.post(1)

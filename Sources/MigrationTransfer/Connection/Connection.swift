@@ -22,6 +22,7 @@ struct Connection: ~Copyable {
   private var session: TLSSession
   private var poller: Poller
   private var isAtEnd = false
+  private var bound = ReadBound()
 
   /// Takes over a connected socket. `isStopped` says whether a wakeup means that the owner is to give up, as long as it
   /// waits for something of the other end.
@@ -65,17 +66,28 @@ struct Connection: ~Copyable {
   /// How many bytes the other end's kernel does not have yet.
   var waitingBytes: Int { socket.waitingBytes }
 
+  /// READY was said or heard: what comes now has no bound but its speed.
+  mutating func passReady() { bound.passReady() }
+
   // MARK: Without waiting
 
-  /// Reads what has come; nil when nothing has. Zero bytes are the other end's close_notify.
+  /// Reads what has come; nil when there is nothing to read. Zero bytes are the other end's close_notify.
+  ///
+  /// It takes from the socket once at most. After nil the owner waits, and so looks at its deadline and its wakeup, before it
+  /// reads on: bytes that bring nothing hold nobody.
   mutating func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionError) -> Int? {
-    while true {
-      switch try ConnectionError.tls({ () throws(TLSError) in try unsafe session.read(into: target) }) {
-      case .bytes(let count): return count
-      case .closed: return 0
-      case .needsInput: break
-      }
-      guard try receive() else { return nil }
+    if let count = try unsafe decrypt(into: target) { return count }
+    guard try receive() else { return nil }
+    return try unsafe decrypt(into: target)
+  }
+
+  private mutating func decrypt(into target: UnsafeMutableRawBufferPointer) throws(ConnectionError) -> Int? {
+    let step = try ConnectionError.tls { () throws(TLSError) in try unsafe session.read(into: target) }
+    try bound.check(session.silent, now: .now())
+    switch step {
+    case .bytes(let count): return count
+    case .closed: return 0
+    case .needsInput: return nil
     }
   }
 
@@ -132,15 +144,18 @@ struct Connection: ~Copyable {
   private mutating func receive() throws(ConnectionError) -> Bool {
     guard !isAtEnd, session.inputSpace > 0 else { return false }
     var isEmpty = false
+    let room = try bound.room(session.inputSpace)
     let count = try ConnectionError.system { () throws(SystemError) in
       try unsafe session.receive { (buffer) throws(SystemError) in
-        guard let count = try unsafe socket.receive(into: buffer) else {
+        let place = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<room])
+        guard let count = try unsafe socket.receive(into: place) else {
           isEmpty = true
           return 0
         }
         return count
       }
     }
+    bound.took(count)
     if count == 0, !isEmpty {
       isAtEnd = true
       session.transportEnded()
@@ -169,12 +184,19 @@ struct Connection: ~Copyable {
     return .socket
   }
 
-  /// Shakes hands.
-  mutating func handshake(until deadline: BootInstant) throws(ConnectionError) {
+  /// Shakes hands; what is costly of it is computed within the gate.
+  mutating func handshake(
+    until deadline: BootInstant, within gate: ComputeGate? = nil
+  ) throws(ConnectionError) {
     while true {
       let step: HandshakeStep
       do {
-        step = try session.handshake()
+        step =
+          if let gate {
+            try gate.run { () throws(TLSError) in try session.handshake() }
+          } else {
+            try session.handshake()
+          }
       } catch {
         // The alert tells the other end why.
         _ = try? flush()
@@ -182,8 +204,8 @@ struct Connection: ~Copyable {
       }
       try flush()
       if step == .finished { return }
-      if try receive(), .now() < deadline { continue }
       try waitToGoOn(until: deadline, "the TLS handshake")
+      _ = try receive()
     }
   }
 
@@ -221,14 +243,13 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Says close_notify, and gives the other end a moment to take what was sent before.
-  mutating func close(within pause: Duration = .seconds(2)) {
-    let deadline = BootInstant.now().advanced(by: pause)
+  /// Says close_notify, and gives the other end a moment to take what was sent before, unless this end gives up meanwhile.
+  mutating func close(within pause: Duration = .seconds(2)) { close(by: BootInstant.now().advanced(by: pause)) }
+
+  mutating func close(by deadline: BootInstant) {
     do {
       try session.close()
-      while try !flush() {
-        if try wait(until: deadline, isReading: false) == .deadline { return }
-      }
+      while try !flush() { try waitToGoOn(until: deadline, isReading: false, "closing") }
       try socket.shutdownWrite()
       try drainUntilEnd(deadline)
     } catch {
@@ -242,7 +263,7 @@ struct Connection: ~Copyable {
     while .now() < deadline {
       let count = try read(into: &rest, 0..<rest.count)
       if count == 0 { return }
-      if count == nil, try wait(until: deadline) == .deadline { return }
+      if count == nil { try waitToGoOn(until: deadline, "closing") }
     }
   }
 }

@@ -11,6 +11,8 @@ struct ConnectionError: Error, Equatable, Sendable, CustomStringConvertible {
     case closed
     /// TLS refused: the certificate, the version, a forged record.
     case refused
+    /// The other end has sent what no honest one sends, or more of it (Protocol §11).
+    case violated
     /// A deadline passed.
     case timedOut
     /// This end wants to stop.

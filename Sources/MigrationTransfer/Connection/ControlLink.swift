@@ -5,6 +5,7 @@ import MigrationWire
 struct ControlLink: ~Copyable {
   /// With so much unsent, nothing more is read: whoever does not hear the answers gets no more of them.
   private static let backlog = 256 << 10
+  private static let readsAtATime = 16
 
   private let pace: Pace
   private var connection: Connection
@@ -13,6 +14,8 @@ struct ControlLink: ~Copyable {
   /// How many bytes of `outgoing` are gone already.
   private var sent = 0
   private var incoming: [UInt8] = []
+  /// Whether the last look ended before everything was read: then nothing need be waited for.
+  private var mayHaveMore = false
   /// What has come is read into this first.
   private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -45,7 +48,7 @@ struct ControlLink: ~Copyable {
     if let ping = heartbeat.due(now: pace.now) { say(ping) }
     try send()
     var messages = try receive()
-    if messages.isEmpty {
+    if messages.isEmpty, !mayHaveMore {
       let beat = pace.instant(heartbeat.next)
       _ = try connection.wait(until: deadline.map { min($0, beat) } ?? beat, isReading: isReading)
       try send()
@@ -58,18 +61,14 @@ struct ControlLink: ~Copyable {
   }
 
   /// Sends everything queued, then closes.
-  mutating func close() {
-    let deadline = BootInstant.now().advanced(by: .seconds(2))
+  mutating func close(within pause: Duration = .seconds(2)) {
+    let deadline = BootInstant.now().advanced(by: pause)
     do {
-      while !outgoing.isEmpty || connection.hasPendingOutput {
-        try send()
-        guard !outgoing.isEmpty || connection.hasPendingOutput else { break }
-        if try connection.wait(until: deadline, isReading: false) == .deadline { return }
-      }
+      try connection.writeAll(Array(outgoing[sent...]), until: deadline)
     } catch {
       return
     }
-    connection.close()
+    connection.close(by: deadline)
   }
 
   private mutating func send() throws(ConnectionError) {
@@ -88,7 +87,13 @@ struct ControlLink: ~Copyable {
   /// Takes messages until there are some, or nothing has come. What ended the connection behind them is the next call's.
   private mutating func receive() throws -> [ControlMessage] {
     var messages: [ControlMessage] = []
-    while messages.isEmpty, isReading, try fill() {
+    // Frames that are to be skipped may follow each other without end; the owner has other things to look at.
+    var reads = 0
+    mayHaveMore = false
+    while messages.isEmpty, isReading {
+      reads += 1
+      mayHaveMore = reads > Self.readsAtATime
+      guard try !mayHaveMore && fill() else { break }
       var start = 0
       while let message = try nextMessage(&start) {
         if let message { messages.append(message) }

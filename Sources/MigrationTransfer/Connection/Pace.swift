@@ -18,9 +18,3 @@ struct Pace: Sendable {
     start.advanced(by: .seconds(seconds / speed))
   }
 }
-
-/// How long each step before READY may take, in seconds from the start of the connection (Protocol §11).
-enum Patience {
-  static let handshake: Double = 5
-  static let pairing: Double = 10
-}

@@ -6,14 +6,34 @@ import MigrationWire
 enum ClientPairing {
   /// Proves the code, and checks the receiver's proof of it. The connection is at READY afterwards.
   ///
-  /// Throws a `ConnectionError`, a `Violation`, an `AbortReason` or a `TLSError`.
+  /// Throws a `ConnectionError`, a `Violation`, an `AbortReason` or a `TLSError`; a `TurnedAway` while the code is not judged.
   static func pair(
     _ connection: inout Connection, secret: [UInt8], own: KeyFingerprint, until deadline: BootInstant
   ) throws -> KeyFingerprint {
-    let hello = PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair)
     guard let server = connection.peerFingerprint else {
       throw ConnectionError(.refused, "the other device has no key")
     }
+    let keys = try TurnedAway.unless { try exchange(&connection, secret, own, server, until: deadline) }
+    try TurnedAway.unless { try connection.say(.confirmA(keys.confirmA), until: deadline) }
+    let answer: PairingFrame
+    do {
+      (answer, _) = try connection.pairingFrame(until: deadline)
+    } catch AbortReason.busy {
+      // It was not judged, since others have guessed too often lately.
+      throw TurnedAway(reason: AbortReason.busy)
+    }
+    guard case .confirmB(let confirmation) = answer else { throw Violation(.state, "a frame before READY") }
+    guard constantTimeEqual(confirmation, keys.confirmB) else { throw AbortReason.codeMismatch }
+    try connection.say(.ready, until: deadline)
+    return server
+  }
+
+  /// Exchanges the shares of both ends; what each will prove.
+  private static func exchange(
+    _ connection: inout Connection, _ secret: [UInt8], _ own: KeyFingerprint, _ server: KeyFingerprint,
+    until deadline: BootInstant
+  ) throws -> Spake2Keys {
+    let hello = PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair)
     let binding = try connection.channelBinding()
     // The AAD needs the answer to the hello, the share does not; so one round trip serves both.
     let answer = PairingFrame.serverHello(version: PairingFrame.version, mode: .pair).bytes
@@ -27,14 +47,7 @@ enum ClientPairing {
     guard case (.pairB(let share), _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
     }
-    let keys = try exchange.finish(peerShare: share)
-    try connection.say(.confirmA(keys.confirmA), until: deadline)
-    guard case (.confirmB(let confirmation), _) = try connection.pairingFrame(until: deadline) else {
-      throw Violation(.state, "a frame before READY")
-    }
-    guard constantTimeEqual(confirmation, keys.confirmB) else { throw AbortReason.codeMismatch }
-    try connection.say(.ready, until: deadline)
-    return server
+    return try exchange.finish(peerShare: share)
   }
 
   /// Comes back to a receiver that is known by its key: to resume, or to join a data stream.
@@ -55,3 +68,18 @@ enum ClientPairing {
 
 /// The other device shows a key that is not the pinned one.
 struct PinMismatch: Error {}
+
+/// The other device had no room for a connection, or no time, and has judged no code: the same may be tried again.
+struct TurnedAway: Error {
+  let reason: any Error
+
+  /// Passes on what `body` throws; as this where it was turned away or cut.
+  static func unless<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch {
+      let isCut = (error as? ConnectionError).map { [.lost, .closed, .timedOut].contains($0.code) } ?? false
+      throw isCut || error as? AbortReason == .busy ? TurnedAway(reason: error) : error
+    }
+  }
+}

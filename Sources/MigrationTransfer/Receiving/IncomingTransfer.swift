@@ -300,6 +300,9 @@ final class IncomingTransfer: Sendable {
       totalItems: max(total.items, held.items), phaseFraction: fraction)
   }
 
+  /// Ends every stream and worker of the session soon.
+  func halt() { state.withLock { $0.reception }?.halt() }
+
   /// Ends every stream and worker of the session, and waits for them.
   func stop() { state.withLock { $0.reception }?.stop() }
 

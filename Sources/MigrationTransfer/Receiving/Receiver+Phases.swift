@@ -13,7 +13,7 @@ extension Receiver {
       case .open:
         if let kind = state.stopped { state.outcome = .failure(TransferFailure(kind, "interrupted")) }
         return nil
-      case .engaged: return nil
+      case .engaged(let transfer): return lookAtTheEnd(of: transfer, &state)
       case .away(let transfer, let deadline, let result):
         if let kind = state.stopped {
           state.outcome = transfer.isDone ? result : .failure(TransferFailure(kind, "interrupted"))
@@ -24,6 +24,32 @@ extension Receiver {
       }
     }
   }
+
+  /// A session that is stopped has a moment to say so. An import is not broken off: that it ends is told by its thread.
+  private func lookAtTheEnd(of transfer: IncomingTransfer, _ state: inout State) -> BootInstant? {
+    guard let kind = state.stopped, let stoppedAt = state.stoppedAt, !transfer.isImporting, !transfer.isDone else {
+      return nil
+    }
+    let deadline = stoppedAt.advanced(by: Curfew.forWords)
+    if BootInstant.now() >= deadline { state.outcome = .failure(TransferFailure(kind, "interrupted")) }
+    return deadline
+  }
+
+  /// Whether a session or an import goes on, which newcomers must not slow down.
+  var isEngaged: Bool { state.withLock { if case .engaged = $0.phase { true } else { false } } }
+
+  /// A known sender was seen at an address.
+  func noteAddress(_ remote: SocketAddress) {
+    var address = remote
+    address.port = 0
+    state.withLock { state in
+      state.familiar.removeAll { $0 == address }
+      state.familiar.append(address)
+      if state.familiar.count > Self.familiarAddresses { state.familiar.removeFirst() }
+    }
+  }
+
+  private static var familiarAddresses: Int { 32 }
 
   /// Whether somebody may pair: nobody has, or nothing would be lost by another.
   var isInviting: Bool {

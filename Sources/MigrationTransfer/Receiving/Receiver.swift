@@ -43,8 +43,6 @@ package final class Receiver: Sendable {
   }
 
   struct State {
-    var gate = AdmissionGate()
-    var wakeups: [ObjectIdentifier: Wakeup] = [:]
     var phase = Phase.open
     /// The transfers that may be continued here.
     var remembered: [IncomingTransfer] = []
@@ -52,7 +50,10 @@ package final class Receiver: Sendable {
     var reception: Reception?
     var port: UInt16 = 0
     var began: BootInstant?
+    /// Where known senders were seen last, the newest at the end.
+    var familiar: [SocketAddress] = []
     var stopped: TransferFailure.Kind?
+    var stoppedAt: BootInstant?
     var outcome: Result<TransferResult, TransferFailure>?
   }
 
@@ -64,6 +65,9 @@ package final class Receiver: Sendable {
   let identity: Identity
   let context: TLSContext
   let attention: Wakeup
+  let keeper: Doorkeeper
+  /// Handshakes at a time: as many as there are processors.
+  let gate = ComputeGate()
   let state = Mutex(State())
   let consent: ConsentDesk
   private let threads = ThreadGroup()
@@ -86,7 +90,9 @@ package final class Receiver: Sendable {
       // One key serves all that is unfinished at a destination: a sender sees it before the receiver knows who comes.
       identity = try entries.first.map { try Identity(encoded: $0.remembered.identity) } ?? Identity.generate()
       context = try TLSContext(role: .server, identity: identity)
-      attention = try Wakeup()
+      let attention = try Wakeup()
+      self.attention = attention
+      keeper = Doorkeeper(pace: options.pace, attention: attention)
       consent = try ConsentDesk(options.consent)
       self.entries = Mutex(entries)
     } catch {
@@ -107,6 +113,7 @@ package final class Receiver: Sendable {
   package func stop(_ kind: TransferFailure.Kind) {
     let control = state.withLock { state in
       state.stopped = kind
+      state.stoppedAt = state.stoppedAt ?? .now()
       return state.control
     }
     sink.interrupt()
@@ -123,7 +130,7 @@ package final class Receiver: Sendable {
       let socket = try ListeningSocket(options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
       state.withLock { $0.port = socket.port }
       observer(.listening(addresses: socket.reachableAddresses, port: socket.port))
-      outcome = try acceptUntilOver(socket)
+      outcome = try acceptUntilOver(try Entrance(socket, keeper))
     } catch {
       outcome = .failure(SessionFailure(error).failure)
     }
@@ -137,6 +144,10 @@ package final class Receiver: Sendable {
   private func takeBack() throws {
     let transfers = entries.withLock { entries in entries.map { IncomingTransfer($0, host: self) } }
     state.withLock { $0.remembered = transfers }
+    for entry in entries.withLock({ $0 }) {
+      let host = try? HostAndPort.parse(entry.remembered.address, defaultPort: 0).host
+      if let address = host.flatMap({ SocketAddress(numeric: $0, port: 0) }) { noteAddress(address) }
+    }
     for transfer in transfers where try transfer.recover() {
       state.withLock { state in
         state.phase = .engaged(transfer)
@@ -152,9 +163,8 @@ package final class Receiver: Sendable {
 
   // MARK: Listening
 
-  private func acceptUntilOver(_ socket: borrowing ListeningSocket) throws -> Result<TransferResult, TransferFailure> {
-    var poller = try Poller()
-    var bucket = AcceptBucket(now: Self.now)
+  private func acceptUntilOver(_ made: consuming Entrance) throws -> Result<TransferResult, TransferFailure> {
+    var entrance = made
     while true {
       attention.clear()
       let due = look()
@@ -164,28 +174,15 @@ package final class Receiver: Sendable {
         office.expireIfDue()
         if office.wantsCode { issueCode() }
       }
-      var pause: BootInstant?
-      // Accepting needs a token and a descriptor; without either it waits.
-      if let delay = bucket.take(now: Self.now) {
-        pause = BootInstant.now().advanced(by: .seconds(delay))
-      } else if let isAccepted = try? accept(socket) {
-        if isAccepted { continue }
-        bucket.giveBack()
-      } else {
-        pause = BootInstant.now().advanced(by: .milliseconds(100))
-      }
-      var interests = [Poller.Interest(attention.raw, .readable)]
-      if pause == nil { interests.append(Poller.Interest(socket.raw, .readable)) }
+      let next = entrance.work(isEngaged: isEngaged, origin: origin, serve: serve)
       let expiry = isInviting ? office.expiry : nil
-      _ = try poller.wait(&interests, until: [pause, expiry, due].compactMap { $0 }.min())
+      try entrance.wait(for: attention, until: [next, expiry, due].compactMap { $0 }.min())
     }
   }
 
   private static let exhausted = TransferFailure(
     .pairing, "too many wrong codes were entered; pairing was stopped",
     hint: "Start again. If this keeps happening, someone on this network may be interfering.")
-
-  private static var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
 
   private func issueCode() {
     do {
@@ -201,6 +198,7 @@ package final class Receiver: Sendable {
   /// Holds the conversation with a sender on its connection's thread.
   func converse(_ connection: consuming Connection, _ transfer: IncomingTransfer, isResumed: Bool) {
     let mailbox = Mailbox<ReceiverNews>(wakeup: connection.wakeup)
+    noteAddress(connection.remoteAddress)
     // From here on it is this session that decides, not the one that ends because of it.
     let stopped = state.withLock { state in
       state.control = mailbox
@@ -285,13 +283,15 @@ package final class Receiver: Sendable {
     attention.signal()
   }
 
-  /// Ends every thread and waits for it.
+  /// Ends every thread and waits for it, but not for one that sits in a call from which a disk does not return: what it would
+  /// still write down, the journal bears to be without.
   private func shutDown() {
-    let (transfers, wakeups, control) = state.withLock { ($0.remembered, Array($0.wakeups.values), $0.control) }
+    let (transfers, control, stoppedAt) = state.withLock { ($0.remembered, $0.control, $0.stoppedAt) }
     control?.post(.stop(.interrupted))
-    for wakeup in wakeups { wakeup.signal() }
-    for transfer in transfers { transfer.stop() }
-    threads.wait()
+    keeper.dismissAll()
+    for transfer in transfers { transfer.halt() }
+    threads.setCurfew((stoppedAt ?? .now()).advanced(by: Curfew.atTheEnd))
+    guard threads.wait() else { return }
     // They know this object, and hold locks for as long as they live.
     entries.withLock { $0 = [] }
     state.withLock { state in
@@ -310,6 +310,8 @@ extension Receiver: ReceptionHost {
   }
 
   var port: UInt16 { state.withLock { $0.port } }
+
+  var isStopped: Bool { state.withLock { $0.stopped != nil } }
 
   func observe(_ event: TransferEvent) { observer(event) }
 

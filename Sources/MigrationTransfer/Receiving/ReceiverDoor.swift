@@ -5,61 +5,67 @@ import Synchronization
 
 /// Connections from the listening socket to READY, each on a thread of its own.
 extension Receiver {
-  /// Takes one connection to a thread of its own; false when none is waiting.
-  func accept(_ listening: borrowing ListeningSocket) throws -> Bool {
-    guard let socket = try listening.accept() else { return false }
-    let wakeup = try Wakeup()
-    let host = socket.remoteAddress.hostDescription
-    // Here and not on its thread: whoever ends everything must not miss a connection that has just come.
-    let ticket = state.withLock { state in
-      state.wakeups[ObjectIdentifier(wakeup)] = wakeup
-      return state.gate.enter(host: host, wakeup: wakeup)
-    }
-    let accepted = BootInstant.now()
-    let parcel = Parcel(socket)
+  /// Where a connection comes from, as far as that decides who may come in.
+  func origin(of remote: SocketAddress) -> Admission.Origin {
+    var address = remote
+    address.port = 0
+    let isFamiliar = state.withLock { $0.familiar.contains(address) }
+    return Admission.Origin(address: address, network: address, isFamiliar: isFamiliar)
+  }
+
+  /// Serves a connection that was let in on a thread of its own.
+  func serve(_ guest: Guest, _ parcel: Parcel) throws {
+    // Here and not on its thread: what ends everything must not miss a connection that has just come.
+    keeper.keep(guest)
     do {
       try start("connection") { [self] in
-        defer { forget(wakeup, ticket) }
+        defer { keeper.forget(guest) }
         guard let socket = parcel.open() else { return }
-        serve(socket, wakeup: wakeup, ticket: ticket, accepted: accepted)
+        serve(socket, guest)
       }
     } catch {
-      forget(wakeup, ticket)
+      keeper.forget(guest)
       throw error
     }
-    return true
   }
 
-  private func forget(_ wakeup: Wakeup, _ ticket: AdmissionGate.Ticket) {
-    state.withLock { state in
-      state.wakeups[ObjectIdentifier(wakeup)] = nil
-      state.gate.leave(ticket)
-    }
-  }
-
-  private func serve(
-    _ socket: consuming StreamSocket, wakeup: Wakeup, ticket: AdmissionGate.Ticket, accepted: BootInstant
-  ) {
-    guard var connection = try? Connection(socket, context, wakeup: wakeup) else { return }
+  private func serve(_ socket: consuming StreamSocket, _ guest: Guest) {
+    let begun = BootInstant.now()
+    let made = try? Connection(socket, context, wakeup: guest.wakeup) { guest.isDismissed }
+    guard var connection = made else { return }
     do {
-      try connection.handshake(until: options.pace.instant(Patience.handshake, after: accepted))
+      try connection.handshake(until: options.pace.instant(Patience.handshake, after: begun), within: gate)
     } catch {
       return
     }
-    // A paired device has a place of its own, which no flood of newcomers takes from it (Protocol §11).
-    if isKnown(connection.peerFingerprint) { state.withLock { $0.gate.leave(ticket) } }
-    let deadline = options.pace.instant(Patience.pairing, after: accepted)
+    let deadline = options.pace.instant(Patience.pairing, after: begun)
     let admitted: Admitted
     do {
-      admitted = try admit(&connection, until: deadline)
+      try welcome(guest, connection.peerFingerprint)
+      admitted = try admit(&connection, guest, until: deadline)
     } catch {
-      if let reason = Self.abortReason(error) { connection.abort(reason) }
+      refuse(&connection, guest, error)
       return
     }
-    state.withLock { $0.gate.leave(ticket) }
+    keeper.pass(guest)
     switch admitted {
     case .stream(let reception): reception.serve(connection, until: deadline)
     case .control(let transfer, let isResumed): converse(connection, transfer, isResumed: isResumed)
+    }
+  }
+
+  /// TLS is up: a known sender has a place that no stranger takes (Protocol §11).
+  private func welcome(_ guest: Guest, _ key: KeyFingerprint?) throws(AbortReason) {
+    guard let key, isKnown(key) else { return keeper.advance(guest, to: .secured) }
+    guard keeper.recognize(guest, key) else { throw .busy }
+  }
+
+  /// Tells the other end why it is turned away; one that only made room is told that this device is busy.
+  private func refuse(_ connection: inout Connection, _ guest: Guest, _ error: any Error) {
+    if guest.isDismissed {
+      connection.abort(.busy, within: .milliseconds(100))
+    } else if let reason = Self.abortReason(error) {
+      connection.abort(reason)
     }
   }
 
@@ -69,8 +75,11 @@ extension Receiver {
     case stream(Reception)
   }
 
-  private func admit(_ connection: inout Connection, until deadline: BootInstant) throws -> Admitted {
+  private func admit(
+    _ connection: inout Connection, _ guest: Guest, until deadline: BootInstant
+  ) throws -> Admitted {
     let (mode, hello) = try ServerPairing.hello(&connection, until: deadline)
+    keeper.advance(guest, to: .asking)
     switch mode {
     case .pair: return .control(try pair(&connection, hello, until: deadline), isResumed: false)
     case .resume:
@@ -86,9 +95,9 @@ extension Receiver {
     }
   }
 
-  /// What the other end is told; nothing when its connection ended, was pushed out or took too long.
+  /// What the other end is told; nothing when its connection ended or took too long.
   private static func abortReason(_ error: any Error) -> AbortReason? {
-    if error is ConnectionError { return nil }
+    if let error = error as? ConnectionError, error.code != .violated { return nil }
     return error as? AbortReason ?? .malformed
   }
 
@@ -108,16 +117,5 @@ extension Receiver {
     let client = try ServerPairing.pair(
       &connection, hello: hello, office: office, own: identity.fingerprint, until: deadline)
     return try engage(pairedWith: client)
-  }
-}
-
-/// Carries a socket into the thread that will own it.
-private final class Parcel: Sendable {
-  private let socket: Mutex<StreamSocket?>
-
-  init(_ socket: consuming StreamSocket) { self.socket = Mutex(socket) }
-
-  func open() -> StreamSocket? {
-    socket.withLock { $0.take() }
   }
 }

@@ -23,6 +23,8 @@ protocol ReceptionHost: Sendable {
   var store: TransferStore? { get }
   var identity: Identity { get }
   var port: UInt16 { get }
+  /// Whether this device gives up.
+  var isStopped: Bool { get }
   /// Asks about new transfers.
   var consent: ConsentDesk { get }
   func observe(_ event: TransferEvent)

@@ -134,9 +134,9 @@ final class Reception: Sendable {
   private func run(_ incoming: inout IncomingData) {
     do {
       try incoming.run()
-    } catch is ConnectionError {
-      // The sender replaces a stream that was cut; the control connection knows when it cannot.
     } catch {
+      // The sender replaces a stream that was cut; the control connection knows when it cannot.
+      if let error = error as? ConnectionError, error.code != .violated { return }
       let failure = SessionFailure(error)
       mailbox.post(.failed(failure))
       incoming.close(failure.close)

@@ -22,13 +22,15 @@ struct Dialing: Sendable {
   }
 
   /// Connects and shakes hands with the first address that answers.
+  ///
+  /// `isReached` is set once TCP has connected: what fails afterwards is the door's doing, and not the way's.
   func connect(
-    to addresses: [SocketAddress], wakeup: Wakeup
+    to addresses: [SocketAddress], wakeup: Wakeup, isReached: Flag = Flag()
   ) throws(ConnectionError) -> Connection {
     var last = ConnectionError(.lost, "the other device has no address")
     for address in addresses {
       do throws(ConnectionError) {
-        return try connect(to: address, wakeup: wakeup)
+        return try connect(to: address, wakeup, isReached)
       } catch {
         if error.code == .stopped { throw error }
         last = error
@@ -37,9 +39,13 @@ struct Dialing: Sendable {
     throw last
   }
 
-  private func connect(to address: SocketAddress, wakeup: Wakeup) throws(ConnectionError) -> Connection {
+  private func connect(
+    to address: SocketAddress, _ wakeup: Wakeup, _ isReached: Flag
+  ) throws(ConnectionError) -> Connection {
     let deadline = BootInstant.now().advanced(by: Self.patience)
-    var connection = try Connection(try reach(address, wakeup, deadline), context, wakeup: wakeup, isStopped: isStopped)
+    let socket = try reach(address, wakeup, deadline)
+    isReached.set()
+    var connection = try Connection(socket, context, wakeup: wakeup, isStopped: isStopped)
     try connection.handshake(until: deadline)
     return connection
   }

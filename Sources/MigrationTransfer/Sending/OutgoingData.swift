@@ -27,6 +27,7 @@ struct OutgoingData: ~Copyable {
 
   /// How often a stream that waits looks whether anything moves, as a part of the watch's patience.
   private static let looks = 6.0
+  private static let readsAtATime = 16
   private let lookEvery: Duration
 
   /// Takes over a connection that is past READY, and joins the session.
@@ -50,7 +51,7 @@ struct OutgoingData: ~Copyable {
     try connection.keepUnsentLow()
     while true {
       let isFlushed = try send()
-      try hear()
+      let hasHeardAll = try hear()
       if isFlushed, frame == nil {
         switch queue.next(for: number) {
         case .send(let next):
@@ -65,15 +66,19 @@ struct OutgoingData: ~Copyable {
         case .wait: break
         }
       }
+      if queue.isStopped { throw Self.stopped }
+      if !hasHeardAll { continue }
       let begun = BootInstant.now()
       let nextLook = begun.advanced(by: lookEvery)
       _ = try connection.wait(until: heldBackUntil.map { min($0, nextLook) } ?? nextLook)
       // Without a frame in hand it is neither link nor limit that was waited for.
       if frame != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
-      if queue.isStopped { throw ConnectionError(.stopped, "the data stream was stopped") }
+      if queue.isStopped { throw Self.stopped }
     }
   }
+
+  private static let stopped = ConnectionError(.stopped, "the data stream was stopped")
 
   /// Takes a frame in hand, compressed if that is worth it.
   private mutating func begin(_ next: FrameBuffer) {
@@ -139,14 +144,16 @@ struct OutgoingData: ~Copyable {
     return true
   }
 
-  /// Takes the acknowledgements that have come.
-  private mutating func hear() throws {
-    // Who never stops talking does not keep the stream from being stopped.
-    while !queue.isStopped, let count = try connection.read(into: &scratch, 0..<scratch.count) {
+  /// Takes the acknowledgements that have come; whether that was all.
+  private mutating func hear() throws -> Bool {
+    // A receiver that never stops talking keeps the stream neither from sending nor from being stopped.
+    for _ in 0..<Self.readsAtATime {
+      guard let count = try connection.read(into: &scratch, 0..<scratch.count) else { return true }
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }
       incoming += scratch[..<count]
       try takeFrames()
     }
+    return false
   }
 
   private mutating func takeFrames() throws {

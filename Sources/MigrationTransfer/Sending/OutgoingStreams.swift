@@ -177,12 +177,18 @@ struct OutgoingStreams {
         queue.ended(number)
       } catch let error as ArchiveError where error.code == .stopped {
         // Whoever stopped it knows why.
-      } catch is ConnectionError {
+      } catch  where Self.isLoss(error) {
         context.mailbox.post(.streamLost(number))
       } catch {
         context.mailbox.post(.failed(SessionFailure(error)))
       }
     }
+  }
+
+  /// Whether a stream ended in a way that another one may do better: cut, or turned away at a busy door.
+  private static func isLoss(_ error: any Error) -> Bool {
+    if let error = error as? ConnectionError { return error.code != .violated }
+    return error as? AbortReason == .busy
   }
 
   /// Connects, joins, and sends until there is nothing more for this stream; its thread is the caller's.

@@ -90,6 +90,7 @@ package final class Sender: Sendable {
       return state.mailbox
     }
     state.broadcast()
+    threads.setCurfew(BootInstant.now().advanced(by: Curfew.atTheEnd))
     mailbox?.post(.stop(kind))
   }
 
@@ -194,7 +195,8 @@ package final class Sender: Sendable {
         features: options.compression == .never ? .leavingOut : [.leavingOut, .ofThisDevice]),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
       limit: options.limit, compression: options.compression, isPlainTold: isPlainTold,
-      stallPatience: options.stallPatience, isResumed: isResumed, observe: observer)
+      stallPatience: options.stallPatience, isResumed: isResumed, threads: ThreadGroup(within: threads),
+      isStopped: { self.isStopped }, observe: observer)
     var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)
     return control.run()
   }

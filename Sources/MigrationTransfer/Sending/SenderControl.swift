@@ -36,6 +36,10 @@ struct SenderControl: ~Copyable {
     let stallPatience: Double
     /// Whether this device came back, instead of pairing.
     let isResumed: Bool
+    /// What the session's threads belong to.
+    let threads: ThreadGroup
+    /// Whether this device gives up.
+    let isStopped: @Sendable () -> Bool
     let observe: @Sendable (TransferEvent) -> Void
   }
 
@@ -44,7 +48,7 @@ struct SenderControl: ~Copyable {
   private let transfer: OutgoingTransfer
   private let mailbox: Mailbox<SenderNews>
   private let surroundings: Surroundings
-  private let threads = ThreadGroup()
+  private var threads: ThreadGroup { surroundings.threads }
   private var isMet = false
   /// What the receiver asks an app for.
   private var request: AppRequest?
@@ -92,7 +96,7 @@ struct SenderControl: ~Copyable {
       let failure = SessionFailure(error)
       if !(error is Close) { link.say(session.close(failure.close)) }
       queue?.stop()
-      link.close()
+      link.close(within: surroundings.isStopped() ? Curfew.forWords : .seconds(2))
       return .failure(failure)
     }
     link.close()

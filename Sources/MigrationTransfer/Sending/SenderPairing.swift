@@ -4,27 +4,60 @@ import MigrationWire
 
 /// The first session of a new transfer: the devices are paired by the code.
 extension Sender {
-  /// Pairs with the code, and holds the first session.
+  /// For how long a door that turns this device away is tried, in seconds.
+  private static let patience: Double = 30
+
+  /// Pairs with the code, and holds the first session. A receiver that had no room is tried again for a while.
   func pair(_ code: PairingCode) throws(TransferFailure) -> (OutgoingTransfer, SessionEnd) {
     let identity = try freshIdentity()
     let dialing = try dialing(as: identity)
-    let mailbox = try newMailbox()
     let addresses = try dialing.addresses()
     observer(.connecting(address: addresses.first?.description ?? ""))
-    let secret = derive(code)
+    // Before there is a connection: a busy receiver keeps a place for those that do not hesitate.
+    let secret = try derive(code)
+    var backoff = Backoff(now: now, patience: min(Self.patience, options.giveUpAfter), longest: Backoff.longestAtDoor)
+    var isTold = false
+    while true {
+      let mailbox = try newMailbox()
+      do throws(PairingFailure) {
+        return try meet(addresses, dialing, secret, identity, mailbox)
+      } catch {
+        guard error.mayTryAgain, let pause = backoff.next(now: now, spread: Double.random(in: 0...1)) else {
+          throw error.failure
+        }
+        if !isTold { observer(.notice("the other device is busy; trying again")) }
+        isTold = true
+        try wait(seconds: pause)
+      }
+    }
+  }
+
+  /// Why one try did not come to a pairing, and whether another one may.
+  private struct PairingFailure: Error {
+    let failure: TransferFailure
+    var mayTryAgain = false
+  }
+
+  private func meet(
+    _ addresses: [SocketAddress], _ dialing: Dialing, _ secret: [UInt8], _ identity: Identity,
+    _ mailbox: Mailbox<SenderNews>
+  ) throws(PairingFailure) -> (OutgoingTransfer, SessionEnd) {
     var connection: Connection
+    let isReached = Flag()
     do {
-      connection = try dialing.connect(to: addresses, wakeup: mailbox.wakeup)
+      connection = try dialing.connect(to: addresses, wakeup: mailbox.wakeup, isReached: isReached)
     } catch {
-      throw unreached(error)
+      let isCut = isReached.isSet && [.lost, .closed, .timedOut].contains(error.code)
+      throw PairingFailure(failure: unreached(error), mayTryAgain: isCut && !isStopped)
     }
     let receiver: KeyFingerprint
     do {
       receiver = try ClientPairing.pair(
-        &connection, secret: try secret.wait(), own: identity.fingerprint,
-        until: BootInstant.now().advanced(by: .seconds(10)))
+        &connection, secret: secret, own: identity.fingerprint, until: BootInstant.now().advanced(by: .seconds(10)))
+    } catch let turned as TurnedAway {
+      throw PairingFailure(failure: unpaired(turned.reason, &connection), mayTryAgain: !isStopped)
     } catch {
-      throw unpaired(error, &connection)
+      throw PairingFailure(failure: unpaired(error, &connection))
     }
     let transfer = OutgoingTransfer(identity, pairedWith: receiver)
     return (transfer, converse(connection, transfer, dialing, mailbox, isResumed: false))
@@ -38,17 +71,12 @@ extension Sender {
     }
   }
 
-  /// Stretches the code on a thread of its own, while the connection comes up.
-  private func derive(_ code: PairingCode) -> Promise<[UInt8]> {
-    let promise = Promise<[UInt8]>()
+  private func derive(_ code: PairingCode) throws(TransferFailure) -> [UInt8] {
     do {
-      try threads.start("code") {
-        promise.fulfil(Result { try PairingSecret.scalar(fromDigits: code.digits) })
-      }
+      return try PairingSecret.scalar(fromDigits: code.digits)
     } catch {
-      promise.fulfil(.failure(error))
+      throw TransferFailure(.failed, error.description)
     }
-    return promise
   }
 
   // MARK: Words for people
@@ -106,7 +134,8 @@ extension AbortReason {
         hint: "Use the code that the other device shows now.")
     case .busy:
       TransferFailure(
-        .refused, "the other device is busy with another transfer", hint: "Wait until it is done, and try again.")
+        .refused, "the other device is busy",
+        hint: "Wait until its transfer is done, or it is less sought after, and try again.")
     case .version:
       TransferFailure(
         .failed, "the other device speaks another version of the protocol", hint: "Update peer on both devices.")

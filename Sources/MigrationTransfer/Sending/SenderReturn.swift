@@ -78,7 +78,9 @@ extension Sender {
       } catch {
         if isStopped { throw interrupted }
         switch error {
-        case let error as ConnectionError: last = error.description
+        case let error as ConnectionError where error.code != .violated: last = error.description
+        // Its door is full, or it has not noticed yet that the last session is over.
+        case AbortReason.busy: last = "it is busy"
         // A name may not be found while the network is away.
         case let failure as TransferFailure where failure.kind == .connectionLost: last = failure.message
         case let failure as TransferFailure: throw failure

@@ -1,0 +1,85 @@
+import MigrationSystem
+
+/// How many connections there are of each address, or of each network, in the lobby and inside.
+struct AdmissionShares {
+  /// Names a place that has connections.
+  typealias Index = Int
+
+  struct Share {
+    fileprivate let place: SocketAddress
+    fileprivate(set) var lobby = 0
+    fileprivate(set) var inside = 0
+
+    var all: Int { lobby + inside }
+  }
+
+  private var indices: [SocketAddress: Index] = [:]
+  private var shares: [Share] = []
+  private var unused: [Index] = []
+
+  subscript(index: Index) -> Share { shares[index] }
+
+  /// How many connections of a place are inside.
+  func inside(_ index: Index) -> Int { shares[index].inside }
+
+  /// A connection of a place has come into the lobby.
+  mutating func arrive(_ place: SocketAddress) -> Index {
+    let index = index(of: place)
+    shares[index].lobby += 1
+    return index
+  }
+
+  /// One is let in.
+  mutating func enter(_ index: Index) {
+    shares[index].lobby -= 1
+    shares[index].inside += 1
+  }
+
+  /// One is gone.
+  mutating func leave(_ index: Index, isInside: Bool) {
+    if isInside { shares[index].inside -= 1 } else { shares[index].lobby -= 1 }
+    guard shares[index].all == 0 else { return }
+    indices[shares[index].place] = nil
+    unused.append(index)
+  }
+
+  private mutating func index(of place: SocketAddress) -> Index {
+    if let index = indices[place] { return index }
+    let share = Share(place: place)
+    if let index = unused.popLast() {
+      shares[index] = share
+      indices[place] = index
+      return index
+    }
+    shares.append(share)
+    indices[place] = shares.count - 1
+    return shares.count - 1
+  }
+}
+
+/// How fast connections are let in while a session goes on: a bucket of tokens. Times are seconds.
+struct AdmissionTokens {
+  private let rate: Double
+  private let burst: Double
+  private var tokens: Double
+  private var last = 0.0
+
+  /// A full bucket.
+  init(rate: Double, burst: Double) {
+    self.rate = rate
+    self.burst = burst
+    tokens = burst
+  }
+
+  /// Whether there is a token.
+  mutating func isThere(now: Double) -> Bool {
+    tokens = min(burst, tokens + max(0, now - last) * rate)
+    last = max(last, now)
+    return tokens >= 1
+  }
+
+  mutating func take() { tokens -= 1 }
+
+  /// When there is one.
+  var next: Double { last + max(0, 1 - tokens) / rate }
+}

@@ -1,0 +1,21 @@
+import MigrationSystem
+
+/// A connection that was let in, and how its thread is told to give it up.
+final class Guest: Sendable {
+  let ticket: Admission.Ticket
+  let wakeup: Wakeup
+  private let mustGo = Flag()
+
+  init(_ ticket: Admission.Ticket) throws(SystemError) {
+    self.ticket = ticket
+    wakeup = try Wakeup()
+  }
+
+  /// Whether its thread is to give it up.
+  var isDismissed: Bool { mustGo.isSet }
+
+  func dismiss() {
+    mustGo.set()
+    wakeup.signal()
+  }
+}

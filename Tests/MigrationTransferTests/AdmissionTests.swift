@@ -1,0 +1,180 @@
+import MigrationSystem
+import Testing
+
+@testable import MigrationTransfer
+
+/// Who comes in, who stays and who goes, by the value that decides it.
+@Suite struct AdmissionTests {
+  private typealias Ticket = Admission.Ticket
+
+  /// The origin of a host; those of one network share it.
+  private func origin(_ host: Int, network: Int? = nil, isFamiliar: Bool = false) -> Admission.Origin {
+    func address(_ number: Int) -> SocketAddress {
+      // A number has an address of its own below.
+      SocketAddress(numeric: "10.\(number >> 16).\(number >> 8 & 255).\(number & 255)", port: 0)
+        ?? .loopback(port: 0)
+    }
+    return Admission.Origin(address: address(host), network: address(network ?? host), isFamiliar: isFamiliar)
+  }
+
+  @Test func `a full lobby turns away who has said nothing, of the address with most connections`() {
+    var admission = Admission()
+    let (first, _) = admission.arrive(origin(1), now: 0, chance: 0)
+    var others: [Ticket] = []
+    for _ in 1..<Admission.forStrangers.lobby { others.append(admission.arrive(origin(2), now: 0, chance: 0).0) }
+    for other in others.dropLast() { admission.heard(other) }
+    let (newcomer, turnedAway) = admission.arrive(origin(3), now: 0, chance: 7)
+    #expect(turnedAway == others.last)
+    #expect(turnedAway != first && turnedAway != newcomer)
+    #expect(admission.count == Admission.forStrangers.lobby)
+  }
+
+  @Test func `networks share before addresses do`() {
+    var admission = Admission()
+    // One address of a network of its own with three connections, and one network of many addresses with all the others.
+    let lone = (0..<3).map { _ in admission.arrive(origin(1), now: 0, chance: 0).0 }
+    for host in 0..<Admission.forStrangers.lobby - 3 {
+      _ = admission.arrive(origin(100 + host, network: 2), now: 0, chance: 0)
+    }
+    for chance in 0..<100 as Range<UInt64> {
+      let (_, turnedAway) = admission.arrive(origin(1000 + Int(chance), network: 2), now: 0, chance: chance)
+      #expect(turnedAway.map { !lone.contains($0) } == true)
+    }
+  }
+
+  @Test func `amongst equals chance decides, and not age`() {
+    var gone: Set<Ticket> = []
+    for chance in [0, 100, 256] as [UInt64] {
+      var admission = Admission()
+      for host in 0..<Admission.forStrangers.lobby { _ = admission.arrive(origin(host), now: Double(host), chance: 0) }
+      let (_, turnedAway) = admission.arrive(origin(999), now: 300, chance: chance)
+      gone.formUnion([turnedAway].compactMap { $0 })
+    }
+    #expect(gone.count == 3)
+  }
+
+  /// Fills every place inside, at time 0.
+  private func full(_ admission: inout Admission, hosts: Int) -> [Ticket] {
+    (0..<Admission.forStrangers.inside).map { number in
+      let (ticket, _) = admission.arrive(origin(number % hosts), now: 0, chance: 0)
+      admission.heard(ticket)
+      #expect(admission.letIn(now: 0, isEngaged: false, chance: 0)?.0 == ticket)
+      return ticket
+    }
+  }
+
+  @Test func `a place inside is sure for a moment after each step, and then goes to who has fewer`() {
+    var admission = Admission()
+    let inside = full(&admission, hosts: 2)
+    let (newcomer, _) = admission.arrive(origin(9), now: 0, chance: 0)
+    admission.heard(newcomer)
+    #expect(admission.letIn(now: 0.05, isEngaged: false, chance: 0) == nil)
+    #expect(admission.nextMoment(now: 0.05, isEngaged: false) == Admission.grace)
+    admission.advance(inside[0], to: .secured, now: 0.08)
+    for ticket in inside[2...] { admission.advance(ticket, to: .asking, now: 0) }
+    let entry = admission.letIn(now: 0.1, isEngaged: false, chance: 3)
+    #expect(entry?.0 == newcomer)
+    // Of those whose moment is over, the one that has come least far.
+    #expect(entry?.evicted == inside[1])
+  }
+
+  @Test func `an address does not push out those with fewer connections`() {
+    var admission = Admission()
+    let inside = full(&admission, hosts: Admission.forStrangers.inside)
+    let (greedy, _) = admission.arrive(origin(0), now: 1, chance: 0)
+    admission.heard(greedy)
+    // The only one that makes room for it is its own.
+    #expect(admission.letIn(now: 1, isEngaged: false, chance: 11)?.evicted == inside[0])
+  }
+
+  @Test func `strangers do not take the places of addresses that are known`() {
+    var admission = Admission()
+    _ = full(&admission, hosts: 64)
+    for host in 0..<1000 { _ = admission.arrive(origin(host), now: 0, chance: UInt64(host)) }
+    let (known, turnedAway) = admission.arrive(origin(5, isFamiliar: true), now: 0, chance: 0)
+    #expect(turnedAway == nil)
+    admission.heard(known)
+    let entry = admission.letIn(now: 0, isEngaged: true, chance: 0)
+    #expect(entry?.0 == known && entry?.evicted == nil)
+  }
+
+  @Test func `while a session goes on, strangers are let in at a bounded rate`() {
+    var admission = Admission()
+    var entered = 0
+    for step in 0..<2000 {
+      let now = Double(step) / 200
+      let (ticket, _) = admission.arrive(origin(step), now: now, chance: UInt64(step))
+      admission.heard(ticket)
+      while let (entry, _) = admission.letIn(now: now, isEngaged: true, chance: UInt64(step)) {
+        entered += 1
+        admission.leave(entry)
+      }
+    }
+    #expect(200...220 ~= entered)
+  }
+
+  @Test func `silence is borne for less time when the lobby fills`() {
+    var admission = Admission()
+    let (lone, _) = admission.arrive(origin(1), now: 0, chance: 0)
+    #expect(admission.expire(now: Patience.lobby - 0.1) == [])
+    #expect(admission.expire(now: Patience.lobby) == [lone])
+    let crowd = (0...Admission.forStrangers.lobby / 2).map { admission.arrive(origin($0), now: 10, chance: 0).0 }
+    admission.heard(crowd[3])
+    let over = admission.expire(now: 10 + Admission.shortPatience)
+    #expect(over.count == crowd.count - 1 && !over.contains(crowd[3]))
+  }
+
+  @Test(arguments: 0..<6 as Range<UInt64>)
+  func `whatever comes in whatever order, places are bounded and everybody is counted once`(seed: UInt64) {
+    var dice = Generator(seed: seed)
+    var admission = Admission()
+    var (waiting, inside): (Set<Ticket>, Set<Ticket>) = ([], [])
+    var now = 0.0
+    for _ in 0..<2000 {
+      now += Double(dice.next() % 20) / 1000
+      switch dice.next() % 6 {
+      case 0, 1, 2:
+        let host = Int(dice.next() % 40)
+        let from = origin(host, network: host / 4, isFamiliar: dice.next() % 4 == 0)
+        let (ticket, turnedAway) = admission.arrive(from, now: now, chance: dice.next())
+        waiting.insert(ticket)
+        if let turnedAway { #expect(waiting.remove(turnedAway) != nil) }
+        if dice.next() % 2 == 0 { admission.heard(ticket) }
+      case 3:
+        guard let entry = admission.letIn(now: now, isEngaged: dice.next() % 2 == 0, chance: dice.next()) else { break }
+        #expect(waiting.remove(entry.0) != nil)
+        inside.insert(entry.0)
+        if let evicted = entry.evicted { #expect(inside.remove(evicted) != nil) }
+      case 4:
+        for ticket in admission.expire(now: now) { #expect(waiting.remove(ticket) != nil) }
+      default:
+        guard let ticket = inside.sorted().randomElement(using: &dice) else { break }
+        if dice.next() % 2 == 0 {
+          admission.advance(ticket, to: .asking, now: now)
+        } else {
+          admission.leave(ticket)
+          inside.remove(ticket)
+        }
+      }
+      #expect(admission.count == waiting.count + inside.count)
+      #expect(inside.count { !$0.isFamiliar } <= Admission.forStrangers.inside)
+      #expect(inside.count { $0.isFamiliar } <= Admission.forFamiliar.inside)
+      #expect(waiting.count { !$0.isFamiliar } <= Admission.forStrangers.lobby)
+    }
+  }
+}
+
+/// A generator that gives the same again from the same seed.
+struct Generator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
