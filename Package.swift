@@ -71,7 +71,8 @@ let package = Package(
     .testTarget(
       name: "MigrationTransferTests",
       dependencies: [
-        "MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire", "TestSupport",
+        "COpenSSL", "MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire",
+        "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(

@@ -39,10 +39,37 @@ final class StrangeReceiver: Sendable {
   /// Pairs with the next client; its control connection.
   func pair() throws -> StrangeSender {
     var connection = try accept()
+    try prove(&connection)
+    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
+  }
+
+  /// Takes the next connection, and cuts it.
+  func acceptAndCut() throws { _ = try listening.acceptNext() }
+
+  /// Takes the next connection of a client that wants to come back to a session; those that want to join are cut.
+  func acceptReturning() throws -> Connection {
+    while true {
+      var connection = try accept()
+      let mode = try? ServerPairing.hello(&connection, until: soon()).0
+      if mode == .resume { return connection }
+    }
+  }
+
+  /// Everything up to the client's confirmation, which is not read.
+  func exchangeShares(_ connection: inout Connection) throws {
+    _ = try ServerPairing.hello(&connection, until: soon())
+    guard case (.pairA, _) = try connection.pairingFrame(until: soon()) else { throw Violation(.state, "a test") }
+    let exchange = try Spake2(
+      role: .b, secret: try PairingSecret.scalar(fromDigits: try code().digits), idA: [1], idB: [2], aad: [3])
+    try connection.say(
+      .serverHello(version: PairingFrame.version, mode: .pair), .pairB(exchange.share), until: soon())
+  }
+
+  /// Pairs with the client of a connection.
+  func prove(_ connection: inout Connection) throws {
     let (_, hello) = try ServerPairing.hello(&connection, until: soon())
     _ = try ServerPairing.pair(
       &connection, hello: hello, office: office, own: identity.fingerprint, until: soon())
-    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
   }
 
   /// Takes the next data stream, up to its JOIN.

@@ -50,7 +50,7 @@ final class Doorkeeper: Sendable {
   func letIn(isEngaged: Bool) -> Ticket? {
     state.withLock { state in
       guard let entry = state.admission.letIn(now: pace.now, isEngaged: isEngaged, chance: chance) else { return nil }
-      if let evicted = entry.evicted { state.guests[evicted]?.dismiss() }
+      if let evicted = entry.evicted { state.guests[evicted]?.evict() }
       return entry.0
     }
   }

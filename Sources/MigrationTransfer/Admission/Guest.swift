@@ -5,6 +5,7 @@ final class Guest: Sendable {
   let ticket: Admission.Ticket
   let wakeup: Wakeup
   private let mustGo = Flag()
+  private let makesRoom = Flag()
 
   init(_ ticket: Admission.Ticket) throws(SystemError) {
     self.ticket = ticket
@@ -13,6 +14,14 @@ final class Guest: Sendable {
 
   /// Whether its thread is to give it up.
   var isDismissed: Bool { mustGo.isSet }
+
+  /// Whether it goes because somebody else needs its place, and not because everything ends.
+  var isEvicted: Bool { makesRoom.isSet }
+
+  func evict() {
+    makesRoom.set()
+    dismiss()
+  }
 
   func dismiss() {
     mustGo.set()

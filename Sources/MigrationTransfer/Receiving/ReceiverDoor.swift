@@ -62,7 +62,7 @@ extension Receiver {
 
   /// Tells the other end why it is turned away; one that only made room is told that this device is busy.
   private func refuse(_ connection: inout Connection, _ guest: Guest, _ error: any Error) {
-    if guest.isDismissed {
+    if guest.isEvicted {
       connection.abort(.busy, within: .milliseconds(100))
     } else if let reason = Self.abortReason(error) {
       connection.abort(reason)

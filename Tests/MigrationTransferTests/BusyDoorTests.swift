@@ -1,0 +1,121 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// A door that has no room: who is turned away hears so, and comes again.
+@Suite struct BusyDoorTests {
+  private let source: Scratch
+
+  init() throws {
+    source = try Scratch()
+    source.write("file", patternData(1 << 10))
+  }
+
+  private func notices(_ events: Events) -> [String] {
+    events.all.compactMap { if case .notice(let text) = $0 { text } else { nil } }
+  }
+
+  @Test func `a sender that is cut, or told that the receiver is busy, before its code was judged comes again`() throws
+  {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: try receiver.code())
+    // Cut within TLS, cut behind it, and told.
+    try receiver.acceptAndCut()
+    _ = try receiver.accept()
+    var told = try receiver.accept()
+    _ = try ServerPairing.hello(&told, until: soon())
+    told.abort(.busy)
+    var control = try receiver.pair()
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    #expect(notices(sender.events) == ["the other device is busy; trying again"])
+    control.control.say(.close(Close(.refused, "enough")))
+    control.control.close()
+    #expect(sender.failure()?.kind == .refused)
+  }
+
+  @Test func `a sender whose code was judged, or may have been, does not try it again`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: try receiver.code())
+    var connection = try receiver.accept()
+    try receiver.exchangeShares(&connection)
+    _ = try connection.pairingFrame(until: soon())
+    connection.close(within: .zero)
+    _ = consume connection
+    #expect(sender.failure()?.kind == .pairing)
+  }
+
+  @Test func `a sender that does not want to wait is told at once that the receiver is busy`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
+    var connection = try receiver.accept()
+    _ = try ServerPairing.hello(&connection, until: soon())
+    connection.abort(.busy)
+    #expect(sender.failure()?.kind == .refused)
+  }
+
+  @Test func `who has to make room behind TLS is told that the receiver is busy, and the next one pairs`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    let (port, code) = (try receiver.port(), try receiver.events.code())
+    let crowd = Crowd()
+    for _ in 0..<Admission.forStrangers.inside { crowd.add(try StrangeClient(port: port)) }
+    let sender = try StrangeClient(port: port).pair(code)
+    // One of those that only stood there went for it.
+    #expect(try crowd.firstWord() == .busy)
+    receiver.stop()
+    _ = consume sender
+  }
+
+  @Test func `a sender that comes back is let in again though the receiver says at first that it is busy`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: try receiver.code())
+    var control = try receiver.pair()
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    control.control.say(StrangeReceiver.accept())
+    control.control.say(StrangeReceiver.nothingHeld)
+    _ = try control.control.exchange(until: .now())
+    let stream = try receiver.join()
+    _ = consume stream
+    _ = consume control
+    var busy = try receiver.acceptReturning()
+    busy.abort(.busy)
+    var back = try receiver.acceptReturning()
+    try ServerPairing.welcome(back: .resume, on: &back, until: soon())
+    #expect(sender.stop()?.kind == .interrupted)
+  }
+}
+
+/// Connections that stand there behind TLS.
+private final class Crowd {
+  private final class Member {
+    var client: StrangeClient
+    init(_ client: consuming StrangeClient) { self.client = client }
+  }
+
+  private var members: [Member] = []
+
+  func add(_ client: consuming StrangeClient) { members.append(Member(client)) }
+
+  /// What the first of them hears that hears anything.
+  func firstWord() throws -> AbortReason? {
+    let deadline = soon()
+    while .now() < deadline {
+      for member in members {
+        do {
+          _ = try member.client.connection.pairingFrame(until: .now().advanced(by: .milliseconds(5)))
+        } catch let reason as AbortReason {
+          return reason
+        } catch let error as ConnectionError {
+          if error.code != .timedOut { return nil }
+        }
+      }
+    }
+    throw TookTooLong("a word to one of the crowd")
+  }
+}
