@@ -115,4 +115,17 @@ import Testing
     try gate.shut()
     #expect(throws: Violation.self) { try gate.enter() }
   }
+
+  @Test func `a gate closes behind the last writer, and nobody enters any more`() throws {
+    let gate = WritingGate()
+    try gate.enter()
+    let closing = try RunningThread("closing") { gate.close() }
+    let deadline = soon()
+    // Until the closing has begun, others may still come and go.
+    while (try? gate.enter()) != nil, BootInstant.now() < deadline { gate.leave() }
+    #expect(throws: ConnectionError.self) { try gate.enter() }
+    #expect(!closing.hasEnded(by: .now()))
+    gate.leave()
+    try closing.value()
+  }
 }

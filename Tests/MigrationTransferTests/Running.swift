@@ -66,7 +66,7 @@ final class RunningReceiver: Sendable {
   init(
     _ destination: Scratch, pace: Pace = .patient, port: UInt16 = 0, giveUpAfter: Double = 0,
     store: TransferStore? = nil,
-    consent: ConsentAsker? = nil
+    consent: ConsentAsker? = nil, sink: (any ItemSink)? = nil
   ) throws {
     self.destination = destination
     let events = events
@@ -76,7 +76,7 @@ final class RunningReceiver: Sendable {
     options.pace = pace
     options.consent = consent
     let receiver = try Receiver(
-      options, sink: try FolderSink(destination: Array(destination.path.utf8)), store: store
+      options, sink: try sink ?? FolderSink(destination: Array(destination.path.utf8)), store: store
     ) { events.add($0) }
     self.receiver = receiver
     end = try RunningEnd("receiver", run: { try receiver.run() }, interrupt: { receiver.stop(.interrupted) })

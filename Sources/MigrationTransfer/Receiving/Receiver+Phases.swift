@@ -89,7 +89,8 @@ extension Receiver {
       guard let transfer = state.remembered.last(where: { $0.client == client }) else { throw .unknownPeer }
       switch state.phase {
       case .open: break
-      case .engaged(let other), .away(let other, _, _): guard other === transfer || other.isEmpty else { throw .busy }
+      case .engaged(let other): guard other === transfer || other.giveWay() else { throw .busy }
+      case .away(let other, _, _): guard other === transfer || other.isEmpty else { throw .busy }
       }
       state.phase = .engaged(transfer)
       state.began = state.began ?? BootInstant.now()
@@ -97,5 +98,15 @@ extension Receiver {
     }
     attention.signal()
     return transfer
+  }
+}
+
+extension Receiver.Phase {
+  /// Whether the receiver has to do with this transfer.
+  func isAbout(_ transfer: IncomingTransfer) -> Bool {
+    switch self {
+    case .open: false
+    case .engaged(let other), .away(let other, _, _): other === transfer
+    }
   }
 }

@@ -199,39 +199,45 @@ package final class Receiver: Sendable {
   func converse(_ connection: consuming Connection, _ transfer: IncomingTransfer, isResumed: Bool) {
     let mailbox = Mailbox<ReceiverNews>(wakeup: connection.wakeup)
     noteAddress(connection.remoteAddress)
-    // From here on it is this session that decides, not the one that ends because of it.
-    let stopped = state.withLock { state in
+    // From here on it is this session that decides, not the one that ends because of it: one order for all who ask.
+    let begun = state.withLock { (state) -> (TransferPart, TransferFailure.Kind?)? in
+      guard state.phase.isAbout(transfer) else { return nil }
+      // The end of the session before may have been noted behind the coming of this one.
+      state.phase = .engaged(transfer)
       state.control = mailbox
-      return state.stopped
+      return (transfer.attach(mailbox), state.stopped)
     }
-    transfer.attach(mailbox)
+    // Another transfer has taken the place of an empty one meanwhile.
+    guard let (part, stopped) = begun else { return }
     if let stopped { mailbox.post(.stop(stopped)) }
     var control = ReceiverControl(
-      connection, of: transfer, isResumed: isResumed, mailbox: mailbox, pace: options.pace, host: self)
+      connection, of: transfer, isResumed: isResumed, part: part, pace: options.pace, host: self)
     do {
       try control.run()
       transfer.forget()
       end(.success(result(of: transfer)))
     } catch {
-      transfer.detach(mailbox)
-      consent.giveUp()
-      transfer.waitForAdmissions()
+      transfer.detach(part)
       let isCurrent = state.withLock { state in
         guard state.control === mailbox else { return false }
         state.control = nil
         return true
       }
-      if isCurrent { sessionEnded(transfer, error) }
+      if isCurrent { sessionEnded(transfer, part, error) }
     }
   }
 
-  private func sessionEnded(_ transfer: IncomingTransfer, _ failure: SessionFailure) {
+  private func sessionEnded(_ transfer: IncomingTransfer, _ part: TransferPart, _ failure: SessionFailure) {
     transfer.noteProgress()
-    // Nothing depends on the connection once an import has begun; it tells how it ends.
-    if transfer.isImporting { return }
-    if transfer.isDone { return expect(transfer, .success(result(of: transfer)), for: Self.linger) }
     let isStopped = state.withLock { $0.stopped != nil }
-    guard failure.senderMayComeBack, !isStopped, options.giveUpAfter > 0 else { return end(.failure(failure.failure)) }
+    let mayComeBack = failure.senderMayComeBack && !isStopped && options.giveUpAfter > 0
+    switch transfer.leave(part, failing: mayComeBack ? nil : failure) {
+    // A newer session decides, or the import tells how it ends: it depends on no connection.
+    case .superseded, .importing: return
+    case .done: return expect(transfer, .success(result(of: transfer)), for: Self.linger)
+    case .failed(let failure): return end(.failure(failure.failure))
+    case .goOn, .wait: break
+    }
     observer(.interrupted(reason: failure.failure.message))
     expect(
       transfer,
@@ -319,18 +325,23 @@ extension Receiver: ReceptionHost {
     try threads.start(name, body)
   }
 
-  func open(_ reception: Reception) { state.withLock { $0.reception = reception } }
+  func open(_ reception: Reception, of transfer: IncomingTransfer, as part: TransferPart) -> Bool {
+    // Sessions are attached under the same lock, so that no older one opens behind a newer one.
+    state.withLock { state in
+      guard transfer.isReceiving(as: part) else { return false }
+      state.reception = reception
+      return true
+    }
+  }
 
-  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>) {
+  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>, isHeard: Bool) {
     switch result {
     case .success:
       observer(.done(self.result(of: transfer)))
       // A session tells the sender; without one it may still come and ask.
-      if !hasSession { expect(transfer, .success(self.result(of: transfer)), for: Self.linger) }
+      if !isHeard { expect(transfer, .success(self.result(of: transfer)), for: Self.linger) }
     case .failure(let failure):
-      if !hasSession { end(.failure(failure.failure)) }
+      if !isHeard { end(.failure(failure.failure)) }
     }
   }
-
-  private var hasSession: Bool { state.withLock { $0.control != nil } }
 }

@@ -13,7 +13,8 @@ struct ReceiverControl: ~Copyable {
   private var session = ReceiverSession()
   private let transfer: IncomingTransfer
   private let host: any ReceptionHost
-  private let mailbox: Mailbox<ReceiverNews>
+  /// This session's part in the transfer.
+  private let part: TransferPart
   /// Whether the sender came back, instead of pairing.
   private let isResumed: Bool
 
@@ -22,15 +23,15 @@ struct ReceiverControl: ~Copyable {
   private var features: Features = []
   private var reception: Reception?
 
-  /// Takes over a connection that is past READY, whose wakeup is the mailbox's.
+  /// Takes over a connection that is past READY, whose wakeup is that of the part's mailbox.
   init(
-    _ connection: consuming Connection, of transfer: IncomingTransfer, isResumed: Bool, mailbox: Mailbox<ReceiverNews>,
-    pace: Pace, host: any ReceptionHost
+    _ connection: consuming Connection, of transfer: IncomingTransfer, isResumed: Bool, part: TransferPart, pace: Pace,
+    host: any ReceptionHost
   ) {
     link = ControlLink(connection, pace: pace)
     self.transfer = transfer
     self.isResumed = isResumed
-    self.mailbox = mailbox
+    self.part = part
     self.host = host
   }
 
@@ -40,7 +41,7 @@ struct ReceiverControl: ~Copyable {
     defer { reception?.stop() }
     do {
       while !session.isDone {
-        for news in mailbox.take() { try take(news) }
+        for news in part.mailbox.take() { try take(news) }
         for message in try link.exchange(until: nextTick) { try perform(try session.received(message)) }
         tick()
       }
@@ -69,8 +70,8 @@ struct ReceiverControl: ~Copyable {
       }
     case .judge(let offer): try judge(offer)
     case .noteUnsent(let unsent): host.observe(.unsent(unsent))
-    case .drop(let marks): reception?.staging.drop(marks)
-    case .conclude(let finish): try transfer.conclude(finish)
+    case .drop(let marks): try transfer.drop(marks, as: part)
+    case .conclude(let finish): try transfer.conclude(finish, as: part)
     case .stop(let close): throw close
     }
   }
@@ -78,17 +79,17 @@ struct ReceiverControl: ~Copyable {
   private mutating func judge(_ offer: Offer) throws {
     if !isResumed, offer.transfer != nil { throw SessionFailure.unknownTransfer }
     host.observe(.offer(offer, availableBytes: host.sink.availableBytes()))
-    let (transfer, mailbox, label, features) = (transfer, mailbox, label, features)
+    let (transfer, part, label, features) = (transfer, part, label, features)
     let address = link.remoteAddress.description
-    try transfer.startAdmission {
+    try host.start("admission") {
       do {
-        switch try transfer.admit(offer, label: label, features: features, address: address, for: mailbox) {
-        case .session(let reception): mailbox.post(.admitted(reception))
-        case .done(let done): mailbox.post(.imported(done))
+        switch try transfer.admit(offer, label: label, features: features, address: address, as: part) {
+        case .session(let reception): part.mailbox.post(.admitted(reception))
+        case .done(let done): part.mailbox.post(.imported(done))
         case .importing: break
         }
       } catch {
-        mailbox.post(.failed(SessionFailure(error)))
+        part.mailbox.post(.failed(SessionFailure(error)))
       }
     }
   }
@@ -105,13 +106,11 @@ struct ReceiverControl: ~Copyable {
         link.say(session.imported(done))
       }
     case .failed(let failure): throw failure
-    case .superseded:
-      throw SessionFailure(
-        Close(.superseded, "the other device has connected anew"),
-        TransferFailure(.connectionLost, "the other device has connected anew"))
+    case .superseded: throw SessionFailure.superseded
     case .stop(let kind):
       // An import that has begun is not broken off, and the other end shall hear how it ends.
       if transfer.isImporting || transfer.isDone { return }
+      if let failure = transfer.failure { throw failure }
       throw SessionFailure(
         Close(.interrupted, "the transfer was interrupted on the receiving device"),
         TransferFailure(kind, "interrupted"))
@@ -152,7 +151,7 @@ struct ReceiverControl: ~Copyable {
     for partial in report.partials { link.say(session.report(partial)) }
     if isResumed { host.observe(.resumed(heldBytes: report.held.bytes)) }
     // Streams may join from the moment that the sender reads the end of the ledger.
-    host.open(reception)
+    guard host.open(reception, of: transfer, as: part) else { throw SessionFailure.superseded }
     link.say(session.reported(report.held))
   }
 

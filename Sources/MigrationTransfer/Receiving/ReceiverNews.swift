@@ -30,8 +30,8 @@ protocol ReceptionHost: Sendable {
   func observe(_ event: TransferEvent)
   /// Runs something on a thread that the host waits for at its end.
   func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError)
-  /// Data streams of this reception may join from now on.
-  func open(_ reception: Reception)
-  /// The import of a transfer has come to its end.
-  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>)
+  /// Data streams of this reception may join from now on; false if its session was superseded.
+  func open(_ reception: Reception, of transfer: IncomingTransfer, as part: TransferPart) -> Bool
+  /// The import of a transfer has come to its end; whether a session hears of it and tells the sender.
+  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>, isHeard: Bool)
 }

@@ -14,7 +14,7 @@ final class Reception: Sendable {
   let syncer: Syncer
   /// What this session may use.
   let features: Features
-  /// Shut when the sender has said FINISH.
+  /// Shut when the sender has said FINISH, and closed with the session.
   let gate = WritingGate()
   private let mailbox: Mailbox<ReceiverNews>
   private let saved: SavedBytes
@@ -52,7 +52,7 @@ final class Reception: Sendable {
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Runs something on a thread that `stop` waits for.
+  /// Runs something on a thread that `stop` and `rest` wait for.
   func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     try threads.start(name, body)
   }
@@ -154,9 +154,16 @@ final class Reception: Sendable {
     for wakeup in wakeups { wakeup.signal() }
   }
 
-  /// Ends every stream and worker, and waits for the workers.
+  /// Ends every stream and worker. Once it returns, nothing more is written for this session.
   func stop() {
     halt()
+    gate.close()
+    threads.wait()
+  }
+
+  /// Ends the workers, and waits for them: the archive is complete, and the import does not share it.
+  func rest() {
+    syncer.stop()
     threads.wait()
   }
 }

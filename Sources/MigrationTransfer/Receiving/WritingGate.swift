@@ -1,26 +1,30 @@
+import MigrationSystem
 import MigrationWire
-import Synchronization
 
-/// Keeps the end of an archive apart from the writing of it: behind FINISH nothing comes (Protocol §6.5).
+/// Keeps the end of an archive, and the next session, apart from the writing of it (Protocol §6.5, §7.3).
 final class WritingGate: Sendable {
   private struct State {
     var writing = 0
     var isShut = false
+    var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state = Condition(State())
 
-  /// A frame is about to be written; a violation behind the end of the export.
-  func enter() throws(Violation) {
-    try state.withLock { (state) throws(Violation) in
+  /// Something is about to be written: a violation behind the end of the export, and a `ConnectionError` behind that of the
+  /// session.
+  func enter() throws {
+    try state.withLock { state in
+      guard !state.isClosed else { throw ConnectionError(.stopped, "the session is over") }
       guard !state.isShut else { throw Violation(.state, "a data frame") }
       state.writing += 1
     }
   }
 
-  /// The frame is written, or never will be.
+  /// It is written, or never will be.
   func leave() {
     state.withLock { $0.writing -= 1 }
+    state.broadcast()
   }
 
   /// The export is over; a violation while a frame is being written, which cannot have been acknowledged yet.
@@ -29,5 +33,11 @@ final class WritingGate: Sendable {
       guard state.writing == 0 else { throw Violation(.state, "the end of the export") }
       state.isShut = true
     }
+  }
+
+  /// The session is over: nothing more is written. Waits for what is being written, however slow the disk is.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    _ = state.wait { $0.writing == 0 ? true : nil }
   }
 }

@@ -1,0 +1,151 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// Sessions of one transfer that meet at the receiver.
+///
+/// The races run 50 rounds each; the environment variable `PEER_ROUNDS` says another number.
+@Suite struct CourseTests {
+  private static let rounds = ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { Int($0) } ?? 50
+
+  // MARK: Races
+
+  @Test func `an archive that ends while a newer session's offer is judged is that of one session`() throws {
+    try race { try Rivals() }
+  }
+
+  @Test func `the same with a sink that takes its time`() throws {
+    try race {
+      let meeting = Meeting()
+      return try Rivals { meeting.hold($0, $1) }
+    }
+  }
+
+  private func race(_ rivals: () throws -> Rivals) throws {
+    // Whoever lost last time gets more of a lead, so that both win about equally.
+    var lead = 1e-3
+    var (accepted, wrong) = (0, 0)
+    for round in 1...Self.rounds {
+      // One that lies can only lose, so that it says nothing of the lead.
+      let isLying = round % 4 == 0
+      let rivals = try rivals()
+      let outcome = try rivals.race(lead: .seconds(lead * .random(in: 0.7...1.4)), isLying: isLying)
+      if !isLying {
+        lead *= outcome.isNewerAccepted ? 0.93 : 1.07
+        accepted += outcome.isNewerAccepted ? 1 : 0
+      }
+      let faults = rivals.faults(outcome, isLying: isLying)
+      if !faults.isEmpty { wrong += 1 }
+      #expect(faults == [], "round \(round): \(outcome)")
+    }
+    print("\(Self.rounds) rounds, \(wrong) of them wrong; the newer session was accepted in \(accepted)")
+  }
+
+  // MARK: One after the other
+
+  @Test func `a session that comes while another one's offer is judged waits for that, and is judged then`() throws {
+    let barrier = Gateway()
+    let destination = try Scratch()
+    let sink = SlowSink(try FolderSink(destination: Array(destination.path.utf8))) { step, _ in
+      if step == .stage { barrier.pass() }
+    }
+    let receiver = try RunningReceiver(destination, giveUpAfter: 60, sink: sink)
+    defer { barrier.open() }
+    var older = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    older.control.say(StrangeSender.greeting)
+    older.control.say(StrangeSender.offer([Attack.root]))
+    try older.passOn()
+    try barrier.waitUntilReached()
+    var newer = try StrangeClient(port: try receiver.port(), identity: older.identity).comeBack()
+    newer.control.say(StrangeSender.greeting)
+    newer.control.say(StrangeSender.offer([Attack.root]))
+    try newer.passOn()
+    #expect(try older.closeCode() == .superseded)
+    barrier.open()
+    let accept = try newer.next { if case .accept(let accept) = $0 { accept } else { nil } }
+    #expect(accept != nil)
+    older.control.close()
+    newer.control.close()
+    receiver.stop()
+  }
+
+  @Test func `a session that comes while the import goes on hears of its end`() throws {
+    let barrier = Gateway()
+    let destination = try Scratch()
+    let sink = SlowSink(try FolderSink(destination: Array(destination.path.utf8))) { step, _ in
+      if step == .importItems { barrier.pass() }
+    }
+    let receiver = try RunningReceiver(destination, giveUpAfter: 60, sink: sink)
+    defer { barrier.open() }
+    var older = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    _ = try #require(try older.begin(StrangeSender.offer([Attack.root])))
+    older.control.say(.finish(Finish(total: Tally(), unsent: 0, digest: 0)))
+    try older.passOn()
+    try barrier.waitUntilReached()
+    var newer = try StrangeClient(port: try receiver.port(), identity: older.identity).comeBack()
+    newer.control.say(StrangeSender.greeting)
+    newer.control.say(StrangeSender.offer([Attack.root]))
+    try newer.passOn()
+    #expect(try older.closeCode() == .superseded)
+    barrier.open()
+    let done = try newer.next { if case .done(let done) = $0 { done } else { nil } }
+    #expect(done?.total == Tally())
+    newer.control.say(.receipt)
+    newer.control.close()
+    older.control.close()
+    #expect(try receiver.result().total == Tally())
+  }
+}
+
+/// Holds the step of one session up until a certain step of the other one, or for a moment, as chance has it.
+private final class Meeting: Sendable {
+  private struct Place: Hashable {
+    let step: SlowSink.Step
+    let count: Int
+  }
+
+  /// The newer session's judging, and the import of what the older one concluded.
+  private static let judging = [Place(step: .admit, count: 2), Place(step: .present, count: 2)]
+  private static let importing = Place(step: .importItems, count: 1)
+
+  private let state = Condition<Set<Place>>([])
+  private let held: Place
+  private let awaited: Place
+
+  init() {
+    let judging = Self.judging.randomElement()!
+    (held, awaited) = Bool.random() ? (judging, Self.importing) : (Self.importing, judging)
+  }
+
+  func hold(_ step: SlowSink.Step, _ count: Int) {
+    let place = Place(step: step, count: count)
+    state.withLock { _ = $0.insert(place) }
+    state.broadcast()
+    guard place == held else { return }
+    // The other one may never come there.
+    _ = state.wait(until: .now() + .milliseconds(20)) { $0.contains(awaited) ? true : nil }
+  }
+}
+
+/// Stops whoever comes until the test opens it.
+private final class Gateway: Sendable {
+  private let state = Condition((isReached: false, isOpen: false))
+
+  func pass() {
+    state.withLock { $0.isReached = true }
+    state.broadcast()
+    _ = try? state.wait(for: "the gateway to open") { $0.isOpen ? true : nil }
+  }
+
+  func waitUntilReached() throws { _ = try state.wait(for: "the gateway") { $0.isReached ? true : nil } }
+
+  func open() {
+    state.withLock { $0.isOpen = true }
+    state.broadcast()
+  }
+}
