@@ -34,9 +34,13 @@ import Testing
       // One that lies can only lose, so that it says nothing of the lead.
       let isLying = round % 4 == 0
       let rivals = try rivals()
-      let outcome = try rivals.race(lead: .seconds(lead * .random(in: 0.7...1.4)), isLying: isLying)
+      guard let outcome = try? rivals.race(lead: .seconds(lead * .random(in: 0.7...1.4)), isLying: isLying) else {
+        wrong += 1
+        Issue.record("round \(round): a session waits for its answer in vain")
+        continue
+      }
       if !isLying {
-        lead *= outcome.isNewerAccepted ? 0.93 : 1.07
+        lead *= outcome.isNewerAccepted ? 0.8 : 1.25
         accepted += outcome.isNewerAccepted ? 1 : 0
       }
       let faults = rivals.faults(outcome, isLying: isLying)

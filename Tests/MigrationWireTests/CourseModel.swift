@@ -5,8 +5,10 @@
 struct CourseModel: Hashable {
   /// What the receiver could do wrong, each of which the checks must find.
   enum Slip: CaseIterable {
-    /// What was judged is published, whatever the course says.
-    case publishesUnchecked
+    /// The import begins although a frame is being written.
+    case concludesWhileWriting
+    /// Nobody is told that an offer that was refused is judged no more.
+    case forgetsRefusals
     /// FINISH begins the import of whatever is published, whatever the course says.
     case concludesUnchecked
     /// A newer offer is judged while streams of the older session still write.
@@ -40,6 +42,7 @@ struct CourseModel: Hashable {
   /// What the digest of the import covers, while one goes on.
   private var importing: UInt8?
   private var imports = 0
+  private var isImported = false
   /// The receiver's last word, and with it its end.
   private(set) var word: Word?
 
@@ -58,6 +61,8 @@ struct CourseModel: Hashable {
   func brokenPromise(_ steps: [Step]) -> String? {
     if imports > 1 { return "an import begins twice" }
     if let importing, importing != content { return "what is imported is not what one session's digest covers" }
+    if importing != nil, course.failure != nil { return "what is being imported has failed" }
+    if isImported, course.failure != nil || word == .failed { return "what was done fails" }
     if word == .failed, course.failure == nil { return "the last word is a failure, and the transfer has not failed" }
     if word == .done, course.done == nil { return "the last word is done, and the transfer is not" }
     let newest = sessions.last { $0.talk != .absent }
@@ -107,8 +112,8 @@ struct CourseModel: Hashable {
       case .closing(let older) where older.map({ !sessions[$0].isWriting }) ?? true || slip == .leavesStreamsWriting:
         add("\(i) finds all closed") { $0.sessions[i].judging = .staging }
       case .staging:
-        add("\(i) is published") { $0.publish(i, slip) }
-        if mayFail { add("\(i) is refused", isProgress: false) { $0.refuse(i) } }
+        add("\(i) is published") { $0.publish(i) }
+        if mayFail { add("\(i) is refused", isProgress: false) { $0.refuse(i, slip) } }
       case .asking, .closing: break
       }
       if freedom.contains(.writes) {
@@ -164,7 +169,7 @@ struct CourseModel: Hashable {
     let answer = next.conclude(sessions[i].number!)
     let takes = slip == .concludesUnchecked ? slot : answer == .goOn ? i : nil
     // FINISH while a frame is being written is a violation.
-    guard let takes, !sessions[takes].isWriting else { return fail(i, finally: true) }
+    guard let takes, !sessions[takes].isWriting || slip == .concludesWhileWriting else { return fail(i, finally: true) }
     course = next
     sessions[takes].gate = .shut
     sessions[i].talk = .finished
@@ -207,9 +212,9 @@ struct CourseModel: Hashable {
     slot = nil
   }
 
-  private mutating func publish(_ i: Int, _ slip: Slip?) {
+  private mutating func publish(_ i: Int) {
     let answer = course.publish(sessions[i].number!)
-    guard answer == .goOn || slip == .publishesUnchecked else { return judged(i, answer) }
+    guard answer == .goOn else { return judged(i, answer) }
     slot = i
     sessions[i].judging = .none
     sessions[i].told = content
@@ -218,8 +223,8 @@ struct CourseModel: Hashable {
     if sessions[i].isTalking { sessions[i].letters.append(.admitted) } else { sessions[i].gate = .closed }
   }
 
-  private mutating func refuse(_ i: Int) {
-    course.abandonJudging(sessions[i].number!)
+  private mutating func refuse(_ i: Int, _ slip: Slip?) {
+    if slip != .forgetsRefusals { course.abandonJudging(sessions[i].number!) }
     judged(i, .failed("refused"))
   }
 
@@ -244,6 +249,7 @@ struct CourseModel: Hashable {
     importing = nil
     // With a slip there may be an import that the course knows nothing of.
     guard course.isImporting else { return }
+    isImported = !isFailing
     let isHeard = isFailing ? course.importFailed("import") : course.imported(1)
     let current = sessions.indices.first { i in sessions[i].number.map { course.isCurrent($0) } ?? false }
     precondition(isHeard == (current != nil), "a session is told of if it is here")

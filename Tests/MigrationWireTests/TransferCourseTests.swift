@@ -153,7 +153,7 @@ private typealias Course = TransferCourse<Int, String>
     #expect(states > 1000)
   }
 
-  @Test(arguments: [CourseModel.Freedom.writes, .cuts])
+  @Test(arguments: [[.writes, .cuts], CourseModel.Freedom.failures])
   func `in every order of three sessions' steps all promises are kept`(freedom: CourseModel.Freedom) {
     let (states, _, broken) = explore(CourseModel(sessions: 3), freedom)
     #expect(broken == nil)
