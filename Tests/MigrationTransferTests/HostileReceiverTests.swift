@@ -78,6 +78,55 @@ import Testing
     #expect(failure?.kind == .failed)
   }
 
+  @Test(arguments: [Tally(items: 1, bytes: 8 << 20), Tally(items: .max, bytes: .max)])
+  func `a transfer that never began is not done, whatever the receiver says`(total: Tally) throws {
+    let failure = try answer { _, control in
+      control.control.say(.done(Done(total: total)))
+      let code = try control.closeCode()
+      #expect(code == .violation)
+    }
+    #expect(failure?.kind == .failed)
+  }
+
+  @Test func `a transfer whose end was never sent is not done, whatever the receiver says`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 600, code: try receiver.code())
+    try breakOff(try receiver.pair(), receiver)
+    var control = try receiver.takeBack()
+    control.control.say(StrangeReceiver.greeting)
+    let continued = try control.next { message -> Bool? in
+      if case .offer(let offer) = message { offer.transfer == 1 } else { nil }
+    }
+    #expect(continued == true)
+    control.control.say(.done(Done(total: Tally(items: 1, bytes: 8 << 20))))
+    #expect(try control.closeCode() == .violation)
+    control.control.close()
+    #expect(sender.failure()?.kind == .failed)
+  }
+
+  /// Takes a first frame, and is gone.
+  private func breakOff(_ session: consuming StrangeSender, _ receiver: StrangeReceiver) throws {
+    var control = session
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    try accept(&control)
+    var stream = try receiver.join()
+    _ = try stream.next()
+  }
+
+  @Test func `a file as large as any can be may go out again and again`() throws {
+    let scratch = try Scratch(inMemory: true)
+    scratch.write("file", "")
+    // Not every file system has room for it.
+    guard truncate(scratch.path("file"), off_t(Limits.fileSize)) == 0 else { return }
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([scratch.at("file")], to: receiver.port, giveUpAfter: 600, code: try receiver.code())
+    try breakOff(try receiver.pair(), receiver)
+    for _ in 0..<3 { try breakOff(try receiver.takeBack(), receiver) }
+    let failure = sender.stop()
+    #expect(failure?.kind == .interrupted, "\(failure.debugDescription)")
+  }
+
   @Test(arguments: [Held.Kind.staged, .present])
   func `a ledger without an end is refused`(kind: Held.Kind) throws {
     let failure = try answer { _, control in

@@ -72,6 +72,18 @@ final class StrangeReceiver: Sendable {
       &connection, hello: hello, office: office, own: identity.fingerprint, until: soon())
   }
 
+  /// Takes a sender back that has paired; its control connection.
+  func takeBack() throws -> StrangeSender {
+    while true {
+      var connection = try accept()
+      let (mode, _) = try ServerPairing.hello(&connection, until: soon())
+      // A data stream of the session before may have been on its way.
+      guard mode == .resume else { continue }
+      try ServerPairing.welcome(back: .resume, on: &connection, until: soon())
+      return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
+    }
+  }
+
   /// Takes the next data stream, up to its JOIN.
   func join() throws -> StrangeStream {
     var connection = try accept()

@@ -58,7 +58,7 @@ enum Sample {
     switch (state, message) {
     case (.greeting, .greeting(let greeting)) where greeting.role == .receiver: .preparing
     case (.offered, .accept): .comparing
-    case (.offered, .done), (.finishing, .done): .done
+    case (.finishing, .done): .done
     case (.comparing, .held), (.comparing, .partial): .comparing
     case (.comparing, .heldEnd): .streaming
     case (.finishing, .progress): .finishing
@@ -211,7 +211,8 @@ enum Sample {
     #expect(try talk.toSender(talk.receiver.accept(Sample.accept)) == .begin(Sample.accept))
     #expect(try talk.toSender(talk.receiver.reported(Tally())) == .stream(held: Tally()))
     #expect(talk.sender.isStreaming && talk.receiver.isReceiving)
-    #expect(try talk.toReceiver(talk.sender.unsent(Sample.unsent)) == .noteUnsent(Sample.unsent))
+    let unsent = talk.sender.unsent(Sample.unsent)
+    #expect(try talk.toReceiver(try #require(unsent)) == .noteUnsent(Sample.unsent))
     #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
     #expect(try talk.toSender(talk.receiver.progress(Sample.progress)) == .show(Sample.progress))
     #expect(try talk.toSender(talk.receiver.imported(Sample.done)) == .finish(Sample.done))
@@ -238,10 +239,50 @@ enum Sample {
 
   @Test func `a transfer that was finished is answered at once`() throws {
     var talk = self
-    try talk.begin()
+    _ = try talk.toReceiver(.greeting(Sample.greeting(.sender)))
+    _ = try talk.toSender(.greeting(Sample.greeting(.receiver)))
+    let offer = Offer(transfer: 7, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])
+    _ = try talk.toReceiver(talk.sender.offer(offer))
     let done = Done(total: Tally(items: 9, bytes: 9))
     #expect(try talk.toSender(talk.receiver.answerAgain(done)) == .finish(done))
     #expect(try talk.toReceiver(.receipt) == .finish)
+  }
+
+  private func offering(_ transfer: TransferID?, _ earlier: SenderSession.Earlier) throws -> SenderSession {
+    var session = SenderSession()
+    _ = try session.received(.greeting(Sample.greeting(.receiver)))
+    let offer = Offer(
+      transfer: transfer, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])
+    _ = session.offer(offer, earlier: earlier)
+    return session
+  }
+
+  @Test(
+    arguments: [
+      (nil, .unknown), (nil, .finished(Sample.done.total)), (7, .notFinished),
+      (7, .finished(Tally(items: 2, bytes: 2))),
+      (7, .finished(Tally(items: 1, bytes: 3))),
+    ] as [(TransferID?, SenderSession.Earlier)])
+  func `an offer is not answered by a last word that cannot be true`(
+    transfer: TransferID?, earlier: SenderSession.Earlier
+  ) throws {
+    var session = try offering(transfer, earlier)
+    #expect(throws: Violation.self) { try session.received(.done(Sample.done)) }
+    #expect(!session.isDone)
+    #expect(try session.received(.accept(Sample.accept)) == .begin(Sample.accept))
+  }
+
+  @Test(arguments: [.unknown, .finished(Sample.done.total)] as [SenderSession.Earlier])
+  func `an offer that continues a transfer may be answered by its last word`(earlier: SenderSession.Earlier) throws {
+    var session = try offering(7, earlier)
+    #expect(try session.received(.done(Sample.done)) == .finish(Sample.done))
+    #expect(session.isDone)
+  }
+
+  @Test(arguments: [Tally(items: .max, bytes: 2), Tally(items: 1, bytes: 1 << 63)])
+  func `a last word of more than there can be is refused`(total: Tally) throws {
+    var session = try offering(7, .unknown)
+    #expect(throws: Violation(.limit, "the receiver's last word")) { try session.received(.done(Done(total: total))) }
   }
 
   @Test func `a refusal ends both`() throws {
@@ -334,6 +375,41 @@ enum Sample {
     #expect(throws: Violation.self) { try receiver.received(.unsent(Sample.unsent)) }
     _ = try receiver.received(.drop(Drop(marks: [1])))
     #expect(throws: Violation.self) { try receiver.received(.unsent(Sample.unsent)) }
+  }
+
+  @Test func `unsent items have 4 MiB together, and the sender names no more than fit`() throws {
+    var receiver = try receiving()
+    var sender = try comparing()
+    _ = try sender.received(.heldEnd(HeldEnd(held: Tally())))
+    let message = "it cannot be read"
+    let long = Unsent(
+      path: [UInt8](repeating: 0x61, count: Limits.path - message.utf8.count), reason: .unreadable, message: message)
+    for _ in 0..<64 {
+      let said = sender.unsent(long)
+      _ = try receiver.received(try #require(said))
+    }
+    // 64 bytes are left.
+    #expect(sender.unsent(long) == nil)
+    #expect(throws: Violation(.limit, "the unsent items")) { try receiver.received(.unsent(long)) }
+    let short = Unsent(path: [UInt8](repeating: 0x61, count: 64), reason: .vanished)
+    let said = sender.unsent(short)
+    _ = try receiver.received(try #require(said))
+    #expect(sender.unsent(Unsent(path: [0x61], reason: .vanished)) == nil)
+    #expect(throws: Violation.self) { try receiver.received(.unsent(Unsent(path: [0x61], reason: .vanished))) }
+    #expect(sender.finish(Sample.finish) == .finish(Sample.finish))
+  }
+
+  @Test func `fields of an unsent item that no version knows count as its path does`() throws {
+    var receiver = try receiving()
+    var fields = Fields()
+    fields.append(1, [0x61])
+    fields.append(2, [1])
+    fields.append(9, [UInt8](repeating: 0, count: 1 << 20))
+    var writer = ByteWriter()
+    fields.write(to: &writer)
+    let unsent = try ControlMessage(.unsent, writer.bytes.span, 0..<writer.bytes.count)
+    for _ in 0..<3 { _ = try receiver.received(try #require(unsent)) }
+    #expect(throws: Violation.self) { try receiver.received(try #require(unsent)) }
   }
 
   @Test func `dropped marks ascend over all frames`() throws {

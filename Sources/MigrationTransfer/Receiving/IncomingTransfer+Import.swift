@@ -112,7 +112,7 @@ extension IncomingTransfer {
       host.observe(.renamed(path: renaming.path.bytes, target: renaming.target.bytes))
     }
     for path in clashes.left { host.observe(.unsent(Unsent(path: path.bytes, reason: .differing))) }
-    state.withLock { $0.leftOut.differing += clashes.leftCount }
+    state.withLock { $0.leftOut.add(differing: clashes.leftCount) }
   }
 
   private func tell(_ progress: ImportProgress) {

@@ -15,6 +15,7 @@ final class OutgoingTransfer: Sendable {
     var traffic = Traffic()
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
+    var earlier = SenderSession.Earlier.notFinished
     var streams = StreamCount.first
   }
 
@@ -37,6 +38,7 @@ final class OutgoingTransfer: Sendable {
     receiver = remembered.peer
     var state = State(identifier: remembered.transfer, entry: entry, label: remembered.label)
     state.unsent = remembered.unsent
+    state.earlier = .unknown
     state.heldAtStart = remembered.done?.done.total.bytes
     self.state = Mutex(state)
   }
@@ -48,6 +50,8 @@ final class OutgoingTransfer: Sendable {
   var unsent: UInt64 { state.withLock { $0.unsent } }
   /// What the last export left out; nothing is known of it in a run that only hears the answer.
   var leftOut: LeftOut { state.withLock { $0.leftOut } }
+  /// What the sessions until now have said of the end of the export.
+  var earlier: SenderSession.Earlier { state.withLock { $0.earlier } }
   var heldAtStart: UInt64 { state.withLock { $0.heldAtStart ?? 0 } }
 
   /// How many data streams were found best, for the next session.
@@ -83,13 +87,14 @@ final class OutgoingTransfer: Sendable {
   }
 
   /// All is sent but so many items. A run that only hears the answer must know it, too.
-  func finishing(unsent: UInt64, leftOut: LeftOut) {
+  func finishing(_ finish: Finish) {
     let entry = state.withLock { state in
-      state.unsent = unsent
-      state.leftOut = leftOut
+      state.unsent = finish.unsent
+      state.leftOut = finish.leftOut
+      state.earlier = .finished(finish.total)
       return state.entry
     }
-    try? entry?.update { $0.unsent = unsent }
+    try? entry?.update { $0.unsent = finish.unsent }
   }
 
   /// The receiver has said that all is done. Durable when it returns, if the disk lets it.
@@ -104,8 +109,7 @@ final class OutgoingTransfer: Sendable {
   /// A session is over; notes how far it came, for those who list what is unfinished.
   func sessionEnded(_ traffic: Traffic, arrived: Tally, total: Tally, address: String) {
     let entry = state.withLock { state in
-      state.traffic.sent += traffic.sent
-      state.traffic.saved += traffic.saved
+      state.traffic = state.traffic.adding(traffic)
       return state.entry
     }
     try? entry?.update { remembered in

@@ -96,7 +96,7 @@ package struct SendWindow: Sendable {
       // Else the wakeup for another frame could be spent on a stream that is busy.
       idle.removeAll { $0 == number }
       underWay[number, default: []].append(frame)
-      traffic.sent = min(Limits.fileSize, traffic.sent + frame.contentBytes)
+      traffic = traffic.adding(Traffic(sent: frame.contentBytes))
       return .send(frame)
     }
     let isLast = isExported || isOver || retiring.contains(number)
@@ -109,7 +109,7 @@ package struct SendWindow: Sendable {
   package mutating func saved(_ bytes: UInt64, of frame: FrameBuffer) {
     let content = frame.contentPart(of: bytes)
     traffic.sent -= min(traffic.sent, content)
-    traffic.saved += content
+    traffic = traffic.adding(Traffic(saved: content))
   }
 
   /// What a stream must send again, and only then what is new.

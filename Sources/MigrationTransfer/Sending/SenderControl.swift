@@ -57,7 +57,6 @@ struct SenderControl: ~Copyable {
   private var held = HeldItems()
   private var queue: SendQueue?
   private var streams: OutgoingStreams?
-  private var unsent: UInt64 = 0
   private var finish: Finish?
   private var done: Done?
 
@@ -141,12 +140,11 @@ struct SenderControl: ~Copyable {
       offerIfReady()
     case .unsent(let unsent):
       surroundings.observe(.unsent(unsent))
-      self.unsent += 1
-      if self.unsent <= Limits.unsent, session.isStreaming { link.say(session.unsent(unsent)) }
+      if session.isStreaming, let message = session.unsent(unsent) { link.say(message) }
     case .exported(let finish, let stale):
       queue?.finish()
       self.finish = finish
-      transfer.finishing(unsent: finish.unsent, leftOut: finish.leftOut)
+      transfer.finishing(finish)
       for page in stale.pages(of: Limits.marksInFrame) { link.say(session.drop(page)) }
       link.say(session.finish(finish))
       surroundings.observe(.progress(overall(.verifying)))
@@ -166,7 +164,7 @@ struct SenderControl: ~Copyable {
       transfer: transfer.identifier, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
       allocated: summary.allocated, flags: summary.flags)
     surroundings.observe(.offer(offer, availableBytes: nil))
-    link.say(session.offer(offer))
+    link.say(session.offer(offer, earlier: transfer.earlier))
   }
 
   // MARK: Streaming

@@ -12,6 +12,9 @@ package struct Fields: Equatable, Sendable {
 
   package init() {}
 
+  /// How many bytes the values have together.
+  var size: Int { fields.reduce(0) { $0 + $1.value.count } }
+
   /// Reads all fields in `range`.
   package init(_ bytes: Span<UInt8>, _ range: Range<Int>, of subject: String) throws(Violation) {
     var reader = FieldReader(range, of: subject)

@@ -36,6 +36,9 @@ package struct Unsent: Equatable, Sendable {
     unknown = fields.unknown(besides: 1...3)
   }
 
+  /// How many bytes it counts among those of a session (Protocol §11).
+  package var size: Int { path.count + (message?.utf8.count ?? 0) + unknown.size }
+
   func write(to writer: inout ByteWriter) {
     var fields = Fields()
     fields.append(1, path)

@@ -12,7 +12,7 @@ package struct ReceiverSession: Equatable, Sendable {
     /// The ledger is being told. Leads to receiving.
     case reporting
     /// Leads to importing.
-    case receiving(lastDropped: Mark?, unsent: Int)
+    case receiving(lastDropped: Mark?, UnsentBudget)
     /// Leads to answered.
     case importing
     /// Leads to done.
@@ -80,16 +80,16 @@ package struct ReceiverSession: Equatable, Sendable {
   }
 
   private mutating func named(_ unsent: Unsent) throws(Violation) -> Action {
-    guard case .receiving(let last, let count) = state else { throw Violation(.state, "an unsent item") }
-    guard count < Limits.unsent else { throw Violation(.limit, "the unsent items") }
-    state = .receiving(lastDropped: last, unsent: count + 1)
+    guard case .receiving(let last, var budget) = state else { throw Violation(.state, "an unsent item") }
+    guard budget.take(unsent) else { throw Violation(.limit, "the unsent items") }
+    state = .receiving(lastDropped: last, budget)
     return .noteUnsent(unsent)
   }
 
   private mutating func dropped(_ marks: [Mark]) throws(Violation) -> Action {
-    guard case .receiving(let last, let count) = state else { throw Violation(.state, "a list of dropped items") }
+    guard case .receiving(let last, let budget) = state else { throw Violation(.state, "a list of dropped items") }
     if let last, last >= marks[0] { throw Violation(.value, "a list of dropped items") }
-    state = .receiving(lastDropped: marks[marks.count - 1], unsent: count)
+    state = .receiving(lastDropped: marks[marks.count - 1], budget)
     return .drop(marks)
   }
 
@@ -122,7 +122,7 @@ package struct ReceiverSession: Equatable, Sendable {
   /// The ledger is told. Valid in reporting; leads to receiving.
   package mutating func reported(_ held: Tally) -> ControlMessage {
     precondition(state == .reporting, "the ledger is told after the acceptance")
-    state = .receiving(lastDropped: nil, unsent: 0)
+    state = .receiving(lastDropped: nil, UnsentBudget())
     return .heldEnd(HeldEnd(held: held))
   }
 

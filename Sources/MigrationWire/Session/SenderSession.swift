@@ -8,15 +8,24 @@ package struct SenderSession: Equatable, Sendable {
     /// The other end is known, the offer is not ready. Leads to offered.
     case preparing
     /// Leads to comparing, done.
-    case offered(mostStaged: UInt64)
+    case offered(mostStaged: UInt64, Earlier)
     /// The ledger is being told. Leads to streaming.
     case comparing(LedgerOrder)
     /// Leads to finishing.
-    case streaming(lastDropped: Mark?)
+    case streaming(lastDropped: Mark?, UnsentBudget)
     /// Leads to done.
     case finishing(Tally)
     case done
     case closed
+  }
+
+  /// What this end knows of the FINISH that earlier sessions of a transfer said. Only upon one of those can the receiver have
+  /// finished, and its DONE has the same totals.
+  package enum Earlier: Equatable, Sendable {
+    case notFinished
+    case finished(Tally)
+    /// An earlier run of the program may have said it.
+    case unknown
   }
 
   /// What the engine does upon a message.
@@ -73,7 +82,7 @@ package struct SenderSession: Equatable, Sendable {
   }
 
   private mutating func accepted(_ accept: Accept) throws(Violation) -> Action {
-    guard case .offered(let mostStaged) = state else { throw Violation(.state, "the acceptance") }
+    guard case .offered(let mostStaged, _) = state else { throw Violation(.state, "the acceptance") }
     state = .comparing(LedgerOrder(mostStaged: mostStaged))
     return .begin(accept)
   }
@@ -95,14 +104,18 @@ package struct SenderSession: Equatable, Sendable {
   private mutating func toldAll(_ end: HeldEnd) throws(Violation) -> Action {
     guard case .comparing(let order) = state else { throw Violation(.state, "the end of the ledger") }
     guard order.staged == end.held.items else { throw Violation(.conflict, "the end of the ledger") }
-    state = .streaming(lastDropped: nil)
+    state = .streaming(lastDropped: nil, UnsentBudget())
     return .stream(held: end.held)
   }
 
   private mutating func finished(_ done: Done) throws(Violation) -> Action {
     switch state {
-    case .offered: break
-    case .finishing(let total):
+    case .offered(_, .notFinished): throw Violation(.state, "the receiver's last word")
+    case .offered(_, .unknown):
+      guard max(done.total.items, done.total.bytes) <= Limits.fileSize else {
+        throw Violation(.limit, "the receiver's last word")
+      }
+    case .offered(_, .finished(let total)), .finishing(let total):
       guard done.total == total else { throw Violation(.conflict, "the receiver's last word") }
     case .greeting, .preparing, .comparing, .streaming, .done, .closed:
       throw Violation(.state, "the receiver's last word")
@@ -112,24 +125,31 @@ package struct SenderSession: Equatable, Sendable {
   }
 
   /// The walk or the exporter's estimate is there. Valid in preparing; leads to offered.
-  package mutating func offer(_ offer: Offer) -> ControlMessage {
+  ///
+  /// An offer that continues no transfer can have nothing earlier.
+  package mutating func offer(_ offer: Offer, earlier: Earlier = .unknown) -> ControlMessage {
     precondition(state == .preparing, "an offer follows the greeting")
-    state = .offered(mostStaged: offer.mostStaged)
+    state = .offered(mostStaged: offer.mostStaged, offer.transfer == nil ? .notFinished : earlier)
     return .offer(offer)
   }
 
-  /// An item could not be sent. Valid in streaming.
-  package func unsent(_ unsent: Unsent) -> ControlMessage {
-    precondition(isStreaming, "unsent items are named while streaming")
+  /// An item could not be sent; nil if as many are named as may be, and only FINISH counts it. Valid in streaming.
+  package mutating func unsent(_ unsent: Unsent) -> ControlMessage? {
+    guard case .streaming(let last, var budget) = state else {
+      preconditionFailure("unsent items are named while streaming")
+    }
+    guard budget.take(unsent) else { return nil }
+    state = .streaming(lastDropped: last, budget)
     return .unsent(unsent)
   }
 
   /// Held items are no longer at the source. Valid in streaming; marks ascend over all calls.
   package mutating func drop(_ marks: [Mark]) -> ControlMessage {
-    guard case .streaming(let last) = state, let first = marks.first, last.map({ $0 < first }) ?? true else {
+    guard case .streaming(let last, let budget) = state, let first = marks.first, last.map({ $0 < first }) ?? true
+    else {
       preconditionFailure("dropped items are named in order while streaming")
     }
-    state = .streaming(lastDropped: marks.last)
+    state = .streaming(lastDropped: marks.last, budget)
     return .drop(Drop(marks: marks))
   }
 
