@@ -125,6 +125,37 @@ import Testing
     #expect(code == .violation)
   }
 
+  @Test func `whoever breaks the protocol and is gone at once is not waited for`() throws {
+    let receiver = try RunningReceiver(try Scratch(), giveUpAfter: 600)
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root], bytes: 8 << 20)))
+    var stream = try sender.join(port, Join(session: accept.session, stream: 0))
+    let sealer = try ChunkSealer(accept.keys)
+    var frame = StrangeFrame()
+    let content = [UInt8](repeating: 1, count: Limits.chunk)
+    frame.file(try record("root/a", .file(size: UInt64(content.count))), content, sealer)
+    try stream.say(frame.frame(0))
+    frame = StrangeFrame()
+    frame.file(try record("root/b", .file(size: 5)), Array("hello".utf8), sealer, spoil: true)
+    try stream.say(frame.frame(1))
+    _ = consume sender
+    #expect(receiver.failure()?.kind == .failed)
+    _ = consume stream
+  }
+
+  @Test func `whoever names more bytes of unsent items than there may be is refused`() throws {
+    let (failure, code) = try misbehave(try Scratch()) { sender, _, _ in
+      let path = [UInt8](repeating: 0x1B, count: Limits.path)
+      for _ in 0...64 {
+        sender.control.say(.unsent(Unsent(path: path, reason: .vanished)))
+        try sender.passOn()
+      }
+    }
+    #expect(failure?.message.contains("the unsent items exceeds its limit") == true)
+    #expect(code == .violation)
+  }
+
   @Test func `a stream of another session, or with another key, joins nothing and harms nothing`() throws {
     let destination = try Scratch()
     let receiver = try RunningReceiver(destination)

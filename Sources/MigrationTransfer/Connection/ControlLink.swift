@@ -46,13 +46,11 @@ struct ControlLink: ~Copyable {
   /// Throws a `ConnectionError` or a `Violation`.
   mutating func exchange(until deadline: BootInstant?) throws -> [ControlMessage] {
     if let ping = heartbeat.due(now: pace.now) { say(ping) }
-    try send()
-    var messages = try receive()
+    var messages = try sendAndReceive()
     if messages.isEmpty, !mayHaveMore {
       let beat = pace.instant(heartbeat.next)
       _ = try connection.wait(until: deadline.map { min($0, beat) } ?? beat, isReading: isReading)
-      try send()
-      messages = try receive()
+      messages = try sendAndReceive()
     }
     if heartbeat.isSilent(now: pace.now) {
       throw ConnectionError(.timedOut, "the other device has been silent for \(Int(Heartbeat.silence)) seconds")
@@ -69,6 +67,20 @@ struct ControlLink: ~Copyable {
       return
     }
     connection.close(by: deadline)
+  }
+
+  /// Sends what there is room for, and takes the messages that have come.
+  ///
+  /// An end that says something and closes at once refuses what is sent to it; what it said is heard all the same.
+  private mutating func sendAndReceive() throws -> [ControlMessage] {
+    do throws(ConnectionError) {
+      try send()
+    } catch {
+      let messages = try receive()
+      guard messages.isEmpty else { return messages }
+      throw error
+    }
+    return try receive()
   }
 
   private mutating func send() throws(ConnectionError) {

@@ -15,6 +15,7 @@ struct ReceiverControl: ~Copyable {
   private let host: any ReceptionHost
   /// This session's part in the transfer.
   private let part: TransferPart
+  private let pace: Pace
   /// Whether the sender came back, instead of pairing.
   private let isResumed: Bool
 
@@ -32,6 +33,7 @@ struct ReceiverControl: ~Copyable {
     self.transfer = transfer
     self.isResumed = isResumed
     self.part = part
+    self.pace = pace
     self.host = host
   }
 
@@ -46,7 +48,7 @@ struct ReceiverControl: ~Copyable {
         tick()
       }
     } catch {
-      let failure = SessionFailure(error)
+      let failure = judged(SessionFailure(error))
       if !(error is Close) { link.say(session.close(failure.close)) }
       // The other end hears of it at once; what cannot be broken off here is waited for afterwards.
       reception?.halt()
@@ -55,6 +57,20 @@ struct ReceiverControl: ~Copyable {
     }
     link.close()
   }
+
+  /// What the session ends by: an interruption, unless the sender broke the protocol before it.
+  ///
+  /// The streams have a moment to judge what had come on them, so that no sender hides a violation behind the end of the
+  /// control connection.
+  private func judged(_ failure: SessionFailure) -> SessionFailure {
+    guard failure.senderMayComeBack else { return failure }
+    reception?.settle(until: pace.instant(Self.settling, after: BootInstant.now()))
+    for case .failed(let known) in mailbox.take() where !known.senderMayComeBack { return known }
+    return failure
+  }
+
+  /// How long the streams have for that, in seconds.
+  private static let settling = 1.0
 
   // MARK: The conversation
 

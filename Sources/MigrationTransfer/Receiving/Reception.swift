@@ -143,6 +143,11 @@ final class Reception: Sendable {
     }
   }
 
+  /// Returns when every stream has judged what had come on it and has ended by itself, or at the deadline.
+  func settle(until deadline: BootInstant) {
+    _ = state.wait(until: deadline) { $0.live.isEmpty ? true : nil }
+  }
+
   /// Ends every stream and worker soon.
   func halt() {
     let wakeups = state.withLock { state in
