@@ -10,7 +10,9 @@ extension VisibleText {
       if case .scalar(let scalar) = part { scalar != "'" && scalar != "\\" && !isUnsafe(scalar) } else { false }
     }
     guard !isPlain else { return "'" + String(decoding: bytes, as: UTF8.self) + "'" }
-    return "$'" + scalars.map(ansi).joined() + "'"
+    var shown = Array("$'".utf8)
+    for part in scalars { appendANSI(part, to: &shown) }
+    return String(decoding: shown, as: UTF8.self) + "'"
   }
 
   /// A text in quotes, as a name would be.
@@ -38,29 +40,29 @@ extension VisibleText {
     }
   }
 
-  /// One part as it stands within `$'…'`.
-  private static func ansi(_ part: Decoding.Part) -> String {
+  /// Appends one part as it stands within `$'…'`.
+  private static func appendANSI(_ part: Decoding.Part, to shown: inout [UInt8]) {
     switch part {
-    case .byte(let byte): return "\\x" + hexadecimal(UInt32(byte), 2)
+    case .byte(let byte): appendEscape("\\x", UInt32(byte), 2, to: &shown)
     case .scalar(let scalar):
       switch scalar {
-      case "\n": return "\\n"
-      case "\t": return "\\t"
-      case "\r": return "\\r"
-      case "\\": return "\\\\"
-      case "'": return "\\'"
+      case "\n": shown += "\\n".utf8
+      case "\t": shown += "\\t".utf8
+      case "\r": shown += "\\r".utf8
+      case "\\": shown += "\\\\".utf8
+      case "'": shown += "\\'".utf8
       // Interactive shells look for earlier commands before they look at such quotes.
-      case "!": return "\\x21"
-      case _ where !isUnsafe(scalar): return String(Character(scalar))
-      case _ where scalar.isASCII: return "\\x" + hexadecimal(scalar.value, 2)
-      default:
-        return scalar.value > 0xFFFF ? "\\U" + hexadecimal(scalar.value, 8) : "\\u" + hexadecimal(scalar.value, 4)
+      case "!": shown += "\\x21".utf8
+      case _ where !isUnsafe(scalar): appendAsItIs(scalar, to: &shown)
+      case _ where scalar.isASCII: appendEscape("\\x", scalar.value, 2, to: &shown)
+      case _ where scalar.value > 0xFFFF: appendEscape("\\U", scalar.value, 8, to: &shown)
+      default: appendEscape("\\u", scalar.value, 4, to: &shown)
       }
     }
   }
 
-  private static func hexadecimal(_ value: UInt32, _ digits: Int) -> String {
-    let text = String(value, radix: 16)
-    return String(repeating: "0", count: digits - text.count) + text
+  private static func appendEscape(_ start: String, _ value: UInt32, _ digits: Int, to shown: inout [UInt8]) {
+    shown += start.utf8
+    appendHexadecimal(value, digits: digits, to: &shown)
   }
 }

@@ -2,12 +2,18 @@
 package enum VisibleText {
   /// Bytes that may not be UTF-8, made safe to show: what is invisible, misleading or invalid becomes an escape.
   package static func of(_ bytes: some Sequence<UInt8>) -> String {
-    Decoding(Array(bytes)).map { part in
+    // Names come from the other device by the thousand, as long as they may be: one text is made of each, not one a byte.
+    var shown: [UInt8] = []
+    for part in Decoding(Array(bytes)) {
       switch part {
-      case .scalar(let scalar): of(scalar)
-      case .byte(let byte): escape(byte: byte)
+      case .scalar("\\"): shown += "\\\\".utf8
+      case .scalar(let scalar): append(scalar, to: &shown)
+      case .byte(let byte):
+        shown += "\\x".utf8
+        appendHexadecimal(UInt32(byte), digits: 2, to: &shown)
       }
-    }.joined()
+    }
+    return String(decoding: shown, as: UTF8.self)
   }
 
   /// Text, made safe to show.
@@ -15,25 +21,46 @@ package enum VisibleText {
 
   /// A message in the other end's words. Names in it are escaped already, so that its backslashes stay as they are.
   package static func message(_ text: String) -> String {
-    text.unicodeScalars.map { $0 == "\\" ? "\\" : of($0) }.joined()
+    var shown: [UInt8] = []
+    for scalar in text.unicodeScalars { append(scalar, to: &shown) }
+    return String(decoding: shown, as: UTF8.self)
   }
 
   /// A path within an archive, made safe to show.
   package static func of(_ path: ArchivePath) -> String { of(path.bytes) }
 
-  private static func of(_ scalar: Unicode.Scalar) -> String {
-    if scalar == "\\" { return "\\\\" }
-    guard isUnsafe(scalar) else { return String(Character(scalar)) }
+  private static func append(_ scalar: Unicode.Scalar, to shown: inout [UInt8]) {
+    guard isUnsafe(scalar) else { return appendAsItIs(scalar, to: &shown) }
     switch scalar {
-    case "\n": return "\\n"
-    case "\t": return "\\t"
-    case "\r": return "\\r"
-    default: return "\\u{\(String(scalar.value, radix: 16))}"
+    case "\n": shown += "\\n".utf8
+    case "\t": shown += "\\t".utf8
+    case "\r": shown += "\\r".utf8
+    default:
+      shown += "\\u{".utf8
+      appendHexadecimal(scalar.value, digits: 1, to: &shown)
+      shown.append(UInt8(ascii: "}"))
     }
   }
 
-  static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+  /// Appends a scalar in UTF-8.
+  package static func appendAsItIs(_ scalar: Unicode.Scalar, to shown: inout [UInt8]) {
+    if scalar.isASCII { shown.append(UInt8(truncatingIfNeeded: scalar.value)) } else { shown += scalar.utf8 }
+  }
+
+  /// Appends a number in hexadecimal, with at least so many digits.
+  package static func appendHexadecimal(_ value: UInt32, digits: Int, to shown: inout [UInt8]) {
+    var place = max(digits, (35 - value.leadingZeroBitCount) / 4)
+    while place > 0 {
+      place -= 1
+      let digit = UInt8(truncatingIfNeeded: value >> (4 * UInt32(place)) & 15)
+      shown.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    }
+  }
+
+  /// Whether a scalar is not to be shown as it is.
+  package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
+    case 0x20..<0x7F: false
     case 0..<0x20, 0x7F..<0xA0: true
     case 0xAD, 0x061C, 0x115F, 0x1160, 0x180B...0x180F, 0x3164, 0xFEFF, 0xFFA0: true
     // Zero width, direction, separators, invisible operators.
@@ -45,11 +72,6 @@ package enum VisibleText {
     }
   }
 
-  private static func escape(byte: UInt8) -> String {
-    let digits = String(byte, radix: 16)
-    return "\\x" + (digits.count < 2 ? "0" : "") + digits
-  }
-
   /// Bytes as the scalars that they are in UTF-8, and one by one where they are not.
   struct Decoding: Sequence, IteratorProtocol {
     enum Part {
@@ -57,34 +79,40 @@ package enum VisibleText {
       case byte(UInt8)
     }
 
-    private var rest: ArraySlice<UInt8>
+    private let bytes: [UInt8]
+    private var position = 0
 
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     mutating func next() -> Part? {
-      guard let first = rest.first else { return nil }
-      guard let (scalar, length) = Self.decode(rest) else {
-        rest = rest.dropFirst()
+      guard position < bytes.count else { return nil }
+      let first = bytes[position]
+      guard let (scalar, length) = decode(first) else {
+        position += 1
         return .byte(first)
       }
-      rest = rest.dropFirst(length)
+      position += length
       return .scalar(scalar)
     }
 
-    /// The scalar at the start, nil where the bytes are not valid UTF-8.
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
-      guard let first = bytes.first else { return nil }
-      let length =
-        switch first {
-        case 0..<0x80: 1
-        case 0xC2..<0xE0: 2
-        case 0xE0..<0xF0: 3
-        case 0xF0..<0xF5: 4
-        default: 0
-        }
-      guard length > 0, bytes.count >= length,
-        let text = String(validating: bytes.prefix(length), as: UTF8.self), let scalar = text.unicodeScalars.first
-      else { return nil }
+    /// The scalar that begins with a byte, nil where the bytes are not valid UTF-8.
+    private func decode(_ first: UInt8) -> (Unicode.Scalar, Int)? {
+      let (length, least): (Int, UInt32)
+      switch first {
+      case 0..<0x80: return (Unicode.Scalar(first), 1)
+      case 0xC2..<0xE0: (length, least) = (2, 0x80)
+      case 0xE0..<0xF0: (length, least) = (3, 0x800)
+      case 0xF0..<0xF5: (length, least) = (4, 0x1_0000)
+      default: return nil
+      }
+      guard bytes.count - position >= length else { return nil }
+      var value = UInt32(first) & (0x7F >> UInt32(length))
+      for byte in bytes[position + 1..<position + length] {
+        guard byte & 0xC0 == 0x80 else { return nil }
+        value = value << 6 | UInt32(byte & 0x3F)
+      }
+      // Surrogates, and what lies beyond the last scalar, are none.
+      guard value >= least, let scalar = Unicode.Scalar(value) else { return nil }
       return (scalar, length)
     }
   }
