@@ -5,20 +5,36 @@ package enum StandardStream: CInt, Sendable {
   case output = 1
   case error = 2
 
+  /// What a pipe takes at once if it takes anything: PIPE_BUF.
+  private static let piece = 4096
+
   /// Writes all bytes, waiting where a non-blocking terminal or pipe is full.
   ///
+  /// - Parameter took: called after each piece that is written.
   /// - Returns: false if nobody reads any more, or nothing can be written. What is shown to the user is
   ///   never worth ending a transfer for.
   @discardableResult
-  package func write(_ bytes: RawSpan) -> Bool {
+  package func write(_ bytes: RawSpan, took: () -> Void = {}) -> Bool {
+    Self.write(bytes, to: rawValue, took: took)
+  }
+
+  /// Writes a text.
+  @discardableResult
+  package func write(_ text: String, took: () -> Void = {}) -> Bool {
+    unsafe write(text.utf8.span.bytes, took: took)
+  }
+
+  /// Writes to a descriptor as `write` does to one of the streams.
+  package static func write(_ bytes: RawSpan, to raw: CInt, took: () -> Void = {}) -> Bool {
     unsafe bytes.withUnsafeBytes { buffer in
       var done = 0
       while done < buffer.count {
-        let count = unsafe Glibc.write(rawValue, buffer.baseAddress! + done, buffer.count - done)
+        let count = unsafe Glibc.write(raw, buffer.baseAddress! + done, min(piece, buffer.count - done))
         if count >= 0 {
           done += count
+          took()
         } else if errno == EAGAIN {
-          var record = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+          var record = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
           _ = unsafe poll(&record, 1, -1)
         } else if errno != EINTR {
           return false
@@ -28,9 +44,22 @@ package enum StandardStream: CInt, Sendable {
     }
   }
 
-  /// Writes a text.
-  @discardableResult
-  package func write(_ text: String) -> Bool {
-    unsafe write(text.utf8.span.bytes)
+  /// Writes as much as is taken within so many milliseconds, and returns then.
+  ///
+  /// The descriptor may be shared with other processes, so that it stays as it is, blocking or not: what says that it can be
+  /// written to takes a piece without waiting.
+  package static func attempt(_ bytes: RawSpan, to raw: CInt, within milliseconds: CInt) {
+    let end = BootInstant.now().advanced(by: .milliseconds(Int(milliseconds)))
+    unsafe bytes.withUnsafeBytes { buffer in
+      var done = 0
+      while done < buffer.count {
+        var record = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
+        let rest = CInt(clamping: (end.nanoseconds - BootInstant.now().nanoseconds) / 1_000_000)
+        guard unsafe poll(&record, 1, max(0, rest)) == 1, record.revents & Int16(POLLOUT) != 0 else { return }
+        let count = unsafe Glibc.write(raw, buffer.baseAddress! + done, min(piece, buffer.count - done))
+        if count < 0, errno != EINTR, errno != EAGAIN { return }
+        done += max(0, count)
+      }
+    }
   }
 }

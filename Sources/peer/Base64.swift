@@ -4,12 +4,15 @@ enum Base64 {
 
   /// The text, padded.
   static func text(of bytes: [UInt8]) -> String {
+    let alphabet = alphabet
     var text: [UInt8] = []
+    text.reserveCapacity((bytes.count + 2) / 3 * 4)
     for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+      let count = min(3, bytes.count - start)
+      var bits = 0
+      for place in 0..<3 { bits = bits << 8 | (place < count ? Int(bytes[start + place]) : 0) }
       for place in 0..<4 {
-        text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+        text.append(place <= count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
       }
     }
     return String(decoding: text, as: UTF8.self)

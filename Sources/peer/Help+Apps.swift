@@ -80,7 +80,7 @@ extension Help {
       -h, --help  Show this text.
 
     Exit codes: 0 done; 1 failed; 2 the command line is wrong, or there is no such
-    app; 4 the app runs, or its data is being migrated.
+    app; 4 the app runs, its data is being migrated, or PEER_HOME is not fit.
 
     """
 
@@ -99,7 +99,7 @@ extension Help {
       $ peer app run org.example.notes today.txt
 
     Exit codes: the app's; or 1 failed; 2 the command line is wrong, or there is no
-    such app; 4 its data is being migrated.
+    such app; 4 its data is being migrated, or PEER_HOME is not fit.
 
     """
 
@@ -116,7 +116,8 @@ extension Help {
       -h, --help  Show this text.
 
     Exit codes: 0, however the import ended; 1 failed; 2 the command line is wrong,
-    or there is no such app; 4 to be cleared while the data is being migrated.
+    or there is no such app; 4 to be cleared while the data is being migrated, or
+    PEER_HOME is not fit.
 
     """
 }

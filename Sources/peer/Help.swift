@@ -205,7 +205,8 @@ enum Help {
       --json      Report to a program: one JSON object a line, on standard output.
       -h, --help  Show this text.
 
-    Exit codes: 0, also if there is none; 1 failed; 2 the command line is wrong.
+    Exit codes: 0, also if there is none; 1 failed; 2 the command line is wrong;
+    4 PEER_HOME is another user's, or others may write to it.
 
     """
 
@@ -222,7 +223,8 @@ enum Help {
       -h, --help  Show this text.
 
     Exit codes: 0 done; 1 failed; 2 the command line is wrong, or no transfer or
-    more than one has such an ID; 4 the transfer is in use.
+    more than one has such an ID; 4 the transfer is in use, or PEER_HOME is another
+    user's, or others may write to it.
 
     """
 
@@ -232,7 +234,7 @@ enum Help {
         1  failed
         2  the command line is wrong
         3  the devices are not paired: no code, a wrong one, or another device
-        4  refused by the other device, or the destination is not fit
+        4  refused by the other device, or the destination or PEER_HOME is not fit
         5  the connection was lost *
         6  there is not enough space *
         7  everything has arrived, but could not be put in place

@@ -63,7 +63,7 @@ struct HumanReport: Report {
     case .resumed(let heldBytes):
       meter.stop()
       // What could not be sent is named again.
-      unsent = UnsentList()
+      unsent.note(event)
       return say("Going on: \(Figures.size(heldBytes)) have arrived already.")
     case .notice(let text):
       return say("peer: note: \(text)")
@@ -71,8 +71,8 @@ struct HumanReport: Report {
       return say("Everything has arrived.")
     case .importing:
       return handle(.progress(.starting(.importing)), at: moment)
-    case .unsent(let item):
-      unsent.note(item)
+    case .unsent:
+      unsent.note(event)
       return Rendering()
     case .renamed(let path, let target):
       unsent.note(UnsentList.Renaming(path: path, target: target))
@@ -95,6 +95,12 @@ struct HumanReport: Report {
   mutating func clear() -> Rendering {
     defer { isDrawn = false }
     return Rendering(standardError: isDrawn ? Self.erase : "")
+  }
+
+  mutating func missed(_ count: UInt64) -> Rendering {
+    say(
+      "peer: note: \(Figures.count(count, "message")) \(count == 1 ? "was" : "were") left out, since nobody read \(count == 1 ? "it" : "them")"
+    )
   }
 
   mutating func fail(_ failure: TransferFailure) -> Rendering { say(failure.text.dropLast()) }

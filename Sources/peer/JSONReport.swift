@@ -8,7 +8,6 @@ struct JSONReport: Report {
   /// The least time between two lines about progress, in seconds.
   private static let interval = 0.1
 
-  private(set) var unsent = UnsentList()
   private var meter = ProgressMeter()
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
@@ -45,14 +44,11 @@ struct JSONReport: Report {
       return line("interrupted", [.init("reason", .string(reason))])
     case .resumed(let heldBytes):
       meter.stop()
-      // What could not be sent is named again.
-      unsent = UnsentList()
       return line("resumed", [.init("heldBytes", .integer(heldBytes))])
     case .notice(let message): return line("notice", [.init("message", .string(message))])
     case .staged: return line("staged")
     case .importing: return line("importing")
     case .unsent(let item):
-      unsent.note(item)
       return line("unsent", item.members)
     case .renamed(let path, let target):
       return line("renamed", JSONValue.Member.name("path", path) + JSONValue.Member.name("arrivedAs", target))
@@ -72,6 +68,8 @@ struct JSONReport: Report {
   }
 
   mutating func clear() -> Rendering { Rendering() }
+
+  func missed(_ count: UInt64) -> Rendering { line("missed", [.init("messages", .integer(count))]) }
 
   mutating func fail(_ failure: TransferFailure) -> Rendering {
     var rendering = line(

@@ -26,44 +26,56 @@ enum JSONValue: Equatable, Sendable {
 
   /// The value without any white space, on one line.
   var text: String {
+    var text: [UInt8] = []
+    write(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private func write(to text: inout [UInt8]) {
     switch self {
-    case .null: "null"
-    case .bool(let value): value ? "true" : "false"
-    case .integer(let value): String(value)
-    case .signed(let value): String(value)
-    case .number(let value): value.isFinite ? "\(value)" : "null"
-    case .string(let value): Self.quoted(value)
-    case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
+    case .null: text += "null".utf8
+    case .bool(let value): text += (value ? "true" : "false").utf8
+    case .integer(let value): text += String(value).utf8
+    case .signed(let value): text += String(value).utf8
+    case .number(let value): text += (value.isFinite ? "\(value)" : "null").utf8
+    case .string(let value): Self.quote(value, to: &text)
+    case .array(let values):
+      text.append(UInt8(ascii: "["))
+      for (index, value) in values.enumerated() {
+        if index > 0 { text.append(UInt8(ascii: ",")) }
+        value.write(to: &text)
+      }
+      text.append(UInt8(ascii: "]"))
     case .object(let members):
-      "{" + members.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ",") + "}"
+      text.append(UInt8(ascii: "{"))
+      for (index, member) in members.enumerated() {
+        if index > 0 { text.append(UInt8(ascii: ",")) }
+        Self.quote(member.name, to: &text)
+        text.append(UInt8(ascii: ":"))
+        member.value.write(to: &text)
+      }
+      text.append(UInt8(ascii: "}"))
     }
   }
 
-  /// A string in quotes. Whatever a terminal would act on or hide is escaped, and means the same to a parser.
-  private static func quoted(_ string: String) -> String {
-    var text = "\""
+  /// Writes a string in quotes. Whatever a terminal would act on or hide is escaped, and means the same to a parser.
+  private static func quote(_ string: String, to text: inout [UInt8]) {
+    let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+    text.append(quote)
     for scalar in string.unicodeScalars {
       switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      case " "..."~": text.unicodeScalars.append(scalar)
+      case "\"", "\\": text += [backslash, UInt8(ascii: scalar)]
+      case "\n": text += [backslash, UInt8(ascii: "n")]
+      case "\r": text += [backslash, UInt8(ascii: "r")]
+      case "\t": text += [backslash, UInt8(ascii: "t")]
+      case _ where !VisibleText.isUnsafe(scalar): VisibleText.appendAsItIs(scalar, to: &text)
       default:
-        let character = String(scalar)
-        if VisibleText.of(character) == character {
-          text += character
-        } else {
-          for unit in character.utf16 { text += escape(unit) }
+        for unit in scalar.utf16 {
+          text += [backslash, UInt8(ascii: "u")]
+          VisibleText.appendHexadecimal(UInt32(unit), digits: 4, to: &text)
         }
       }
     }
-    return text + "\""
-  }
-
-  private static func escape(_ unit: UInt16) -> String {
-    let digits = String(unit, radix: 16)
-    return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    text.append(quote)
   }
 }

@@ -6,158 +6,210 @@ import Synchronization
 /// Everything that the program says during a transfer, on standard output and standard error.
 ///
 /// Any thread may hand events to it, and none ever waits for a slow terminal or a reader of a pipe: a thread of its
-/// own does the writing. That thread starts with the first event, so that whatever must come before all threads
-/// (signals, the sandbox) can. Of progress only the latest is kept.
+/// own makes texts of them and writes these, one by one. That thread starts with the first event, so that whatever must come
+/// before all threads (signals, the sandbox) can. A reader that is slow or stops costs the queue's memory and, at the end, a
+/// short time; the program ends without the thread then, which may never return from its last write.
 final class Output: Sendable {
-  private struct Queue {
-    var events: [TransferEvent] = []
-    var writer: OwnerThread?
-    var isHeld = false
-    var isClosed = false
-  }
-
-  private struct Page {
-    var report: any Report
-    var isDone = false
-  }
-
-  /// How long nothing may happen before progress is shown again, in seconds.
+  /// How long nothing may happen before progress is shown again.
   private static let longestSilence = Duration.milliseconds(500)
+  /// How long a reader may take nothing at the end, how long it may take for all that waits, and for the last word.
+  private static let patience = (
+    still: Duration.seconds(1), whole: Duration.seconds(30), lastWord: Duration.milliseconds(500)
+  )
+  /// How long it may take for all that waits once the user wants the program to end.
+  private static let hurry = Duration.milliseconds(300)
 
-  private let queue = Condition(Queue())
-  private let page: Mutex<Page>
+  /// Writes a text to a stream.
+  private typealias Put = (String, StandardStream) -> Void
+
+  private let state = Condition(OutputState())
+  private let report: any Report
+  private let target: OutputTarget
   private let start = BootInstant.now()
-  private let put: @Sendable (Rendering) -> Void
+  /// When something was written last, in nanoseconds.
+  private let lastMove = Atomic<Int64>(0)
 
   /// Speaks to a person, or to a program.
   convenience init(_ role: Role, json: Bool, app: String? = nil) {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
-    self.init(json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted))
+    self.init(json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted), to: .standard)
   }
 
-  /// Writes what a report makes of the events. `put` is called by one thread at a time.
-  init(_ report: any Report, to put: @escaping @Sendable (Rendering) -> Void = Output.putOnStandardStreams) {
-    page = Mutex(Page(report: report))
-    self.put = put
-  }
-
-  /// Standard error comes first, so that nothing is drawn on the line where the result begins.
-  private static let putOnStandardStreams: @Sendable (Rendering) -> Void = { text in
-    if !text.standardError.isEmpty { StandardStream.error.write(text.standardError) }
-    if !text.standardOutput.isEmpty { StandardStream.output.write(text.standardOutput) }
+  /// Writes what a report makes of the events. The target is used by one thread at a time.
+  init(_ report: any Report, to target: OutputTarget) {
+    self.report = report
+    self.target = target
   }
 
   /// Takes note of something that happened; returns at once.
   func handle(_ event: TransferEvent) {
-    queue.withLock { queue in
-      if queue.isClosed { return }
-      if case .progress(let new) = event, case .progress(let old) = queue.events.last, new.phase == old.phase {
-        queue.events.removeLast()
-      }
-      queue.events.append(event)
-      // Without a thread, what was said is written at the end.
-      if queue.writer == nil { queue.writer = try? OwnerThread(name: "output") { self.write() } }
+    state.withLock { state in
+      if state.ending != nil { return }
+      state.unsent.note(event)
+      state.queue.add(event)
+      startWriter(&state)
     }
-    queue.broadcast()
+    state.broadcast()
   }
 
   /// Runs `body` while nothing else is written, a question to the user say. What happens meanwhile is told afterwards.
   func hold<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    queue.withLock { $0.isHeld = true }
-    render { page in page.report.clear() }
+    state.withLock { $0.hold = $0.writer == nil ? .granted : .wanted }
+    state.broadcast()
     defer {
-      queue.withLock { $0.isHeld = false }
-      queue.broadcast()
+      state.withLock { $0.hold = .none }
+      state.broadcast()
     }
+    // A reader that has stopped holds up no question to the user.
+    _ = state.wait(until: .now().advanced(by: Self.patience.still)) { $0.hold == .granted ? true : nil }
     return try body()
+  }
+
+  /// The user wants the program to end: from now on the end does not wait for a reader that has much to read.
+  func hurry() {
+    state.withLock { $0.hurry(to: BootInstant.now().advanced(by: Self.hurry)) }
+    state.broadcast()
   }
 
   /// Writes all that is left, and the result if no event told it. Returns the program's exit code.
   func finish(_ result: TransferResult) -> Int32 {
-    close()
-    render { page in self.rendering(of: .done(result), &page) }
-    return page.withLock { ExitCode.of(result, unsent: $0.report.unsent) }
+    end(.done(result))
+    return state.withLock { ExitCode.of(result, unsent: $0.unsent) }
   }
 
   /// Writes all that is left, and the failure. Returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
-    close()
-    render { page in page.report.fail(failure) }
+    end(.failed(failure))
     return ExitCode.of(failure)
   }
 
-  private func close() {
-    let writer = queue.withLock { queue in
-      queue.isClosed = true
-      return queue.writer
+  // MARK: The end
+
+  private func end(_ word: OutputState.LastWord) {
+    let hasWriter = state.withLock { state in
+      startWriter(&state)
+      let isShort = state.isHurried || state.writer == nil
+      let deadline = BootInstant.now().advanced(by: isShort ? Self.hurry : Self.patience.whole)
+      state.ending = OutputState.Ending(word: word, deadline: deadline)
+      return state.writer != nil
     }
-    queue.broadcast()
-    writer?.join()
-    writeEvents()
+    state.broadcast()
+    if !hasWriter {
+      write { target.attempt($0, $1) }
+    } else if !waitForWriter() {
+      sayBeside(word)
+    }
   }
 
-  /// The body of the thread.
-  private func write() {
+  /// Waits until the thread has said the last word; false if its readers do not let it.
+  private func waitForWriter() -> Bool {
+    noteMove()
     while true {
-      let isClosed = queue.wait(until: .now().advanced(by: Self.longestSilence)) { queue -> Bool? in
-        if queue.isClosed { return true }
-        return queue.isHeld || queue.events.isEmpty ? nil : false
+      let deadline = state.withLock { $0.ending?.deadline ?? .now() }
+      let move = lastMove.load(ordering: .relaxed)
+      let end = deadline.advanced(by: Self.patience.lastWord)
+      let still = BootInstant(nanoseconds: move).advanced(by: Self.patience.still)
+      let isOver = state.wait(until: min(still, end)) { state -> Bool? in
+        if state.isOver { return true }
+        return state.ending?.deadline == deadline ? nil : false
       }
-      if isClosed == true { return }
-      if isClosed == false { writeEvents() } else { tick() }
-    }
-  }
-
-  private func writeEvents() {
-    render { page in
-      // Taken only now that nobody else writes: whoever holds the output must not be written over.
-      let events = queue.withLock { queue in
-        if queue.isHeld { return [TransferEvent]() }
-        defer { queue.events = [] }
-        return queue.events
+      if isOver == true {
+        state.withLock { $0.writer }?.join()
+        return true
       }
-      return events.reduce(into: Rendering()) { text, event in
-        let next = rendering(of: event, &page)
-        text.standardError += next.standardError
-        text.standardOutput += next.standardOutput
+      let hasStopped = lastMove.load(ordering: .relaxed) == move || BootInstant.now() >= end
+      if isOver == nil, hasStopped { return false }
+    }
+  }
+
+  /// Says the last word where the thread does not stand in the middle of another text, or has said it.
+  private func sayBeside(_ word: OutputState.LastWord) {
+    let state = state.withLock { state in
+      state.isAbandoned = true
+      return state
+    }
+    guard !state.isOver, !state.hasSaidDone else { return }
+    var report = report
+    let text = rendering(of: word, by: &report)
+    if state.stream != .error, !state.isAtLastWord { target.attempt(text.standardError, .error) }
+    if state.stream != .output { target.attempt(text.standardOutput, .output) }
+  }
+
+  // MARK: The thread
+
+  private func startWriter(_ state: inout OutputState) {
+    guard state.writer == nil else { return }
+    // Without a thread, what was said is written at the end.
+    state.writer = try? OwnerThread(name: "output") { [self] in
+      write { target.write($0, $1) { noteMove() } }
+    }
+  }
+
+  /// Writes what is said, until the last word.
+  private func write(_ put: Put) {
+    var report = report
+    while true {
+      switch next() {
+      case nil: pass(report.tick(at: moment()), put)
+      case .say(.event(.done(let result))): say(.done(result), by: &report, put)
+      case .say(.event(let event)): pass(report.handle(event, at: moment()), put)
+      case .say(.missed(let count)): pass(report.missed(count), put)
+      case .makeWay:
+        pass(report.clear(), put)
+        state.withLock { if $0.hold == .wanted { $0.hold = .granted } }
+        state.broadcast()
+      case .end(let word):
+        state.withLock { $0.isAtLastWord = true }
+        say(word, by: &report, put)
+        state.withLock { $0.isOver = true }
+        return state.broadcast()
       }
     }
   }
 
-  private func tick() {
-    render { page in
-      queue.withLock { $0.isHeld } ? Rendering() : page.report.tick(at: moment())
+  /// What comes next; nil if nothing has happened for a while.
+  private func next() -> OutputState.Step? {
+    while true {
+      let step = state.wait(until: .now().advanced(by: Self.longestSilence)) { $0.next(now: .now()) }
+      if step != nil || state.withLock({ $0.hold == .none }) { return step }
     }
   }
 
-  private func rendering(of event: TransferEvent, _ page: inout Page) -> Rendering {
-    if case .done = event {
-      if page.isDone { return Rendering() }
-      page.isDone = true
-    }
-    return page.report.handle(event, at: moment())
+  /// Says a last word; a result is said once, by its event or at the end.
+  private func say(_ word: OutputState.LastWord, by report: inout any Report, _ put: Put) {
+    guard case .done = word else { return pass(rendering(of: word, by: &report), put) }
+    if state.withLock({ $0.hasSaidDone }) { return }
+    pass(rendering(of: word, by: &report), put)
+    state.withLock { $0.hasSaidDone = true }
   }
 
-  private func render(_ body: (inout Page) -> Rendering) {
-    page.withLock { page in
-      let text = body(&page)
-      if text != Rendering() { put(text) }
+  private func rendering(of word: OutputState.LastWord, by report: inout any Report) -> Rendering {
+    switch word {
+    case .done(let result): report.handle(.done(result), at: moment())
+    case .failed(let failure): report.fail(failure)
     }
   }
+
+  /// Standard error comes first, so that nothing is drawn on the line where the result begins.
+  private func pass(_ text: Rendering, _ put: Put) {
+    noteMove()
+    for (stream, text) in [(StandardStream.error, text.standardError), (.output, text.standardOutput)] {
+      guard !text.isEmpty else { continue }
+      let isAbandoned = state.withLock { state in
+        if !state.isAbandoned { state.stream = stream }
+        return state.isAbandoned
+      }
+      if isAbandoned { return }
+      put(text, stream)
+    }
+    state.withLock { $0.stream = nil }
+  }
+
+  private func noteMove() { lastMove.store(BootInstant.now().nanoseconds, ordering: .relaxed) }
 
   private func moment() -> Moment {
     Moment(
       elapsed: BootInstant.now().seconds(since: start), wall: Timestamp.coarseNow().seconds,
       columns: Terminal.width(StandardStream.error.rawValue) ?? 80)
-  }
-}
-
-extension HumanReport.Surface {
-  /// What standard error is, and what can be drawn on it.
-  static var standardError: HumanReport.Surface {
-    guard Terminal.isTerminal(StandardStream.error.rawValue), Environment.get("TERM") != "dumb" else { return .log }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(Environment.get).first { !$0.isEmpty } ?? ""
-    let isUTF8 = locale.lowercased().hasSuffix("utf-8") || locale.lowercased().hasSuffix("utf8")
-    return .terminal(isUTF8 ? .blocks : .plain)
   }
 }

@@ -24,14 +24,14 @@ struct Rendering: Equatable, Sendable {
 
 /// Turns what happens into text. Has no clock and no terminal, so that it can be tested as a function.
 protocol Report: Sendable {
-  /// What could not be sent so far.
-  var unsent: UnsentList { get }
-
   /// Something has happened.
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering
 
   /// Nothing has happened for a while.
   mutating func tick(at moment: Moment) -> Rendering
+
+  /// So many messages were left out, since nobody read those before them.
+  mutating func missed(_ count: UInt64) -> Rendering
 
   /// Takes away what will be drawn over, because somebody else writes now.
   mutating func clear() -> Rendering

@@ -22,7 +22,10 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   let receiver = try Receiver(
     receiving, sink: try sink(options, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
-  try interruption.watch { receiver.stop($0) }
+  try interruption.watch { kind in
+    output.hurry()
+    receiver.stop(kind)
+  }
   return try receiver.run()
 }
 
@@ -42,7 +45,10 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   for warning in selection.warnings { output.handle(TransferEvent.notice(warning)) }
   // The sources are walked while the code is being typed.
   try sender.prepare()
-  try interruption.watch { sender.stop($0) }
+  try interruption.watch { kind in
+    output.hurry()
+    sender.stop(kind)
+  }
   return try sender.run { () throws(TransferFailure) in
     try CodeEntry.read(options.code, output, unless: [interruption.raw])
   }

@@ -1,3 +1,4 @@
+import MigrationTransfer
 import MigrationWire
 
 /// What could not be sent, and what did not arrive as it was called: the first few in full, and how many there were.
@@ -22,6 +23,16 @@ struct UnsentList: Equatable, Sendable {
   struct Renaming: Equatable, Sendable {
     let path: [UInt8]
     let target: [UInt8]
+  }
+
+  /// Takes note of what an event says about it.
+  mutating func note(_ event: TransferEvent) {
+    switch event {
+    case .unsent(let item): note(item)
+    // What could not be sent is named again.
+    case .resumed: self = UnsentList()
+    default: break
+    }
   }
 
   /// Takes note of one that has another name now.

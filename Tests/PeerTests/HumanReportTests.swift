@@ -43,6 +43,12 @@ import Testing
         == "Connection lost: a\\rb. Going on as soon as it is back.\n")
   }
 
+  @Test func `what was missed is told in words`() {
+    #expect(
+      log.missed(1200).standardError == "peer: note: 1,200 messages were left out, since nobody read them\n")
+    #expect(log.missed(1).standardError == "peer: note: 1 message was left out, since nobody read it\n")
+  }
+
   @Test func `the offer is a sentence`() {
     #expect(
       said(.offer(Samples.offer, availableBytes: 120_000_000_000))

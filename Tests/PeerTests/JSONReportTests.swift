@@ -102,6 +102,10 @@ import Testing
     #expect(report.tick(at: Samples.moment(2)) == Rendering())
   }
 
+  @Test func `what was missed is told as an event`() {
+    #expect(report.missed(12) == Rendering(standardOutput: #"{"event":"missed","messages":12}"# + "\n"))
+  }
+
   @Test func `a failure is told to the program and to the person`() {
     let rendering = report.fail(TransferFailure(.noSpace, "the disk is \"full\"", hint: "make room"))
     #expect(

@@ -11,8 +11,18 @@ import Testing
   private final class Paper: Sendable {
     private let lines = Mutex<[String]>([])
     var text: [String] { lines.withLock { $0 } }
-    func put(_ text: Rendering) {
-      lines.withLock { lines in lines += text.standardOutput.split(separator: "\n").map(String.init) }
+    func put(_ text: String) {
+      lines.withLock { lines in lines += text.split(separator: "\n").map(String.init) }
+    }
+
+    /// Where standard output is this, and standard error is nowhere.
+    func target(_ wait: @escaping @Sendable () -> Void = {}) -> OutputTarget {
+      OutputTarget(
+        write: { text, stream, _ in
+          wait()
+          if stream == .output { self.put(text) }
+        },
+        attempt: { text, stream in if stream == .output { self.put(text) } })
     }
   }
 
@@ -20,7 +30,7 @@ import Testing
   private let output: Output
 
   init() {
-    output = Output(JSONReport(), to: { [paper] in paper.put($0) })
+    output = Output(JSONReport(), to: paper.target())
   }
 
   @Test func `events are written in their order, and the result ends them`() {
@@ -76,11 +86,7 @@ import Testing
   @Test func `a reader that stands still holds nobody up, and of progress it gets the latest`() throws {
     let gate = Condition(false)
     let slow = Output(
-      JSONReport(),
-      to: { [paper] text in
-        _ = try? gate.wait(for: "that the reader goes on") { $0 ? true : nil }
-        paper.put(text)
-      })
+      JSONReport(), to: paper.target { _ = try? gate.wait(for: "that the reader goes on") { $0 ? true : nil } })
     for bytes in 0..<100_000 as Range<UInt64> { slow.handle(Samples.progress(bytes, of: 100_000)) }
     // What is complete is told at once, however fast all of this was.
     slow.handle(

@@ -65,7 +65,7 @@ struct ReceiverControl: ~Copyable {
   private func judged(_ failure: SessionFailure) -> SessionFailure {
     guard failure.senderMayComeBack else { return failure }
     reception?.settle(until: pace.instant(Self.settling, after: BootInstant.now()))
-    for case .failed(let known) in mailbox.take() where !known.senderMayComeBack { return known }
+    for case .failed(let known) in part.mailbox.take() where !known.senderMayComeBack { return known }
     return failure
   }
 

@@ -1,0 +1,135 @@
+import MigrationTransfer
+import MigrationWire
+
+/// What the program has still to say, in a bounded number of bytes.
+///
+/// A value: it knows neither who says it nor how fast. What does not fit is counted, and the number is told once there is room
+/// again. Of progress only the latest is kept, and none of it is missed.
+struct OutputQueue: Sendable {
+  /// What is said next.
+  enum Entry: Sendable {
+    case event(TransferEvent)
+    /// So many messages did not fit.
+    case missed(UInt64)
+  }
+
+  /// How many bytes wait at most. All the items that another device may name as unsent in a session fit (Protocol §11), so that
+  /// a program that reads misses none of them.
+  static let capacity = 8 << 20
+
+  /// Events of one weight in their order.
+  private struct Lane: Sendable {
+    struct Waiting: Sendable {
+      let number: UInt64
+      let event: TransferEvent
+      let size: Int
+    }
+
+    /// Places from which something was taken are empty.
+    private var places: [Waiting?] = []
+    private var start = 0
+
+    var first: Waiting? { start < places.count ? places[start] : nil }
+    var last: Waiting? { places.last ?? nil }
+
+    mutating func append(_ waiting: Waiting) { places.append(waiting) }
+
+    mutating func removeFirst() -> Waiting? {
+      guard let first else { return nil }
+      places[start] = nil
+      start += 1
+      if 2 * start >= places.count {
+        places.removeFirst(start)
+        start = 0
+      }
+      return first
+    }
+
+    mutating func removeLast() -> Waiting? { places.popLast() ?? nil }
+  }
+
+  private let capacity: Int
+  private var next: UInt64 = 0
+  /// What gives way to everything else: there may be any number of it, and the end of a transfer tells what it comes to.
+  private var light = Lane()
+  private var weighty = Lane()
+  private var size = 0
+  private var missed: UInt64 = 0
+
+  init(capacity: Int = OutputQueue.capacity) { self.capacity = capacity }
+
+  /// Adds an event, in the place of others if there is no room for it.
+  mutating func add(_ event: TransferEvent) {
+    if case .progress(let new) = event, let last = light.last, last.number + 1 == next,
+      case .progress(let old) = last.event, new.phase == old.phase
+    {
+      _ = remove { $0.light.removeLast() }
+    }
+    let waiting = Lane.Waiting(number: next, event: event, size: event.size)
+    next += 1
+    guard waiting.size <= capacity - (event.isLight ? size : 0) else { return leaveOut(waiting) }
+    while size + waiting.size > capacity, let other = remove({ $0.light.removeLast() }) { leaveOut(other) }
+    while size + waiting.size > capacity, let other = remove({ $0.weighty.removeFirst() }) { leaveOut(other) }
+    size += waiting.size
+    if event.isLight { light.append(waiting) } else { weighty.append(waiting) }
+  }
+
+  /// Takes what is said next; nil if there is nothing.
+  mutating func take() -> Entry? {
+    if missed > 0, 2 * size <= capacity {
+      defer { missed = 0 }
+      return .missed(missed)
+    }
+    let isLight = light.first?.number ?? .max < weighty.first?.number ?? .max
+    return remove { isLight ? $0.light.removeFirst() : $0.weighty.removeFirst() }.map { .event($0.event) }
+  }
+
+  /// Leaves out what gives way to everything else: there is no time for it any more.
+  mutating func shed() {
+    while let other = remove({ $0.light.removeLast() }) { leaveOut(other) }
+  }
+
+  private mutating func remove(_ body: (inout OutputQueue) -> Lane.Waiting?) -> Lane.Waiting? {
+    let waiting = body(&self)
+    size -= waiting?.size ?? 0
+    return waiting
+  }
+
+  private mutating func leaveOut(_ waiting: Lane.Waiting) {
+    if case .progress = waiting.event { return }
+    missed += 1
+  }
+}
+
+extension TransferEvent {
+  /// Whether it gives way to other events where there is no room for all.
+  fileprivate var isLight: Bool {
+    switch self {
+    case .progress, .unsent, .renamed, .extensionOutput: true
+    default: false
+    }
+  }
+
+  /// How many bytes it takes in memory, roughly.
+  fileprivate var size: Int {
+    let texts =
+      switch self {
+      case .unsent(let item): item.size
+      case .renamed(let path, let target): path.count + target.count
+      case .extensionOutput(_, let line): line.count
+      case .notice(let text): text.utf8.count
+      case .interrupted(let reason): reason.utf8.count
+      case .offer(let offer, _): offer.namesSize
+      case .confined(let directories): directories.reduce(0) { $0 + $1.count }
+      default: 0
+      }
+    return 256 + texts
+  }
+}
+
+extension Offer {
+  fileprivate var namesSize: Int {
+    guard case .folders(let roots) = contents else { return 4 * Limits.identifier }
+    return roots.reduce(0) { $0 + 64 + $1.name.count }
+  }
+}

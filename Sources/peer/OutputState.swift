@@ -1,0 +1,66 @@
+import MigrationSystem
+import MigrationTransfer
+
+/// What the threads that have something to say and the one that writes it know of each other.
+struct OutputState: Sendable {
+  /// What is written last.
+  enum LastWord: Sendable {
+    case done(TransferResult)
+    case failed(TransferFailure)
+  }
+
+  struct Ending: Sendable {
+    let word: LastWord
+    /// When all that waits must have been written; then the last word comes.
+    var deadline: BootInstant
+  }
+
+  /// Whether somebody else writes just now.
+  enum Hold: Sendable {
+    case none
+    case wanted
+    /// The writing thread writes nothing.
+    case granted
+  }
+
+  /// What the writing thread does next.
+  enum Step: Sendable {
+    case say(OutputQueue.Entry)
+    case makeWay
+    case end(LastWord)
+  }
+
+  var queue = OutputQueue()
+  /// Of all events that were told, those included that did not fit into the queue.
+  var unsent = UnsentList()
+  var writer: OwnerThread?
+  var hold = Hold.none
+  var isHurried = false
+  var ending: Ending?
+  /// The stream that is being written to.
+  var stream: StandardStream?
+  var hasSaidDone = false
+  var isAtLastWord = false
+  var isOver = false
+  /// The program ends without the writing thread.
+  var isAbandoned = false
+
+  /// What comes next; nil if there is nothing to do.
+  mutating func next(now: BootInstant) -> Step? {
+    if let ending {
+      if now >= ending.deadline { queue.shed() }
+      return queue.take().map { .say($0) } ?? .end(ending.word)
+    }
+    return switch hold {
+    case .none: queue.take().map { .say($0) }
+    case .wanted: .makeWay
+    case .granted: nil
+    }
+  }
+
+  /// Ends by a deadline, or by the one that is there if that is earlier.
+  mutating func hurry(to deadline: BootInstant) {
+    isHurried = true
+    if let ending { self.ending?.deadline = min(ending.deadline, deadline) }
+  }
+}

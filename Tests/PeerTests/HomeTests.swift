@@ -1,0 +1,80 @@
+import Foundation
+import MigrationSystem
+import MigrationTransfer
+import TestSupport
+import Testing
+
+@testable import peer
+
+@Suite struct HomeTests {
+  private let scratch: Scratch
+  private let own = CurrentProcess.effectiveUserID
+
+  init() throws { scratch = try Scratch() }
+
+  private func failure(_ path: [UInt8], owner: UInt32? = nil) -> TransferFailure? {
+    do throws(TransferFailure) {
+      try Home.check(path, owner: owner ?? own)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func make(_ mode: mode_t) throws -> [UInt8] {
+    let name = "home-\(String(mode, radix: 8))"
+    try scratch.directory.makeDirectory(name)
+    try #require(chmod(scratch.path(name), mode) == 0)
+    return scratch.at(name)
+  }
+
+  @Test(arguments: [0o700, 0o755, 0o750, 0o500] as [mode_t])
+  func `a directory that only its owner may change is taken`(mode: mode_t) throws {
+    #expect(failure(try make(mode)) == nil)
+  }
+
+  @Test(arguments: [0o720, 0o702, 0o775, 0o777, 0o1777] as [mode_t])
+  func `a directory that others may change is refused with what to do`(mode: mode_t) throws {
+    let path = try make(mode)
+    let failure = failure(path)
+    #expect(failure?.kind == .refused)
+    #expect(failure?.message.contains(String(decoding: path, as: UTF8.self)) == true)
+    #expect(failure?.hint?.contains("chmod 700 ") == true)
+  }
+
+  @Test func `a directory of another user is refused, one of root is not`() throws {
+    let path = try make(0o700)
+    if own == 0 {
+      #expect(failure(path, owner: 12345) == nil)
+      try #require(chown(scratch.path("home-700"), 12345, 12345) == 0)
+      #expect(failure(path, owner: 54321)?.kind == .refused)
+    } else {
+      #expect(failure(path, owner: own + 1)?.kind == .refused)
+    }
+  }
+
+  @Test func `a link counts as the directory that it leads to, and what is missing is taken`() throws {
+    let path = try make(0o700)
+    try scratch.directory.makeSymbolicLink("link", target: path)
+    #expect(failure(scratch.at("link")) == nil)
+    try scratch.directory.makeSymbolicLink("other", target: try make(0o777))
+    #expect(failure(scratch.at("other"))?.kind == .refused)
+    #expect(failure(scratch.at("missing")) == nil)
+  }
+
+  @Test(arguments: [
+    ["receive", "."], ["send", "/etc", "--to", "127.0.0.1:1", "--code-file", "/dev/null"], ["resume", "list"],
+    ["forget", "0000"], ["receive", "--app", "org.example.notes"],
+    ["send", "--app", "org.example.notes", "--to", "127.0.0.1:1", "--code-file", "/dev/null"],
+    ["app", "list"], ["app", "install", "."], ["app", "run", "org.example.notes"],
+    ["app", "status", "org.example.notes"],
+    ["app", "remove", "org.example.notes"],
+  ])
+  func `every command refuses a directory that others may change`(words: [String]) throws {
+    _ = try make(0o777)
+    let (code, _) = try run(
+      try builtProgram("peer"), ["peer"] + words, environment: ["PEER_HOME=" + scratch.path("home-777")])
+    #expect(code == 4)
+    #expect(scratch.names("home-777").isEmpty)
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import peer
+
+/// A pipe whose reader reads when a test wants it to.
+final class HeldPipe: Sendable {
+  /// The program's end.
+  let writing: CInt
+  private let reading: CInt
+
+  init() throws {
+    SignalSource.ignoreBrokenPipe()
+    var ends: [CInt] = [0, 0]
+    guard pipe(&ends) == 0 else { throw SystemError(errno: errno, operation: "make a pipe") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    (reading, writing) = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(writing)
+    close(reading)
+  }
+
+  /// Fills it with empty lines, so that it takes nothing more. The descriptor stays as it is: a process may share it.
+  func fill() throws {
+    let raw = open("/proc/self/fd/\(writing)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+    try #require(raw >= 0)
+    defer { close(raw) }
+    while write(raw, "\n", 1) == 1 {}
+  }
+
+  /// The next line; nil if none comes soon.
+  func line() -> String? {
+    var line: [UInt8] = []
+    var byte: UInt8 = 0
+    var record = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+    while poll(&record, 1, CInt(patience * 1000)) == 1, read(reading, &byte, 1) == 1 {
+      if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+      line.append(byte)
+    }
+    return nil
+  }
+
+  /// The lines from here on, up to one that begins like this.
+  func lines(to last: String) -> [String] {
+    var lines: [String] = []
+    while let line = line() {
+      if !line.isEmpty { lines.append(line) }
+      if line.hasPrefix(last) { break }
+    }
+    return lines
+  }
+}
+
+@Suite struct StoppedReaderTests {
+  private let pipe: HeldPipe
+  private let output: Output
+
+  init() throws {
+    let pipe = try HeldPipe()
+    self.pipe = pipe
+    output = Output(JSONReport(), to: .descriptors(output: pipe.writing, error: pipe.writing))
+  }
+
+  private func tell(_ count: Int, bytes: Int = 4000, to output: Output) {
+    let line = [UInt8](repeating: 0x61, count: bytes)
+    for _ in 0..<count { output.handle(.extensionOutput(isError: false, line: line)) }
+  }
+
+  @Test func `a reader that has stopped does not keep the program from its end, nor changes its code`() throws {
+    let (output, pipe) = (output, pipe)
+    tell(30, to: output)
+    output.handle(.unsent(Samples.unsent))
+    let ending = try RunningThread("end") { output.finish(Samples.result(unsent: 1)) }
+    #expect(try ending.value() == 8)
+    withExtendedLifetime(pipe) {}
+  }
+
+  @Test func `a failure is told on standard error although the reader of standard output has stopped`() throws {
+    let errors = try HeldPipe()
+    let output = Output(JSONReport(), to: .descriptors(output: pipe.writing, error: errors.writing))
+    tell(30, to: output)
+    let ending = try RunningThread("end") { output.fail(TransferFailure(.refused, "no")) }
+    #expect(try ending.value() == 4)
+    #expect(errors.line() == "peer: error: no")
+  }
+
+  @Test func `the result is told on standard output although the reader of standard error has stopped`() throws {
+    let errors = try HeldPipe()
+    let output = Output(
+      HumanReport(.receiver, on: .log), to: .descriptors(output: pipe.writing, error: errors.writing))
+    tell(30, to: output)
+    let ending = try RunningThread("end") { output.finish(Samples.result()) }
+    #expect(try ending.value() == 0)
+    #expect(pipe.line()?.hasPrefix("Received 1,204 items") == true)
+  }
+
+  @Test func `a reader that goes on in time gets everything, with the last word at the end`() throws {
+    let (output, pipe) = (output, pipe)
+    tell(500, to: output)
+    let ending = try RunningThread("end") { output.finish(Samples.result()) }
+    let lines = pipe.lines(to: #"{"event":"done""#)
+    #expect(lines.count == 501)
+    #expect(try ending.value() == 0)
+  }
+
+  @Test func `a reader that stops and goes on is told how much it has missed, and what matters is there`() throws {
+    let (output, pipe) = (output, pipe)
+    tell(3000, to: output)
+    output.handle(.paired(label: "a", address: "b"))
+    tell(3000, to: output)
+    let ending = try RunningThread("end") { output.fail(TransferFailure(.noSpace, "full")) }
+    let lines = pipe.lines(to: #"{"event":"error""#)
+    #expect(try ending.value() == 6)
+    let missed = lines.compactMap { line -> Int? in
+      guard line.hasPrefix(#"{"event":"missed","messages":"#) else { return nil }
+      return Int(line.filter(\.isNumber))
+    }
+    let said = lines.count { $0.hasPrefix(#"{"event":"extensionOutput""#) }
+    #expect(said + missed.reduce(0, +) == 6000)
+    #expect(said * 4000 <= OutputQueue.capacity + 64 << 10)
+    #expect(lines.contains { $0.hasPrefix(#"{"event":"paired""#) })
+  }
+
+  @Test func `a question is asked although the reader has stopped`() throws {
+    let (output, pipe) = (output, pipe)
+    tell(30, to: output)
+    let question = try RunningThread("question") { output.hold { 7 } }
+    #expect(try question.value() == 7)
+    withExtendedLifetime(pipe) {}
+  }
+}
+
+/// The program itself, as a process.
+@Suite struct StoppedProcessTests {
+  private let scratch: Scratch
+  private let out: HeldPipe
+  private let receiver: SpawnedProcess
+  private let program: String
+
+  init() throws {
+    scratch = try Scratch()
+    out = try HeldPipe()
+    program = try builtProgram("peer")
+    receiver = try SpawnedProcess(
+      program, ["peer", "receive", scratch.path("destination"), "--listen", "127.0.0.1:0", "--json"],
+      environment: ["PEER_HOME=" + scratch.path("receiver")], descriptors: [1: out.writing])
+  }
+
+  /// What an event of the receiver has under a name.
+  private func member<Value>(_ name: String, of event: String) throws -> Value {
+    let line = try #require(out.lines(to: "{\"event\":\"\(event)\"").last)
+    let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    return try #require(object?[name] as? Value)
+  }
+
+  @Test func `a receiver that nobody reads ends by itself when the transfer is done`() throws {
+    let port: Int = try member("port", of: "listening")
+    let code: String = try member("code", of: "code")
+    scratch.write("code", code + "\n")
+    scratch.write("file", "hello")
+    try out.fill()
+    let sender = try SpawnedProcess(
+      program,
+      ["peer", "send", scratch.path("file"), "--to", "127.0.0.1:\(port)", "--code-file", scratch.path("code")],
+      environment: ["PEER_HOME=" + scratch.path("sender")])
+    #expect(try sender.exitCode() == 0)
+    #expect(try receiver.exitCode() == 0)
+    #expect(scratch.read("destination/file") == Array("hello".utf8))
+  }
+
+  @Test func `one signal ends a receiver that nobody reads`() throws {
+    _ = try member("code", of: "code") as String
+    try out.fill()
+    kill(receiver.id, SIGTERM)
+    #expect(try receiver.exitCode() == 143)
+  }
+}
