@@ -123,8 +123,9 @@ import Testing
     let sender = try RunningSender([scratch.at("file")], to: receiver.port, giveUpAfter: 600, code: try receiver.code())
     try breakOff(try receiver.pair(), receiver)
     for _ in 0..<3 { try breakOff(try receiver.takeBack(), receiver) }
-    let failure = sender.stop()
-    #expect(failure?.kind == .interrupted, "\(failure.debugDescription)")
+    // It may not have noticed yet that the last session is over.
+    let kind = sender.stop()?.kind
+    #expect(kind == .interrupted || kind == .connectionLost)
   }
 
   @Test(arguments: [Held.Kind.staged, .present])

@@ -399,6 +399,15 @@ enum Sample {
     #expect(sender.finish(Sample.finish) == .finish(Sample.finish))
   }
 
+  @Test func `what the other device says was left out can be counted on`() {
+    var leftOut = LeftOut(differing: 5)
+    leftOut.add(differing: 2)
+    #expect(leftOut == LeftOut(differing: 7))
+    leftOut = LeftOut(differing: .max - 1)
+    leftOut.add(differing: 2)
+    #expect(leftOut == LeftOut(differing: .max))
+  }
+
   @Test func `fields of an unsent item that no version knows count as its path does`() throws {
     var receiver = try receiving()
     var fields = Fields()

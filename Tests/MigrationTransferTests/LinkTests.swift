@@ -1,0 +1,33 @@
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// The control connection by itself.
+@Suite struct LinkTests {
+  @Test func `what came before the other end was gone is heard although nothing can be sent to it any more`() throws {
+    let receiver = try StrangeReceiver()
+    let (port, code) = (receiver.port, try receiver.code())
+    let mayGo = Outcome<Void>(of: "that something lies unread at the client")
+    let client = try RunningThread("client") {
+      var client = try StrangeClient(port: port)
+      let confirmations = try client.exchangeShares(code)
+      let refusal = try client.confirm(confirmations.confirmA)
+      #expect(refusal == nil)
+      try client.connection.say(.ready, until: soon())
+      try mayGo.wait(until: soon())
+      // What it has not read makes its end a reset.
+      try client.say(ControlMessage.ping(7).frame)
+    }
+    var control = try receiver.pair()
+    control.control.say(.ping(1))
+    try control.passOn()
+    mayGo.set(.success(()))
+    try client.value()
+    control.control.say(.ping(2))
+    let heard = try control.next { message -> UInt64? in if case .ping(let token) = message { token } else { nil } }
+    #expect(heard == 7)
+  }
+}
