@@ -15,13 +15,14 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   /// Which Internet.
   package let family: Family
   /// Four or sixteen bytes.
-  private let bytes: [UInt8]
+  let bytes: [UInt8]
   /// The interface that a link-local address is meant on; zero for none.
-  private let scope: UInt32
+  let scope: UInt32
   /// The port.
   package var port: UInt16
 
-  private init(family: Family, bytes: [UInt8], scope: UInt32 = 0, port: UInt16) {
+  /// Puts the parts together.
+  init(family: Family, bytes: [UInt8], scope: UInt32 = 0, port: UInt16) {
     self.family = family
     self.bytes = bytes
     self.scope = scope

@@ -49,7 +49,7 @@ package enum Terminal {
     return try readBytes(from: raw, unless: interruptions, until: deadline)
   }
 
-  private static func readBytes(
+  static func readBytes(
     from raw: CInt, unless interruptions: [CInt], until deadline: BootInstant?
   ) throws(SystemError) -> Line {
     var poller = try Poller()

@@ -70,14 +70,17 @@ package struct TransferResult: Equatable, Sendable {
 ///
 /// Texts and names in events come from the other device as they are; whoever shows them escapes them.
 package enum TransferEvent: Sendable {
-  /// The receiver can be reached: host texts without port, most useful first.
-  case listening(addresses: [String], port: UInt16)
+  /// The receiver can be reached: host texts without port, most useful first. Only senders of the ranges may pair, if there are any.
+  case listening(addresses: [String], port: UInt16, from: [String] = [])
   /// This process can create and change nothing outside of these directories any more.
   case confined(directories: [[UInt8]])
   /// A code to show, and for how many seconds it works.
   case code(PairingCode, lifetime: Double)
-  /// Somebody entered a wrong code.
-  case wrongCode(attempt: Int, allowed: Int, from: String)
+  /// Somebody entered a wrong code; how many more are judged before no code is shown any more.
+  case wrongCode(attempt: Int, allowed: Int, from: String, left: Int)
+  /// So many wrong codes were entered that none is shown any more, and by whom, most first. Either that ends the run, or the
+  /// user can begin another wait.
+  case codesSpent(count: Int, from: [GuessLimit.Count], isOver: Bool)
   /// The sender reaches out.
   case connecting(address: String)
   /// Both devices are sure of each other; the other one's label and address.

@@ -16,6 +16,19 @@ extension Arguments {
     }
   }
 
+  /// The values of an option as ranges of addresses.
+  func ranges(_ option: String) throws(TransferFailure) -> [AddressRange] {
+    var ranges: [AddressRange] = []
+    for bytes in all(option) {
+      do {
+        ranges.append(try AddressRange.parse(VisibleText.of(bytes)))
+      } catch {
+        throw .usage("\(option): \(error)", hint: "write an address, or a range such as 192.0.2.0/24 or 2001:db8::/64")
+      }
+    }
+    return ranges
+  }
+
   /// For how many seconds a lost connection is waited for: a number with s, m or h behind it, or none for seconds.
   func patience() throws(TransferFailure) -> Double {
     try seconds("--give-up-after", hint: "write seconds, or 90s, 10m, 2h; 0 for no wait") ?? Patience.standard

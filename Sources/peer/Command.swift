@@ -46,6 +46,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var existing: Existing?
   /// Where to listen; nil for the usual port at every address.
   var listen: HostAndPort?
+  /// Where senders may pair from; from everywhere, if there is no range.
+  var from: [AddressRange] = []
   /// What this device calls itself; nil for its host name.
   var label: String?
   /// For how many seconds a lost connection may stay lost.

@@ -51,8 +51,8 @@ enum Help {
   private static let receive = """
     Usage:
       peer receive [DIR] [--existing MODE] [--ask] [--owners] [--set-id-bits]
-                   [--listen [HOST:]PORT] [--give-up-after TIME] [--label TEXT]
-                   [--json]
+                   [--listen [HOST:]PORT] [--from ADDRESS[/BITS]]...
+                   [--give-up-after TIME] [--label TEXT] [--json]
       peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
                    [--listen [HOST:]PORT] ...
 
@@ -63,6 +63,10 @@ enum Help {
     With --app, receives the data of an app that is installed here: its migration
     extension imports it, before the app is started for the first time. The app
     learns how that ended ('peer app status ID').
+
+    A code works once, for 10 minutes and three tries; then there is another one.
+    After 99 wrong codes no code is shown any more, until Enter is pressed at the
+    terminal; without a terminal, and with --json, the command ends with 3.
 
     A transfer that was interrupted goes on by itself, without a code, when the
     sender comes back; also after a restart of both, with the same directory here
@@ -105,6 +109,10 @@ enum Help {
       --listen [HOST:]PORT  Wait at this port, and at this address only.
                             Without it: port 47470, at every address; an
                             unfinished transfer keeps the port that it had.
+      --from ADDRESS[/BITS] Let only this address pair, or the addresses that share
+                            their first BITS with it: 192.0.2.7, 192.0.2.0/24,
+                            2001:db8::/64, fe80::1%eth0. May be repeated. What was
+                            paired before comes back from anywhere.
       --give-up-after TIME  How long to wait for a sender that was lost: seconds,
                             or 90s, 10m, 2h. Without it: 10m.
       --label TEXT          What the other device calls this one.
@@ -117,6 +125,7 @@ enum Help {
       $ peer receive
       $ peer receive ~/Incoming
       $ peer receive /srv/incoming --listen 192.0.2.7:5000
+      $ peer receive --from 192.0.2.0/24
       $ peer receive --app org.example.notes
 
     """

@@ -17,6 +17,8 @@ struct HumanReport: Report {
   private static let logInterval = 5.0, longestSilence = 60.0
   /// The progress in percent that is worth a line in a log.
   private static let logStep = 10
+  /// How few wrong codes are left when each one says so.
+  private static let fewGuesses = 10
   /// To the start of the line, and erase it.
   private static let erase = "\r\u{1B}[2K"
 
@@ -38,15 +40,19 @@ struct HumanReport: Report {
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
-    case .listening(let addresses, let port):
-      return say(invitation(addresses, port))
+    case .listening(let addresses, let port, let from):
+      return say(invitation(addresses, port) + (from.isEmpty ? "" : "\nOnly from: \(from.joined(separator: ", "))"))
     case .code(let code, let lifetime):
       defer { hasShownCode = true }
       return say(
         "\(hasShownCode ? "New code" : "Code"): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
     case .confined: return Rendering()
-    case .wrongCode(let attempt, let allowed, let from):
-      return say("Someone entered a wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).")
+    case .wrongCode(let attempt, let allowed, let from, let left):
+      let isNear = left > 0 && left < Self.fewGuesses
+      let end = isNear ? " \(Figures.count(UInt64(left))) more, and no code is shown any more." : ""
+      return say("Someone entered a wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).\(end)")
+    case .codesSpent(let count, let guessers, let isOver):
+      return say(Self.end(count, guessers, isOver: isOver))
     case .connecting(let address):
       return say("Connecting to \(VisibleText.of(address))")
     case .paired(let label, let address):

@@ -35,6 +35,11 @@ extension AppIdentity {
   }
 }
 
+extension GuessLimit.Count {
+  /// What a program is told of who guessed.
+  var members: [JSONValue.Member] { [.init("address", .string(network)), .init("count", .integer(UInt64(count)))] }
+}
+
 extension Unsent {
   /// What a program is told about an item that could not be sent.
   var members: [JSONValue.Member] {

@@ -12,10 +12,13 @@ struct JSONReport: Report {
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
-    case .listening(let addresses, let port):
+    case .listening(let addresses, let port, let from):
       return line(
         "listening",
-        [.init("addresses", .array(addresses.map(JSONValue.string))), .init("port", .integer(UInt64(port)))])
+        [
+          .init("addresses", .array(addresses.map(JSONValue.string))), .init("port", .integer(UInt64(port))),
+          .init("from", .array(from.map(JSONValue.string))),
+        ])
     case .code(let code, let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
       return line("code", [.init("code", .string(code.shown)), .init("expires", .string(expires))])
@@ -23,13 +26,17 @@ struct JSONReport: Report {
       return line(
         "confined",
         [.init("directories", .array(directories.map { .object(JSONValue.Member.name("path", $0)) }))])
-    case .wrongCode(let attempt, let allowed, let from):
+    case .wrongCode(let attempt, let allowed, let from, let left):
       return line(
         "wrongCode",
         [
           .init("attempt", .integer(UInt64(attempt))), .init("allowed", .integer(UInt64(allowed))),
-          .init("from", .string(from)),
+          .init("from", .string(from)), .init("left", .integer(UInt64(left))),
         ])
+    case .codesSpent(let count, let guessers, _):
+      return line(
+        "codesSpent",
+        [.init("count", .integer(UInt64(count))), .init("from", .array(guessers.map { .object($0.members) }))])
     case .connecting(let address):
       return line("connecting", [.init("address", .string(address))])
     case .paired(let label, let address):

@@ -41,5 +41,10 @@ struct Questioner: Sendable {
     }
   }
 
+  /// Waits for the Enter key, unless one of some descriptors becomes readable first.
+  func waitForEnter(unless interruptions: [CInt]) throws(SystemError) -> Terminal.Line {
+    try Terminal.waitForEnter(from: raw, unless: interruptions)
+  }
+
   private var raw: CInt { terminal?.raw ?? Self.standardInput }
 }

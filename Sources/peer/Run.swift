@@ -14,6 +14,8 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   var receiving = Receiver.Options(
     listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
     label: label(options.label), software: software, giveUpAfter: options.giveUpAfter)
+  receiving.from = options.from
+  receiving.restart = RestartEntry.asker(json: options.json, unless: interruption.raw)
   if options.asks {
     try ConsentEntry.check()
     let entry = ConsentEntry(output: output, interruption: interruption.raw)

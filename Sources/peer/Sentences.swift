@@ -25,6 +25,23 @@ extension Offer {
   }
 }
 
+extension HumanReport {
+  /// From how many networks guesses are told before the rest is only counted.
+  private static let shownGuessers = 8
+
+  /// That no code is shown any more, and why.
+  static func end(_ count: Int, _ guessers: [GuessLimit.Count], isOver: Bool) -> String {
+    var lines = ["Too many wrong codes were entered (\(count)); no code is shown any more. They came from:"]
+    lines += guessers.prefix(shownGuessers).map { "  \(VisibleText.of($0.network)): \($0.count)" }
+    if guessers.count > shownGuessers {
+      let rest = guessers.dropFirst(shownGuessers).reduce(0) { $0 + $1.count }
+      lines.append("  \(Figures.count(UInt64(guessers.count - shownGuessers))) others: \(rest)")
+    }
+    if !isOver { lines.append("Who is paired already may come back. Press Enter to show a new code.") }
+    return lines.joined(separator: "\n")
+  }
+}
+
 extension TransferResult {
   /// The result in sentences, with what is missing and what was lost.
   func text(_ role: Role, _ unsent: UnsentList) -> String {

@@ -3,18 +3,17 @@
 import base64
 import json
 import os
-import pty
 import re
 import shutil
 import signal
 import subprocess
-import unicodedata
 
 import pytest
 
 from devices import PATIENCE, Process, Receiver, Waiting, end_well, sender, small_file
 from needs import needs, terminals
 from outside import MIB, Failure, equal, require, wait_for
+from terminal import Terminal, clean
 
 SHELL = [b"$(touch pwned)", b"`touch pwned`", b"a;touch pwned", b"a|b&c", b'"', b"it's", b"back\\slash", b"a b", b"*?[x]{a,b}",
          b"~root", b"#x", b"!rm", b"it's !rm", b"<x>", b"(x)", b"-rf", b"=ls", b"'; touch pwned; '", b"a, b", b" end "]
@@ -23,65 +22,6 @@ TERMINAL = [b"\x1b[2J\x1b[31mred", b"\x1b]8;;http:evil\x07link\x1b]8;;\x07", b"\
             "\u202efdp.exe".encode(), "\u2066a\u2069".encode(), "\u200b\u200d".encode(), "\u2028".encode(), "\ufeff".encode(), "\U000e0041".encode(),
             b"\xff\xfe", b"\x9b31m", b"\xc3\x28", b"\xe2\x80", b"\xed\xa0\x80"]
 NAMES = SHELL + TERMINAL
-
-INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# What the command itself says to a terminal: to the start of the line, and erase it.
-OWN = re.compile(r"\r\x1b\[2K")
-
-
-class Terminal:
-    """One run of the command at a terminal of its own, with everything that it writes there."""
-
-    def __init__(self, work, arguments, *typed):
-        self.read = b""
-        self.typed = list(typed)
-        self.arguments = arguments
-        pid, self.descriptor = pty.fork()
-        if pid == 0:
-            home = work.home(None)
-            environment = {**os.environ, "HOME": home, "PEER_HOME": home + "/peer", "LC_ALL": "C.UTF-8", "COLUMNS": "200"}
-            os.chdir(work.path)
-            os.execve(work.binary, [work.binary, *arguments], environment)
-        self.pid, self.code = pid, None
-        os.set_blocking(self.descriptor, False)
-        work.undone.callback(self.end)
-
-    def pump(self):
-        """Reads what has come, and answers the next question; whether the command is still there."""
-        try:
-            while part := os.read(self.descriptor, 65536):
-                self.read += part
-        except BlockingIOError:
-            pass
-        except OSError:
-            if self.code is None:
-                self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        if self.typed and self.typed[0][0] in self.read:
-            os.write(self.descriptor, self.typed.pop(0)[1] + b"\n")
-        return self.code is None
-
-    def wait(self):
-        wait_for(f"end of 'peer {self.arguments[0]}' at a terminal", PATIENCE, lambda: not self.pump())
-        return self.code
-
-    def text(self):
-        """What was written, which must be clean."""
-        text = self.read.decode("utf-8", "strict").replace("\r\n", "\n")
-        clean(OWN.sub("\n", text), f"the terminal of 'peer {self.arguments[0]}'")
-        return text
-
-    def end(self):
-        if self.code is None:
-            os.kill(self.pid, 9)
-            os.waitpid(self.pid, 0)
-        os.close(self.descriptor)
-
-
-def clean(text, where):
-    for line in text.split("\n"):
-        for character in line:
-            require(unicodedata.category(character) not in INVISIBLE, f"{where}: U+{ord(character):04X} in {line!r}")
-
 
 def lines(path):
     """Events of a run, from output that holds nothing which a terminal could act on."""

@@ -96,6 +96,30 @@ import Testing
     let after = terminal.isEchoing
     #expect([before, during, after] == [true, false, true])
   }
+
+  @Test(.enabled(if: hasTerminals, "no terminals can be made"))
+  func `Enter is what is typed after it was asked for, and nothing before`() throws {
+    let terminal = try PseudoTerminal()
+    let raw = terminal.program.raw
+    try terminal.user.append("early\n".utf8.span.bytes)
+    let reader = try RunningThread("reader") { try Terminal.waitForEnter(from: raw) }
+    // What is typed until the reader has begun is lost, too.
+    repeat { try terminal.user.append("now\n".utf8.span.bytes) } while !reader.hasEnded(by: .now() + .milliseconds(20))
+    #expect(try reader.value() == .line(Array("now".utf8)))
+  }
+
+  @Test(.enabled(if: hasTerminals, "no terminals can be made"))
+  func `the wait for Enter ends when something else happens, and at the terminal's end`() throws {
+    let terminal = try PseudoTerminal()
+    let wakeup = try Wakeup()
+    wakeup.signal()
+    #expect(try Terminal.waitForEnter(from: terminal.program.raw, unless: [wakeup.raw]) == .interrupted)
+    #expect(Terminal.isInForeground(terminal.program.raw))
+    let raw = terminal.program.raw
+    let reader = try RunningThread("reader") { try Terminal.waitForEnter(from: raw) }
+    repeat { try terminal.user.append([4].span.bytes) } while !reader.hasEnded(by: .now() + .milliseconds(20))
+    #expect(try reader.value() == .endOfInput)
+  }
 }
 
 /// Both sides of a terminal.

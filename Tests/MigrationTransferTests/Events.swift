@@ -24,7 +24,7 @@ final class Events: Sendable {
   }
 
   func port() throws -> UInt16 {
-    try first { if case .listening(_, let port) = $0 { port } else { nil } }
+    try first { if case .listening(_, let port, _) = $0 { port } else { nil } }
   }
 
   /// The n-th code that was shown.
@@ -32,6 +32,13 @@ final class Events: Sendable {
     try list.wait(for: "code \(number)") { (events) -> PairingCode? in
       let codes = events.compactMap { if case .code(let code, _) = $0 { code } else { nil } }
       return codes.count >= number ? codes[number - 1] : nil
+    }
+  }
+
+  /// The code that was shown last.
+  func lastCode() throws -> PairingCode {
+    try list.wait(for: "a code") { (events) -> PairingCode? in
+      events.reversed().lazy.compactMap { if case .code(let code, _) = $0 { code } else { nil } }.first
     }
   }
 

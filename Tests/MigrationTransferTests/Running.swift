@@ -64,9 +64,10 @@ final class RunningReceiver: Sendable {
   private let end: RunningEnd
 
   init(
-    _ destination: Scratch, pace: Pace = .patient, port: UInt16 = 0, giveUpAfter: Double = 0,
-    store: TransferStore? = nil,
-    consent: ConsentAsker? = nil, sink: (any ItemSink)? = nil
+    _ destination: Scratch, pace: Pace = .patient, codePace: Pace? = nil, port: UInt16 = 0, giveUpAfter: Double = 0,
+    store: TransferStore? = nil, from ranges: [AddressRange] = [],
+    consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
+    sink: (any ItemSink)? = nil
   ) throws {
     self.destination = destination
     let events = events
@@ -74,6 +75,9 @@ final class RunningReceiver: Sendable {
       listen: HostAndPort(host: "127.0.0.1", port: port), label: "new device", software: "test",
       giveUpAfter: giveUpAfter)
     options.pace = pace
+    options.codePace = codePace
+    options.from = ranges
+    options.restart = restart
     options.consent = consent
     let receiver = try Receiver(
       options, sink: try sink ?? FolderSink(destination: Array(destination.path.utf8)), store: store

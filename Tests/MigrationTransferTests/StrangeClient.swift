@@ -11,16 +11,21 @@ struct StrangeClient: ~Copyable {
   var connection: Connection
   let identity: Identity
 
-  /// Connects and shakes hands.
-  init(port: UInt16, identity: Identity? = nil) throws {
+  /// Connects and shakes hands; from an address of this machine that a test chooses, or from the usual one.
+  init(port: UInt16, identity: Identity? = nil, from host: String? = nil) throws {
     let identity = try identity ?? Identity.generate()
-    let connection = try Self.connect(port, identity)
+    let connection = try Self.connect(port, identity, from: host)
     self.identity = identity
     self.connection = connection
   }
 
-  private static func connect(_ port: UInt16, _ identity: Identity) throws -> Connection {
+  private static func connect(_ port: UInt16, _ identity: Identity, from host: String?) throws -> Connection {
     let context = try TLSContext(role: .client, identity: identity)
+    if let host {
+      var connection = try Connection(try StreamSocket.toThisMachine(port, from: host), context, wakeup: try Wakeup())
+      try connection.handshake(until: soon())
+      return connection
+    }
     let dialing = Dialing(target: HostAndPort(host: "127.0.0.1", port: port), context: context) { false }
     return try dialing.connect(to: try dialing.addresses(), wakeup: try Wakeup())
   }
@@ -59,6 +64,21 @@ struct StrangeClient: ~Copyable {
     } catch let reason as AbortReason {
       return reason
     }
+  }
+
+  /// Guesses without knowing any code: a share that is a point, the curve's own, and a confirmation of zeros. The refusal, nil when
+  /// it was taken.
+  mutating func guess() throws -> AbortReason? {
+    let share =
+      "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+      + "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5"
+    let point = stride(from: 0, to: share.utf8.count, by: 2).map { index in
+      UInt8(share.dropFirst(index).prefix(2), radix: 16) ?? 0
+    }
+    try connection.say(.clientHello(versions: 1...1, mode: .pair), .pairA(point), until: soon())
+    if let refusal = try refusal() { return refusal }
+    _ = try connection.pairingFrame(until: soon())
+    return try confirm([UInt8](repeating: 0, count: 32))
   }
 
   /// Sends raw bytes.

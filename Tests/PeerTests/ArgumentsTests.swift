@@ -36,6 +36,12 @@ import Testing
     #expect(try parse("receive", "--listen", text) == .receive(ReceiveOptions(listen: expected)))
   }
 
+  @Test func `who may pair`() throws {
+    let ranges = [try AddressRange.parse("192.0.2.0/24"), try AddressRange.parse("fe80::1%lo")]
+    let expected = Command.receive(ReceiveOptions(from: ranges))
+    #expect(try parse("receive", "--from", "192.0.2.9/24", "--from=fe80::1%lo") == expected)
+  }
+
   @Test func `send takes paths and a destination`() throws {
     #expect(
       try sending("a", "b/c/", "--to", "host", "/d///")

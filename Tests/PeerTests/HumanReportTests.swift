@@ -25,12 +25,39 @@ import Testing
       said(.code(PairingCode(number: 4_829_136), lifetime: 600)) == "Code: 4829-1367   (works once, for 10 minutes)\n")
     #expect(said(.code(PairingCode(number: 0), lifetime: 90)) == "New code: 0000-0000   (works once, for 90 seconds)\n")
     #expect(said(.listening(addresses: [], port: 5)) == "Waiting at port 5.\n")
+    #expect(
+      said(.listening(addresses: ["192.0.2.7"], port: 5, from: ["192.0.2.0/24", "fe80::1%eth0"])) == """
+        On the other device:  peer send PATH... --to 192.0.2.7:5
+        Only from: 192.0.2.0/24, fe80::1%eth0
+
+        """)
   }
 
   @Test func `a wrong code is told in the agreed words`() {
     #expect(
-      said(.wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7"))
+      said(.wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7", left: 10))
         == "Someone entered a wrong code (1 of 3) from 192.0.2.7.\n")
+    #expect(
+      said(.wrongCode(attempt: 2, allowed: 3, from: "192.0.2.7", left: 9))
+        == "Someone entered a wrong code (2 of 3) from 192.0.2.7. 9 more, and no code is shown any more.\n")
+    #expect(
+      said(.wrongCode(attempt: 3, allowed: 3, from: "192.0.2.7", left: 0))
+        == "Someone entered a wrong code (3 of 3) from 192.0.2.7.\n")
+  }
+
+  @Test func `the end of all codes tells who has tried, and what to do`() {
+    let two = [GuessLimit.Count(network: "192.0.2.7", count: 98), GuessLimit.Count(network: "2001:db8::/64", count: 1)]
+    #expect(
+      said(.codesSpent(count: 99, from: two, isOver: false)) == """
+        Too many wrong codes were entered (99); no code is shown any more. They came from:
+          192.0.2.7: 98
+          2001:db8::/64: 1
+        Who is paired already may come back. Press Enter to show a new code.
+
+        """)
+    let many = (0..<99).map { GuessLimit.Count(network: "192.0.2.\($0)", count: 1) }
+    let lines = said(.codesSpent(count: 99, from: many, isOver: true)).split(separator: "\n")
+    #expect(lines.count == 10 && lines.last == "  91 others: 91")
   }
 
   @Test func `texts from the other device cannot act on the terminal`() {

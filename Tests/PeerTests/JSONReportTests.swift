@@ -16,15 +16,23 @@ import Testing
   static let lines: [(TransferEvent, String)] = [
     (
       .listening(addresses: ["192.0.2.7", "fe80::1%eth0"], port: 47470),
-      #"{"event":"listening","addresses":["192.0.2.7","fe80::1%eth0"],"port":47470}"#
+      #"{"event":"listening","addresses":["192.0.2.7","fe80::1%eth0"],"port":47470,"from":[]}"#
+    ),
+    (
+      .listening(addresses: ["192.0.2.7"], port: 1, from: ["192.0.2.0/24", "::1"]),
+      #"{"event":"listening","addresses":["192.0.2.7"],"port":1,"from":["192.0.2.0/24","::1"]}"#
     ),
     (
       .code(PairingCode(number: 4_829_136), lifetime: 600),
       #"{"event":"code","code":"4829-1367","expires":"2026-11-21T01:13:42Z"}"#
     ),
     (
-      .wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7"),
-      #"{"event":"wrongCode","attempt":1,"allowed":3,"from":"192.0.2.7"}"#
+      .wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7", left: 98),
+      #"{"event":"wrongCode","attempt":1,"allowed":3,"from":"192.0.2.7","left":98}"#
+    ),
+    (
+      .codesSpent(count: 99, from: [GuessLimit.Count(network: "2001:db8::/64", count: 99)], isOver: true),
+      #"{"event":"codesSpent","count":99,"from":[{"address":"2001:db8::/64","count":99}]}"#
     ),
     (.connecting(address: "192.0.2.7:47470"), #"{"event":"connecting","address":"192.0.2.7:47470"}"#),
     (

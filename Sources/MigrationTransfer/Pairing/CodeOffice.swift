@@ -18,16 +18,30 @@ final class CodeOffice: Sendable {
     var live: Live?
     /// How many tries of the shown code are spent.
     var tries = 0
+    /// Whether it was said that all guesses of this wait are spent.
+    var isEndTold = false
+    /// Who was told of that asked from outside of the ranges.
+    var strangers: Set<String> = []
   }
 
+  /// Of how many strangers the user is told.
+  private static let toldStrangers = 8
+
   private let state = Mutex(State())
+  private let ranges: [AddressRange]
   private let pace: Pace
   private let observe: @Sendable (TransferEvent) -> Void
 
-  init(pace: Pace = Pace(), observe: @escaping @Sendable (TransferEvent) -> Void) {
+  /// Lets only addresses of some ranges pair; all of them where there is no range.
+  init(
+    from ranges: [AddressRange] = [], pace: Pace = Pace(), observe: @escaping @Sendable (TransferEvent) -> Void
+  ) {
+    self.ranges = ranges
     self.pace = pace
     self.observe = observe
   }
+
+  // MARK: Codes
 
   /// Makes and shows the next code if one is wanted. Slow: not for a connection's thread.
   func issueIfWanted() throws(TLSError) {
@@ -43,40 +57,61 @@ final class CodeOffice: Sendable {
     if isIssued { observe(.code(code, lifetime: CodeDesk.lifetime)) }
   }
 
-  /// The code that a new exchange is about; nil when nobody can be paired now.
-  func live() -> Live? {
-    state.withLock { state in
-      state.desk.open(now: pace.now) == state.live?.number ? state.live : nil
-    }
-  }
-
   /// When the shown code stops working.
   var expiry: BootInstant? {
     state.withLock { $0.desk.expiry.map(pace.instant) }
   }
 
-  /// All codes of this run are spent: nobody can pair any more.
-  var isExhausted: Bool { state.withLock { $0.desk.isExhausted } }
-  var wantsCode: Bool { state.withLock { $0.desk.wantsCode } }
-
   /// Ends the shown code if its time is over.
   func expireIfDue() {
     state.withLock { state in
-      if state.desk.expire(now: pace.now) != nil { state.live = nil }
+      if state.desk.expire(now: pace.now) { state.live = nil }
+    }
+  }
+
+  /// The pairing that took the code came to nothing; another code may be shown.
+  func reopen() { state.withLock { $0.desk.reopen() } }
+
+  // MARK: Guesses
+
+  /// Whether an address may pair at all. The user is told of the first ones that may not, since one of them may be theirs.
+  func admits(_ address: SocketAddress) -> Bool {
+    if ranges.isEmpty || ranges.contains(where: { $0.contains(address) }) { return true }
+    let host = address.hostDescription
+    let isNew = state.withLock { state in
+      state.strangers.count < Self.toldStrangers && state.strangers.insert(host).inserted
+    }
+    if isNew { observe(.notice("\(host) wants to pair, and --from does not name it")) }
+    return false
+  }
+
+  /// The code that a new exchange is about. Refuses while none is shown, and while earlier guesses delay this address.
+  func live(for address: SocketAddress) throws(AbortReason) -> Live {
+    let network = address.network.description
+    return try state.withLock { (state) throws(AbortReason) -> Live in
+      let now = pace.now
+      guard let live = state.live, state.desk.open(now: now) == live.number else { throw .notPairing }
+      guard !state.desk.delays(network, now: now) else { throw .busy }
+      return live
     }
   }
 
   /// Spends one try, and only then compares: the answer is nil when the confirmation was right.
-  func judge(_ number: CodeDesk.Number, from address: String, _ isRight: () -> Bool) -> AbortReason? {
-    let attempt: Int? = state.withLock { state in
-      guard state.desk.attempt(number, now: pace.now) == .compare else { return nil }
-      state.tries += 1
-      return state.tries
+  func judge(_ number: CodeDesk.Number, from address: SocketAddress, _ isRight: () -> Bool) -> AbortReason? {
+    let network = address.network.description
+    let (attempt, tries, left) = state.withLock { state in
+      let attempt = state.desk.attempt(number, from: network, now: pace.now)
+      if attempt == .compare { state.tries += 1 }
+      return (attempt, state.tries, state.desk.guessesLeft)
     }
-    guard let attempt else { return .codeExpired }
+    switch attempt {
+    case .compare: break
+    case .delayed: return .busy
+    case .expired: return .codeExpired
+    }
     if isRight() {
       return state.withLock { state in
-        guard state.desk.matched(number) else { return .codeExpired }
+        guard state.desk.matched(number, from: network) else { return .codeExpired }
         state.live = nil
         return nil
       }
@@ -87,10 +122,27 @@ final class CodeOffice: Sendable {
       // Another code may be shown by now, if others have burned this one meanwhile.
       if state.live?.number == number { state.live = nil }
     }
-    observe(.wrongCode(attempt: attempt, allowed: CodeDesk.triesPerCode, from: address))
+    observe(
+      .wrongCode(attempt: tries, allowed: CodeDesk.triesPerCode, from: address.hostDescription, left: left))
     return .codeMismatch
   }
 
-  /// The pairing that took the code came to nothing; another code may be shown.
-  func reopen() { state.withLock { $0.desk.reopen() } }
+  /// Whether this wait bears no other code. Says so once a wait, with who has tried; and whether the run ends by it.
+  func isExhausted(ending isEnd: Bool) -> Bool {
+    let guessers: [GuessLimit.Count]? = state.withLock { state in
+      guard state.desk.isExhausted, !state.isEndTold else { return nil }
+      state.isEndTold = true
+      return state.desk.guessers
+    }
+    if let guessers { observe(.codesSpent(count: GuessLimit.most, from: guessers, isOver: isEnd)) }
+    return state.withLock { $0.desk.isExhausted }
+  }
+
+  /// The user wants another wait.
+  func startAnew() {
+    state.withLock { state in
+      state.desk.startAnew()
+      state.isEndTold = false
+    }
+  }
 }

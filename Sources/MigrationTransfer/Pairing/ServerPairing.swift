@@ -23,7 +23,7 @@ enum ServerPairing {
     guard case (.pairA(let clientShare), _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
     }
-    guard let live = office.live() else { throw AbortReason.notPairing }
+    let live = try office.live(for: connection.remoteAddress)
     guard let client = connection.peerFingerprint else {
       throw ConnectionError(.refused, "the other device has no key")
     }
@@ -40,7 +40,7 @@ enum ServerPairing {
       throw Violation(.state, "a frame before READY")
     }
     let expected = keys.confirmA
-    let refusal = office.judge(live.number, from: connection.remoteAddress.hostDescription) {
+    let refusal = office.judge(live.number, from: connection.remoteAddress) {
       constantTimeEqual(confirmation, expected)
     }
     if let refusal { throw refusal }

@@ -25,13 +25,15 @@ package struct ConsentQuestion: Sendable {
 /// The answer is not needed any more when the descriptor becomes readable; then there is none.
 package typealias ConsentAsker = @Sendable (_ question: ConsentQuestion, _ until: CInt) -> Bool?
 
-/// One asker, and what ends its waiting.
+/// One asker, and what ends its waiting. Another desk that may use the same terminal leaves it meanwhile.
 final class ConsentDesk: Sendable {
   private let ask: ConsentAsker?
+  private let other: RestartDesk
   private let ending: Wakeup
 
-  init(_ ask: ConsentAsker?) throws(SystemError) {
+  init(_ ask: ConsentAsker?, besides other: RestartDesk) throws(SystemError) {
     self.ask = ask
+    self.other = other
     ending = try Wakeup()
   }
 
@@ -42,7 +44,7 @@ final class ConsentDesk: Sendable {
       // In this order: whoever gives up first withdraws the need, and then signals.
       ending.clear()
       guard isNeeded() else { throw ArchiveError(.stopped, "the session is over") }
-      guard let answer = ask(question, ending.raw) else { continue }
+      guard let answer = other.leave({ ask(question, ending.raw) }) else { continue }
       if answer { return }
       throw SessionFailure(
         Close(.refused, "the offer was not accepted on the receiving device"),

@@ -18,8 +18,14 @@ package final class Receiver: Sendable {
     package let giveUpAfter: Double
     /// Who is asked about a new transfer; without anybody, the code that was entered is consent enough.
     package var consent: ConsentAsker?
+    /// Who is asked to begin another wait when too many wrong codes were entered; without anybody, that ends the run.
+    package var restart: RestartAsker?
+    /// Where senders may pair from; from everywhere, if there is no range.
+    package var from: [AddressRange] = []
     /// The clock of every deadline and code; tests let it run faster.
     var pace = Pace()
+    /// The clock of codes and guesses where that is another one.
+    var codePace: Pace?
 
     package init(
       listen: HostAndPort, isPortChosen: Bool = true, label: String, software: String, giveUpAfter: Double = 600
@@ -70,6 +76,7 @@ package final class Receiver: Sendable {
   let gate = ComputeGate()
   let state = Mutex(State())
   let consent: ConsentDesk
+  let restart: RestartDesk
   private let threads = ThreadGroup()
   /// What an earlier run left at this destination.
   private let entries: Mutex<[TransferEntry]>
@@ -83,7 +90,7 @@ package final class Receiver: Sendable {
     self.sink = sink
     self.store = store
     self.observer = observer
-    office = CodeOffice(pace: options.pace, observe: observer)
+    office = CodeOffice(from: options.from, pace: options.codePace ?? options.pace, observe: observer)
     do {
       try sink.lock()
       let entries = try Self.entries(of: store, at: sink)
@@ -93,7 +100,8 @@ package final class Receiver: Sendable {
       let attention = try Wakeup()
       self.attention = attention
       keeper = Doorkeeper(pace: options.pace, attention: attention)
-      consent = try ConsentDesk(options.consent)
+      restart = try RestartDesk(options.restart)
+      consent = try ConsentDesk(options.consent, besides: restart)
       self.entries = Mutex(entries)
     } catch {
       throw SessionFailure(error).failure
@@ -129,7 +137,8 @@ package final class Receiver: Sendable {
       try takeBack()
       let socket = try ListeningSocket(options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
       state.withLock { $0.port = socket.port }
-      observer(.listening(addresses: socket.reachableAddresses, port: socket.port))
+      observer(
+        .listening(addresses: socket.reachableAddresses, port: socket.port, from: options.from.map(\.description)))
       outcome = try acceptUntilOver(try Entrance(socket, keeper))
     } catch {
       outcome = .failure(SessionFailure(error).failure)
@@ -169,28 +178,10 @@ package final class Receiver: Sendable {
       attention.clear()
       let due = look()
       if let outcome = state.withLock({ $0.outcome }) { return outcome }
-      if isInviting {
-        if office.isExhausted { return .failure(Self.exhausted) }
-        office.expireIfDue()
-        if office.wantsCode { issueCode() }
-      }
+      let expiry = try tendCode()
       let next = entrance.work(isEngaged: isEngaged, origin: origin, serve: serve)
-      let expiry = isInviting ? office.expiry : nil
       try entrance.wait(for: attention, until: [next, expiry, due].compactMap { $0 }.min())
     }
-  }
-
-  private static let exhausted = TransferFailure(
-    .pairing, "too many wrong codes were entered; pairing was stopped",
-    hint: "Start again. If this keeps happening, someone on this network may be interfering.")
-
-  private func issueCode() {
-    do {
-      try office.issueIfWanted()
-    } catch {
-      end(.failure(TransferFailure(.failed, error.description)))
-    }
-    attention.signal()
   }
 
   // MARK: Sessions
@@ -294,6 +285,7 @@ package final class Receiver: Sendable {
   private func shutDown() {
     let (transfers, control, stoppedAt) = state.withLock { ($0.remembered, $0.control, $0.stoppedAt) }
     control?.post(.stop(.interrupted))
+    restart.giveUp()
     keeper.dismissAll()
     for transfer in transfers { transfer.halt() }
     threads.setCurfew((stoppedAt ?? .now()).advanced(by: Curfew.atTheEnd))

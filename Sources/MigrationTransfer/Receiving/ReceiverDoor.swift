@@ -112,6 +112,7 @@ extension Receiver {
   private func pair(
     _ connection: inout Connection, _ hello: [UInt8], until deadline: BootInstant
   ) throws -> IncomingTransfer {
+    guard office.admits(connection.remoteAddress) else { throw AbortReason.notPairing }
     guard isInviting else { throw AbortReason.busy }
     defer { attention.signal() }
     let client = try ServerPairing.pair(

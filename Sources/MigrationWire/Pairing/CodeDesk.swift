@@ -1,6 +1,7 @@
 /// The life of the receiver's codes (Protocol §4.3): who may try, how often, and how long.
 ///
-/// Times are seconds on any clock that counts sleep; the desk only compares them.
+/// Times are seconds on any clock that counts sleep; the desk only compares them. Tries come from networks, which are texts
+/// that the caller chooses.
 package struct CodeDesk: Equatable, Sendable {
   /// Names one code of a run; a new code has a new number.
   package typealias Number = Int
@@ -8,11 +9,9 @@ package struct CodeDesk: Equatable, Sendable {
   private enum State: Equatable {
     /// No code is shown yet, or the last one is over and the next is still being made.
     case closed
-    case open(Number, wrong: Int, expires: Double)
+    case open(Number, tries: Int, expires: Double)
     /// A right code was given: nobody else is paired.
     case taken
-    /// All codes of the run are spent.
-    case exhausted
   }
 
   /// What became of a try.
@@ -21,6 +20,8 @@ package struct CodeDesk: Equatable, Sendable {
     case compare
     /// The code of this exchange is no longer live.
     case expired
+    /// Earlier guesses delay this one; nothing is spent.
+    case delayed
   }
 
   /// What follows from a wrong confirmation.
@@ -29,24 +30,24 @@ package struct CodeDesk: Equatable, Sendable {
     case wrong(tries: Int)
     /// The code is burned and another must be shown.
     case burned
-    /// That was the last code of the run.
+    /// The code is burned, and this wait bears no other.
     case exhausted
   }
 
   package static let lifetime: Double = 600
   package static let triesPerCode = 3
-  package static let codesPerRun = 5
 
   private var state = State.closed
   private var issued = 0
+  private var guesses = GuessLimit()
 
   package init() {}
 
-  /// A new code may be shown. Valid while no code is open. Leads to open.
+  /// A new code may be shown. Valid while one is wanted. Leads to open.
   package mutating func issue(now: Double) -> Number {
-    precondition(state == .closed && issued < Self.codesPerRun, "a code is issued only when one is wanted")
+    precondition(wantsCode, "a code is issued only when one is wanted")
     issued += 1
-    state = .open(issued, wrong: 0, expires: now + Self.lifetime)
+    state = .open(issued, tries: 0, expires: now + Self.lifetime)
     return issued
   }
 
@@ -62,47 +63,62 @@ package struct CodeDesk: Equatable, Sendable {
     return expires
   }
 
-  package var isExhausted: Bool { state == .exhausted }
+  /// Whether all guesses of this wait are spent.
+  package var isExhausted: Bool { state == .closed && guesses.left == 0 }
   package var isTaken: Bool { state == .taken }
-  package var wantsCode: Bool { state == .closed }
+  package var wantsCode: Bool { state == .closed && guesses.left > 0 }
+
+  /// How many more guesses this wait bears.
+  package var guessesLeft: Int { guesses.left }
+
+  /// Where the guesses of this wait came from, most first.
+  package var guessers: [GuessLimit.Count] { guesses.counts }
+
+  /// Whether earlier guesses delay those from a network now.
+  package func delays(_ network: String, now: Double) -> Bool { guesses.delays(network, now: now) }
 
   /// Spends one try of code `number`, before anything is compared. Valid in every state.
-  package mutating func attempt(_ number: Number, now: Double) -> Attempt {
-    guard case .open(number, let wrong, let expires) = state, now < expires, wrong < Self.triesPerCode else {
-      return .expired
-    }
-    state = .open(number, wrong: wrong + 1, expires: expires)
+  package mutating func attempt(_ number: Number, from network: String, now: Double) -> Attempt {
+    guard case .open(number, let tries, let expires) = state, now < expires, tries < Self.triesPerCode,
+      guesses.left > 0
+    else { return .expired }
+    if guesses.delays(network, now: now) { return .delayed }
+    guesses.spend(from: network, now: now)
+    state = .open(number, tries: tries + 1, expires: expires)
     return .compare
   }
 
   /// The confirmation was right. Leads to taken; false when somebody else was faster.
-  package mutating func matched(_ number: Number) -> Bool {
+  package mutating func matched(_ number: Number, from network: String) -> Bool {
     guard case .open(number, _, _) = state else { return false }
     state = .taken
+    guesses.forgive(network)
     return true
   }
 
-  /// The confirmation was wrong. Leads to open, closed or exhausted.
+  /// The confirmation was wrong. Leads to open or closed.
   package mutating func mismatched(_ number: Number) -> Consequence {
-    guard case .open(number, let wrong, _) = state else { return isExhausted ? .exhausted : .burned }
-    guard wrong >= Self.triesPerCode else { return .wrong(tries: wrong) }
-    return retire()
+    if case .open(number, let tries, _) = state {
+      guard tries >= Self.triesPerCode || guesses.left == 0 else { return .wrong(tries: tries) }
+      state = .closed
+    }
+    return isExhausted ? .exhausted : .burned
   }
 
-  /// Ends a code whose time is over. Valid in every state.
-  package mutating func expire(now: Double) -> Consequence? {
-    guard case .open(_, _, let expires) = state, now >= expires else { return nil }
-    return retire()
+  /// Ends a code whose time is over; whether there was one. Valid in every state.
+  package mutating func expire(now: Double) -> Bool {
+    guard case .open(_, _, let expires) = state, now >= expires else { return false }
+    state = .closed
+    return true
   }
 
-  /// The pairing that took the code did not come to anything: a new one may be issued.
+  /// The pairing that took the code did not come to anything: the wait goes on.
   package mutating func reopen() {
-    guard state == .taken else { return }
-    _ = retire()
+    if state == .taken { state = .closed }
   }
 
-  private mutating func retire() -> Consequence {
-    state = issued < Self.codesPerRun ? .closed : .exhausted
-    return state == .closed ? .burned : .exhausted
+  /// The user wants another wait: no guess is spent any more. Valid when all were.
+  package mutating func startAnew() {
+    if isExhausted { guesses = GuessLimit() }
   }
 }

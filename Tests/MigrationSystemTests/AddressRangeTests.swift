@@ -1,0 +1,82 @@
+import Testing
+
+@testable import MigrationSystem
+
+@Suite struct AddressRangeTests {
+  private func address(_ text: String) throws -> SocketAddress {
+    try #require(SocketAddress(numeric: text, port: 7))
+  }
+
+  @Test(arguments: [
+    ("192.0.2.7", "192.0.2.7"), ("192.0.2.7/24", "192.0.2.0/24"), ("192.0.2.7/32", "192.0.2.7"),
+    ("192.0.2.255/25", "192.0.2.128/25"), ("10.1.2.3/0", "0.0.0.0/0"), ("2001:DB8::1", "2001:db8::1"),
+    ("2001:db8:1:2:3::/64", "2001:db8:1:2::/64"), ("2001:db8:ffff::/33", "2001:db8:8000::/33"), ("::/0", "::/0"),
+    ("::ffff:192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7/120", "192.0.2.0/24"), ("fe80::1", "fe80::1"),
+    ("fe80::1%lo", "fe80::1%lo"), ("fe80::%lo/64", "fe80::%lo/64"), ("fe80::1%lo/64", "fe80::%lo/64"),
+  ])
+  func `a range is read and written`(text: String, shown: String) throws {
+    #expect(try AddressRange.parse(text).description == shown)
+  }
+
+  @Test(arguments: [
+    ("", "is no address in figures"), ("host", "is no address in figures"), ("192.0.2", "is no address in figures"),
+    ("192.0.2.7:80", "is no address in figures"), ("[::1]", "is no address in figures"),
+    ("192.0.2.0/33", "from 0 to 32"), ("192.0.2.0/", "from 0 to 32"), ("192.0.2.0/-1", "from 0 to 32"),
+    ("192.0.2.0/+8", "from 0 to 32"), ("192.0.2.0/24/24", "from 0 to 32"), ("::/129", "from 0 to 128"),
+    ("::/999999999999999999999", "from 0 to 128"), ("::ffff:0.0.0.0/95", "both kinds"),
+    ("2001:db8::1%lo", "only a link-local"), ("192.0.2.7%lo", "only a link-local"),
+    ("fe80::1%nowhere", "no network interface 'nowhere'"), ("fe80::1%", "no network interface ''"),
+    ("a\u{1B}[2J", "is no address in figures"),
+  ])
+  func `what is no range says why`(text: String, clause: String) {
+    let error = #expect(throws: AddressRange.ParseError.self) { try AddressRange.parse(text) }
+    #expect(error?.description.contains(clause) == true, "\(error?.description ?? "")")
+    #expect(error?.description.contains("\u{1B}") == false)
+  }
+
+  @Test(arguments: [
+    ("192.0.2.0/24", "192.0.2.255", true), ("192.0.2.0/24", "192.0.3.0", false), ("192.0.2.0/31", "192.0.2.1", true),
+    ("192.0.2.0/31", "192.0.2.2", false), ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.6", false),
+    ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "2001:db8::1", false), ("::/0", "192.0.2.7", false),
+    ("2001:db8::/33", "2001:db8:7fff::1", true), ("2001:db8::/33", "2001:db8:8000::1", false),
+    ("::ffff:192.0.2.0/120", "192.0.2.200", true), ("fe80::/10", "febf::1", true), ("fe80::1%lo", "fe80::1", false),
+  ])
+  func `a range holds what shares its bits`(range: String, other: String, isInside: Bool) throws {
+    #expect(try AddressRange.parse(range).contains(try address(other)) == isInside)
+  }
+
+  @Test func `a range at an interface holds that interface's addresses only`() throws {
+    let bytes = try address("fe80::1").bytes
+    let here = SocketAddress(family: .v6, bytes: bytes, scope: 1, port: 5)
+    let there = SocketAddress(family: .v6, bytes: bytes, scope: 2, port: 5)
+    #expect(AddressRange(here).contains(here) && !AddressRange(here).contains(there))
+    let anywhere = AddressRange(try address("fe80::1"))
+    #expect(anywhere.contains(here) && anywhere.contains(there))
+  }
+
+  @Test(arguments: [
+    ("192.0.2.7", false, "192.0.2.7"), ("192.0.2.7", true, "192.0.2.7"), ("2001:db8::1", true, "2001:db8::1"),
+    ("2001:db8:1:2:3:4:5:6", false, "2001:db8:1:2::/64"), ("fe80::1", false, "fe80::1"), ("::1", false, "::1"),
+  ])
+  func `an address counts for itself where it is near, else with its network`(
+    text: String, isOnLink: Bool, network: String
+  ) throws {
+    #expect(try address(text).network(onLink: isOnLink).description == network)
+  }
+
+  @Test func `a network does not depend on the port`() throws {
+    let one = try address("192.0.2.7")
+    var other = one
+    other.port = 1
+    #expect(one.network(onLink: false) == other.network(onLink: false))
+  }
+
+  @Test func `what is on a link is known by the link's range`() throws {
+    let links = LocalLinks([try AddressRange.parse("2001:db8::/64"), try AddressRange.parse("192.0.2.0/24")])
+    for (text, isNear) in [("2001:db8::9", true), ("192.0.2.9", true), ("2001:db8:0:1::9", false)] {
+      #expect(links.contains(try address(text)) == isNear)
+    }
+    let current = LocalLinks.current()
+    #expect(current.ranges.allSatisfy { $0.bits > 0 })
+  }
+}

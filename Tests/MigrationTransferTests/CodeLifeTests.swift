@@ -1,0 +1,123 @@
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// Codes of a real receiver that nobody tries, and of one that strangers try without an end.
+@Suite struct CodeLifeTests {
+  /// So fast that a code is over in 0.3 s.
+  private static let hasty = Pace(speed: 2_000)
+
+  /// The failure when so many codes have been shown and the receiver is stopped.
+  private func failure(after codes: Int) throws -> TransferFailure? {
+    let receiver = try RunningReceiver(try Scratch(), pace: Self.hasty)
+    _ = try receiver.events.code(codes)
+    #expect(receiver.events.wrongCodes == 0)
+    return receiver.stop()
+  }
+
+  @Test(arguments: [6, 10])
+  func `codes that nobody tries follow each other for as long as the receiver waits`(count: Int) throws {
+    #expect(try failure(after: count)?.kind == .interrupted)
+  }
+
+  @Test func `after many codes that nobody tried somebody pairs`() throws {
+    let receiver = try RunningReceiver(try Scratch(), codePace: Pace(speed: 600))
+    _ = try receiver.events.code(6)
+    let port = try receiver.port()
+    let deadline = soon()
+    var isPaired = false
+    // A code may be over before it is proved; then there is the next.
+    while !isPaired, BootInstant.now() < deadline {
+      do {
+        var exchange = try PairingExchange(port, try receiver.events.lastCode())
+        isPaired = try exchange.prove() == nil
+      } catch let reason as AbortReason where reason == .notPairing {
+        sched_yield()
+      }
+    }
+    #expect(isPaired)
+    #expect(receiver.stop()?.kind == .interrupted)
+  }
+
+  @Test func `guesses in a row from one address neither end the receiver nor keep another address out`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    source.write("file", patternData(100))
+    let receiver = try RunningReceiver(destination)
+    _ = try receiver.events.code()
+    var reasons: [AbortReason?] = []
+    for _ in 0..<15 {
+      var client = try StrangeClient(port: try receiver.port(), from: "127.0.0.2")
+      reasons.append(try client.guess())
+    }
+    // The first is compared, and so is one that comes when the delay is over; this machine may be slow.
+    #expect(reasons.first == .codeMismatch && reasons.count { $0 == .codeMismatch } < 8)
+    #expect(reasons.allSatisfy { $0 == .codeMismatch || $0 == .busy })
+    #expect(receiver.events.wrongCodes == reasons.count { $0 == .codeMismatch })
+    let exchange = try PairingExchange(try receiver.port(), try receiver.events.lastCode(), from: "127.0.0.3")
+    _ = consume exchange
+    _ = try send([source.at("file")], to: try receiver.port(), code: try receiver.events.lastCode())
+    _ = try receiver.result()
+    #expect(destination.content("file") == patternData(100))
+  }
+
+  @Test func `guesses from many addresses bring new codes, and the one that is shown pairs`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    let port = try receiver.port()
+    _ = try receiver.events.code()
+    for host in 2...8 {
+      let deadline = soon()
+      var reason: AbortReason? = .busy
+      while reason == .busy || reason == .notPairing, BootInstant.now() < deadline {
+        var client = try StrangeClient(port: port, from: "127.0.0.\(host)")
+        reason = try client.guess()
+      }
+      #expect(reason == .codeMismatch)
+    }
+    _ = try receiver.events.code(3)
+    var honest = try PairingExchange(port, try receiver.events.lastCode())
+    #expect(try honest.prove() == nil)
+    #expect(receiver.stop()?.kind == .interrupted)
+  }
+
+  @Test func `a pairing that comes to nothing goes on with the guesses of its wait`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    let port = try receiver.port()
+    var stranger = try StrangeClient(port: port, from: "127.0.0.2")
+    _ = try receiver.events.code()
+    #expect(try stranger.guess() == .codeMismatch)
+    var exchange = try PairingExchange(port, try receiver.events.code())
+    #expect(try exchange.prove() == nil)
+    exchange.client.connection.close(within: .milliseconds(100))
+    _ = try receiver.events.code(2)
+    var other = try PairingExchange(port, try receiver.events.code(2), from: "127.0.0.4")
+    #expect(try other.err() == .codeMismatch)
+    let left = receiver.events.all.compactMap { event in
+      if case .wrongCode(_, _, _, let left) = event { left } else { nil }
+    }
+    #expect(left == [98, 96])
+    receiver.stop()
+  }
+
+  @Test func `only addresses of the ranges pair, and others spend nothing`() throws {
+    let ranges = [try AddressRange.parse("127.0.0.4/31"), try AddressRange.parse("::1")]
+    let receiver = try RunningReceiver(try Scratch(), from: ranges)
+    let port = try receiver.port()
+    let code = try receiver.events.code()
+    for host in ["127.0.0.1", "127.0.0.3", "127.0.0.6"] {
+      var client = try StrangeClient(port: port, from: host)
+      try client.connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
+      #expect(try client.refusal() == .notPairing)
+    }
+    let told = try receiver.events.first { if case .listening(_, _, let from) = $0 { from } else { nil } }
+    #expect(told == ["127.0.0.4/31", "::1"])
+    var inside = try PairingExchange(port, code, from: "127.0.0.5")
+    #expect(try inside.prove() == nil)
+    #expect(receiver.events.wrongCodes == 0)
+    receiver.stop()
+  }
+}

@@ -1,0 +1,17 @@
+import MigrationSystem
+import Testing
+
+@testable import peer
+
+@Suite struct RestartEntryTests {
+  @Test func `every line is Enter, and no line is the end of it`() {
+    #expect(RestartEntry.answer(.line([])) == true)
+    #expect(RestartEntry.answer(.line(Array("no".utf8))) == true)
+    #expect(RestartEntry.answer(.endOfInput) == false)
+    #expect(RestartEntry.answer(.interrupted) == nil)
+  }
+
+  @Test func `a program that reads the output is not asked`() {
+    #expect(RestartEntry.asker(json: true, unless: -1) == nil)
+  }
+}
