@@ -14,7 +14,8 @@ import Testing
       SocketAddress(numeric: "10.\(number >> 16).\(number >> 8 & 255).\(number & 255)", port: 0)
         ?? .loopback(port: 0)
     }
-    return Admission.Origin(address: address(host), network: address(network ?? host), isFamiliar: isFamiliar)
+    return Admission.Origin(
+      address: address(host), network: AddressRange(address(network ?? host)), isFamiliar: isFamiliar)
   }
 
   @Test func `a full lobby turns away who has said nothing, of the address with most connections`() {

@@ -18,7 +18,7 @@ struct Admission {
   struct Origin: Hashable, Sendable {
     let address: SocketAddress
     /// The network whose share it takes a part of; the address itself where every address counts singly.
-    let network: SocketAddress
+    let network: AddressRange
     /// Whether a sender that is known was last seen at the address.
     let isFamiliar: Bool
   }

@@ -8,8 +8,8 @@ struct AdmissionLane {
   typealias Stage = Admission.Stage
 
   private struct Visitor {
-    let address: AdmissionShares.Index
-    let network: AdmissionShares.Index
+    let address: Int
+    let network: Int
     var stage = Stage.silent
     /// When it came, or was let in, or came further.
     var moved: Double
@@ -22,8 +22,8 @@ struct AdmissionLane {
 
   private let places: Admission.Places
   private var visitors: [Ticket: Visitor] = [:]
-  private var networks = AdmissionShares()
-  private var addresses = AdmissionShares()
+  private var networks = AdmissionShares<AddressRange>()
+  private var addresses = AdmissionShares<SocketAddress>()
   private var tokens: AdmissionTokens
   private(set) var inside = 0
 

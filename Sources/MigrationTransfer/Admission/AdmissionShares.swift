@@ -1,19 +1,17 @@
-import MigrationSystem
-
 /// How many connections there are of each address, or of each network, in the lobby and inside.
-struct AdmissionShares {
+struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
   /// Names a place that has connections.
   typealias Index = Int
 
-  struct Share {
-    fileprivate let place: SocketAddress
+  struct Share: Sendable {
+    fileprivate let place: Place
     fileprivate(set) var lobby = 0
     fileprivate(set) var inside = 0
 
     var all: Int { lobby + inside }
   }
 
-  private var indices: [SocketAddress: Index] = [:]
+  private var indices: [Place: Index] = [:]
   private var shares: [Share] = []
   private var unused: [Index] = []
 
@@ -23,7 +21,7 @@ struct AdmissionShares {
   func inside(_ index: Index) -> Int { shares[index].inside }
 
   /// A connection of a place has come into the lobby.
-  mutating func arrive(_ place: SocketAddress) -> Index {
+  mutating func arrive(_ place: Place) -> Index {
     let index = index(of: place)
     shares[index].lobby += 1
     return index
@@ -43,7 +41,7 @@ struct AdmissionShares {
     unused.append(index)
   }
 
-  private mutating func index(of place: SocketAddress) -> Index {
+  private mutating func index(of place: Place) -> Index {
     if let index = indices[place] { return index }
     let share = Share(place: place)
     if let index = unused.popLast() {

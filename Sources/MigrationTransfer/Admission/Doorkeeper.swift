@@ -18,6 +18,16 @@ final class Doorkeeper: Sendable {
     var known: [Ticket: KeyFingerprint] = [:]
   }
 
+  /// What this machine's links are, as of a moment.
+  private struct Links {
+    let links: LocalLinks
+    let seen: BootInstant
+  }
+
+  /// How long an answer of the kernel about links is believed, in seconds.
+  private static let believed = 5.0
+
+  private let links = Mutex<Links?>(nil)
   private let state = Mutex(State())
   private let pace: Pace
   /// Signalled when there may be a place for somebody.
@@ -31,6 +41,19 @@ final class Doorkeeper: Sendable {
   private var chance: UInt64 { .random(in: 0 ... .max) }
 
   // MARK: The listening thread
+
+  /// The network whose share an address has a part of.
+  func network(of address: SocketAddress) -> AddressRange {
+    address.network(
+      onLink: links.withLock { known in
+        if let known, BootInstant.now().seconds(since: known.seen) < Self.believed {
+          return known.links.contains(address)
+        }
+        let links = LocalLinks.current()
+        known = Links(links: links, seen: .now())
+        return links.contains(address)
+      })
+  }
 
   /// A connection has come. The one in the lobby that is turned away, which may be itself.
   func arrive(_ origin: Admission.Origin) -> (Ticket, turnedAway: Ticket?) {

@@ -10,7 +10,7 @@ extension Receiver {
     var address = remote
     address.port = 0
     let isFamiliar = state.withLock { $0.familiar.contains(address) }
-    return Admission.Origin(address: address, network: address, isFamiliar: isFamiliar)
+    return Admission.Origin(address: address, network: keeper.network(of: address), isFamiliar: isFamiliar)
   }
 
   /// Serves a connection that was let in on a thread of its own.
