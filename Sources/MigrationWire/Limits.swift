@@ -40,6 +40,15 @@ package enum Limits {
   package static let optionValue = 1_048_576
   package static let attributes = 131_072
   package static let aclEntries = 1_024
+  /// The longest record of an item, and how much of it fields of later versions may take.
+  package static let record = 262_144
+  package static let unknownFields = 32_768
+  /// Bytes of records that may come beyond those that were announced.
+  package static let metadataMargin: UInt64 = 16_777_216
+  /// What the journal says of a piece of a file, besides its path; so much is counted for it.
+  package static let pieceOverhead: UInt64 = 96
+  /// How often a sender may start one file afresh in one session.
+  package static let restarts: UInt64 = 8
   /// How many unsent items are named one by one.
   package static let unsent = 10_000
   /// How many bytes their paths, messages and unknown fields may have together in a session: 4 MiB.

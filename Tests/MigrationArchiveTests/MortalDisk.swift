@@ -45,6 +45,7 @@ final class MortalDisk: StagingDisk, ImportDestination {
   func places() -> any StagingPlaces { MortalPlaces(disk.places(), self) }
   func arrivedPlaces() -> any StagingPlaces { MortalPlaces(disk.arrivedPlaces(), self) }
   func synchronize() throws(SystemError) { try operate { () throws(SystemError) in try disk.synchronize() } }
+  func availableBytes() -> UInt64? { disk.availableBytes() }
 
   func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
     try operate { () throws(SystemError) in try disk.occupant(ofStaged: path) }

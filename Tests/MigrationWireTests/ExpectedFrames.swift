@@ -84,6 +84,11 @@ enum Expected {
           contents: .app(
             AppIdentity(bundleIdentifier: "org.example.notes", store: "store", platform: "linux", version: "2.1")),
           items: 7, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated))),
+    "offer-metadata": .control(
+      .offer(
+        Offer(
+          transfer: nil, contents: .folders([Root(kind: .directory, name: ascii("d"))]), items: 3, bytes: 5,
+          allocated: 4096, flags: [], metadata: 987_654_321))),
     "accept": .control(.accept(accept(window: 1 << 26, streams: 4, features: .zstd))),
     "accept-smallest": .control(.accept(accept(window: 2_621_440, streams: 1, features: []))),
     "accept-largest": .control(.accept(accept(window: .max, streams: 64, features: Features(rawValue: .max)))),

@@ -268,9 +268,14 @@ import Testing
   @Test func `what is bound by an offer does not overflow`() {
     let most = Offer(
       transfer: nil, contents: .folders([]), items: Limits.fileSize, bytes: Limits.fileSize, allocated: 0, flags: [])
-    #expect(most.bound == Tally(items: (1 << 63 - 1) + (1 << 61 - 1) + 1_024, bytes: Limits.fileSize))
+    #expect(
+      most.bound
+        == Bound(
+          items: (1 << 63 - 1) + (1 << 61 - 1) + 1_024, bytes: Limits.fileSize,
+          metadata: (1 << 63 - 1) + (1 << 61 - 1) + 16_777_216))
     let few = Offer(transfer: nil, contents: .folders([]), items: 7, bytes: 9, allocated: 0, flags: [])
-    #expect(few.bound == Tally(items: 8 + 1_024, bytes: 11 + 67_108_864))
+    #expect(
+      few.bound == Bound(items: 8 + 1_024, bytes: 11 + 67_108_864, metadata: 7 * 262_144 * 5 / 4 + 16_777_216))
   }
 
   @Test func `an acknowledgement is never durable before it is written`() {

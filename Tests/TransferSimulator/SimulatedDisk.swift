@@ -179,4 +179,5 @@ extension SimulatedDisk: StagingDisk {
   var journal: any StagedFile { SimulatedFile(journalNode, self) }
   func places() -> any StagingPlaces { SimulatedPlaces(self) }
   func synchronize() throws(SystemError) { try synchronizeAll() }
+  func availableBytes() -> UInt64? { nil }
 }

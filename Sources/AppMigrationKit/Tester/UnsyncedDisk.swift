@@ -11,4 +11,5 @@ struct UnsyncedDisk: StagingDisk {
   var journal: any StagedFile { disk.journal }
   func places() -> any StagingPlaces { disk.places() }
   func synchronize() throws(SystemError) {}
+  func availableBytes() -> UInt64? { disk.availableBytes() }
 }

@@ -45,4 +45,8 @@ package final class DirectoryDisk: StagingDisk {
   package func places() -> any StagingPlaces { DirectoryPlaces(tree: tree) }
 
   package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }
+
+  package func availableBytes() -> UInt64? {
+    (try? FileSystemSpace.of(tree.directory.descriptor))?.availableBytes
+  }
 }

@@ -13,6 +13,8 @@ package protocol StagingDisk: Sendable {
   func places() -> any StagingPlaces
   /// Returns once everything that was written before the call, tree and journal, is durable.
   func synchronize() throws(SystemError)
+  /// How much may still be written; nil where nothing is known of it.
+  func availableBytes() -> UInt64?
 }
 
 /// The tree of a staging directory, by paths within the archive. One thread uses it; it may remember where it was last.

@@ -43,7 +43,7 @@ package struct FolderImport {
       done += 1
       tell(progress)
     }
-    for directory in merged.sorted(by: Staging.deeperFirst) { setMetadata(ofMerged: directory) }
+    for directory in merged.sorted(by: Staging.deeperFirst) { try setMetadata(ofMerged: directory) }
     do {
       try destination.synchronize()
     } catch {
@@ -123,7 +123,7 @@ package struct FolderImport {
       return true
     }
     var mustFinish = false
-    if item.kind == .directory, let record = staging.directoryRecord(item.path) {
+    if item.kind == .directory, let record = try staging.directoryRecord(item.path) {
       let (mode, now) = (staging.mode(of: record), try stagedOccupant(item.path).mode)
       // A directory that nobody may write to is moved by nobody but root.
       mustFinish = now != mode || mode & 0o200 == 0
@@ -153,7 +153,7 @@ package struct FolderImport {
 
   /// Only now: a directory without the right to write cannot be moved by anybody but root.
   private func finish(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
-    guard let record = staging.directoryRecord(path)?.moved(to: target) else { return }
+    guard let record = try staging.directoryRecord(path)?.moved(to: target) else { return }
     staging.setTime(in: arrived, record)
     if !record.accessList.isEmpty {
       staging.keep(.accessList) { () throws(SystemError) in
@@ -164,8 +164,8 @@ package struct FolderImport {
   }
 
   /// Gives a directory that was there what belongs to the one that arrived. It may be somebody else's: then it keeps its own.
-  private func setMetadata(ofMerged path: ArchivePath) {
-    guard let record = staging.directoryRecord(path) else { return }
+  private func setMetadata(ofMerged path: ArchivePath) throws(ArchiveError) {
+    guard let record = try staging.directoryRecord(path) else { return }
     staging.setExtended(in: arrived, record, isRoot: false)
     staging.setTime(in: arrived, record)
     staging.keep(.mode) { () throws(SystemError) in try arrived.setMode(path, staging.mode(of: record)) }

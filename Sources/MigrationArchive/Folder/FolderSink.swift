@@ -97,7 +97,7 @@ package final class FolderSink: ItemSink {
     guard existing == .skip, let directory = try destination.openIfThere() else { return held }
     return try looking { () throws(SystemError) in
       let there = try PresentItems.tally(beneath: roots.map(\.name), of: directory.directory)
-      return Tally(items: held.items + there.items, bytes: held.bytes + there.bytes)
+      return held.adding(there)
     }
   }
 

@@ -33,8 +33,8 @@ package struct PresentItems: Equatable, Sendable {
   static func tally(beneath roots: [[UInt8]], of destination: borrowing Directory) throws(SystemError) -> Tally {
     var tally = Tally()
     try PresentWalk.run(roots, destination) { _, status, _ in
-      tally.items += 1
-      if status.kind == .regular { tally.bytes += UInt64(max(0, status.allocatedBytes)) }
+      tally = tally.adding(
+        Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
     }
     return tally
   }

@@ -11,10 +11,12 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
 
   /// What is missing for the rest of an offer; nil when there is room.
   init?(of offer: Offer, held: Tally, availableBytes: UInt64, availableItems: UInt64?) {
-    let (overhead, isEndless) = offer.items.multipliedReportingOverflow(by: Self.overheadPerItem)
+    var overhead = offer.items.multipliedClamped(by: Self.overheadPerItem)
+    // Records are in the journal and in what is made of them. How many of them are here already is not known.
+    if held.items == 0, let metadata = offer.metadata { overhead = max(overhead, metadata.multipliedClamped(by: 2)) }
+    let missing = offer.allocated.subtractingClamped(held.bytes)
     // Both are below 2⁶³ then.
-    let missing = offer.allocated - min(offer.allocated, held.bytes)
-    let needed = missing + (isEndless ? Limits.fileSize : min(overhead, Limits.fileSize))
+    let needed = missing + min(overhead, Limits.fileSize)
     bytes = Close.Space(needed: needed, available: availableBytes)
     items = availableItems.map {
       Close.Space(needed: offer.items - min(offer.items, held.items) + 8, available: $0)

@@ -132,6 +132,13 @@ struct FileExport<Place: SourceDirectory> {
 
   private typealias Extent = (range: Range<UInt64>, isHole: Bool)
 
+  /// How much data there is between two holes at least, in longer paths zeros included: what receivers remember of pieces must
+  /// not be more than what these bring (Protocol §11). No file system has extents as short as half a kilobyte.
+  private var shortestData: UInt64 {
+    let pieces = 2 * (Limits.pieceOverhead + UInt64(path.bytes.count))
+    return pieces > 512 ? pieces : 0
+  }
+
   /// The data or the hole at a position inside a file; a file without holes is one extent and costs no call.
   private func extent(
     of file: Place.File, _ status: FileStatus, from position: UInt64
@@ -141,7 +148,9 @@ struct FileExport<Place: SourceDirectory> {
     return try reading { () throws(SystemError) in
       let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
       if data > position { return (position..<data, true) }
-      let end = try file.nextHole(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
+      let start = position + min(shortestData, size - position)
+      guard start < size else { return (position..<size, false) }
+      let end = try file.nextHole(from: Int64(start)).map { min(size, UInt64($0)) } ?? size
       // A file system that contradicts itself is read as data.
       return (position..<(end > position ? end : size), false)
     }

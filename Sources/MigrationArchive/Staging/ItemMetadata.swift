@@ -103,6 +103,14 @@ extension Staging {
     countLosses(of: record)
   }
 
+  /// The journal tells where items are that wait for the end.
+  func place(_ items: [(record: ItemRecord, position: UInt64)]) {
+    guard !items.isEmpty else { return }
+    shared.withLock { shared in
+      for (record, position) in items { shared.ledger.place(record, at: position) }
+    }
+  }
+
   /// Counts what of a record is not kept because nobody wants it.
   func countLosses(of record: ItemRecord) {
     if let mode = record.mode, mode & 0o6000 != 0, !preserved.setIDBits { lost(.setIDBit) }

@@ -22,13 +22,17 @@ final class JournalFile: Sendable {
     state = Mutex(State(position: position))
   }
 
-  /// Returns once the records are in the file: they survive this process, not yet a power loss.
-  func append(_ records: [JournalRecord]) throws(SystemError) {
+  /// Returns once the records are in the file: they survive this process, not yet a power loss. `note` is told where each is.
+  func append(
+    _ records: [JournalRecord], _ note: (JournalRecord, UInt64) -> Void = { _, _ in }
+  ) throws(SystemError) {
     guard !records.isEmpty else { return }
     try state.withLock { (state) throws(SystemError) in
       state.writer.removeAll()
       for record in records {
-        record.write(to: &state.writer, position: state.position + UInt64(state.writer.bytes.count), key: key)
+        let position = state.position + UInt64(state.writer.bytes.count)
+        record.write(to: &state.writer, position: position, key: key)
+        note(record, position)
       }
       // At its place, so that a later record writes over one that was cut short.
       try unsafe file.write(at: state.position, state.writer.bytes.span.bytes)

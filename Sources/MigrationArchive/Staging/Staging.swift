@@ -48,6 +48,8 @@ package final class Staging: Sendable {
     /// The files that earlier sessions left incomplete.
     var earlierPartials: Set<ArchivePath> = []
     var replacedDirectories = 0
+    /// The most metadata that this session may bring, whatever its offer says: all of it is written twice.
+    var metadataRoom = UInt64.max
   }
 
   /// The transfer that it belongs to.
@@ -71,7 +73,9 @@ package final class Staging: Sendable {
     self.keys = keys
     self.disk = disk
     roots = Self.roots(of: offer)
-    shared = Mutex(Shared(ledger: Ledger(keys: keys, bound: offer.bound), existing: existing))
+    shared = Mutex(
+      Shared(
+        ledger: Ledger(keys: keys, bound: offer.bound), existing: existing, metadataRoom: Self.metadataRoom(on: disk)))
     journal = JournalFile(disk.journal, key: keys.journalKey, position: 0)
     do {
       umask = try CurrentProcess.umask()
@@ -113,8 +117,10 @@ package final class Staging: Sendable {
   /// Another session begins, with another offer of the same roots. No stream writes meanwhile.
   package func beginSession(_ offer: Offer) {
     let position = journal.position
+    let room = Self.metadataRoom(on: disk)
     shared.withLock { shared in
       shared.ledger.begin(offer.bound)
+      shared.metadataRoom = room
       shared.sessionStart = position
       shared.earlier = nil
       shared.earlierPartials = Set(shared.ledger.incompleteFiles.map(\.path))
@@ -122,6 +128,8 @@ package final class Staging: Sendable {
       shared.dropped = []
     }
   }
+
+  private static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.availableBytes() ?? .max) / 2 }
 
   /// How much is there, complete or not, and how many items are complete.
   package var held: Tally {

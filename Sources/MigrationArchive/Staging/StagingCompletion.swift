@@ -13,20 +13,19 @@ extension Staging {
     try removeDropped(in: places)
     let (agrees, links, directories) = shared.withLock { shared in
       (
-        shared.ledger.agrees(with: finish), shared.ledger.hardLinks.values.sorted { $0.path < $1.path },
-        Array(shared.ledger.directories.values)
+        shared.ledger.agrees(with: finish), shared.ledger.linkPositions, shared.ledger.directoryPositions
       )
     }
     guard agrees else { throw Violation(.conflict, "the archive that arrived") }
     let total = UInt64(links.count + directories.count)
     var done: UInt64 = 0
-    for link in links {
-      try make(link, in: places)
+    for position in links {
+      try make(try record(at: position), in: places)
       done += 1
     }
     // From the leaves up: a directory may lose the rights that are needed to reach what is in it.
-    for record in directories.sorted(by: Self.deeperFirst) {
-      try setMetadata(of: record, in: places)
+    for position in directories {
+      try setMetadata(of: try record(at: position), in: places)
       done += 1
       if done % 256 == 0 { progress(ImportProgress(phase: .verifying, done: done, total: total)) }
     }
@@ -42,8 +41,19 @@ extension Staging {
   }
 
   /// The record of a directory, if the archive has one.
-  func directoryRecord(_ path: ArchivePath) -> ItemRecord? {
-    shared.withLock { $0.ledger.directories[path] }
+  func directoryRecord(_ path: ArchivePath) throws(ArchiveError) -> ItemRecord? {
+    guard let position = shared.withLock({ $0.ledger.position(ofDirectory: path) }) else { return nil }
+    return try record(at: position)
+  }
+
+  /// A record that waits for the end, from the journal: together they may be larger than memory.
+  func record(at position: UInt64?) throws(ArchiveError) -> ItemRecord {
+    do {
+      if let position, let record = try journal.record(at: position)?.completedItem { return record }
+    } catch {
+      throw ArchiveError(.storage, "the journal cannot be read", cause: error)
+    }
+    throw ArchiveError(.storage, "the journal does not tell what it told before")
   }
 
   private func removeIncomplete(in places: any StagingPlaces) throws(ArchiveError) {
@@ -89,10 +99,6 @@ extension Staging {
     } catch {
       throw ArchiveError("setting the rights of", record.path, error)
     }
-  }
-
-  private static func deeperFirst(_ left: ItemRecord, _ right: ItemRecord) -> Bool {
-    deeperFirst(left.path, right.path)
   }
 
   /// An order in which what is in a directory comes before it.

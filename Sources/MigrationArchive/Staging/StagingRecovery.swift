@@ -44,7 +44,7 @@ extension Staging {
       if survey.stage == .receiving {
         var sweep = StagingSweep(staging, claimed: replay.claimed)
         try sweep.run()
-        staging.clearDirectories()
+        try staging.clearDirectories()
         try staging.openIncomplete()
         // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
         try staging.synchronize()
@@ -59,11 +59,13 @@ extension Staging {
 
   /// Takes back what an end that came to nothing has given to directories: what is still to come must not inherit their
   /// lists, and they may have become others meanwhile.
-  private func clearDirectories() {
+  private func clearDirectories() throws(ArchiveError) {
     let places = disk.places()
-    let directories = shared.withLock { Array($0.ledger.directories.values) }
-    // What cannot be taken away could not be set either.
-    for record in directories where record.isExtended { try? places.clearExtendedMetadata(record.path) }
+    for position in shared.withLock({ $0.ledger.extendedDirectoryPositions }) {
+      let path = try record(at: position).path
+      // What cannot be taken away could not be set either.
+      try? places.clearExtendedMetadata(path)
+    }
   }
 
   /// Opens the files of which parts are there; of very many the surplus starts afresh.

@@ -57,7 +57,7 @@ extension Staging {
     try journal.forEach(upTo: journal.position) { position, record in
       guard let item = record.completedItem, item.path.isWithin(directory), shared.ledger.holds(item) else { return }
       if position >= shared.sessionStart { isOld = false }
-      items.append(item)
+      items.append(item.bare)
     }
     // The file that takes the place is awaited already.
     let partials = shared.ledger.incompleteFiles.filter { $0.path != directory && $0.path.isWithin(directory) }
@@ -82,7 +82,7 @@ extension Staging {
       shared.withLock { shared in
         guard dropped.contains(shared.ledger.mark(item)), shared.ledger.holds(item) else { return }
         shared.ledger.drop(item)
-        stale.append(item)
+        stale.append(item.bare)
       }
     }
     do {
@@ -116,8 +116,8 @@ extension Staging {
       var parent = path.parent
       while let directory = parent, candidates.insert(directory).inserted { parent = directory.parent }
     }
-    let recorded = shared.withLock { $0.ledger.directories }
-    let byDepth = candidates.filter { recorded[$0] == nil }.sorted { ($0.depth, $0) > ($1.depth, $1) }
+    let nameless = shared.withLock { shared in candidates.filter { !shared.ledger.hasDirectory($0) } }
+    let byDepth = nameless.sorted { ($0.depth, $0) > ($1.depth, $1) }
     for directory in byDepth {
       do {
         _ = try places.removeIfEmpty(directory)

@@ -38,6 +38,7 @@ struct StagingReplay {
         guard !survey.isVoid(item.path, at: position) else { return }
         if try isTrusted || holds(item, seal) {
           try staging.finish(item)
+          staging.place([(item, position)])
           claim(item, position)
         } else {
           try places.remove(item.path)

@@ -8,6 +8,8 @@ package final class StagingWriter {
   private let sealer: any ChunkSealing
   private let places: any StagingPlaces
   private var claims: [JournalRecord] = []
+  /// What the records among the claims take on the wire.
+  private var claimedLength = 0
   private var tagged = ByteWriter()
   /// An announced root.
   private var lastRoot: [UInt8] = []
@@ -26,6 +28,7 @@ package final class StagingWriter {
     var content = 0
     var reader = EntryReader(range)
     claims.removeAll(keepingCapacity: true)
+    claimedLength = 0
     while let entry = try reader.next(bytes) {
       switch entry {
       case .item(let record, let whole):
@@ -36,13 +39,32 @@ package final class StagingWriter {
         content += data.count
       case .hole(let place, let seal): try write(place, seal, bytes.extracting(0..<0))
       }
+      // Records of many small attributes take ten times as much in memory: few of them wait here.
+      if claimedLength > Self.longClaims { try writeClaims() }
     }
+    try writeClaims()
+    return content
+  }
+
+  private static let longClaims = 131_072
+
+  /// Tells the journal what has become true.
+  private func writeClaims() throws(ArchiveError) { staging.place(try appendClaims()) }
+
+  /// The same; what waits for the end, and where the journal tells of it.
+  private func appendClaims() throws(ArchiveError) -> [(record: ItemRecord, position: UInt64)] {
+    var deferred: [(record: ItemRecord, position: UInt64)] = []
     do {
-      try staging.journal.append(claims)
+      try staging.journal.append(claims) { claim, position in
+        guard case .item(let record, _) = claim, record.kind == .directory || record.kind == .hardLink else { return }
+        deferred.append((record, position))
+      }
     } catch {
       throw ArchiveError(.storage, "the journal cannot be written", cause: error)
     }
-    return content
+    claims.removeAll(keepingCapacity: true)
+    claimedLength = 0
+    return deferred
   }
 
   // MARK: Records
@@ -53,7 +75,10 @@ package final class StagingWriter {
       let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
       try verify(place, content.seal, bytes.extracting(content.data))
     }
-    switch try receive(record, hasContent: content != nil) {
+    let reception = try receive(record, hasContent: content != nil)
+    guard reception != .held else { return }
+    claimedLength += record.length
+    switch reception {
     case .held: return
     case .waiting: claims.append(.sealed(record))
     case .complete(let number):
@@ -72,6 +97,7 @@ package final class StagingWriter {
   /// lock, so that a chunk of it on another stream comes before or after, and finds the file.
   private func receive(_ record: ItemRecord, hasContent: Bool) throws -> Ledger.Reception {
     try staging.shared.withLock { shared in
+      try checkRoom(shared)
       let reception = try shared.ledger.receive(record, hasContent: hasContent)
       guard case .create(let discarded) = reception else { return reception }
       if let discarded { try removeStaged(record.path, discarded, &shared) }
@@ -147,6 +173,7 @@ package final class StagingWriter {
   /// of the same file finds it.
   private func admit(_ place: ChunkPlace) throws -> Staging.OpenFile? {
     try staging.shared.withLock { (shared) -> Staging.OpenFile? in
+      try checkRoom(shared)
       switch try shared.ledger.admit(place) {
       case .held: return nil
       case .write(let number, isNew: false, _):
@@ -167,6 +194,12 @@ package final class StagingWriter {
     guard let open else { throw Violation(.conflict, "a second end of a file") }
     try staging.settle(open.file, record)
     try staging.finish(record)
+  }
+
+  /// Fails when the session's metadata has taken its share of the disk.
+  private func checkRoom(_ shared: borrowing Staging.Shared) throws(ArchiveError) {
+    guard shared.ledger.metadata > shared.metadataRoom else { return }
+    throw ArchiveError(.noSpace, "not enough space: what belongs to the items besides their content fills the disk")
   }
 
   // MARK: Places
@@ -194,7 +227,7 @@ package final class StagingWriter {
     do throws(SystemError) {
       return try places.createFile(path, mode: mode)
     } catch {
-      guard try error.isInTheWay && staging.makeWay(for: path, in: places, &shared) else {
+      guard try error.isInTheWay && makeWay(for: path, &shared) else {
         throw ArchiveError(placing: path, "creating", error)
       }
     }
@@ -212,7 +245,7 @@ package final class StagingWriter {
     do throws(SystemError) {
       return try body()
     } catch {
-      guard error.isInTheWay, try staging.shared.withLock({ try staging.makeWay(for: path, in: places, &$0) }) else {
+      guard error.isInTheWay, try staging.shared.withLock({ try makeWay(for: path, &$0) }) else {
         throw ArchiveError(placing: path, action, error)
       }
     }
@@ -221,6 +254,12 @@ package final class StagingWriter {
     } catch {
       throw ArchiveError(placing: path, action, error)
     }
+  }
+
+  /// Makes way for an item. The journal hears first what this frame has brought, which never gives way.
+  private func makeWay(for path: ArchivePath, _ shared: inout Staging.Shared) throws -> Bool {
+    for (record, position) in try appendClaims() { shared.ledger.place(record, at: position) }
+    return try staging.makeWay(for: path, in: places, &shared)
   }
 
   /// Removes what was staged of a file in another generation. The journal knows before the disk does, and for good: else

@@ -63,6 +63,8 @@ extension IncomingTransfer {
 extension Offer {
   /// The offer as it was first made.
   fileprivate var withoutTransfer: Offer {
-    Offer(transfer: nil, contents: contents, items: items, bytes: bytes, allocated: allocated, flags: flags)
+    Offer(
+      transfer: nil, contents: contents, items: items, bytes: bytes, allocated: allocated, flags: flags,
+      metadata: metadata)
   }
 }

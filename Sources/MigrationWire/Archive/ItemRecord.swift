@@ -82,9 +82,11 @@ package struct ItemRecord: Equatable, Sendable {
   /// Reads a record that fills `range`.
   package init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "an item's record"
+    guard range.count <= Limits.record else { throw Violation(.limit, subject) }
     var (path, kind, generation): (ArchivePath?, ItemKind?, Generation?)
     var (size, target): (UInt64?, [UInt8]?)
     var seen: UInt16 = 0
+    var room = Limits.unknownFields
     var fields = FieldReader(range, of: subject)
     while let (tag, value) = try fields.next(bytes) {
       var reader = ByteReader(value, of: subject)
@@ -101,7 +103,10 @@ package struct ItemRecord: Equatable, Sendable {
       case 9: attributes = try ExtendedAttribute.readList(&reader, bytes)
       case 10: accessList = try AccessEntry.readList(&reader, bytes)
       case 11: defaultAccessList = try AccessEntry.readList(&reader, bytes)
-      default: unknown.append(tag, try reader.rest(bytes))
+      default:
+        room -= Fields.length(ofValue: value.count)
+        guard room >= 0 else { throw Violation(.limit, "the unknown fields of an item's record") }
+        unknown.append(tag, try reader.rest(bytes))
       }
       try reader.finish()
     }

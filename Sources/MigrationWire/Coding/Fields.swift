@@ -49,6 +49,12 @@ package struct Fields: Equatable, Sendable {
     return rest
   }
 
+  /// How many bytes a field takes whose value has so many.
+  static func length(ofValue count: Int) -> Int { 1 + ByteWriter.varintSize(UInt64(count)) + count }
+
+  /// How many bytes `write` writes.
+  var length: Int { fields.reduce(0) { $0 + Self.length(ofValue: $1.value.count) } }
+
   package func write(to writer: inout ByteWriter) {
     for field in fields {
       writer.u8(field.tag)

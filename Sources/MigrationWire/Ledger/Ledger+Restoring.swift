@@ -6,7 +6,7 @@ extension Ledger {
     var file = restored(place.path, place.generation)
     let before = file.ranges.count
     file.ranges.insert(place.range)
-    incompleteBytes += file.ranges.count - before
+    incompleteBytes = incompleteBytes.addingClamped(file.ranges.count - before)
     incomplete[place.path] = file
     return try finishIfComplete(file)
   }
@@ -15,7 +15,7 @@ extension Ledger {
   package mutating func restore(sealed record: ItemRecord) throws(Violation) -> ItemRecord? {
     guard !holds(record) else { return nil }
     var file = restored(record.path, record.generation)
-    file.record = record
+    file.record = PackedRecord(record)
     incomplete[record.path] = file
     return try finishIfComplete(file)
   }
@@ -39,7 +39,7 @@ extension Ledger {
   }
 
   private mutating func finishIfComplete(_ file: Incomplete) throws(Violation) -> ItemRecord? {
-    guard file.isComplete, let record = file.record else { return nil }
+    guard file.isComplete, let record = file.record?.record else { return nil }
     try finish(record)
     return record
   }

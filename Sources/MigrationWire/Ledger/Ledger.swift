@@ -10,7 +10,9 @@ package struct Ledger: Sendable {
     let number: FileNumber
     let generation: Generation
     var ranges = ByteRanges()
-    var record: ItemRecord?
+    var record: PackedRecord?
+    /// Whether this session brought the record.
+    var hasNewRecord = false
     /// Somebody was told that nothing is missing, and makes an end of it.
     var isEnding = false
 
@@ -42,9 +44,12 @@ package struct Ledger: Sendable {
 
   private let keys: TransferKeys
   /// The most that is taken in this session, what it begins with included.
-  private var bound: Tally
+  var bound: Tally
+  var budget: SessionBudget
+  /// Bytes that were admitted and are not staged yet.
+  var admittedBytes: UInt64 = 0
   var incomplete: [ArchivePath: Incomplete] = [:]
-  private var complete: Set<Mark> = []
+  var complete: Set<Mark> = []
   private var nextNumber: FileNumber = 0
 
   /// The complete items.
@@ -53,22 +58,32 @@ package struct Ledger: Sendable {
   package private(set) var digest: UInt128 = 0
   /// Bytes held of incomplete files.
   package internal(set) var incompleteBytes: UInt64 = 0
-  /// Records whose metadata can only be set when everything else is there.
-  package private(set) var directories: [ArchivePath: ItemRecord] = [:]
-  package private(set) var hardLinks: [ArchivePath: ItemRecord] = [:]
+  /// Items whose metadata can only be set when everything else is there.
+  var deferred: DeferredItems
 
   /// An empty ledger that takes at most what `bound` says.
-  package init(keys: TransferKeys, bound: Tally) {
+  package init(keys: TransferKeys, bound: Bound) {
     self.keys = keys
-    self.bound = bound
+    self.bound = Tally(items: bound.items, bytes: bound.bytes)
+    budget = SessionBudget(bound)
+    deferred = DeferredItems(keys)
   }
 
   /// Another session begins. Its offer bounds what comes in it; what is held may all be stale, and so is not counted.
-  package mutating func begin(_ offered: Tally) {
-    let held = Tally(items: total.items + UInt64(incomplete.count), bytes: heldBytes)
-    let (items, isEndless) = offered.items.addingReportingOverflow(held.items)
-    bound = Tally(items: isEndless ? .max : items, bytes: min(Limits.fileSize, offered.bytes + held.bytes))
+  ///
+  /// No stream writes meanwhile. A directory or hard link that the journal was not told of, since it could not be written, is
+  /// as if it had never come.
+  package mutating func begin(_ offered: Bound) {
+    for mark in deferred.begin() { forget(mark, size: 0) }
+    for index in incomplete.values.indices { incomplete.values[index].hasNewRecord = false }
+    admittedBytes = 0
+    budget = SessionBudget(offered)
+    bound = Tally(items: offered.items, bytes: offered.bytes)
+      .adding(Tally(items: total.items.addingClamped(UInt64(incomplete.count)), bytes: heldBytes))
   }
+
+  /// Bytes of metadata that this session has brought so far.
+  package var metadata: UInt64 { budget.metadata }
 
   /// Whether a file is held complete in this generation.
   func holds(path: ArchivePath, _ generation: Generation) -> Bool {
@@ -82,7 +97,7 @@ package struct Ledger: Sendable {
   package func holds(_ mark: Mark) -> Bool { complete.contains(mark) }
 
   /// How much is held, complete or not.
-  package var heldBytes: UInt64 { total.bytes + incompleteBytes }
+  package var heldBytes: UInt64 { total.bytes.addingClamped(incompleteBytes) }
 
   /// The marks of the complete items, ascending.
   package var marks: [Mark] { complete.sorted() }
@@ -94,116 +109,48 @@ package struct Ledger: Sendable {
       .sorted { $0.path < $1.path }
   }
 
-  /// A chunk or hole came, and its tag fits.
-  package mutating func admit(_ place: ChunkPlace) throws(Violation) -> Admission {
-    if let file = incomplete[place.path], file.generation == place.generation {
-      if let record = file.record, place.range.upperBound > record.size {
-        throw Violation(.conflict, "a chunk beyond the end of its file")
-      }
-      switch file.ranges.cover(of: place.range) {
-      case .whole: return .held
-      case .part: throw Violation(.conflict, "a chunk that is held in part")
-      case .none: break
-      }
-      // So that a PARTIAL can tell them, with what every stream has admitted and not yet staged.
-      guard file.ranges.all.count < Limits.rangesInPartial - Limits.streams else {
-        throw Violation(.limit, "the pieces of an incomplete file")
-      }
-      try checkBytes(UInt64(place.range.count))
-      return .write(file.number, isNew: false, discarded: nil)
-    }
-    if holds(path: place.path, place.generation) { return .held }
-    try checkBytes(UInt64(place.range.count))
-    let discarded = discard(place.path)
-    return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
-  }
-
-  /// The bytes of an admitted place are written. The file's number and record, once, if that was the last thing missing.
-  package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
-    guard let index = incomplete.index(forKey: place.path),
-      incomplete.values[index].generation == place.generation
-    else { return nil }
-    let before = incomplete.values[index].ranges.count
-    incomplete.values[index].ranges.insert(place.range)
-    let file = incomplete.values[index]
-    incompleteBytes += file.ranges.count - before
-    guard file.isComplete, !file.isEnding, let record = file.record else { return nil }
-    incomplete.values[index].isEnding = true
-    return (file.number, record)
-  }
-
-  /// A record came; for a file `hasContent` says that the whole content came with it.
-  package mutating func receive(_ record: ItemRecord, hasContent: Bool) throws(Violation) -> Reception {
-    if complete.contains(mark(record)) {
-      try checkHeld(record)
-      return .held
-    }
-    try checkItems(besides: record.path)
-    try checkStaged(record)
-    guard record.size > 0, !hasContent else {
-      try checkBytes(record.size)
-      return .create(discarded: discard(record.path))
-    }
-    if let file = incomplete[record.path], file.generation == record.generation {
-      guard !file.isEnding else { return .held }
-      incomplete[record.path]?.record = record
-      guard incomplete[record.path]?.isComplete == true else { return .waiting }
-      incomplete[record.path]?.isEnding = true
-      return .complete(file.number)
-    }
-    // The record overtook its chunks on another stream: the file is made when the first of them comes.
-    return .create(discarded: discard(record.path))
-  }
-
-  /// Fails when another record of a complete item is held; of files and symbolic links only the mark is.
-  private func checkHeld(_ record: ItemRecord) throws(Violation) {
-    let held = directories[record.path] ?? hardLinks[record.path]
-    guard let held, held.generation == record.generation, held != record else { return }
-    throw Violation(.conflict, "a second record of an item")
-  }
-
-  /// Fails when what is held of the same generation contradicts the record.
-  private func checkStaged(_ record: ItemRecord) throws(Violation) {
-    guard let file = incomplete[record.path], file.generation == record.generation else { return }
-    if let known = file.record, known != record { throw Violation(.conflict, "a second record of an item") }
-    if let last = file.ranges.all.last, last.upperBound > record.size {
-      throw Violation(.conflict, "a file smaller than its chunks")
-    }
-  }
-
-  /// A file's record came before any of its chunks: the staging file to create for it.
-  package mutating func await(_ record: ItemRecord) throws(Violation) -> FileNumber {
-    let number = try open(record.path, record.generation)
-    incomplete[record.path]?.record = record
-    return number
-  }
-
   /// An item is made, with everything but what waits for the end. A directory or hard link of another generation that had its
   /// path is dropped.
   package mutating func finish(_ record: ItemRecord) throws(Violation) {
     let mark = mark(record)
     guard complete.insert(mark).inserted else { return try checkHeld(record) }
-    if let old = directories[record.path] ?? hardLinks[record.path] { drop(old) }
-    if let file = incomplete.removeValue(forKey: record.path) { incompleteBytes -= file.ranges.count }
-    total.items += 1
-    total.bytes += record.size
+    if let old = deferred.entry(record.path) {
+      deferred.remove(record.path, old.mark)
+      forget(old.mark, size: 0)
+    }
+    discard(record.path)
+    total = total.adding(Tally(items: 1, bytes: record.size))
     digest &+= mark
     switch record.body {
-    case .directory: directories[record.path] = record
-    case .hardLink: hardLinks[record.path] = record
+    case .directory, .hardLink: deferred.add(record, mark)
     case .file, .symbolicLink: break
     }
+  }
+
+  /// Fails when another record of a complete item is held; of files and symbolic links only the mark is.
+  func checkHeld(_ record: ItemRecord) throws(Violation) {
+    guard deferred.contradicts(record, mark(record)) else { return }
+    throw Violation(.conflict, "a second record of an item")
+  }
+
+  /// The journal tells of a complete item at a position.
+  package mutating func place(_ record: ItemRecord, at position: UInt64) {
+    deferred.place(record.path, mark(record), at: position)
   }
 
   /// A complete item is no longer at the source in this generation: it is as if it had never come.
   package mutating func drop(_ record: ItemRecord) {
     let mark = mark(record)
+    deferred.remove(record.path, mark)
+    forget(mark, size: record.size)
+  }
+
+  private mutating func forget(_ mark: Mark, size: UInt64) {
     guard complete.remove(mark) != nil else { return }
     total.items -= 1
-    total.bytes -= record.size
+    // Another device could have told of one state with two sizes.
+    total.bytes = total.bytes.subtractingClamped(size)
     digest &-= mark
-    if directories[record.path]?.generation == record.generation { directories[record.path] = nil }
-    if hardLinks[record.path]?.generation == record.generation { hardLinks[record.path] = nil }
   }
 
   /// Forgets every incomplete file; the paths whose staged parts are to be removed.
@@ -229,45 +176,12 @@ package struct Ledger: Sendable {
   @discardableResult
   package mutating func discard(_ path: ArchivePath) -> FileNumber? {
     guard let file = incomplete.removeValue(forKey: path) else { return nil }
-    incompleteBytes -= file.ranges.count
-    return file.number
-  }
-
-  private mutating func open(_ path: ArchivePath, _ generation: Generation) throws(Violation) -> FileNumber {
-    guard incomplete.count < Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
-    let file = Incomplete(number: takeNumber(), generation: generation)
-    incomplete[path] = file
+    incompleteBytes = incompleteBytes.subtractingClamped(file.ranges.count)
     return file.number
   }
 
   mutating func takeNumber() -> FileNumber {
     defer { nextNumber += 1 }
     return nextNumber
-  }
-
-  private func checkItems(besides path: ArchivePath) throws(Violation) {
-    let others = total.items + UInt64(incomplete.count) - (incomplete[path] == nil ? 0 : 1)
-    guard others < bound.items else {
-      throw Violation(.announcement, "the number of items")
-    }
-  }
-
-  private func checkBytes(_ more: UInt64) throws(Violation) {
-    guard more <= bound.bytes, heldBytes <= bound.bytes - more else {
-      throw Violation(.announcement, "the number of bytes")
-    }
-  }
-}
-
-extension Offer {
-  /// The most that the receiver takes upon this offer (Protocol §11): sources live, so a quarter and a fixed margin may come on
-  /// top; of an estimate more, since nobody but an app's exporter knows what it will make.
-  package var bound: Tally {
-    if flags.contains(.estimated) {
-      return Tally(
-        items: items + items / 2 + 1_048_576, bytes: min(Limits.fileSize, bytes + bytes / 2 + 1_073_741_824))
-    }
-    return Tally(
-      items: items + items / 4 + 1_024, bytes: min(Limits.fileSize, bytes + bytes / 4 + 67_108_864))
   }
 }

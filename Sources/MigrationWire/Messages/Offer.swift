@@ -74,10 +74,13 @@ package struct Offer: Equatable, Sendable {
   /// What the files take on a disk.
   package let allocated: UInt64
   package let flags: Flags
+  /// The sum of the lengths of all records; nil where the sender does not know it.
+  package let metadata: UInt64?
   private let unknown: Fields
 
   package init(
-    transfer: TransferID?, contents: Contents, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags
+    transfer: TransferID?, contents: Contents, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags,
+    metadata: UInt64? = nil
   ) {
     self.transfer = transfer
     self.contents = contents
@@ -85,6 +88,7 @@ package struct Offer: Equatable, Sendable {
     self.bytes = bytes
     self.allocated = allocated
     self.flags = flags
+    self.metadata = metadata
     unknown = Fields()
   }
 
@@ -108,12 +112,18 @@ package struct Offer: Equatable, Sendable {
     allocated = try Self.total(fields, 6)
     flags = Flags(
       rawValue: try fields.readRequired(8, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) })
-    unknown = fields.unknown(besides: 1...8)
+    metadata = try Self.optionalTotal(fields, 9)
+    unknown = fields.unknown(besides: 1...9)
   }
 
   private static func total(_ fields: Fields, _ tag: UInt8) throws(Violation) -> UInt64 {
-    let total = try fields.readRequired(tag, "the offer") { reader, bytes throws(Violation) in try reader.u64(bytes) }
-    guard total <= Limits.fileSize else { throw Violation(.limit, "the offer's totals") }
+    guard let total = try optionalTotal(fields, tag) else { throw Violation(.field, "the offer") }
+    return total
+  }
+
+  private static func optionalTotal(_ fields: Fields, _ tag: UInt8) throws(Violation) -> UInt64? {
+    let total = try fields.read(tag, "the offer") { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    guard total ?? 0 <= Limits.fileSize else { throw Violation(.limit, "the offer's totals") }
     return total
   }
 
@@ -154,6 +164,7 @@ package struct Offer: Equatable, Sendable {
     fields.append(6) { $0.u64(allocated) }
     if case .app(let app) = contents { fields.append(7) { app.write(to: &$0) } }
     fields.append(8) { $0.u32(flags.rawValue) }
+    if let metadata { fields.append(9) { $0.u64(metadata) } }
     fields.merge(unknown)
     fields.write(to: &writer)
   }

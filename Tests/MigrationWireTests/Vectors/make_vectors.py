@@ -219,8 +219,10 @@ def openings():
         1, (0, 0, 0), 0, roots=names)
     app = fields((1, b"org.example.notes"), (2, b"store"), (3, b"linux"), (4, b"2.1"))
     yield "offer-app", "OFFER of the app org.example.notes, estimated", offer(2, (7, 1 << 20, 1 << 20), 1, app=app)
-    yield "offer-unknown", "OFFER of an app with the unknown fields 9, and 5 in the app", offer(
-        2, (7, 8, 9), 2**32 - 1, app=app + fields((5, b"later")), more=((9, b"later"),))
+    yield "offer-metadata", "OFFER of a directory: 3 items, 5 bytes, 4096 allocated, 987654321 bytes of metadata", offer(
+        1, (3, 5, 4096), 0, roots=u8(1) + u8(1) + b"d", more=((9, u64(987654321)),))
+    yield "offer-unknown", "OFFER of an app with the unknown fields 10, and 5 in the app", offer(
+        2, (7, 8, 9), 2**32 - 1, app=app + fields((5, b"later")), more=((10, b"later"),))
 
     def accept(window, streams, features, *more):
         return frame(0x12, fields(

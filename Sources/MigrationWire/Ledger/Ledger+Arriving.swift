@@ -1,0 +1,136 @@
+/// What comes: whether it is new, held or contradictory, and whether the offer allows it.
+extension Ledger {
+  /// A chunk or hole came, and its tag fits.
+  package mutating func admit(_ place: ChunkPlace) throws(Violation) -> Admission {
+    if let file = incomplete[place.path], file.generation == place.generation {
+      if let record = file.record, place.range.upperBound > record.size {
+        throw Violation(.conflict, "a chunk beyond the end of its file")
+      }
+      switch file.ranges.cover(of: place.range) {
+      case .whole: return .held
+      case .part: throw Violation(.conflict, "a chunk that is held in part")
+      case .none: break
+      }
+      // So that a PARTIAL can tell them, with what every stream has admitted and not yet staged.
+      guard file.ranges.all.count < Limits.rangesInPartial - Limits.streams else {
+        throw Violation(.limit, "the pieces of an incomplete file")
+      }
+      try take(place)
+      return .write(file.number, isNew: false, discarded: nil)
+    }
+    if holds(path: place.path, place.generation) { return .held }
+    try checkPlace(of: place.path, place.generation)
+    let discarded = try startAfresh(place.path)
+    try take(place)
+    return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
+  }
+
+  private mutating func take(_ place: ChunkPlace) throws(Violation) {
+    let count = UInt64(place.range.count)
+    try checkBytes(count)
+    try budget.take(place)
+    admittedBytes = admittedBytes.addingClamped(count)
+  }
+
+  /// The bytes of an admitted place are written. The file's number and record, once, if that was the last thing missing.
+  package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
+    admittedBytes = admittedBytes.subtractingClamped(UInt64(place.range.count))
+    guard let index = incomplete.index(forKey: place.path),
+      incomplete.values[index].generation == place.generation
+    else { return nil }
+    let before = incomplete.values[index].ranges.count
+    incomplete.values[index].ranges.insert(place.range)
+    let file = incomplete.values[index]
+    incompleteBytes = incompleteBytes.addingClamped(file.ranges.count - before)
+    guard file.isComplete, !file.isEnding, let record = file.record else { return nil }
+    incomplete.values[index].isEnding = true
+    return (file.number, record.record)
+  }
+
+  /// A record came; for a file `hasContent` says that the whole content came with it.
+  package mutating func receive(_ record: ItemRecord, hasContent: Bool) throws(Violation) -> Reception {
+    if complete.contains(mark(record)) {
+      try checkHeld(record)
+      return .held
+    }
+    try checkStaged(record)
+    if !hasContent, let file = incomplete[record.path], file.generation == record.generation,
+      file.hasNewRecord || file.isEnding
+    {
+      return .held
+    }
+    try checkPlace(of: record.path, record.generation)
+    try checkItems(besides: record.path)
+    try budget.take(record)
+    guard record.size > 0, !hasContent else {
+      try checkBytes(record.size)
+      return .create(discarded: try startAfresh(record.path))
+    }
+    guard let file = incomplete[record.path], file.generation == record.generation else {
+      // The record overtook its chunks on another stream: the file is made when the first of them comes.
+      return .create(discarded: try startAfresh(record.path))
+    }
+    note(record)
+    guard incomplete[record.path]?.isComplete == true else { return .waiting }
+    incomplete[record.path]?.isEnding = true
+    return .complete(file.number)
+  }
+
+  private mutating func note(_ record: ItemRecord) {
+    incomplete[record.path]?.record = PackedRecord(record)
+    incomplete[record.path]?.hasNewRecord = true
+  }
+
+  /// Fails when this session has brought the item at a path in another state: what it brought never gives way.
+  private func checkPlace(of path: ArchivePath, _ generation: Generation) throws(Violation) {
+    let isTaken =
+      deferred.entry(path)?.isNew == true
+      || incomplete[path].map { $0.hasNewRecord && $0.generation != generation } == true
+    guard !isTaken else { throw Violation(.conflict, "a second state of an item") }
+  }
+
+  /// Fails when what is held of the same generation contradicts the record.
+  private func checkStaged(_ record: ItemRecord) throws(Violation) {
+    guard let file = incomplete[record.path], file.generation == record.generation else { return }
+    if let known = file.record, known != PackedRecord(record) {
+      throw Violation(.conflict, "a second record of an item")
+    }
+    if let last = file.ranges.all.last, last.upperBound > record.size {
+      throw Violation(.conflict, "a file smaller than its chunks")
+    }
+  }
+
+  /// A file's record came before any of its chunks: the staging file to create for it.
+  package mutating func await(_ record: ItemRecord) throws(Violation) -> FileNumber {
+    let number = try open(record.path, record.generation)
+    note(record)
+    return number
+  }
+
+  /// Forgets an incomplete file since another state of it comes, or all of it anew.
+  private mutating func startAfresh(_ path: ArchivePath) throws(Violation) -> FileNumber? {
+    guard let file = incomplete[path] else { return nil }
+    try budget.restart(path, file.ranges.count)
+    return discard(path)
+  }
+
+  private mutating func open(_ path: ArchivePath, _ generation: Generation) throws(Violation) -> FileNumber {
+    guard incomplete.count < Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
+    let file = Incomplete(number: takeNumber(), generation: generation)
+    incomplete[path] = file
+    return file.number
+  }
+
+  private func checkItems(besides path: ArchivePath) throws(Violation) {
+    let others = total.items.addingClamped(UInt64(incomplete.count)) - (incomplete[path] == nil ? 0 : 1)
+    guard others < bound.items else {
+      throw Violation(.announcement, "the number of items")
+    }
+  }
+
+  private func checkBytes(_ more: UInt64) throws(Violation) {
+    guard more <= bound.bytes, heldBytes.addingClamped(admittedBytes) <= bound.bytes - more else {
+      throw Violation(.announcement, "the number of bytes")
+    }
+  }
+}
