@@ -155,7 +155,10 @@ import Testing
 
   @Test func `a file where a directory is is refused`() throws {
     let items = [try record("root/d", .directory), try record("root/d", .file(size: 0), generation: 2)]
-    try expect("collision", try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+    try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+    // One that has no record is in the way all the same.
+    try expect(
+      "collision", try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(items[1]) })
   }
 
   // MARK: Places outside

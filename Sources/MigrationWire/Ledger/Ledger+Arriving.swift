@@ -19,7 +19,7 @@ extension Ledger {
       return .write(file.number, isNew: false, discarded: nil)
     }
     if holds(path: place.path, place.generation) { return .held }
-    try checkPlace(of: place.path, place.generation)
+    try checkPlace(of: place.path)
     let discarded = try startAfresh(place.path)
     try take(place)
     return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
@@ -59,7 +59,7 @@ extension Ledger {
     {
       return .held
     }
-    try checkPlace(of: record.path, record.generation)
+    try checkPlace(of: record.path)
     try checkItems(besides: record.path)
     try budget.take(record)
     guard record.size > 0, !hasContent else {
@@ -81,12 +81,10 @@ extension Ledger {
     incomplete[record.path]?.hasNewRecord = true
   }
 
-  /// Fails when this session has brought the item at a path in another state: what it brought never gives way.
-  private func checkPlace(of path: ArchivePath, _ generation: Generation) throws(Violation) {
-    let isTaken =
-      deferred.entry(path)?.isNew == true
-      || incomplete[path].map { $0.hasNewRecord && $0.generation != generation } == true
-    guard !isTaken else { throw Violation(.conflict, "a second state of an item") }
+  /// Fails when this session has brought a directory or hard link with this path in another state: what it brought never
+  /// gives way. Files and symbolic links are found on the disk.
+  private func checkPlace(of path: ArchivePath) throws(Violation) {
+    guard deferred.entry(path)?.isNew != true else { throw Violation(.conflict, "a second state of an item") }
   }
 
   /// Fails when what is held of the same generation contradicts the record.

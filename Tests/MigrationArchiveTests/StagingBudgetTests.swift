@@ -1,0 +1,139 @@
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// What staging keeps of metadata: no more than there is room for, and as little in memory as it can.
+@Suite struct StagingBudgetTests {
+  /// A real disk that says how much room it has.
+  private struct TightDisk: StagingDisk {
+    let disk: DirectoryDisk
+    let room: UInt64?
+
+    var name: [UInt8] { disk.name }
+    var journal: any StagedFile { disk.journal }
+    func places() -> any StagingPlaces { disk.places() }
+    func synchronize() throws(SystemError) { try disk.synchronize() }
+    func availableBytes() -> UInt64? { room }
+  }
+
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch(inMemory: true) }
+
+  private func staging(room: UInt64?, flags: Offer.Flags) throws -> Staging {
+    let directory = SharedDirectory(try Directory.open(scratch.path))
+    let disk = TightDisk(disk: try DirectoryDisk(making: Array("staging".utf8), in: directory), room: room)
+    let offer = Offer(
+      transfer: nil, contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 1, bytes: 0,
+      allocated: 0, flags: flags, metadata: flags.contains(.estimated) ? nil : Limits.fileSize)
+    return try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
+  }
+
+  private func full(_ name: String) throws -> ItemRecord {
+    var full = try record(name, .directory)
+    full.attributes = [ExtendedAttribute(name: Array("user.a".utf8), value: pattern(60_000))]
+    return full
+  }
+
+  @Test(arguments: [Offer.Flags(), .estimated]) func `metadata takes half of the room at most, each half twice`(
+    flags: Offer.Flags
+  ) throws {
+    let staging = try staging(room: 1 << 20, flags: flags)
+    let writer = StagingWriter(staging, sealer: HashSealer())
+    // The ninth crosses half a megabyte, and the tenth finds that.
+    for number in 0..<9 { try writer.write(try Crafted.frame { $0.item(try full("root/\(number)")) }) }
+    let frame = try Crafted.frame { $0.item(try full("root/9")) }
+    #expect(failure { try writer.write(frame) } == "no space")
+    #expect(failure { try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, 1) }) } == "no space")
+    // Another session begins with the room that there is then.
+    staging.beginSession(offer(bytes: 0))
+    try writer.write(frame)
+  }
+
+  @Test func `where no room is known the offer alone counts`() throws {
+    let writer = StagingWriter(try staging(room: nil, flags: .estimated), sealer: HashSealer())
+    for number in 0..<40 { try writer.write(try Crafted.frame { $0.item(try full("root/\(number)")) }) }
+  }
+
+  @Test func `a frame's own items never give way to one another`() throws {
+    let directory = try Crafted.frame { $0.item(try record("root/d", .directory)) }
+    // What is in a directory without a record has not been told to the journal either.
+    let inside = try Crafted.frame { $0.file(try record("root/d/f", .file(size: 1)), [1]) }
+    let file = try Crafted.frame { $0.item(try record("root/d", .file(size: 0), generation: 2)) }
+    let again = try Crafted.frame { $0.item(try record("root/d", .directory, generation: 2)) }
+    let chunk = try Crafted.frame { try $0.chunk("root/d", 2, at: 0, [1]) }
+    let attempts = [
+      (directory + file, violation(.conflict)), (directory + again, violation(.conflict)),
+      (directory + chunk, violation(.conflict)), (inside + file, "collision"), (inside + chunk, "collision"),
+    ]
+    for (number, (frame, refusal)) in attempts.enumerated() {
+      let arrival = try Arrival(try Scratch(), offer())
+      #expect(failure { try arrival.writer().write(frame) } == refusal, "\(number)")
+    }
+  }
+
+  @Test func `the offer's metadata needs room, twice, unless some of it is here`() {
+    let offer = Offer(
+      transfer: nil, contents: .folders([]), items: 10, bytes: 0, allocated: 5_000, flags: [], metadata: 100_000)
+    let shortage = { (available: UInt64, held: Tally) in
+      SpaceShortage(of: offer, held: held, availableBytes: available, availableItems: nil)
+    }
+    #expect(shortage(205_000, Tally()) == nil)
+    #expect(shortage(204_999, Tally())?.bytes.needed == 205_000)
+    #expect(shortage(205_000 - 200_000 + 2_560, Tally(items: 1)) == nil)
+    let most = Offer(
+      transfer: nil, contents: .folders([]), items: Limits.fileSize, bytes: 0, allocated: Limits.fileSize, flags: [],
+      metadata: Limits.fileSize)
+    #expect(
+      SpaceShortage(of: most, held: Tally(), availableBytes: .max - 2, availableItems: nil)?.bytes.needed == .max - 1)
+  }
+
+  @Test func `no piece of a file in a long path costs more than it brings`() throws {
+    let directory = "source/" + (0..<10).map { _ in String(repeating: "n", count: 250) }.joined(separator: "/")
+    scratch.write("\(directory)/sparse", [])
+    for block in 0..<20 { scratch.patch("\(directory)/sparse", pattern(4_096), at: block * 16_384) }
+    scratch.letSettle()
+    let export = try Export([scratch.at("source")])
+    var (cost, bytes) = (0, 0)
+    for case .chunk(let place, _, let data) in try export.entries {
+      cost += 96 + place.path.bytes.count
+      bytes += data.count
+    }
+    for case .hole(let place, _) in try export.entries { cost += 96 + place.path.bytes.count }
+    #expect(cost > 20 * 2_500 && cost <= bytes + 2 * 2_700)
+    let arrival = try Arrival(scratch, export.offer)
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.packer.finish)
+    let name = directory.replacing("source", with: "destination/source") + "/sparse"
+    #expect(scratch.read(name) == scratch.read("\(directory)/sparse"))
+  }
+
+  @Test func `records that wait for the end are read from the journal, after a restart too`() throws {
+    let arrival = try Arrival(scratch, offer(items: 20))
+    var items = [try record("root", .directory), try record("root/f", .file(size: 1))]
+    for number in 0..<3 {
+      items.append(try full("root/d\(number)"))
+      items.append(try hardLink("root/link\(number)", to: "root/f"))
+    }
+    try arrival.write([
+      Crafted.frame { frame in
+        for item in items { if item.size > 0 { frame.file(item, [7]) } else { frame.item(item) } }
+      }
+    ])
+    arrival.staging.beginSession(offer(items: 20))
+    let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
+    let again = try Staging.recover(
+      from: try DirectoryDisk(opening: arrival.staging.disk.name, in: directory), for: offer(items: 20),
+      transfer: arrival.staging.transfer, keys: testKeys, sealer: HashSealer())
+    for staging in [arrival.staging, again] {
+      let path = try ArchivePath(Array("root/d1".utf8))
+      #expect(try staging.directoryRecord(path) == items[4])
+      #expect(try staging.directoryRecord(try ArchivePath(Array("root/f".utf8))) == nil)
+    }
+    try again.complete(finish(items)) { _ in }
+    #expect(scratch.read("\(arrival.tree)/root/link2") == [7])
+  }
+}
