@@ -156,9 +156,11 @@ import Testing
   @Test func `a file where a directory is is refused`() throws {
     let items = [try record("root/d", .directory), try record("root/d", .file(size: 0), generation: 2)]
     try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
-    // One that has no record is in the way all the same.
-    try expect(
-      "collision", try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(items[1]) })
+  }
+
+  @Test func `a file where a directory without a record is is refused`() throws {
+    let file = try record("root/d", .file(size: 0))
+    try expect("collision", try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(file) })
   }
 
   // MARK: Places outside
