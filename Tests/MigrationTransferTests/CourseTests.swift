@@ -104,6 +104,42 @@ import Testing
     older.control.close()
     #expect(try receiver.result().total == Tally())
   }
+
+  @Test func `a transfer of which nothing has come gives way to one that goes on, and ends nothing by that`() throws {
+    let surroundings = try Surroundings()
+    let home = try Scratch()
+    let store = TransferStore(home: home.at("home"))
+    let offer = StrangeSender.offer([Attack.root])
+    let directory = try record("root", .directory)
+    var frame = StrangeFrame()
+    frame.item(directory)
+    let first = try surroundings.receiver(store: store)
+    var interrupted = try StrangeClient(port: try first.port()).pair(try first.events.code())
+    let begun = try #require(try interrupted.begin(offer))
+    var stream = try interrupted.join(try first.port(), Join(session: begun.session, stream: 0))
+    try stream.say(frame.frame(0))
+    _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
+    interrupted.control.close()
+    stream.connection.close()
+    #expect(first.failure()?.kind == .connectionLost)
+
+    let second = try surroundings.receiver(store: store, giveUpAfter: 60)
+    let port = try second.port()
+    var empty = try StrangeClient(port: port).pair(try second.events.code())
+    _ = try #require(try empty.begin(offer))
+    var returned = try StrangeClient(port: port, identity: interrupted.identity).comeBack()
+    #expect(try empty.closeCode() == .interrupted)
+    let accept = try #require(try returned.begin(offer))
+    #expect(accept.transfer == begun.transfer)
+    let digest = accept.keys.mark(path: directory.path, generation: directory.generation)
+    returned.control.say(.finish(Finish(total: Tally(items: 1, bytes: 0), unsent: 0, digest: digest)))
+    let done = try returned.next { if case .done(let done) = $0 { done } else { nil } }
+    #expect(done?.total == Tally(items: 1, bytes: 0))
+    returned.control.say(.receipt)
+    returned.control.close()
+    empty.control.close()
+    #expect(try second.result().total == Tally(items: 1, bytes: 0))
+  }
 }
 
 /// Holds the step of one session up until a certain step of the other one, or for a moment, as chance has it.
