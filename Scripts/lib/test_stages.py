@@ -86,6 +86,8 @@ def tests():
         Stage("simulations", 30, script("simulate", "--seeds", "10000", "--mutations"), alone="release folder",
               reader=lambda: Table(CHECKS), **release),
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
+        # Takes seconds as a promise, and so as much room as a small machine has.
+        Stage("attacks", 90, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),
         Stage("chaos's own test", 45, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("tree checker's own test", 10, script("check-trees", "--self-test")),

@@ -1,0 +1,171 @@
+"""What a paired device may make a receiver keep: metadata, generations, attributes, and names of what was not sent."""
+
+import contextlib
+import os
+import threading
+
+from attack_ends import Blocked
+from attack_hostile import (
+    DIRECTORY, FILE, Gone, Hostile, Tending, attribute, data, record, unsent)
+from attack_place import STATUSES, Receiver, Watch
+from outside import MIB, Failure
+
+MEMORY = 64 * MIB
+SLACK = 64 * MIB
+"""What an offer allows beyond its bytes (Protocol.md §11)."""
+
+
+class Case:
+    """Frames that a paired sender sends; how many items and bytes it announces."""
+
+    def __init__(self, name, items, frames, disk=SLACK, count=0):
+        self.name, self.items, self.frames, self.disk, self.count = name, items, frames, disk, count
+
+
+PADDING = os.urandom(1_200_000)
+ATTRIBUTES = attribute(b"user.large", os.urandom(60_000)) + attribute(b"user.more", os.urandom(60_000))
+
+
+def fat_directories():
+    for number in range(600):
+        yield data(number, record(b"root/%06d" % number, DIRECTORY, number, padding=PADDING))
+
+
+def generations():
+    for number in range(300):
+        yield data(number, record(b"root", DIRECTORY, number, padding=PADDING))
+
+
+def generations_of_file():
+    for number in range(3000):
+        yield data(number, record(b"root/one", FILE, number, attributes=ATTRIBUTES))
+
+
+def files_with_attributes():
+    for number in range(5000):
+        yield data(number, record(b"root/%06d" % number, FILE, number, attributes=ATTRIBUTES))
+
+
+CASES = [
+    Case("600 directories with 1.2 MB of unknown fields each, 0 bytes announced", 601, fat_directories),
+    Case("one directory in 300 generations with 1.2 MB of unknown fields, one item announced", 1, generations),
+    Case("one empty file in 3,000 generations with 120 kB of attributes, one item announced", 2, generations_of_file),
+    Case("5,000 empty files with 120 kB of attributes each, one item announced", 1, files_with_attributes),
+]
+
+
+def play(receiver, stream, case):
+    """Sends everything, or what is taken of it; how many bytes that were."""
+    sent = 0
+    try:
+        for one in case.frames():
+            if receiver.ended_at is not None:
+                break
+            stream.send(one)
+            sent += len(one)
+    except Gone:
+        pass
+    return sent
+
+
+def metadata(place, checks, case):
+    receiver = Receiver(place)
+    control, stream, watch = Hostile(place), None, None
+    try:
+        watch = Watch(receiver, [receiver.destination, receiver.home])
+        control.connect("127.0.0.1", receiver.port)
+        control.begin(receiver.pairing_code(), case.items, case.count)
+        stream = control.join("127.0.0.1", receiver.port)
+        tending = Tending(control)
+        sent = play(receiver, stream, case)
+        # What was sent last is judged by then.
+        receiver.wait(2)
+        most = watch.end()
+        tending.is_over = True
+        tending.join(5)
+        told = tending.word or ("still taken" if receiver.ended_at is None else f"status {receiver.code}")
+        checks.tell(f"{case.name}: memory", most["memory"] <= MEMORY, f"{most['memory'] / MIB:.0f} MiB at most; {sent / MIB:.0f} MiB sent, {told[:90]}")
+        checks.tell(f"{case.name}: disk", most["disk"] <= case.disk, f"{most['disk'] / MIB:.0f} MiB at most")
+        code = receiver.code
+        if receiver.ended_at is None:
+            code, took = receiver.terminate(10)
+            checks.tell(f"{case.name}: one SIGTERM", code in STATUSES and took <= 1, f"status {code} after {took:.2f} s")
+        else:
+            checks.tell(f"{case.name}: status", code in STATUSES, f"status {code}")
+    finally:
+        for one in (stream, control, receiver):
+            if one is not None:
+                one.end()
+        if watch:
+            watch.end()
+
+
+NAMES = {
+    "240 MB of UNSENT": (3660, lambda number: unsent(b"root/%06d" % number + b"\x1b" * 65_000, "m" * 500)),
+    "6,000 hostile names": (6000, lambda number: unsent((b"root/%06d" % number) + b"\x1b[2J\xe2\x80\xae\xff" * 3000, "\x1b]0;x\x07" * 100)),
+}
+
+
+def names(place, checks, name, is_read, is_for_people):
+    """UNSENT, with an output that is read or not; then one SIGTERM."""
+    title = f"{name}, {'for people' if is_for_people else '--json'}, {'output that is read' if is_read else 'output that nobody reads'}"
+    count, make = NAMES[name]
+    blocked = None if is_read else Blocked()
+    receiver = Receiver(place, out=None if is_read else blocked.writing, is_for_people=is_for_people)
+    control, watch = Hostile(place), None
+    try:
+        if blocked:
+            blocked.lines(receiver, "code")
+        control.connect("127.0.0.1", receiver.find("listening")["port"])
+        control.begin(receiver.pairing_code(), 10, MIB)
+        watch = Watch(receiver)
+        sent = pour(control, make, count)
+        # Whatever waits to be said has been taken in by then.
+        receiver.wait(1)
+        most = watch.end()
+        checks.tell(f"{title}: memory", most["memory"] <= MEMORY, f"{most['memory'] / MIB:.0f} MiB at most; {sent / MIB:.0f} MiB sent")
+        if receiver.ended_at is None:
+            code, took = receiver.terminate(10)
+            checks.tell(f"{title}: one SIGTERM", code in STATUSES and took <= 1, f"status {code} after {took:.2f} s")
+        else:
+            checks.tell(f"{title}: status", receiver.code in STATUSES, f"status {receiver.code}: {receiver.words()}")
+    finally:
+        control.end()
+        receiver.end()
+        if watch:
+            watch.end()
+        if blocked:
+            blocked.close()
+
+
+def pour(control, make, count):
+    """Sends as many of the frames as are taken in ten seconds: who waits for its reader takes no more; how many bytes."""
+    sent = 0
+
+    def send():
+        nonlocal sent
+        with contextlib.suppress(Failure):
+            for number in range(count):
+                if is_over.is_set():
+                    return
+                frame = make(number)
+                control.send(frame)
+                sent += len(frame)
+
+    is_over = threading.Event()
+    sending = threading.Thread(target=send, daemon=True)
+    sending.start()
+    sending.join(10)
+    is_over.set()
+    return sent
+
+
+def budgets(place, checks):
+    for case in CASES:
+        checks.make(case.name, metadata, place, checks, case)
+    for number, name in enumerate(NAMES):
+        for is_read in (True, False):
+            for is_for_people in (True, False):
+                # The short form sees each name, each reader and each form.
+                if place.is_long or (number ^ is_read ^ is_for_people):
+                    checks.make(name, names, place, checks, name, is_read, is_for_people)
