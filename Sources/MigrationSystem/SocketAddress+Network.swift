@@ -1,7 +1,7 @@
 import Glibc
 
 extension SocketAddress {
-  /// The address in figures with everything that shares its fate where hosts get shares: its network.
+  /// The addresses that count as one with this one where each host gets a share.
   ///
   /// One host has all addresses of an IPv6 /64 somewhere else. On a link of this machine, and with IPv4, each address
   /// counts for itself: else one neighbour would use up what all of them have.

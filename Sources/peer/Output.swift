@@ -14,7 +14,7 @@ final class Output: Sendable {
   private static let longestSilence = Duration.milliseconds(500)
   /// How long a reader may take nothing at the end, how long it may take for all that waits, and for the last word.
   private static let patience = (
-    still: Duration.seconds(1), whole: Duration.seconds(30), lastWord: Duration.milliseconds(500)
+    still: Duration.seconds(1), whole: Duration.seconds(30), lastWord: Duration.milliseconds(150)
   )
   /// How long it may take for all that waits once the user wants the program to end.
   private static let hurry = Duration.milliseconds(300)

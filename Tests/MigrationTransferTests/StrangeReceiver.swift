@@ -43,13 +43,27 @@ final class StrangeReceiver: Sendable {
     return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
   }
 
+  /// The next connection, or nil if it ends before it has shaken hands.
+  private func next() throws -> Connection? {
+    let socket = try listening.acceptNext()
+    var connection = try Connection(
+      socket, try TLSContext(role: .server, identity: identity), wakeup: try Wakeup())
+    do {
+      try connection.handshake(until: soon())
+    } catch {
+      return nil
+    }
+    return connection
+  }
+
   /// Takes the next connection, and cuts it.
   func acceptAndCut() throws { _ = try listening.acceptNext() }
 
   /// Takes the next connection of a client that wants to come back to a session; those that want to join are cut.
   func acceptReturning() throws -> Connection {
     while true {
-      var connection = try accept()
+      // A data stream of the session before may have been on its way, and be given up by now.
+      guard var connection = try next() else { continue }
       let mode = try? ServerPairing.hello(&connection, until: soon()).0
       if mode == .resume { return connection }
     }
@@ -74,14 +88,9 @@ final class StrangeReceiver: Sendable {
 
   /// Takes a sender back that has paired; its control connection.
   func takeBack() throws -> StrangeSender {
-    while true {
-      var connection = try accept()
-      let (mode, _) = try ServerPairing.hello(&connection, until: soon())
-      // A data stream of the session before may have been on its way.
-      guard mode == .resume else { continue }
-      try ServerPairing.welcome(back: .resume, on: &connection, until: soon())
-      return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
-    }
+    var connection = try acceptReturning()
+    try ServerPairing.welcome(back: .resume, on: &connection, until: soon())
+    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
   }
 
   /// Takes the next data stream, up to its JOIN.

@@ -20,11 +20,11 @@ final class CodeOffice: Sendable {
     var tries = 0
     /// Whether it was said that all guesses of this wait are spent.
     var isEndTold = false
-    /// Who was told of that asked from outside of the ranges.
+    /// The addresses outside of the ranges that the user was told of.
     var strangers: Set<String> = []
   }
 
-  /// Of how many strangers the user is told.
+  /// Of how many addresses outside of the ranges the user is told.
   private static let toldStrangers = 8
 
   private let state = Mutex(State())
@@ -127,15 +127,17 @@ final class CodeOffice: Sendable {
     return .codeMismatch
   }
 
-  /// Whether this wait bears no other code. Says so once a wait, with who has tried; and whether the run ends by it.
-  func isExhausted(ending isEnd: Bool) -> Bool {
+  /// Whether this wait bears no other code.
+  var isExhausted: Bool { state.withLock { $0.desk.isExhausted } }
+
+  /// Tells once a wait that it bears no other code, who has tried, and whether that ends the run.
+  func tellEnd(isOver: Bool) {
     let guessers: [GuessLimit.Count]? = state.withLock { state in
       guard state.desk.isExhausted, !state.isEndTold else { return nil }
       state.isEndTold = true
       return state.desk.guessers
     }
-    if let guessers { observe(.codesSpent(count: GuessLimit.most, from: guessers, isOver: isEnd)) }
-    return state.withLock { $0.desk.isExhausted }
+    if let guessers { observe(.codesSpent(count: GuessLimit.most, from: guessers, isOver: isOver)) }
   }
 
   /// The user wants another wait.

@@ -10,7 +10,8 @@ extension Receiver {
       return nil
     }
     office.expireIfDue()
-    if office.isExhausted(ending: !restart.isAttended) {
+    if office.isExhausted {
+      office.tellEnd(isOver: !restart.isAttended)
       guard restart.isAttended else { throw Self.exhausted }
       guard let isWanted = restart.answer(telling: attention) else { return nil }
       guard isWanted else { throw Self.exhausted }

@@ -30,7 +30,7 @@ extension Receiver {
     guard let kind = state.stopped, let stoppedAt = state.stoppedAt, !transfer.isImporting, !transfer.isDone else {
       return nil
     }
-    let deadline = stoppedAt.advanced(by: Curfew.forWords)
+    let deadline = options.pace.instant(Curfew.forWords, after: stoppedAt)
     if BootInstant.now() >= deadline { state.outcome = .failure(TransferFailure(kind, "interrupted")) }
     return deadline
   }

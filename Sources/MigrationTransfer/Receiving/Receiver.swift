@@ -119,11 +119,13 @@ package final class Receiver: Sendable {
 
   /// Ends the transfer soon, from any thread; what has arrived is kept.
   package func stop(_ kind: TransferFailure.Kind) {
-    let control = state.withLock { state in
+    let (control, transfers) = state.withLock { state in
       state.stopped = kind
       state.stoppedAt = state.stoppedAt ?? .now()
-      return state.control
+      return (state.control, state.remembered)
     }
+    // Nothing is received any more; an import that has begun goes on.
+    for transfer in transfers where !transfer.isImporting { transfer.halt() }
     sink.interrupt()
     consent.giveUp()
     control?.post(.stop(kind))
@@ -288,8 +290,16 @@ package final class Receiver: Sendable {
     restart.giveUp()
     keeper.dismissAll()
     for transfer in transfers { transfer.halt() }
-    threads.setCurfew((stoppedAt ?? .now()).advanced(by: Curfew.atTheEnd))
-    guard threads.wait() else { return }
+    threads.setCurfew(options.pace.instant(Curfew.atTheEnd, after: stoppedAt ?? .now()))
+    if threads.wait() { return release() }
+    // What is left ends with the process, unless this is one that goes on; then what it holds is let go when it ends.
+    _ = try? OwnerThread(name: "last threads") { [self] in
+      threads.waitWithoutCurfew()
+      release()
+    }
+  }
+
+  private func release() {
     // They know this object, and hold locks for as long as they live.
     entries.withLock { $0 = [] }
     state.withLock { state in

@@ -52,7 +52,7 @@ struct ReceiverControl: ~Copyable {
       if !(error is Close) { link.say(session.close(failure.close)) }
       // The other end hears of it at once; what cannot be broken off here is waited for afterwards.
       reception?.halt()
-      link.close(within: host.isStopped ? Curfew.forWords : .seconds(2))
+      link.close(within: host.isStopped ? .seconds(Curfew.forWords) : .seconds(2))
       throw failure
     }
     link.close()

@@ -143,9 +143,9 @@ final class Reception: Sendable {
     }
   }
 
-  /// Returns when every stream has judged what had come on it and has ended by itself, or at the deadline.
+  /// Returns when every stream has judged what had come on it and has ended by itself, when all are to end, or at the deadline.
   func settle(until deadline: BootInstant) {
-    _ = state.wait(until: deadline) { $0.live.isEmpty ? true : nil }
+    _ = state.wait(until: deadline) { $0.live.isEmpty || $0.isStopped ? true : nil }
   }
 
   /// Ends every stream and worker soon.

@@ -28,7 +28,7 @@ final class RestartDesk: Sendable {
   /// Whether there is a user to ask.
   var isAttended: Bool { ask != nil }
 
-  /// The answer, once there is one, which is told; asks first.
+  /// Asks, unless that goes on already; gives the answer once it is there, and signals `attention` then.
   func answer(telling attention: Wakeup) -> Bool? {
     state.withLock { state in
       if let answer = state.answer {
@@ -56,7 +56,7 @@ final class RestartDesk: Sendable {
     state.withLock { $0.answer = nil }
   }
 
-  /// Runs `body`, which asks something else, while nothing else reads its answer.
+  /// Runs `body`, which asks something else, once the terminal is free, and keeps it free meanwhile.
   func leave<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     let thread = state.withLock { state in
       state.others += 1

@@ -95,7 +95,7 @@ struct SenderControl: ~Copyable {
       let failure = SessionFailure(error)
       if !(error is Close) { link.say(session.close(failure.close)) }
       queue?.stop()
-      link.close(within: surroundings.isStopped() ? Curfew.forWords : .seconds(2))
+      link.close(within: surroundings.isStopped() ? .seconds(Curfew.forWords) : .seconds(2))
       return .failure(failure)
     }
     link.close()
