@@ -14,7 +14,7 @@ final class Output: Sendable {
   private static let longestSilence = Duration.milliseconds(500)
   /// How long a reader may take nothing at the end, how long it may take for all that waits, and for the last word.
   private static let patience = (
-    still: Duration.seconds(1), whole: Duration.seconds(30), lastWord: Duration.milliseconds(150)
+    still: Duration.seconds(1), whole: Duration.seconds(30), lastWord: Duration.milliseconds(250)
   )
   /// How long it may take for all that waits once the user wants the program to end.
   private static let hurry = Duration.milliseconds(300)
@@ -88,9 +88,8 @@ final class Output: Sendable {
   private func end(_ word: OutputState.LastWord) {
     let hasWriter = state.withLock { state in
       startWriter(&state)
-      let isShort = state.isHurried || state.writer == nil
-      let deadline = BootInstant.now().advanced(by: isShort ? Self.hurry : Self.patience.whole)
-      state.ending = OutputState.Ending(word: word, deadline: deadline)
+      let patience = state.writer == nil ? Self.hurry : Self.patience.whole
+      state.end(with: word, by: BootInstant.now().advanced(by: patience))
       return state.writer != nil
     }
     state.broadcast()

@@ -45,7 +45,7 @@ struct OutputQueue: Sendable {
       return first
     }
 
-    mutating func removeLast() -> Waiting? { places.popLast() ?? nil }
+    mutating func removeLast() -> Waiting? { last == nil ? nil : places.removeLast() }
   }
 
   private let capacity: Int

@@ -35,7 +35,8 @@ struct OutputState: Sendable {
   var unsent = UnsentList()
   var writer: OwnerThread?
   var hold = Hold.none
-  var isHurried = false
+  /// Until when a reader may take what waits, since the user wants the program to end.
+  private(set) var hurried: BootInstant?
   var ending: Ending?
   /// The stream that is being written to.
   var stream: StandardStream?
@@ -58,9 +59,14 @@ struct OutputState: Sendable {
     }
   }
 
-  /// Ends by a deadline, or by the one that is there if that is earlier.
+  /// Ends with a last word, by a deadline or by the earlier one that a hurry has set.
+  mutating func end(with word: LastWord, by deadline: BootInstant) {
+    ending = Ending(word: word, deadline: min(deadline, hurried ?? deadline))
+  }
+
+  /// Ends by a deadline, or by an earlier one that is there.
   mutating func hurry(to deadline: BootInstant) {
-    isHurried = true
+    hurried = min(hurried ?? deadline, deadline)
     if let ending { self.ending?.deadline = min(ending.deadline, deadline) }
   }
 }

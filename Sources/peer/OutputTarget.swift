@@ -8,7 +8,7 @@ struct OutputTarget: Sendable {
   let attempt: @Sendable (_ text: String, StandardStream) -> Void
 
   /// How long an attempt may take, in milliseconds.
-  private static let soon: CInt = 250
+  private static let soon: CInt = 100
 
   /// Standard output and standard error, as which the descriptors of these numbers serve.
   static func descriptors(output: CInt, error: CInt) -> OutputTarget {
