@@ -1,6 +1,7 @@
 import Foundation
 import MigrationArchive
 import MigrationSystem
+import MigrationTLS
 import MigrationWire
 import TestSupport
 import Testing
@@ -20,16 +21,13 @@ import Testing
   }
 
   @Test func `the same with a sink that takes its time`() throws {
-    try race {
-      let meeting = Meeting()
-      return try Rivals { meeting.hold($0, $1) }
-    }
+    try race { try Rivals(meeting: Meeting()) }
   }
 
   private func race(_ rivals: () throws -> Rivals) throws {
     // Whoever lost last time gets more of a lead, so that both win about equally.
     var lead = 1e-3
-    var (accepted, wrong) = (0, 0)
+    var (open, accepted, wrong) = (0, 0, 0)
     for round in 1...Self.rounds {
       // One that lies can only lose, so that it says nothing of the lead.
       let isLying = round % 4 == 0
@@ -39,15 +37,16 @@ import Testing
         Issue.record("round \(round): a session waits for its answer in vain")
         continue
       }
-      if !isLying {
+      if !isLying, rivals.isOpen {
         lead *= outcome.isNewerAccepted ? 0.8 : 1.25
+        open += 1
         accepted += outcome.isNewerAccepted ? 1 : 0
       }
       let faults = rivals.faults(outcome, isLying: isLying)
       if !faults.isEmpty { wrong += 1 }
       #expect(faults == [], "round \(round): \(outcome)")
     }
-    print("\(Self.rounds) rounds, \(wrong) of them wrong; the newer session was accepted in \(accepted)")
+    print("\(Self.rounds) rounds, \(wrong) of them wrong; of \(open) races the newer session won \(accepted)")
   }
 
   // MARK: One after the other
@@ -109,28 +108,15 @@ import Testing
     let surroundings = try Surroundings()
     let home = try Scratch()
     let store = TransferStore(home: home.at("home"))
-    let offer = StrangeSender.offer([Attack.root])
     let directory = try record("root", .directory)
-    var frame = StrangeFrame()
-    frame.item(directory)
-    let first = try surroundings.receiver(store: store)
-    var interrupted = try StrangeClient(port: try first.port()).pair(try first.events.code())
-    let begun = try #require(try interrupted.begin(offer))
-    var stream = try interrupted.join(try first.port(), Join(session: begun.session, stream: 0))
-    try stream.say(frame.frame(0))
-    _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
-    interrupted.control.close()
-    stream.connection.close()
-    #expect(first.failure()?.kind == .connectionLost)
-
-    let second = try surroundings.receiver(store: store, giveUpAfter: 60)
-    let port = try second.port()
-    var empty = try StrangeClient(port: port).pair(try second.events.code())
-    _ = try #require(try empty.begin(offer))
-    var returned = try StrangeClient(port: port, identity: interrupted.identity).comeBack()
+    let (identity, transfer) = try interruptedTransfer(of: directory, try surroundings.receiver(store: store))
+    let receiver = try surroundings.receiver(store: store, giveUpAfter: 60)
+    var empty = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    _ = try #require(try empty.begin(StrangeSender.offer([Attack.root])))
+    var returned = try StrangeClient(port: try receiver.port(), identity: identity).comeBack()
     #expect(try empty.closeCode() == .interrupted)
-    let accept = try #require(try returned.begin(offer))
-    #expect(accept.transfer == begun.transfer)
+    let accept = try #require(try returned.begin(StrangeSender.offer([Attack.root])))
+    #expect(accept.transfer == transfer)
     let digest = accept.keys.mark(path: directory.path, generation: directory.generation)
     returned.control.say(.finish(Finish(total: Tally(items: 1, bytes: 0), unsent: 0, digest: digest)))
     let done = try returned.next { if case .done(let done) = $0 { done } else { nil } }
@@ -138,37 +124,24 @@ import Testing
     returned.control.say(.receipt)
     returned.control.close()
     empty.control.close()
-    #expect(try second.result().total == Tally(items: 1, bytes: 0))
-  }
-}
-
-/// Holds the step of one session up until a certain step of the other one, or for a moment, as chance has it.
-private final class Meeting: Sendable {
-  private struct Place: Hashable {
-    let step: SlowSink.Step
-    let count: Int
+    #expect(try receiver.result().total == Tally(items: 1, bytes: 0))
   }
 
-  /// The newer session's judging, and the import of what the older one concluded.
-  private static let judging = [Place(step: .admit, count: 2), Place(step: .present, count: 2)]
-  private static let importing = Place(step: .importItems, count: 1)
-
-  private let state = Condition<Set<Place>>([])
-  private let held: Place
-  private let awaited: Place
-
-  init() {
-    let judging = Self.judging.randomElement()!
-    (held, awaited) = Bool.random() ? (judging, Self.importing) : (Self.importing, judging)
-  }
-
-  func hold(_ step: SlowSink.Step, _ count: Int) {
-    let place = Place(step: step, count: count)
-    state.withLock { _ = $0.insert(place) }
-    state.broadcast()
-    guard place == held else { return }
-    // The other one may never come there.
-    _ = state.wait(until: .now() + .milliseconds(20)) { $0.contains(awaited) ? true : nil }
+  /// Leaves a transfer of one item unfinished; by whom, and which one it is.
+  private func interruptedTransfer(
+    of item: ItemRecord, _ receiver: RunningReceiver
+  ) throws -> (Identity, TransferID) {
+    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Attack.root])))
+    var stream = try sender.join(try receiver.port(), Join(session: accept.session, stream: 0))
+    var frame = StrangeFrame()
+    frame.item(item)
+    try stream.say(frame.frame(0))
+    _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
+    sender.control.close()
+    stream.connection.close()
+    #expect(receiver.failure()?.kind == .connectionLost)
+    return (sender.identity, accept.transfer)
   }
 }
 

@@ -35,14 +35,21 @@ final class Rivals: Sendable {
   private let isConnected = Condition(false)
   private let mayStart = Flag()
 
-  /// `before` holds up the steps of the receiver's sink; without it nothing does.
-  init(before: (@Sendable (SlowSink.Step, Int) -> Void)? = nil) throws {
+  /// What holds the receiver's threads up, if anything does.
+  private let meeting: Meeting?
+
+  init(meeting: Meeting? = nil) throws {
+    self.meeting = meeting
     let destination = try Scratch(inMemory: true)
     self.destination = destination
     let sink = try FolderSink(destination: Array(destination.path.utf8))
     receiver = try RunningReceiver(
-      destination, giveUpAfter: 60, sink: before.map { SlowSink(sink, before: $0) } ?? sink)
+      destination, giveUpAfter: 60, sink: meeting.map { meeting in SlowSink(sink) { meeting.hold($0, $1) } } ?? sink
+    ) { meeting?.hold($0) }
   }
+
+  /// Whether either session may be the faster one.
+  var isOpen: Bool { meeting?.holdsFinish != true }
 
   /// Lets the older one say FINISH so much later than the newer one comes back; with `isLying` it sends one file more, right
   /// before, that its FINISH knows nothing of.
@@ -54,6 +61,7 @@ final class Rivals: Sendable {
     var stream = try older.join(port, Join(session: accept.session, stream: 0))
     try stream.say(try Self.frame("older", sealer).frame(0))
     try Self.awaitAcknowledgement(&stream)
+    defer { mayStart.set() }
     let identity = older.identity
     let newer = try RunningThread("newer session") { [self] in try comeBack(port, identity) }
     _ = try isConnected.wait(for: "the newer session's connection") { $0 ? true : nil }
@@ -61,6 +69,7 @@ final class Rivals: Sendable {
     mayStart.set()
     while BootInstant.now() < finish {}
     if isLying { try? stream.say(try Self.frame("late", sealer).frame(1)) }
+    older.control.say(.unsent(Unsent(path: Array("root/gone".utf8), reason: .vanished)))
     older.control.say(.finish(try Self.finish(["root", "root/older"], accept.keys)))
     let answer = try Self.lastWord(&older)
     stream.connection.close()

@@ -67,7 +67,8 @@ final class RunningReceiver: Sendable {
     _ destination: Scratch, pace: Pace = .patient, codePace: Pace? = nil, port: UInt16 = 0, giveUpAfter: Double = 0,
     store: TransferStore? = nil, from ranges: [AddressRange] = [],
     consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
-    sink: (any ItemSink)? = nil
+    sink: (any ItemSink)? = nil,
+    seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
   ) throws {
     self.destination = destination
     let events = events
@@ -81,7 +82,10 @@ final class RunningReceiver: Sendable {
     options.consent = consent
     let receiver = try Receiver(
       options, sink: try sink ?? FolderSink(destination: Array(destination.path.utf8)), store: store
-    ) { events.add($0) }
+    ) { event in
+      events.add(event)
+      seeing(event)
+    }
     self.receiver = receiver
     end = try RunningEnd("receiver", run: { try receiver.run() }, interrupt: { receiver.stop(.interrupted) })
   }
