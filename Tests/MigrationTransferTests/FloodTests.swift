@@ -1,4 +1,3 @@
-import Glibc
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
@@ -12,27 +11,6 @@ import Testing
 /// Newcomers that come in numbers, come slowly, or never get to the point.
 @Suite struct FloodTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
-
-  /// Connects from another address of this machine, and says nothing.
-  private func connect(to port: UInt16, from host: String) throws -> StreamSocket {
-    let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    for (name, isOwn) in [(host, true), ("127.0.0.1", false)] {
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = isOwn ? 0 : port.bigEndian
-      inet_pton(AF_INET, name, &address.sin_addr)
-      let result = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-          return isOwn ? bind(raw, $0, size) : Glibc.connect(raw, $0, size)
-        }
-      }
-      guard result == 0 else { throw SystemError(errno: errno, operation: "connect a test") }
-    }
-    _ = fcntl(raw, F_SETFL, O_NONBLOCK)
-    let remote = SocketAddress.loopback(port: port)
-    return StreamSocket(owning: Descriptor(owning: raw), remoteAddress: remote)
-  }
 
   /// Waits until the other end has ended a silent connection; how long that took.
   private func end(of socket: borrowing StreamSocket) throws -> Double {
@@ -56,7 +34,7 @@ import Testing
     let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 10))
     let port = try receiver.port()
     let start = BootInstant.now()
-    let silent = try connect(to: port, from: "127.0.0.2")
+    let silent = try StreamSocket.toThisMachine(port, from: "127.0.0.2")
     #expect(try end(of: silent) < 5)
     #expect(BootInstant.now().seconds(since: start) > 0.3)
     receiver.stop()
@@ -85,7 +63,7 @@ import Testing
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
     let flood = Flood()
     for host in 2...200 {
-      for _ in 0..<2 { flood.add(try connect(to: port, from: "127.0.0.\(host)")) }
+      for _ in 0..<2 { flood.add(try .toThisMachine(port, from: "127.0.0.\(host)")) }
     }
     sender.control.say(.ping(7))
     let token: UInt64? = try sender.next { if case .pong(let token) = $0 { token } else { nil } }

@@ -15,10 +15,10 @@ enum ServerPairing {
     return (mode, bytes)
   }
 
-  /// Lets the client prove the code, and proves it back. Throws as `hello` does, or a `TLSError`.
+  /// Lets the client prove the code, and proves it back; `proven` is called in between. Throws as `hello` does, or a `TLSError`.
   static func pair(
     _ connection: inout Connection, hello: [UInt8], office: CodeOffice, own: KeyFingerprint,
-    until deadline: BootInstant
+    until deadline: BootInstant, proven: () -> Void = {}
   ) throws -> KeyFingerprint {
     guard case (.pairA(let clientShare), _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
@@ -44,6 +44,7 @@ enum ServerPairing {
       constantTimeEqual(confirmation, expected)
     }
     if let refusal { throw refusal }
+    proven()
     do {
       try connection.say(.confirmB(keys.confirmB), until: deadline)
       guard case (.ready, _) = try connection.pairingFrame(until: deadline) else {

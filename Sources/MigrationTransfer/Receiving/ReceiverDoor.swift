@@ -81,7 +81,7 @@ extension Receiver {
     let (mode, hello) = try ServerPairing.hello(&connection, until: deadline)
     keeper.advance(guest, to: .asking)
     switch mode {
-    case .pair: return .control(try pair(&connection, hello, until: deadline), isResumed: false)
+    case .pair: return .control(try pair(&connection, guest, hello, until: deadline), isResumed: false)
     case .resume:
       guard isRemembered(connection.peerFingerprint) else { throw AbortReason.unknownPeer }
       try ServerPairing.welcome(back: .resume, on: &connection, until: deadline)
@@ -110,13 +110,15 @@ extension Receiver {
   }
 
   private func pair(
-    _ connection: inout Connection, _ hello: [UInt8], until deadline: BootInstant
+    _ connection: inout Connection, _ guest: Guest, _ hello: [UInt8], until deadline: BootInstant
   ) throws -> IncomingTransfer {
     guard office.admits(connection.remoteAddress) else { throw AbortReason.notPairing }
     guard isInviting else { throw AbortReason.busy }
     defer { attention.signal() }
     let client = try ServerPairing.pair(
-      &connection, hello: hello, office: office, own: identity.fingerprint, until: deadline)
+      &connection, hello: hello, office: office, own: identity.fingerprint, until: deadline,
+      // Whose code is used up need not make room any more.
+      proven: { keeper.pass(guest) })
     return try engage(pairedWith: client)
   }
 }
