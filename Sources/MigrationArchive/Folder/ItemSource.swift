@@ -24,6 +24,12 @@ package protocol ItemSource: AnyObject, Sendable {
   func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary
   /// Adds every item to the packer; called once a session, on a thread of its own. `request` is what the receiver asked for.
   func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError)
+  /// For how many seconds an export may still clear up after it is told to end.
+  var graceAtTheEnd: Double { get }
+}
+
+extension ItemSource {
+  package var graceAtTheEnd: Double { 0 }
 }
 
 /// Where the items of a transfer go: a folder, or an app's importer.

@@ -14,6 +14,9 @@ package final class AppSource: ItemSource {
   /// The process that has described its export; the first session's export is its next task.
   private let described = Mutex<ExtensionConversation?>(nil)
 
+  /// An exporter that is cancelled has a time to end in order, and is killed after it.
+  package var graceAtTheEnd: Double { ExportWatch.grace }
+
   /// Takes the app for the migration. It cannot be started until this is gone.
   ///
   /// - Parameter idleLimit: for how many seconds the exporter may append nothing.

@@ -198,6 +198,7 @@ package final class Receiver: Sendable {
       // The end of the session before may have been noted behind the coming of this one.
       state.phase = .engaged(transfer)
       state.control = mailbox
+      state.reception = nil
       return (transfer.attach(mailbox), state.stopped)
     }
     // Another transfer has taken the place of an empty one meanwhile.

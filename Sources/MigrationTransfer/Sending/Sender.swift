@@ -90,7 +90,7 @@ package final class Sender: Sendable {
       return state.mailbox
     }
     state.broadcast()
-    threads.setCurfew(BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd)))
+    threads.setCurfew(BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd + source.graceAtTheEnd)))
     mailbox?.post(.stop(kind))
   }
 
