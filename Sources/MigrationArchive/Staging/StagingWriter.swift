@@ -4,15 +4,15 @@ import Synchronization
 
 /// Writes what one data stream brings into staging; one thread uses it.
 package final class StagingWriter {
-  private let staging: Staging
-  private let sealer: any ChunkSealing
-  private let places: any StagingPlaces
+  let staging: Staging
+  let sealer: any ChunkSealing
+  let places: any StagingPlaces
   private var claims: [JournalRecord] = []
   /// What the records among the claims take on the wire.
   private var claimedLength = 0
-  private var tagged = ByteWriter()
+  var tagged = ByteWriter()
   /// An announced root.
-  private var lastRoot: [UInt8] = []
+  var lastRoot: [UInt8] = []
 
   package init(_ staging: Staging, sealer: any ChunkSealing) {
     self.staging = staging
@@ -52,7 +52,7 @@ package final class StagingWriter {
   private func writeClaims() throws(ArchiveError) { staging.place(try appendClaims()) }
 
   /// The same; what waits for the end, and where the journal tells of it.
-  private func appendClaims() throws(ArchiveError) -> [(record: ItemRecord, position: UInt64)] {
+  func appendClaims() throws(ArchiveError) -> [(record: ItemRecord, position: UInt64)] {
     var deferred: [(record: ItemRecord, position: UInt64)] = []
     do {
       try staging.journal.append(claims) { claim, position in
@@ -201,83 +201,4 @@ package final class StagingWriter {
     guard shared.ledger.metadata > shared.metadataRoom else { return }
     throw ArchiveError(.noSpace, "not enough space: what belongs to the items besides their content fills the disk")
   }
-
-  // MARK: Places
-
-  private func verify(_ place: ChunkPlace, _ seal: ChunkSeal, _ data: Span<UInt8>) throws(Violation) {
-    tagged.removeAll()
-    place.writeTagged(to: &tagged)
-    let isAuthentic = unsafe sealer.verify(seal, place: tagged.bytes, data: data.bytes)
-    guard isAuthentic else { throw Violation(.tag, "a chunk") }
-  }
-
-  /// Refuses a path beneath a root that was not announced.
-  private func check(_ path: ArchivePath) throws(Violation) {
-    guard let roots = staging.roots else { return }
-    // The next item is mostly beneath the same one.
-    guard !path.root.elementsEqual(lastRoot) else { return }
-    let root = Array(path.root)
-    guard roots.contains(root) else { throw Violation(.announcement, "a root") }
-    lastRoot = root
-  }
-
-  private func makeFile(
-    _ path: ArchivePath, mode: UInt32, _ shared: inout Staging.Shared
-  ) throws -> any StagedFile {
-    do throws(SystemError) {
-      return try places.createFile(path, mode: mode)
-    } catch {
-      guard try error.isInTheWay && makeWay(for: path, &shared) else {
-        throw ArchiveError(placing: path, "creating", error)
-      }
-    }
-    do throws(SystemError) {
-      return try places.createFile(path, mode: mode)
-    } catch {
-      throw ArchiveError(placing: path, "creating", error)
-    }
-  }
-
-  /// Does something that gives an item its place; what an earlier session put there of another generation gives way.
-  private func placing<Result>(
-    _ path: ArchivePath, _ action: String, _ body: () throws(SystemError) -> Result
-  ) throws -> Result {
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      guard error.isInTheWay, try staging.shared.withLock({ try makeWay(for: path, &$0) }) else {
-        throw ArchiveError(placing: path, action, error)
-      }
-    }
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      throw ArchiveError(placing: path, action, error)
-    }
-  }
-
-  /// Makes way for an item. The journal hears first what this frame has brought, which never gives way.
-  private func makeWay(for path: ArchivePath, _ shared: inout Staging.Shared) throws -> Bool {
-    for (record, position) in try appendClaims() { shared.ledger.place(record, at: position) }
-    return try staging.makeWay(for: path, in: places, &shared)
-  }
-
-  /// Removes what was staged of a file in another generation. The journal knows before the disk does, and for good: else
-  /// a crash could leave new bytes under an old claim.
-  private func removeStaged(
-    _ path: ArchivePath, _ number: Ledger.FileNumber, _ shared: inout Staging.Shared
-  ) throws(ArchiveError) {
-    shared.open[number] = nil
-    do {
-      try staging.journal.appendDurably([.discarded(path)])
-      try places.remove(path)
-    } catch {
-      throw ArchiveError("removing", path, error)
-    }
-  }
-}
-
-extension SystemError {
-  /// Something else has the name, or the name of a directory on the way.
-  var isInTheWay: Bool { isAlreadyExisting || isNotDirectory || isSymbolicLink }
 }

@@ -1,0 +1,83 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// Where entries go: what may come, and what makes way for it.
+extension StagingWriter {
+  func verify(_ place: ChunkPlace, _ seal: ChunkSeal, _ data: Span<UInt8>) throws(Violation) {
+    tagged.removeAll()
+    place.writeTagged(to: &tagged)
+    let isAuthentic = unsafe sealer.verify(seal, place: tagged.bytes, data: data.bytes)
+    guard isAuthentic else { throw Violation(.tag, "a chunk") }
+  }
+
+  /// Refuses a path beneath a root that was not announced.
+  func check(_ path: ArchivePath) throws(Violation) {
+    guard let roots = staging.roots else { return }
+    // The next item is mostly beneath the same one.
+    guard !path.root.elementsEqual(lastRoot) else { return }
+    let root = Array(path.root)
+    guard roots.contains(root) else { throw Violation(.announcement, "a root") }
+    lastRoot = root
+  }
+
+  func makeFile(
+    _ path: ArchivePath, mode: UInt32, _ shared: inout Staging.Shared
+  ) throws -> any StagedFile {
+    do throws(SystemError) {
+      return try places.createFile(path, mode: mode)
+    } catch {
+      guard try error.isInTheWay && makeWay(for: path, &shared) else {
+        throw ArchiveError(placing: path, "creating", error)
+      }
+    }
+    do throws(SystemError) {
+      return try places.createFile(path, mode: mode)
+    } catch {
+      throw ArchiveError(placing: path, "creating", error)
+    }
+  }
+
+  /// Does something that gives an item its place; what an earlier session put there of another generation gives way.
+  func placing<Result>(
+    _ path: ArchivePath, _ action: String, _ body: () throws(SystemError) -> Result
+  ) throws -> Result {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      guard error.isInTheWay, try staging.shared.withLock({ try makeWay(for: path, &$0) }) else {
+        throw ArchiveError(placing: path, action, error)
+      }
+    }
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw ArchiveError(placing: path, action, error)
+    }
+  }
+
+  /// Makes way for an item. The journal hears first what this frame has brought, which never gives way.
+  private func makeWay(for path: ArchivePath, _ shared: inout Staging.Shared) throws -> Bool {
+    for (record, position) in try appendClaims() { shared.ledger.place(record, at: position) }
+    return try staging.makeWay(for: path, in: places, &shared)
+  }
+
+  /// Removes what was staged of a file in another generation. The journal knows before the disk does, and for good: else
+  /// a crash could leave new bytes under an old claim.
+  func removeStaged(
+    _ path: ArchivePath, _ number: Ledger.FileNumber, _ shared: inout Staging.Shared
+  ) throws(ArchiveError) {
+    shared.open[number] = nil
+    do {
+      try staging.journal.appendDurably([.discarded(path)])
+      try places.remove(path)
+    } catch {
+      throw ArchiveError("removing", path, error)
+    }
+  }
+}
+
+extension SystemError {
+  /// Something else has the name, or the name of a directory on the way.
+  var isInTheWay: Bool { isAlreadyExisting || isNotDirectory || isSymbolicLink }
+}
