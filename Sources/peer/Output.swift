@@ -18,6 +18,8 @@ final class Output: Sendable {
   )
   /// How long it may take for all that waits once the user wants the program to end.
   private static let hurry = Duration.milliseconds(300)
+  /// How long it may take for what was said in the last moment.
+  private static let shortest = Duration.milliseconds(150)
 
   /// Writes a text to a stream.
   private typealias Put = (String, StandardStream) -> Void
@@ -89,7 +91,8 @@ final class Output: Sendable {
     let hasWriter = state.withLock { state in
       startWriter(&state)
       let patience = state.writer == nil ? Self.hurry : Self.patience.whole
-      state.end(with: word, by: BootInstant.now().advanced(by: patience))
+      let now = BootInstant.now()
+      state.end(with: word, by: now.advanced(by: patience), notBefore: now.advanced(by: Self.shortest))
       return state.writer != nil
     }
     state.broadcast()

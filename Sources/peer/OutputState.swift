@@ -59,9 +59,10 @@ struct OutputState: Sendable {
     }
   }
 
-  /// Ends with a last word, by a deadline or by the earlier one that a hurry has set.
-  mutating func end(with word: LastWord, by deadline: BootInstant) {
-    ending = Ending(word: word, deadline: min(deadline, hurried ?? deadline))
+  /// Ends with a last word, by a deadline or by the earlier one that a hurry has set, but not before `earliest`: what was said
+  /// since the hurry is read by a reader that reads.
+  mutating func end(with word: LastWord, by deadline: BootInstant, notBefore earliest: BootInstant) {
+    ending = Ending(word: word, deadline: min(deadline, hurried.map { max($0, earliest) } ?? deadline))
   }
 
   /// Ends by a deadline, or by an earlier one that is there.

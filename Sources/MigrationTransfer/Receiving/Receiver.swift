@@ -66,7 +66,7 @@ package final class Receiver: Sendable {
   let sink: any ItemSink
   let store: TransferStore?
   let options: Options
-  private let observer: @Sendable (TransferEvent) -> Void
+  let observer: @Sendable (TransferEvent) -> Void
   let office: CodeOffice
   let identity: Identity
   let context: TLSContext
@@ -77,7 +77,7 @@ package final class Receiver: Sendable {
   let state = Mutex(State())
   let consent: ConsentDesk
   let restart: RestartDesk
-  private let threads = ThreadGroup()
+  let threads = ThreadGroup()
   /// What an earlier run left at this destination.
   private let entries: Mutex<[TransferEntry]>
 
@@ -186,103 +186,6 @@ package final class Receiver: Sendable {
     }
   }
 
-  // MARK: Sessions
-
-  /// Holds the conversation with a sender on its connection's thread.
-  func converse(_ connection: consuming Connection, _ transfer: IncomingTransfer, isResumed: Bool) {
-    let mailbox = Mailbox<ReceiverNews>(wakeup: connection.wakeup)
-    noteAddress(connection.remoteAddress)
-    // From here on it is this session that decides, not the one that ends because of it: one order for all who ask.
-    let begun = state.withLock { (state) -> (TransferPart, TransferFailure.Kind?)? in
-      guard state.phase.isAbout(transfer) else { return nil }
-      // The end of the session before may have been noted behind the coming of this one.
-      state.phase = .engaged(transfer)
-      state.control = mailbox
-      state.reception = nil
-      return (transfer.attach(mailbox), state.stopped)
-    }
-    // Another transfer has taken the place of an empty one meanwhile.
-    guard let (part, stopped) = begun else { return }
-    if let stopped { mailbox.post(.stop(stopped)) }
-    var control = ReceiverControl(
-      connection, of: transfer, isResumed: isResumed, part: part, pace: options.pace, host: self)
-    do {
-      try control.run()
-      transfer.forget()
-      end(.success(result(of: transfer)))
-    } catch {
-      transfer.detach(part)
-      let isCurrent = state.withLock { state in
-        guard state.control === mailbox else { return false }
-        state.control = nil
-        return true
-      }
-      if isCurrent { sessionEnded(transfer, part, error) }
-    }
-  }
-
-  private func sessionEnded(_ transfer: IncomingTransfer, _ part: TransferPart, _ failure: SessionFailure) {
-    transfer.noteProgress()
-    let isStopped = state.withLock { $0.stopped != nil }
-    let mayComeBack = failure.senderMayComeBack && !isStopped && options.giveUpAfter > 0
-    switch transfer.leave(part, failing: mayComeBack ? nil : failure) {
-    // A newer session decides, or the import tells how it ends: it depends on no connection.
-    case .superseded, .importing: return
-    case .done: return expect(transfer, .success(result(of: transfer)), for: Self.linger)
-    case .failed(let failure): return end(.failure(failure.failure))
-    case .goOn, .wait: break
-    }
-    observer(.interrupted(reason: failure.failure.message))
-    expect(
-      transfer,
-      .failure(
-        TransferFailure(
-          .connectionLost, "the other device did not come back: \(failure.failure.message)",
-          hint: "What has arrived is kept. Start the same command on both devices again.")),
-      for: options.giveUpAfter)
-  }
-
-  /// How long a finished receiver stays for a sender that has not heard of it, in seconds.
-  private static let linger: Double = 60
-
-  /// The sender is away; it may come back for so many seconds.
-  private func expect(
-    _ transfer: IncomingTransfer, _ result: Result<TransferResult, TransferFailure>, for seconds: Double
-  ) {
-    let deadline = options.pace.instant(min(seconds, 1e9), after: BootInstant.now())
-    if transfer.isEmpty { office.reopen() }
-    state.withLock { state in
-      // It may be back already.
-      if case .engaged(let other) = state.phase, other === transfer, state.control != nil { return }
-      state.phase = .away(transfer, until: deadline, result)
-    }
-    attention.signal()
-  }
-
-  private func result(of transfer: IncomingTransfer) -> TransferResult {
-    let began = state.withLock { $0.began }
-    let done = transfer.done ?? Done(total: Tally())
-    let held = min(transfer.heldAtStart.bytes, done.total.bytes)
-    let saved = min(transfer.savedBytes, done.total.bytes - held)
-    return TransferResult(
-      total: done.total, sentBytes: done.total.bytes - held - saved, savedBytes: saved, heldBytes: held,
-      seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: transfer.unsent, losses: done.losses,
-      leftOut: transfer.leftOut)
-  }
-
-  func end(_ outcome: Result<TransferResult, TransferFailure>) {
-    if case .success(let result) = outcome { observer(.done(result)) }
-    state.withLock { state in
-      guard state.outcome == nil else { return }
-      state.outcome = outcome.mapError { failure in
-        // Which signal it was that broke an import off.
-        guard failure.kind == .interrupted, let kind = state.stopped else { return failure }
-        return TransferFailure(kind, failure.message, hint: failure.hint)
-      }
-    }
-    attention.signal()
-  }
-
   /// Ends every thread and waits for it, but not for one that sits in a call from which a disk does not return: what it would
   /// still write down, the journal bears to be without.
   private func shutDown() {
@@ -308,43 +211,6 @@ package final class Receiver: Sendable {
       state.phase = .open
       state.reception = nil
       state.control = nil
-    }
-  }
-}
-
-extension Receiver: ReceptionHost {
-  var greeting: Greeting {
-    Greeting(
-      role: .receiver, label: options.label, software: options.software, features: .ofThisDevice, request: sink.request)
-  }
-
-  var port: UInt16 { state.withLock { $0.port } }
-
-  var isStopped: Bool { state.withLock { $0.stopped != nil } }
-
-  func observe(_ event: TransferEvent) { observer(event) }
-
-  func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-    try threads.start(name, body)
-  }
-
-  func open(_ reception: Reception, of transfer: IncomingTransfer, as part: TransferPart) -> Bool {
-    // Sessions are attached under the same lock, so that no older one opens behind a newer one.
-    state.withLock { state in
-      guard transfer.isReceiving(as: part) else { return false }
-      state.reception = reception
-      return true
-    }
-  }
-
-  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>, isHeard: Bool) {
-    switch result {
-    case .success:
-      observer(.done(self.result(of: transfer)))
-      // A session tells the sender; without one it may still come and ask.
-      if !isHeard { expect(transfer, .success(self.result(of: transfer)), for: Self.linger) }
-    case .failure(let failure):
-      if !isHeard { end(.failure(failure.failure)) }
     }
   }
 }
