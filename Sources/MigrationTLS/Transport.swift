@@ -18,7 +18,7 @@ struct Transport: ~Copyable {
   }
 }
 
-/// What a peer sends in a session that is up, and nobody can read: what TLS keeps for itself.
+/// How much a peer sends in a session that is up beside plaintext: the messages that TLS keeps for itself.
 package struct SilentTally: Equatable, Sendable {
   /// Records without plaintext.
   package var records = 0

@@ -1,6 +1,6 @@
 import MigrationSystem
 
-/// How many may compute at a time, of what is costly and anybody can ask for.
+/// Bounds how many threads compute at a time an answer that is costly and that any stranger can ask for.
 final class ComputeGate: Sendable {
   private let free: Condition<Int>
 

@@ -75,7 +75,7 @@ struct Connection: ~Copyable {
   /// Reads what has come; nil when there is nothing to read. Zero bytes are the other end's close_notify.
   ///
   /// It takes from the socket once at most. After nil the owner waits, and so looks at its deadline and its wakeup, before it
-  /// reads on: bytes that bring nothing hold nobody.
+  /// reads on: bytes that bring nothing do not hold it.
   mutating func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionError) -> Int? {
     if let count = try unsafe decrypt(into: target) { return count }
     guard try receive() else { return nil }
@@ -185,7 +185,7 @@ struct Connection: ~Copyable {
     return .socket
   }
 
-  /// Shakes hands; what is costly of it is computed within the gate.
+  /// Shakes hands; its costly steps are computed within the gate.
   mutating func handshake(
     until deadline: BootInstant, within gate: ComputeGate? = nil
   ) throws(ConnectionError) {

@@ -196,7 +196,7 @@ package final class Receiver: Sendable {
     for transfer in transfers { transfer.halt() }
     threads.setCurfew(options.pace.instant(Curfew.atTheEnd, after: stoppedAt ?? .now()))
     if threads.wait() { return release() }
-    // What is left ends with the process, unless this is one that goes on; then what it holds is let go when it ends.
+    // Threads that are left end with the process. In one that goes on, they let go of their locks when they end.
     _ = try? OwnerThread(name: "last threads") { [self] in
       threads.waitWithoutCurfew()
       release()
