@@ -56,7 +56,7 @@ package final class AppLock: Sendable {
   private static let patience = Duration.milliseconds(500)
   private static let pause = Duration.milliseconds(20)
 
-  /// Locks a file, now or when a process that is just ending lets go of it; false while somebody has it.
+  /// Locks a file. It waits a moment for a process that is ending to let go of the lock, and is false if another still has it.
   private static func lock(_ file: borrowing Descriptor, exclusive: Bool) throws(SystemError) -> Bool {
     let deadline = BootInstant.now() + patience
     var poller = try Poller()
