@@ -50,11 +50,14 @@ package struct TransferResult: Equatable, Sendable {
   package let losses: [Done.Loss]
   /// What was left out, since the destination has it or something else of its name.
   package let leftOut: LeftOut
+  /// How many items the destination could not hold.
+  package let notStored: UInt64
 
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
-    losses: [Done.Loss], leftOut: LeftOut = LeftOut()
+    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0
   ) {
+    self.notStored = notStored
     self.leftOut = leftOut
     self.total = total
     self.sentBytes = sentBytes
@@ -98,6 +101,8 @@ package enum TransferEvent: Sendable {
   case notice(String)
   /// An item that could not be sent, or that was left out since something else has its name at the destination.
   case unsent(Unsent)
+  /// An item that the destination cannot hold, why, and what its system says of it.
+  case notStored(path: [UInt8], reason: RefusalReason, message: String?)
   /// Something arrived under another name, since its own was taken: its path in the archive, and that at the destination.
   case renamed(path: [UInt8], target: [UInt8])
   /// An app's extension wrote a line, on standard error or output.

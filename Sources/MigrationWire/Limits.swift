@@ -53,6 +53,8 @@ package enum Limits {
   package static let unsent = 10_000
   /// How many bytes their paths, messages and unknown fields may have together in a session: 4 MiB.
   package static let unsentBytes = 4_194_304
+  /// How many names of attributes that are never carried are told.
+  package static let leftBehind = 64
   /// Ciphertext in front of the record with READY.
   package static let beforeReady = 16_384
   /// The longest record of TLS 1.3, with its header.

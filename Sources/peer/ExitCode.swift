@@ -6,7 +6,7 @@ enum ExitCode {
   static let done: Int32 = 0
   /// The command line is wrong.
   static let usage = TransferFailure.Kind.usage.rawValue
-  /// Everything was done that could be, but some items could not be sent.
+  /// Everything was done that could be, but some items could not be sent, or not be stored.
   static let doneWithUnsent: Int32 = 8
 
   /// The code of a transfer that came to its end.
@@ -14,7 +14,7 @@ enum ExitCode {
   /// Sockets, devices and the like are never sent, so they alone do not count. Of very many unsent
   /// items not all are named; those count.
   static func of(_ result: TransferResult, unsent: UnsentList) -> Int32 {
-    unsent.hasFailures || result.unsent > unsent.count ? doneWithUnsent : done
+    result.notStored > 0 || unsent.hasFailures || result.unsent > unsent.count ? doneWithUnsent : done
   }
 
   /// The code of a transfer that failed.

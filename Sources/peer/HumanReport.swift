@@ -77,7 +77,7 @@ struct HumanReport: Report {
       return say("Everything has arrived.")
     case .importing:
       return handle(.progress(.starting(.importing)), at: moment)
-    case .unsent:
+    case .unsent, .notStored:
       unsent.note(event)
       return Rendering()
     case .renamed(let path, let target):

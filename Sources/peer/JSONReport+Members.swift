@@ -57,6 +57,7 @@ extension TransferResult {
       .init("sentBytes", .integer(sentBytes)), .init("savedBytes", .integer(savedBytes)),
       .init("heldBytes", .integer(heldBytes)),
       .init("seconds", .number((seconds * 1000).rounded() / 1000)), .init("unsent", .integer(unsent)),
+      .init("notStored", .integer(notStored)),
       .init(
         "losses",
         .array(losses.map { .object([.init("kind", .string($0.kind.name)), .init("count", .integer($0.count))]) })),

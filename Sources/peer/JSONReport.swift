@@ -57,6 +57,12 @@ struct JSONReport: Report {
     case .importing: return line("importing")
     case .unsent(let item):
       return line("unsent", item.members)
+    case .notStored(let path, let reason, let message):
+      return line(
+        "notStored",
+        JSONValue.Member.name("path", path) + [
+          .init("reason", .string(reason.name)), .init("message", message.map(JSONValue.string) ?? .null),
+        ])
     case .renamed(let path, let target):
       return line("renamed", JSONValue.Member.name("path", path) + JSONValue.Member.name("arrivedAs", target))
     case .extensionOutput(let isError, let text):

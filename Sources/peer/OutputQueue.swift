@@ -105,7 +105,7 @@ extension TransferEvent {
   /// Whether it gives way to other events where there is no room for all.
   fileprivate var isLight: Bool {
     switch self {
-    case .progress, .unsent, .renamed, .extensionOutput: true
+    case .progress, .unsent, .notStored, .renamed, .extensionOutput: true
     default: false
     }
   }
@@ -115,6 +115,7 @@ extension TransferEvent {
     let texts =
       switch self {
       case .unsent(let item): item.size
+      case .notStored(let path, _, let message): path.count + (message?.utf8.count ?? 0)
       case .renamed(let path, let target): path.count + target.count
       case .extensionOutput(_, let line): line.count
       case .notice(let text): text.utf8.count

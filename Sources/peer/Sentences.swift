@@ -45,7 +45,8 @@ extension HumanReport {
 extension TransferResult {
   /// The result in sentences, with what is missing and what was lost.
   func text(_ role: Role, _ unsent: UnsentList) -> String {
-    ([summary(role)] + leftOutLines(unsent) + renamedLines(unsent) + unsentLines(unsent) + losses.map(\.sentence))
+    ([summary(role)] + leftOutLines(unsent) + renamedLines(unsent) + notStoredLines(unsent) + unsentLines(unsent)
+      + losses.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
 
@@ -55,7 +56,8 @@ extension TransferResult {
     let moved = total.bytes - min(heldBytes, total.bytes)
     // A rate over next to nothing is no rate.
     let rate = moved > 0 && seconds >= 0.05 ? " (\(Figures.rate(Double(moved) / seconds)))" : ""
-    let what = "\(Figures.count(total.items, "item")), \(Figures.size(total.bytes))\(held)"
+    let stored = total.items - min(notStored, total.items)
+    let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"
     let onTheWire = savedBytes > 0 ? ", compressed to \(Figures.size(sentBytes))" : ""
     return "\(verb) \(what), in \(Figures.duration(seconds))\(rate)\(onTheWire)."
   }
@@ -82,6 +84,14 @@ extension TransferResult {
 
   private static func rest(of count: UInt64, named: Int) -> [String] {
     count > named ? ["  and \(Figures.count(count - UInt64(named))) more"] : []
+  }
+
+  private func notStoredLines(_ list: UnsentList) -> [String] {
+    let count = max(notStored, UInt64(list.notStored.count))
+    guard count > 0 else { return [] }
+    let named = list.notStored.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
+    return ["\(Figures.count(count, "item")) could not be stored at the destination:"] + named
+      + Self.rest(of: count, named: named.count)
   }
 
   private func unsentLines(_ list: UnsentList) -> [String] {

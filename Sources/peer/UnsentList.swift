@@ -19,6 +19,16 @@ struct UnsentList: Equatable, Sendable {
   private(set) var renamed: [Renaming] = []
   private(set) var renamedCount: UInt64 = 0
 
+  /// The first of those that the destination cannot hold.
+  private(set) var notStored: [NotStored] = []
+
+  /// Something that the destination cannot hold.
+  struct NotStored: Equatable, Sendable {
+    let path: [UInt8]
+    let reason: RefusalReason
+    let message: String?
+  }
+
   /// Something that arrived under another name.
   struct Renaming: Equatable, Sendable {
     let path: [UInt8]
@@ -29,7 +39,9 @@ struct UnsentList: Equatable, Sendable {
   mutating func note(_ event: TransferEvent) {
     switch event {
     case .unsent(let item): note(item)
-    // What could not be sent is named again.
+    case .notStored(let path, let reason, let message):
+      if notStored.count < Self.shown { notStored.append(NotStored(path: path, reason: reason, message: message)) }
+    // What could not be sent, or not be stored, is named again.
     case .resumed: self = UnsentList()
     default: break
     }
@@ -64,6 +76,7 @@ extension Unsent {
       case .notSendable: "is no file, folder or link"
       case .beyondLimits: "is too long or too deep to be sent"
       case .differing: "exists there and differs"
+      case .notStorable: refusal?.clause ?? "cannot be held by the destination"
       }
     return message.map { "\(cause) (\(VisibleText.of($0)))" } ?? cause
   }
@@ -79,6 +92,46 @@ extension Unsent.Reason {
     case .notSendable: "notSendable"
     case .beyondLimits: "beyondLimits"
     case .differing: "existsAndDiffers"
+    case .notStorable: "notStorable"
+    }
+  }
+}
+
+extension UnsentList.NotStored {
+  /// Why, as a clause about the item.
+  var clause: String {
+    message.map { "\(reason.clause) (\(VisibleText.of($0)))" } ?? reason.clause
+  }
+}
+
+extension RefusalReason {
+  /// The reason as a clause about the item.
+  var clause: String {
+    switch self {
+    case .nameNotAllowed: "the destination does not allow such a name"
+    case .nameTooLong: "the name is too long for the destination"
+    case .nameTaken: "the destination takes the name for that of another item"
+    case .kindNotSupported: "the destination has nothing of this kind"
+    case .tooLarge: "the file is too large for the destination"
+    case .targetTooLong: "the link's target is too long for the destination"
+    case .directoryNotStored: "its folder is not stored"
+    case .targetNotStored: "the file that it is another name of is not stored"
+    case .other: "the destination cannot hold it"
+    }
+  }
+
+  /// What the reason is called in JSON.
+  var name: String {
+    switch self {
+    case .nameNotAllowed: "nameNotAllowed"
+    case .nameTooLong: "nameTooLong"
+    case .nameTaken: "nameTaken"
+    case .kindNotSupported: "kindNotSupported"
+    case .tooLarge: "tooLarge"
+    case .targetTooLong: "targetTooLong"
+    case .directoryNotStored: "directoryNotStored"
+    case .targetNotStored: "targetNotStored"
+    case .other: "other"
     }
   }
 }

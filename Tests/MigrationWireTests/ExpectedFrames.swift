@@ -91,14 +91,31 @@ enum Expected {
           allocated: 4096, flags: [], metadata: 987_654_321))),
     "accept": .control(.accept(accept(window: 1 << 26, streams: 4, features: .zstd))),
     "accept-smallest": .control(.accept(accept(window: 2_621_440, streams: 1, features: []))),
+    "accept-traits": .control(
+      .accept(accept(window: 1 << 26, streams: 4, features: .refusals, traits: narrowTraits))),
+    "accept-able": .control(
+      .accept(accept(window: 1 << 26, streams: 4, features: .refusals, traits: DestinationTraits()))),
     "accept-largest": .control(.accept(accept(window: .max, streams: 64, features: Features(rawValue: .max)))),
   ]
 
-  private static func accept(window: UInt64, streams: UInt16, features: Features) -> Accept {
+  private static let narrowTraits = {
+    var traits = DestinationTraits()
+    traits.largestFile = 4_294_967_295
+    traits.keepsSymbolicLinks = false
+    traits.longestTarget = 1023
+    traits.nameRules = [.utf8Only, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace, .foldsNames]
+    traits.longestName = 255
+    traits.timeGranularity = 2_000_000_000
+    return traits
+  }()
+
+  private static func accept(
+    window: UInt64, streams: UInt16, features: Features, traits: DestinationTraits? = nil
+  ) -> Accept {
     Accept(
       transfer: counted(0x10), session: counted(0x20),
       keys: TransferKeys(tagKey: counted(0x40), hashKey: counted(0x50)), window: window, streams: streams,
-      features: features)
+      features: features, traits: traits)
   }
 
   private static let ledger: [String: Frame] = [
@@ -121,6 +138,16 @@ enum Expected {
         Unsent(
           path: ascii("photos/" + String(repeating: "n", count: 300)), reason: .beyondLimits, message: "zu länglich"))),
     "unsent-differing": .control(.unsent(Unsent(path: ascii("photos/x"), reason: .differing))),
+    "unsent-not-storable": .control(
+      .unsent(Unsent(path: path("photoz"), notStorable: .kindNotSupported))),
+    "finish-behind": .control(
+      .finish(
+        Finish(
+          total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80), withheld: 5,
+          leftBehind: [
+            LeftBehind(name: ascii("security.capability"), count: 1),
+            LeftBehind(name: ascii("security.selinux"), count: 4000),
+          ]))),
     "finish-left-out": .control(
       .finish(
         Finish(
@@ -141,6 +168,9 @@ enum Expected {
             Done.Loss(kind: .hardLink, count: 600), Done.Loss(kind: .hole, count: 700),
             Done.Loss(kind: .setIDBit, count: 800),
           ]))),
+    "done-not-stored": .control(.done(Done(total: Tally(items: 12, bytes: 3456), notStored: 3))),
+    "refused": .control(
+      .refused(Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: .nameNotAllowed))),
     "receipt": .control(.receipt),
     "ping": .control(.ping(1)),
     "pong": .control(.pong(.max)),

@@ -138,7 +138,7 @@ final class SenderDriver {
 
   private func perform(_ action: SenderSession.Action) throws {
     switch action {
-    case .nothing, .show: break
+    case .nothing, .show, .noteRefused: break
     case .say(let message): say(message)
     case .meet:
       say(

@@ -85,7 +85,7 @@ struct ReceiverControl: ~Copyable {
         host.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
       }
     case .judge(let offer): try judge(offer)
-    case .noteUnsent(let unsent): host.observe(.unsent(unsent))
+    case .noteUnsent(let unsent): host.observe(unsent.event)
     case .drop(let marks): try transfer.drop(marks, as: part)
     case .conclude(let finish): try transfer.conclude(finish, as: part)
     case .stop(let close): throw close

@@ -124,6 +124,7 @@ struct SenderControl: ~Copyable {
       if surroundings.isResumed { surroundings.observe(.resumed(heldBytes: tally.bytes)) }
       try beginStreaming()
     case .show(let progress): show(progress)
+    case .noteRefused(let refusal): note(refusal)
     case .finish(let done):
       self.done = done
       // The receiver forgets the transfer when it hears this; whoever is killed then must know that it is done.
@@ -139,7 +140,7 @@ struct SenderControl: ~Copyable {
       summary = try result.get()
       offerIfReady()
     case .unsent(let unsent):
-      surroundings.observe(.unsent(unsent))
+      surroundings.observe(unsent.event)
       if session.isStreaming, let message = session.unsent(unsent) { link.say(message) }
     case .exported(let finish, let stale):
       queue?.finish()
@@ -156,6 +157,11 @@ struct SenderControl: ~Copyable {
         Close(.interrupted, "the transfer was interrupted on the sending device"),
         TransferFailure(kind, "interrupted"))
     }
+  }
+
+  private func note(_ refusal: Refusal) {
+    surroundings.observe(
+      .notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message))
   }
 
   private mutating func offerIfReady() {

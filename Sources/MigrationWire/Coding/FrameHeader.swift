@@ -15,6 +15,7 @@ package struct FrameType: RawRepresentable, Hashable, Sendable {
   package static let progress = FrameType(rawValue: 0x19)
   package static let done = FrameType(rawValue: 0x1A)
   package static let receipt = FrameType(rawValue: 0x1B)
+  package static let refused = FrameType(rawValue: 0x1C)
   package static let ping = FrameType(rawValue: 0x1E)
   package static let pong = FrameType(rawValue: 0x1F)
   package static let close = FrameType(rawValue: 0x20)

@@ -9,10 +9,13 @@ package struct Accept: Equatable, Sendable {
   package let streams: UInt16
   /// The features that may be used.
   package let features: Features
+  /// What the destination can hold; nil where it is not known, or where the sender does not ask.
+  package let traits: DestinationTraits?
   private let unknown: Fields
 
   package init(
-    transfer: TransferID, session: SessionID, keys: TransferKeys, window: UInt64, streams: UInt16, features: Features
+    transfer: TransferID, session: SessionID, keys: TransferKeys, window: UInt64, streams: UInt16, features: Features,
+    traits: DestinationTraits? = nil
   ) {
     self.transfer = transfer
     self.session = session
@@ -20,6 +23,7 @@ package struct Accept: Equatable, Sendable {
     self.window = window
     self.streams = streams
     self.features = features
+    self.traits = traits
     unknown = Fields()
   }
 
@@ -35,7 +39,10 @@ package struct Accept: Equatable, Sendable {
     streams = try fields.readRequired(6, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
     features = Features(
       rawValue: try fields.readRequired(7, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) })
-    unknown = fields.unknown(besides: 1...7)
+    traits = try fields.read(8, subject) { reader, bytes throws(Violation) in
+      try DestinationTraits(bytes, try reader.take(reader.remaining))
+    }
+    unknown = fields.unknown(besides: 1...8)
     guard window >= Limits.smallestWindow, (1...Limits.streams).contains(Int(streams)) else {
       throw Violation(.value, subject)
     }
@@ -50,6 +57,7 @@ package struct Accept: Equatable, Sendable {
     fields.append(5) { $0.u64(window) }
     fields.append(6) { $0.u16(streams) }
     fields.append(7) { $0.u64(features.rawValue) }
+    if let traits { fields.append(8) { traits.write(to: &$0) } }
     fields.merge(unknown)
     fields.write(to: &writer)
   }

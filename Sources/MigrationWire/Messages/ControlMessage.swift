@@ -12,6 +12,7 @@ package enum ControlMessage: Equatable, Sendable {
   case progress(ImportProgress)
   case done(Done)
   case receipt
+  case refused(Refusal)
   case ping(UInt64)
   case pong(UInt64)
   case close(Close)
@@ -33,6 +34,7 @@ package enum ControlMessage: Equatable, Sendable {
     case .receipt:
       try ByteReader(range, of: "the receipt").finish()
       self = .receipt
+    case .refused: self = .refused(try Refusal(bytes, range))
     case .ping: self = .ping(try Self.token(bytes, range))
     case .pong: self = .pong(try Self.token(bytes, range))
     case .close: self = .close(try Close(bytes, range))
@@ -57,6 +59,7 @@ package enum ControlMessage: Equatable, Sendable {
     case .progress: .progress
     case .done: .done
     case .receipt: .receipt
+    case .refused: .refused
     case .ping: .ping
     case .pong: .pong
     case .close: .close
@@ -79,6 +82,7 @@ package enum ControlMessage: Equatable, Sendable {
     case .progress(let message): message.write(to: &body)
     case .done(let message): message.write(to: &body)
     case .receipt: break
+    case .refused(let message): message.write(to: &body)
     case .ping(let token), .pong(let token): body.u64(token)
     case .close(let message): message.write(to: &body)
     }

@@ -9,15 +9,29 @@ package struct Unsent: Equatable, Sendable {
     /// Something else has its name at the destination and stays, as the receiver's user wants; it is left out, and does not
     /// count as unsent.
     case differing = 6
+    /// The destination has said that it cannot hold such an item; it is left out, and does not count as unsent.
+    case notStorable = 7
   }
 
   /// Bytes as the source has them; not checked, since the name may be the reason.
   package let path: [UInt8]
   package let reason: Reason
   package let message: String?
+  /// What the destination cannot hold of it, where that is the reason.
+  package let refusal: RefusalReason?
   private let unknown: Fields
 
   package init(path: [UInt8], reason: Reason, message: String? = nil) {
+    self.init(path, reason, message, nil)
+  }
+
+  /// An item that the destination cannot hold, as it has said.
+  package init(path: ArchivePath, notStorable refusal: RefusalReason) {
+    self.init(path.bytes, .notStorable, nil, refusal)
+  }
+
+  private init(_ path: [UInt8], _ reason: Reason, _ message: String?, _ refusal: RefusalReason?) {
+    self.refusal = refusal
     self.path = Array(path.prefix(Limits.path))
     self.reason = reason
     self.message = message
@@ -33,7 +47,9 @@ package struct Unsent: Equatable, Sendable {
     guard let reason = Reason(rawValue: raw) else { throw Violation(.unknown, subject) }
     self.reason = reason
     message = try fields.optionalText(3, limit: Limits.message, subject)
-    unknown = fields.unknown(besides: 1...3)
+    refusal = try fields.read(4, subject, RefusalReason.read)
+    guard (refusal != nil) == (reason == .notStorable) else { throw Violation(.field, subject) }
+    unknown = fields.unknown(besides: 1...4)
   }
 
   /// How many bytes it counts among those of a session (Protocol §11).
@@ -44,6 +60,7 @@ package struct Unsent: Equatable, Sendable {
     fields.append(1, path)
     fields.append(2, [reason.rawValue])
     if let message { fields.append(3, Array(message.utf8)) }
+    if let refusal { fields.append(4, [refusal.rawValue]) }
     fields.merge(unknown)
     fields.write(to: &writer)
   }
@@ -57,9 +74,18 @@ package struct Finish: Equatable, Sendable {
   package let digest: UInt128
   /// What is no part of the archive, since the destination has it or something else of its name.
   package let leftOut: LeftOut
+  /// How many items were left out since the destination cannot hold them, as it has said.
+  package let withheld: UInt64
+  /// Attributes that are never carried, in ascending order of their names.
+  package let leftBehind: [LeftBehind]
   private let unknown: Fields
 
-  package init(total: Tally, unsent: UInt64, digest: UInt128, leftOut: LeftOut = LeftOut()) {
+  package init(
+    total: Tally, unsent: UInt64, digest: UInt128, leftOut: LeftOut = LeftOut(), withheld: UInt64 = 0,
+    leftBehind: [LeftBehind] = []
+  ) {
+    self.withheld = withheld
+    self.leftBehind = leftBehind
     self.leftOut = leftOut
     self.total = total
     self.unsent = unsent
@@ -74,7 +100,9 @@ package struct Finish: Equatable, Sendable {
     unsent = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
     digest = try fields.readRequired(4, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
     leftOut = try LeftOut(fields, present: 5, differing: 6, subject)
-    unknown = fields.unknown(besides: 1...6)
+    withheld = try fields.count(7, subject)
+    leftBehind = try fields.read(8, subject, LeftBehind.readList) ?? []
+    unknown = fields.unknown(besides: 1...8)
   }
 
   func write(to writer: inout ByteWriter) {
@@ -83,6 +111,12 @@ package struct Finish: Equatable, Sendable {
     fields.append(3) { $0.u64(unsent) }
     fields.append(4) { $0.u128(digest) }
     fields.append(leftOut, present: 5, differing: 6)
+    if withheld > 0 { fields.append(7) { $0.u64(withheld) } }
+    if !leftBehind.isEmpty {
+      fields.append(8) { writer in
+        for attribute in leftBehind { attribute.write(to: &writer) }
+      }
+    }
     fields.merge(unknown)
     fields.write(to: &writer)
   }
@@ -179,9 +213,12 @@ package struct Done: Equatable, Sendable {
   package let total: Tally
   /// In ascending order of their kinds.
   package let losses: [Loss]
+  /// How many items the destination could not hold.
+  package let notStored: UInt64
   private let unknown: Fields
 
-  package init(total: Tally, losses: [Loss] = []) {
+  package init(total: Tally, losses: [Loss] = [], notStored: UInt64 = 0) {
+    self.notStored = notStored
     self.total = total
     self.losses = losses
     unknown = Fields()
@@ -201,7 +238,8 @@ package struct Done: Equatable, Sendable {
         } while !reader.isAtEnd
         return losses
       } ?? []
-    unknown = fields.unknown(besides: 1...3)
+    notStored = try fields.count(4, subject)
+    unknown = fields.unknown(besides: 1...4)
   }
 
   func write(to writer: inout ByteWriter) {
@@ -215,6 +253,7 @@ package struct Done: Equatable, Sendable {
         }
       }
     }
+    if notStored > 0 { fields.append(4) { $0.u64(notStored) } }
     fields.merge(unknown)
     fields.write(to: &writer)
   }

@@ -13,6 +13,8 @@ package struct Features: OptionSet, Sendable {
   package static let zstd = Features(rawValue: 1)
   /// Leaves out what has a name at the destination already (Protocol §6.4, HELD of kind 3).
   package static let leavingOut = Features(rawValue: 1 << 8)
+  /// Goes on when the destination cannot hold an item (Protocol §9.8).
+  package static let refusals = Features(rawValue: 1 << 9)
 }
 
 /// Protocol §6.1: who is there.

@@ -19,20 +19,20 @@ package struct LeftOut: Equatable, Sendable {
 
   /// Reads the two counts, each of which is left out where it is zero.
   init(_ fields: Fields, present: UInt8, differing: UInt8, _ subject: String) throws(Violation) {
-    self.init(
-      present: try Self.count(fields, present, subject), differing: try Self.count(fields, differing, subject))
+    self.init(present: try fields.count(present, subject), differing: try fields.count(differing, subject))
   }
+}
 
-  private static func count(_ fields: Fields, _ tag: UInt8, _ subject: String) throws(Violation) -> UInt64 {
-    guard let count = try fields.read(tag, subject, { reader, bytes throws(Violation) in try reader.u64(bytes) }) else {
+extension Fields {
+  /// A count that is left out where it is zero.
+  func count(_ tag: UInt8, _ subject: String) throws(Violation) -> UInt64 {
+    guard let count = try read(tag, subject, { reader, bytes throws(Violation) in try reader.u64(bytes) }) else {
       return 0
     }
     guard count > 0 else { throw Violation(.value, subject) }
     return count
   }
-}
 
-extension Fields {
   /// Writes the two counts.
   mutating func append(_ leftOut: LeftOut, present: UInt8, differing: UInt8) {
     if leftOut.present > 0 { append(present) { $0.u64(leftOut.present) } }

@@ -12,7 +12,7 @@ package struct ReceiverSession: Equatable, Sendable {
     /// The ledger is being told. Leads to receiving.
     case reporting
     /// Leads to importing.
-    case receiving(lastDropped: Mark?, UnsentBudget)
+    case receiving(lastDropped: Mark?, NamingBudget)
     /// Leads to answered.
     case importing
     /// Leads to done.
@@ -38,6 +38,9 @@ package struct ReceiverSession: Equatable, Sendable {
   }
 
   private var state = State.greeting
+  /// Whether items may be refused.
+  private var mayRefuse = false
+  private var refusals = NamingBudget()
 
   package init() {}
 
@@ -63,6 +66,8 @@ package struct ReceiverSession: Equatable, Sendable {
     case .offer(let offer):
       guard state == .waiting else { throw Violation(.state, "the offer") }
       state = .judging
+      // What an earlier session refused may be told before DONE.
+      mayRefuse = offer.transfer != nil
       return .judge(offer)
     case .unsent(let unsent): return try named(unsent)
     case .drop(let drop): return try dropped(drop.marks)
@@ -74,14 +79,14 @@ package struct ReceiverSession: Equatable, Sendable {
       guard state == .answered else { throw Violation(.state, "the receipt") }
       state = .done
       return .finish
-    case .accept, .held, .partial, .heldEnd, .progress, .done:
+    case .accept, .held, .partial, .heldEnd, .progress, .done, .refused:
       throw Violation(.state, "a message that only a receiver sends")
     }
   }
 
   private mutating func named(_ unsent: Unsent) throws(Violation) -> Action {
     guard case .receiving(let last, var budget) = state else { throw Violation(.state, "an unsent item") }
-    guard budget.take(unsent) else { throw Violation(.limit, "the unsent items") }
+    guard budget.take(unsent.size) else { throw Violation(.limit, "the unsent items") }
     state = .receiving(lastDropped: last, budget)
     return .noteUnsent(unsent)
   }
@@ -97,6 +102,7 @@ package struct ReceiverSession: Equatable, Sendable {
   package mutating func accept(_ accept: Accept) -> ControlMessage {
     precondition(state == .judging, "an acceptance answers an offer")
     state = .reporting
+    mayRefuse = accept.features.contains(.refusals)
     return .accept(accept)
   }
 
@@ -122,8 +128,19 @@ package struct ReceiverSession: Equatable, Sendable {
   /// The ledger is told. Valid in reporting; leads to receiving.
   package mutating func reported(_ held: Tally) -> ControlMessage {
     precondition(state == .reporting, "the ledger is told after the acceptance")
-    state = .receiving(lastDropped: nil, UnsentBudget())
+    state = .receiving(lastDropped: nil, NamingBudget())
     return .heldEnd(HeldEnd(held: held))
+  }
+
+  /// The destination cannot hold an item. Valid in every state; nil where it cannot be told, or where as many are named as may
+  /// be: then DONE only counts it.
+  package mutating func refused(_ refusal: Refusal) -> ControlMessage? {
+    switch state {
+    case .judging, .receiving, .importing: break
+    case .greeting, .waiting, .reporting, .answered, .done, .closed: return nil
+    }
+    guard mayRefuse, refusals.take(refusal.size) else { return nil }
+    return .refused(refusal)
   }
 
   /// The import goes on. Valid in importing.

@@ -12,7 +12,7 @@ package struct SenderSession: Equatable, Sendable {
     /// The ledger is being told. Leads to streaming.
     case comparing(LedgerOrder)
     /// Leads to finishing.
-    case streaming(lastDropped: Mark?, UnsentBudget)
+    case streaming(lastDropped: Mark?, NamingBudget)
     /// Leads to done.
     case finishing(Tally)
     case done
@@ -40,6 +40,8 @@ package struct SenderSession: Equatable, Sendable {
     /// Join data streams and send.
     case stream(held: Tally)
     case show(ImportProgress)
+    /// The destination cannot hold an item.
+    case noteRefused(Refusal)
     /// Everything has arrived; say RECEIPT and close.
     case finish(Done)
     /// The other end has closed.
@@ -47,6 +49,9 @@ package struct SenderSession: Equatable, Sendable {
   }
 
   private var state = State.greeting
+  /// Whether the receiver may refuse items.
+  private var mayRefuse = false
+  private var refusals = NamingBudget()
 
   package init() {}
 
@@ -70,6 +75,7 @@ package struct SenderSession: Equatable, Sendable {
     case .progress(let progress):
       guard case .finishing = state else { throw Violation(.state, "the import's progress") }
       return .show(progress)
+    case .refused(let refusal): return try refused(refusal)
     case .done(let done): return try finished(done)
     case .offer, .drop, .unsent, .finish, .receipt: throw Violation(.state, "a message that only a sender sends")
     }
@@ -84,6 +90,7 @@ package struct SenderSession: Equatable, Sendable {
   private mutating func accepted(_ accept: Accept) throws(Violation) -> Action {
     guard case .offered(let mostStaged, _) = state else { throw Violation(.state, "the acceptance") }
     state = .comparing(LedgerOrder(mostStaged: mostStaged))
+    mayRefuse = accept.features.contains(.refusals)
     return .begin(accept)
   }
 
@@ -104,8 +111,18 @@ package struct SenderSession: Equatable, Sendable {
   private mutating func toldAll(_ end: HeldEnd) throws(Violation) -> Action {
     guard case .comparing(let order) = state else { throw Violation(.state, "the end of the ledger") }
     guard order.staged == end.held.items else { throw Violation(.conflict, "the end of the ledger") }
-    state = .streaming(lastDropped: nil, UnsentBudget())
+    state = .streaming(lastDropped: nil, NamingBudget())
     return .stream(held: end.held)
+  }
+
+  private mutating func refused(_ refusal: Refusal) throws(Violation) -> Action {
+    switch state {
+    case .offered, .streaming, .finishing:
+      guard mayRefuse else { throw Violation(.state, "an item that is not stored") }
+    case .greeting, .preparing, .comparing, .done, .closed: throw Violation(.state, "an item that is not stored")
+    }
+    guard refusals.take(refusal.size) else { throw Violation(.limit, "the items that are not stored") }
+    return .noteRefused(refusal)
   }
 
   private mutating func finished(_ done: Done) throws(Violation) -> Action {
@@ -129,6 +146,8 @@ package struct SenderSession: Equatable, Sendable {
   /// An offer that continues no transfer can have nothing earlier.
   package mutating func offer(_ offer: Offer, earlier: Earlier = .unknown) -> ControlMessage {
     precondition(state == .preparing, "an offer follows the greeting")
+    // What was refused in an earlier session may be told before DONE.
+    mayRefuse = offer.transfer != nil
     state = .offered(mostStaged: offer.mostStaged, offer.transfer == nil ? .notFinished : earlier)
     return .offer(offer)
   }
@@ -138,7 +157,7 @@ package struct SenderSession: Equatable, Sendable {
     guard case .streaming(let last, var budget) = state else {
       preconditionFailure("unsent items are named while streaming")
     }
-    guard budget.take(unsent) else { return nil }
+    guard budget.take(unsent.size) else { return nil }
     state = .streaming(lastDropped: last, budget)
     return .unsent(unsent)
   }

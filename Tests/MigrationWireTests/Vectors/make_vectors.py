@@ -232,7 +232,11 @@ def openings():
     yield "accept", "ACCEPT: window 64 MiB, 4 streams, zstd", accept(1 << 26, 4, 1)
     yield "accept-smallest", "ACCEPT with the smallest window and one stream", accept(2621440, 1, 0)
     yield "accept-largest", "ACCEPT with the largest window and 64 streams", accept(2**64 - 1, 64, 2**64 - 1)
-    yield "accept-unknown", "ACCEPT with the unknown field 8", accept(1 << 26, 4, 1, (8, b"\x00"))
+    traits = fields((1, u64(2**32 - 1)), (2, u32(63)), (3, u16(1023)), (4, u8(255)), (5, u32(2_000_000_000)))
+    yield "accept-traits", "ACCEPT with refusals: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", accept(
+        1 << 26, 4, 512, (8, traits))
+    yield "accept-able", "ACCEPT with refusals and traits without a bound", accept(1 << 26, 4, 512, (8, b""))
+    yield "accept-unknown", "ACCEPT with the unknown field 9", accept(1 << 26, 4, 1, (9, b"\x00"))
 
 
 def ledgers():
@@ -254,15 +258,21 @@ def endings():
     yield "unsent", "UNSENT: photos/x vanished", frame(0x17, fields((1, b"photos/x"), (2, u8(1))))
     yield "unsent-message", "UNSENT: a name beyond the limits, with a message", frame(
         0x17, fields((1, b"photos/" + b"n" * 300), (2, u8(5)), (3, "zu länglich".encode())))
-    yield "unsent-unknown", "UNSENT: a socket, with the unknown field 4", frame(
-        0x17, fields((1, b"s"), (2, u8(4)), (4, b"later")))
+    yield "unsent-unknown", "UNSENT: a socket, with the unknown field 5", frame(
+        0x17, fields((1, b"s"), (2, u8(4)), (5, b"later")))
     yield "unsent-differing", "UNSENT: photos/x, whose name something else has there", frame(
         0x17, fields((1, b"photos/x"), (2, u8(6))))
+    yield "unsent-not-storable", "UNSENT: the symbolic link photoz, which the destination cannot hold", frame(
+        0x17, fields((1, b"photoz"), (2, u8(7)), (4, u8(4))))
     finish = ((1, u64(12)), (2, u64(3456)), (3, u64(1)), (4, run(0x80, 16)))
     yield "finish", "FINISH: 12 items, 3456 bytes, one unsent", frame(0x18, fields(*finish))
     yield "finish-left-out", "FINISH: 4000 items were there already, 3 exist there and differ", frame(
         0x18, fields(*finish, (5, u64(4000)), (6, u64(3))))
-    yield "finish-unknown", "FINISH with the unknown field 7", frame(0x18, fields(*finish, (7, b"")))
+    behind = b"".join(u8(len(name)) + name + u64(count) for name, count in (
+        (b"security.capability", 1), (b"security.selinux", 4000)))
+    yield "finish-behind", "FINISH: 5 items are withheld, two attributes left behind", frame(
+        0x18, fields(*finish, (7, u64(5)), (8, behind)))
+    yield "finish-unknown", "FINISH with the unknown field 9", frame(0x18, fields(*finish, (9, b"")))
     for phase, name in enumerate(("verifying", "importing", "durable"), 1):
         yield f"progress-{name}", f"PROGRESS: phase {phase}, 5 of 12", frame(0x19, u8(phase) + u64(5) + u64(12))
     done = ((1, u64(12)), (2, u64(3456)))
@@ -270,7 +280,12 @@ def endings():
     losses = b"".join(u8(kind) + u64(kind * 100) for kind in range(1, 9))
     yield "done-losses", "DONE with a hundred losses of kind 1, two hundred of kind 2 and so on to 8", frame(
         0x1A, fields(*done, (3, losses)))
-    yield "done-unknown", "DONE with the unknown field 4", frame(0x1A, fields(*done, (4, b"later")))
+    yield "done-not-stored", "DONE: 3 items are not stored", frame(0x1A, fields(*done, (4, u64(3))))
+    yield "done-unknown", "DONE with the unknown field 5", frame(0x1A, fields(*done, (5, b"later")))
+    refused = ((1, b"photos/a:b"), (2, GENERATION), (3, u8(1)))
+    yield "refused", "REFUSED: the name photos/a:b is not allowed", frame(0x1C, fields(*refused))
+    yield "refused-message", "REFUSED with a message and the unknown field 5", frame(
+        0x1C, fields(*refused, (4, b"Invalid argument"), (5, b"later")))
     yield "receipt", "RECEIPT", frame(0x1B)
     yield "ping", "PING 1", frame(0x1E, u64(1))
     yield "pong", "PONG with the largest token", frame(0x1F, u64(2**64 - 1))
