@@ -49,12 +49,15 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   package let cause: SystemError?
   /// The figures, where space is short before anything is written.
   package let shortage: SpaceShortage?
+  /// Why the destination cannot hold the item, where that was known beforehand.
+  let refusal: RefusalReason?
 
   package init(
     _ code: Code, _ description: String, name: [UInt8]? = nil, cause: SystemError? = nil,
     shortage: SpaceShortage? = nil
   ) {
     self.shortage = shortage
+    refusal = nil
     self.code = cause?.isNoSpace == true ? .noSpace : code
     self.description = cause.map { "\(description): \($0.words)" } ?? description
     self.name = name
@@ -64,6 +67,16 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   /// A failure of the disk while something was done with an item.
   package init(_ action: String, _ path: ArchivePath, _ cause: SystemError) {
     self.init(.storage, "\(action) \(VisibleText.quoted(path)) failed", name: path.bytes, cause: cause)
+  }
+
+  /// An item that the destination is known not to hold.
+  init(refusing path: ArchivePath, _ refusal: RefusalReason) {
+    code = .storage
+    description = "the destination cannot hold \(VisibleText.quoted(path)): \(refusal.words)"
+    name = path.bytes
+    cause = nil
+    shortage = nil
+    self.refusal = refusal
   }
 
   /// A failure to give an item its place: something else has it, or the disk failed.

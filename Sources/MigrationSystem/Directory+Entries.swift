@@ -53,3 +53,16 @@ extension Directory {
     return unsafe name[0] == dot && (name.count == 1 || name.count == 2 && name[1] == dot)
   }
 }
+
+extension Directory {
+  /// Whether an entry has exactly this name; a file system may find it by others, too.
+  package func lists(_ name: ArraySlice<UInt8>) throws(SystemError) -> Bool {
+    var isListed = false
+    try forEachEntry { (entry, _) throws(SystemError) in
+      isListed = entry.count == name.count
+      for index in entry.indices where isListed { isListed = entry[index] == name[name.startIndex + index] }
+      return !isListed
+    }
+    return isListed
+  }
+}

@@ -86,6 +86,20 @@ extension SystemError {
   package var isPermissionDenied: Bool { errno == EACCES || errno == EPERM }
   /// The file system, or our share of it, is full.
   package var isNoSpace: Bool { errno == ENOSPC || errno == EDQUOT }
+  /// The disk failed, is full or has gone, or the process has run out of something: no item is at fault.
+  package var isOfDisk: Bool {
+    switch errno {
+    case EIO, ENOSPC, EDQUOT, EROFS, ESTALE, ENODEV, ENXIO, ENOTCONN, ECONNABORTED, ECONNREFUSED, ECONNRESET,
+      ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ESHUTDOWN, EREMOTEIO, EUCLEAN, ENOMEM, EMFILE, ENFILE,
+      EINTR, EAGAIN, EBUSY:
+      true
+    default: false
+    }
+  }
+  /// A file would become larger than the file system allows.
+  package var isTooLarge: Bool { errno == EFBIG || errno == EOVERFLOW }
+  /// A name, or the target of a link, is too long.
+  package var isTooLong: Bool { errno == ENAMETOOLONG }
   /// The two names lie on different file systems.
   package var isCrossDevice: Bool { errno == EXDEV }
   /// The file system has no hard links, or no more for this file.

@@ -76,7 +76,7 @@ extension Unsent {
       case .notSendable: "is no file, folder or link"
       case .beyondLimits: "is too long or too deep to be sent"
       case .differing: "exists there and differs"
-      case .notStorable: refusal?.clause ?? "cannot be held by the destination"
+      case .notStorable: refusal?.words ?? "cannot be held by the destination"
       }
     return message.map { "\(cause) (\(VisibleText.of($0)))" } ?? cause
   }
@@ -100,26 +100,11 @@ extension Unsent.Reason {
 extension UnsentList.NotStored {
   /// Why, as a clause about the item.
   var clause: String {
-    message.map { "\(reason.clause) (\(VisibleText.of($0)))" } ?? reason.clause
+    message.map { "\(reason.words) (\(VisibleText.of($0)))" } ?? reason.words
   }
 }
 
 extension RefusalReason {
-  /// The reason as a clause about the item.
-  var clause: String {
-    switch self {
-    case .nameNotAllowed: "the destination does not allow such a name"
-    case .nameTooLong: "the name is too long for the destination"
-    case .nameTaken: "the destination takes the name for that of another item"
-    case .kindNotSupported: "the destination has nothing of this kind"
-    case .tooLarge: "the file is too large for the destination"
-    case .targetTooLong: "the link's target is too long for the destination"
-    case .directoryNotStored: "its folder is not stored"
-    case .targetNotStored: "the file that it is another name of is not stored"
-    case .other: "the destination cannot hold it"
-    }
-  }
-
   /// What the reason is called in JSON.
   var name: String {
     switch self {

@@ -42,7 +42,9 @@ package final class DirectoryDisk: StagingDisk {
     }
   }
 
-  package func places() -> any StagingPlaces { DirectoryPlaces(tree: tree) }
+  package func places() -> any StagingPlaces {
+    DirectoryPlaces(tree: tree, foldsNames: traits.nameRules.contains(.foldsNames))
+  }
 
   package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }
 

@@ -6,12 +6,17 @@ final class DirectoryPlaces: StagingPlaces {
   private let tree: SharedDirectory
   /// What directories are made with, and given where we cannot get into them.
   private let directoryMode: UInt32
+  /// Whether the disk takes some names for others.
+  private let foldsNames: Bool
+  /// On such a disk: directories that are known to have exactly these paths.
+  private var exact: Set<ArchivePath> = []
   /// The directory that the last item went to, since the next one mostly goes there too.
   private var current: (path: ArchivePath, directory: SharedDirectory)?
 
   /// Looks at a tree; in staging, directories without a record have the default rights in the end. Until then nobody else
   /// comes through the staging directory.
-  init(tree: SharedDirectory, directoryMode: UInt32 = 0o777) {
+  init(tree: SharedDirectory, directoryMode: UInt32 = 0o777, foldsNames: Bool = false) {
+    self.foldsNames = foldsNames
     self.tree = tree
     self.directoryMode = directoryMode
   }
@@ -34,7 +39,7 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   func makeDirectory(_ path: ArchivePath) throws(SystemError) {
-    try tree.directory.makeDirectories(path.bytes, mode: directoryMode)
+    _ = try make(path)
   }
 
   func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError) {
@@ -52,7 +57,7 @@ final class DirectoryPlaces: StagingPlaces {
   func remove(_ path: ArchivePath) throws(SystemError) {
     do {
       // What is remembered may be beneath it.
-      current = nil
+      forget()
       try existingParent(of: path).directory.removeTree(path.name)
     } catch  where error.isNotFound || error.isNotDirectory {
       // It is not there, or what it would be in is not.
@@ -61,7 +66,7 @@ final class DirectoryPlaces: StagingPlaces {
 
   func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool {
     do {
-      current = nil
+      forget()
       try existingParent(of: path).directory.removeDirectory(path.name)
       return true
     } catch  where error.isNotEmpty {
@@ -133,10 +138,36 @@ final class DirectoryPlaces: StagingPlaces {
   func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
-    let directory = SharedDirectory(
-      try tree.directory.makeDirectories(parent.bytes, mode: directoryMode))
+    let directory = try make(parent)
     current = (parent, directory)
     return directory
+  }
+
+  private func forget() {
+    current = nil
+    exact = []
+  }
+
+  private func make(_ path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    if foldsNames, !exact.contains(path) {
+      for place in path.lineage where !exact.contains(place) { try makeExactly(place) }
+    }
+    return SharedDirectory(try tree.directory.makeDirectories(path.bytes, mode: directoryMode))
+  }
+
+  /// Makes one directory where what is above it is there. One that the disk finds by another name is in the way.
+  private func makeExactly(_ path: ArchivePath) throws(SystemError) {
+    let parent = path.parent.map(\.bytes)
+    let above =
+      try parent.map { (bytes) throws(SystemError) in
+        SharedDirectory(try tree.directory.openDirectoryBeneath(bytes))
+      } ?? tree
+    do {
+      try above.directory.makeDirectory(path.name, mode: directoryMode)
+    } catch {
+      guard error.isAlreadyExisting, try above.directory.lists(path.name) else { throw error }
+    }
+    exact.insert(path)
   }
 
   func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {

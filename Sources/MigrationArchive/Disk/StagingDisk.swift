@@ -13,8 +13,15 @@ package protocol StagingDisk: Sendable {
   func places() -> any StagingPlaces
   /// Returns once everything that was written before the call, tree and journal, is durable.
   func synchronize() throws(SystemError)
+  /// What it can hold, as far as it is known.
+  var traits: DestinationTraits { get }
   /// How much may still be written; nil where nothing is known of it.
   func availableBytes() -> UInt64?
+}
+
+extension StagingDisk {
+  /// Nothing is known of it.
+  package var traits: DestinationTraits { DestinationTraits() }
 }
 
 /// The tree of a staging directory, by paths within the archive. One thread uses it; it may remember where it was last.

@@ -26,4 +26,11 @@ package protocol FrameOutlet: Sendable {
   var isStopped: Bool { get }
   /// Counts something that the receiver holds already.
   func skipped(items: UInt64, bytes: UInt64)
+  /// Whether the destination cannot hold an item, as the receiver has said meanwhile: its content need not come.
+  func refuses(_ mark: Mark) -> Bool
+}
+
+extension FrameOutlet {
+  /// Nothing is refused.
+  package func refuses(_ mark: Mark) -> Bool { false }
 }

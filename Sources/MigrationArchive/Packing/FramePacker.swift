@@ -183,6 +183,12 @@ package final class FramePacker {
     return ranges
   }
 
+  /// Whether the receiver has said that the destination cannot hold this item.
+  func isRefused(_ record: ItemRecord) -> Bool { outlet.refuses(mark(record)) }
+
+  /// Counts content that need not come.
+  func skip(_ bytes: UInt64) { outlet.skipped(items: 0, bytes: bytes) }
+
   /// Sends the unfinished frame.
   package func flush() throws(ArchiveError) {
     // An empty one is kept: its memory is counted, and would be missing.

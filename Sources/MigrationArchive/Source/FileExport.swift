@@ -89,7 +89,10 @@ struct FileExport<Place: SourceDirectory> {
       let extent = try extent(of: file, before, from: position)
       position = extent.range.upperBound
       for gap in held.gaps(in: extent.range) {
-        if extent.isHole {
+        // Of what the destination cannot hold the record alone is sent.
+        if packer.isRefused(record) {
+          packer.skip(UInt64(gap.count))
+        } else if extent.isHole {
           try packer.addHole(place(record, gap, isHole: true))
         } else if try !sendRange(gap, of: file, record) {
           return .changed(startedChunks: true)
@@ -108,6 +111,10 @@ struct FileExport<Place: SourceDirectory> {
     var start = range.lowerBound
     file.fetch(at: Int64(start), length: Int64(min(UInt64(range.count), Self.distance)))
     while start < range.upperBound {
+      if packer.isRefused(record) {
+        packer.skip(range.upperBound - start)
+        return true
+      }
       fetchAhead(of: start, in: range, of: file)
       let end = min(range.upperBound, start + UInt64(packer.sizes.chunk))
       let isThere = try unsafe packer.addChunk(place(record, start..<end)) { memory throws(SystemError) in

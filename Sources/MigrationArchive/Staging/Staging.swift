@@ -50,6 +50,9 @@ package final class Staging: Sendable {
     var replacedDirectories = 0
     /// The most metadata that this session may bring, whatever its offer says: all of it is written twice.
     var metadataRoom = UInt64.max
+    var refusals = Refusals()
+    /// Whether items that the destination cannot hold are refused; else they end the transfer.
+    var mayRefuse = true
   }
 
   /// The transfer that it belongs to.
@@ -115,12 +118,13 @@ package final class Staging: Sendable {
   package var stage: Stage { shared.withLock { $0.stage } }
 
   /// Another session begins, with another offer of the same roots. No stream writes meanwhile.
-  package func beginSession(_ offer: Offer) {
+  package func beginSession(_ offer: Offer, mayRefuse: Bool = true) {
     let position = journal.position
     let room = Self.metadataRoom(on: disk)
     shared.withLock { shared in
       shared.ledger.begin(offer.bound)
       shared.metadataRoom = room
+      shared.mayRefuse = mayRefuse
       shared.sessionStart = position
       shared.earlier = nil
       shared.earlierPartials = Set(shared.ledger.incompleteFiles.map(\.path))
@@ -134,6 +138,11 @@ package final class Staging: Sendable {
   /// How much is there, complete or not, and how many items are complete.
   package var held: Tally {
     shared.withLock { Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes) }
+  }
+
+  /// How much of the archive need not come any more: what is there, and what is refused.
+  package var settled: Tally {
+    shared.withLock { Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes).adding($0.ledger.refusedTotal) }
   }
 
   /// What the destination could not hold so far.
@@ -161,7 +170,7 @@ package final class Staging: Sendable {
   /// The source no longer has what these marks name; it goes when everything has arrived.
   package func drop(_ marks: [Mark]) {
     shared.withLock { shared in
-      for mark in marks where shared.ledger.holds(mark) { shared.dropped.insert(mark) }
+      for mark in marks where shared.ledger.knows(mark) { shared.dropped.insert(mark) }
     }
   }
 

@@ -20,7 +20,12 @@ extension Staging {
     let total = UInt64(links.count + directories.count)
     var done: UInt64 = 0
     for position in links {
-      try make(try record(at: position), in: places)
+      let link = try record(at: position)
+      do {
+        try make(link, in: places)
+      } catch let error as ArchiveError {
+        try refuse(link, after: error, in: places)
+      }
       done += 1
     }
     // From the leaves up: a directory may lose the rights that are needed to reach what is in it.
@@ -68,6 +73,9 @@ extension Staging {
   private func make(_ link: ItemRecord, in places: any StagingPlaces) throws {
     guard case .hardLink(let target) = link.body else { return }
     guard roots?.contains(Array(target.root)) ?? true else { throw Violation(.announcement, "a hard link's target") }
+    if shared.withLock({ $0.ledger.refuses(path: target) }) {
+      throw ArchiveError(refusing: link.path, .targetNotStored)
+    }
     guard try kind(of: target, in: places) == .regular else { throw Violation(.conflict, "a hard link's target") }
     do {
       do {
@@ -79,6 +87,16 @@ extension Staging {
     } catch {
       throw ArchiveError(placing: link.path, "linking", error)
     }
+  }
+
+  private func refuse(_ link: ItemRecord, after error: ArchiveError, in places: any StagingPlaces) throws {
+    let storability = Storability(staging: self, places: places)
+    var known = error.refusal.map { (reason: $0, message: String?.none) }
+    if known == nil { known = try? storability.reason(for: link.path, link.body, error) }
+    guard let known, shared.withLock({ $0.mayRefuse }) else { throw error }
+    var claims: [JournalRecord] = []
+    try refuse(link, known.reason, known.message, in: places) { claims.append($0) }
+    try journal.append(claims)
   }
 
   private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) -> FileKind? {
@@ -94,11 +112,7 @@ extension Staging {
     setExtended(in: places, record, isRoot: isRoot)
     setTime(in: places, record)
     guard !isRoot else { return }
-    do {
-      try places.setMode(record.path, mode(of: record))
-    } catch {
-      throw ArchiveError("setting the rights of", record.path, error)
-    }
+    keep(.mode) { () throws(SystemError) in try places.setMode(record.path, mode(of: record)) }
   }
 
   /// An order in which what is in a directory comes before it.

@@ -22,7 +22,7 @@ extension Staging {
     sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), import fate: ImportFate = .told
   ) throws -> Staging {
     do {
-      var survey = try JournalSurvey(of: disk.journal, key: keys.journalKey, transfer: transfer)
+      var survey = try JournalSurvey(of: disk.journal, keys: keys, transfer: transfer)
       survey.apply(fate)
       // The journal's first record is durable before anything is staged: without it there may be nothing.
       if survey.end == 0, survey.trusted == 0, try disk.places().entries(of: nil).isEmpty {
@@ -98,12 +98,15 @@ struct JournalSurvey {
   /// What had arrived when everything had.
   private var concluded: Tally?
   private var voids: Set<UInt64> = []
+  private let keys: TransferKeys
+  private var refused: Set<Mark> = []
   private var discarded: [ArchivePath: UInt64] = [:]
   private var discardedTrees: [ArchivePath: UInt64] = [:]
 
-  init(of file: any StagedFile, key: UInt128, transfer: TransferID) throws {
+  init(of file: any StagedFile, keys: TransferKeys, transfer: TransferID) throws {
+    self.keys = keys
     let size = try file.size()
-    var reader = JournalReader(file, key: key, end: size)
+    var reader = JournalReader(file, key: keys.journalKey, end: size)
     while true {
       switch try reader.next() {
       case .record(let record, let position):
@@ -151,13 +154,16 @@ struct JournalSurvey {
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
     case .existing(let existing): self.existing = existing
     case .imported: noteImport()
+    case .refused(let path, let generation, _, _): refused.insert(keys.mark(path: path, generation: generation))
     case .opened, .item, .range, .sealed: break
     }
   }
 
   /// Whether a claim about a path is taken back further on.
-  func isVoid(_ path: ArchivePath, at position: UInt64) -> Bool {
+  func isVoid(_ path: ArchivePath, _ generation: Generation, at position: UInt64) -> Bool {
     if voids.contains(position) { return true }
+    // Another stream may have claimed a part of it after that.
+    if !refused.isEmpty, refused.contains(keys.mark(path: path, generation: generation)) { return true }
     if let later = discarded[path], position < later { return true }
     return !discardedTrees.isEmpty
       && path.lineage.contains { discardedTrees[$0].map { position < $0 } == true }

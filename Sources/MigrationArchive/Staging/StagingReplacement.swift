@@ -12,6 +12,12 @@ extension Staging {
   /// The journal knows before the disk does, and for good: else a crash could leave new bytes under an old claim.
   func makeWay(for path: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared) throws -> Bool {
     do {
+      // What another name leads to is not this item's, and stays.
+      if disk.traits.nameRules.contains(.foldsNames),
+        try Storability(staging: self, places: places).foldedPlace(path) != nil
+      {
+        return false
+      }
       for place in path.lineage {
         guard let kind = try places.kind(of: place) else { return false }
         if kind == .directory {
@@ -76,6 +82,7 @@ extension Staging {
   func removeDropped(in places: any StagingPlaces) throws {
     let dropped = shared.withLock { $0.dropped }
     guard !dropped.isEmpty else { return }
+    dropRefused()
     var stale: [ItemRecord] = []
     try journal.forEach(upTo: journal.position) { _, record in
       guard let item = record.completedItem else { return }

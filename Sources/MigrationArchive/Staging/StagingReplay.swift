@@ -35,7 +35,7 @@ struct StagingReplay {
       let isTrusted = position < survey.trusted || survey.stage != .receiving
       switch record {
       case .item(let item, let seal):
-        guard !survey.isVoid(item.path, at: position) else { return }
+        guard !survey.isVoid(item.path, item.generation, at: position) else { return }
         if try isTrusted || holds(item, seal) {
           try staging.finish(item)
           staging.place([(item, position)])
@@ -45,7 +45,7 @@ struct StagingReplay {
           untrue.append(.void(at: position))
         }
       case .range(let place, let seal):
-        guard !survey.isVoid(place.path, at: position) else { return }
+        guard !survey.isVoid(place.path, place.generation, at: position) else { return }
         if try isTrusted || holds(place, seal) {
           let completed = try staging.shared.withLock { try $0.ledger.restore(place) }
           claim(place.path, position)
@@ -54,10 +54,12 @@ struct StagingReplay {
           untrue.append(.void(at: position))
         }
       case .sealed(let item):
-        guard !survey.isVoid(item.path, at: position) else { return }
+        guard !survey.isVoid(item.path, item.generation, at: position) else { return }
         let completed = try staging.shared.withLock { try $0.ledger.restore(sealed: item) }
         claim(item.path, position)
         if let completed { try complete(completed, position, isTrusted) }
+      case .refused(let path, let generation, let size, let reason):
+        staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
         .existing:
         break

@@ -7,14 +7,19 @@ package final class StagingWriter {
   let staging: Staging
   let sealer: any ChunkSealing
   let places: any StagingPlaces
-  private var claims: [JournalRecord] = []
+  var claims: [JournalRecord] = []
   /// What the records among the claims take on the wire.
   private var claimedLength = 0
   var tagged = ByteWriter()
   /// An announced root.
   var lastRoot: [UInt8] = []
+  let traits: DestinationTraits
+  /// Hears that an item was refused.
+  let refused: @Sendable () -> Void
 
-  package init(_ staging: Staging, sealer: any ChunkSealing) {
+  package init(_ staging: Staging, sealer: any ChunkSealing, refused: @escaping @Sendable () -> Void = {}) {
+    self.refused = refused
+    traits = staging.disk.traits
     self.staging = staging
     self.sealer = sealer
     places = staging.disk.places()
@@ -75,11 +80,20 @@ package final class StagingWriter {
       let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
       try verify(place, content.seal, bytes.extracting(content.data))
     }
+    do {
+      try take(record, content, bytes)
+    } catch let error as ArchiveError {
+      try refuse(record, after: error)
+    }
+  }
+
+  private func take(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
     let reception = try receive(record, hasContent: content != nil)
     guard reception != .held else { return }
     claimedLength += record.length
     switch reception {
     case .held: return
+    case .refused: try refuse(record, staging.shared.withLock { $0.refusals.awaited[record.path] } ?? .other, nil)
     case .waiting: claims.append(.sealed(record))
     case .complete(let number):
       claims.append(.sealed(record))
@@ -100,6 +114,7 @@ package final class StagingWriter {
       try checkRoom(shared)
       let reception = try shared.ledger.receive(record, hasContent: hasContent)
       guard case .create(let discarded) = reception else { return reception }
+      try checkTraits(record)
       if let discarded { try removeStaged(record.path, discarded, &shared) }
       if record.size > 0 && !hasContent {
         let file = try makeFile(record.path, mode: 0o600, &shared)
@@ -134,10 +149,12 @@ package final class StagingWriter {
     }
     do {
       if let content { try unsafe file.write(at: 0, bytes.extracting(content.data).bytes) }
-      if isPlain, mode & staging.umask != 0 { try file.setMode(mode) }
     } catch {
+      // What is claimed by nothing may stay only as long as nothing else has to have its name.
+      try? places.remove(record.path)
       throw ArchiveError("writing", record.path, error)
     }
+    if isPlain, mode & staging.umask != 0 { staging.keep(.mode) { () throws(SystemError) in try file.setMode(mode) } }
     if isPlain { staging.setTime(of: file, record) } else { try staging.settle(file, record) }
   }
 
@@ -153,7 +170,13 @@ package final class StagingWriter {
   private func write(_ place: ChunkPlace, _ seal: ChunkSeal, _ data: Span<UInt8>) throws {
     try check(place.path)
     try verify(place, seal, data)
-    guard let target = try admit(place) else { return }
+    let target: Staging.OpenFile
+    do {
+      guard let file = try admit(place) else { return }
+      target = file
+    } catch let error as ArchiveError {
+      return try refuse(place, after: error, isStaged: false)
+    }
     do {
       if !place.isHole {
         try unsafe target.file.write(at: place.range.lowerBound, data.bytes)
@@ -162,11 +185,15 @@ package final class StagingWriter {
         try target.file.clear(place.range)
       }
     } catch {
-      throw ArchiveError("writing", place.path, error)
+      return try refuse(place, after: ArchiveError("writing", place.path, error), isStaged: true)
     }
     claims.append(.range(place, seal))
-    let completed = staging.shared.withLock { $0.ledger.stage(place) }
-    if let (number, record) = completed { try finish(number, record) }
+    guard let (number, record) = staging.shared.withLock({ $0.ledger.stage(place) }) else { return }
+    do {
+      try finish(number, record)
+    } catch let error as ArchiveError {
+      try refuse(record, after: error)
+    }
   }
 
   /// The file that a chunk belongs in, nil if it is held. A new one is made under the lock, so that another stream's chunk
@@ -180,6 +207,8 @@ package final class StagingWriter {
         guard let file = shared.open[number] else { throw Violation(.conflict, "a chunk of a file that is closed") }
         return file
       case .write(let number, isNew: true, let discarded):
+        try checkTraits(
+          ItemRecord(path: place.path, generation: place.generation, body: .file(size: place.range.upperBound)))
         if let discarded { try removeStaged(place.path, discarded, &shared) }
         let file = Staging.OpenFile(file: try makeFile(place.path, mode: 0o600, &shared), isRecovered: false)
         shared.open[number] = file

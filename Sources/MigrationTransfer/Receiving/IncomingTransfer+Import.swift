@@ -55,12 +55,16 @@ extension IncomingTransfer {
       state.course = course
       state.unsent = finish.unsent
       state.leftOut = finish.leftOut
+      state.withheld = finish.withheld
       // What was announced may have been an estimate.
       state.total = finish.total
       return (reception, staging)
     }
     try startImport(finish.total) { [self] in
-      try state.withLock { $0.entry }?.update { $0.unsent = finish.unsent }
+      try state.withLock { $0.entry }?.update { remembered in
+        remembered.unsent = finish.unsent
+        remembered.withheld = finish.withheld
+      }
       reception.rest()
       try staging.complete(finish) { tell($0) }
       return staging
@@ -77,7 +81,10 @@ extension IncomingTransfer {
           host.observe(.importing)
           let losses = try host.sink.importItems(of: staging) { tell($0) }
           tell(staging.clashes)
-          let done = Done(total: total, losses: losses)
+          tellRefusals()
+          let withheld = state.withLock { $0.withheld }
+          let done = Done(
+            total: total, losses: losses, notStored: staging.notStored.addingClamped(withheld))
           leaveTombstone(done)
           end(.success(done))
         } catch {
@@ -106,6 +113,28 @@ extension IncomingTransfer {
     }
     host.ended(self, result, isHeard: mailbox != nil)
   }
+
+  /// Tells this device's user, and the session, of items that the destination cannot hold.
+  func tellRefusals() {
+    let (new, mailbox) = state.withLock { state -> (ArraySlice<Refusal>, Mailbox<ReceiverNews>?) in
+      let new = state.staging?.refusals(from: state.toldRefusals) ?? []
+      state.toldRefusals += new.count
+      return (new, state.mailbox)
+    }
+    for refusal in new {
+      host.observe(.notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message))
+    }
+    mailbox?.post(.refused)
+  }
+
+  /// The user hears of all of them again.
+  func tellRefusalsAgain() {
+    state.withLock { $0.toldRefusals = 0 }
+    tellRefusals()
+  }
+
+  /// The named ones, from a place in their order on.
+  func refusals(from start: Int) -> ArraySlice<Refusal> { state.withLock { $0.staging }?.refusals(from: start) ?? [] }
 
   private func tell(_ clashes: Clashes) {
     for renaming in clashes.renamed {

@@ -125,11 +125,12 @@ extension IncomingTransfer {
       state.withLock { $0.course.isCurrent(part.number) }
     }
     let present = try host.sink.present(offer, for: staging)
-    staging.beginSession(offer)
+    let features = host.greeting.features.intersection(features).intersection(offer.usableFeatures)
+    staging.beginSession(offer, mayRefuse: features.contains(.refusals))
     return Reception(
       session: .randomIdentifier(), client: client, keys: keys,
-      features: host.greeting.features.intersection(features).intersection(offer.usableFeatures), staging: staging,
-      present: present, mailbox: part.mailbox, saved: saved, synced: { [weak self] in self?.noteProgress() })
+      features: features, staging: staging, present: present, mailbox: part.mailbox, saved: saved,
+      synced: { [weak self] in self?.noteProgress() }, refused: { [weak self] in self?.tellRefusals() })
   }
 
   private func checkContinuity(_ offer: Offer) throws {
@@ -144,7 +145,7 @@ extension IncomingTransfer {
     for offer: Offer, label: String, address: String, while isNeeded: () -> Bool
   ) throws -> (Staging, TransferKeys) {
     let (staging, known) = state.withLock { ($0.staging, $0.keys) }
-    try host.sink.admit(offer, held: staging?.held ?? Tally(), existing: staging?.existing)
+    try host.sink.admit(offer, held: staging?.settled ?? Tally(), existing: staging?.existing)
     if let staging, let known { return (staging, known) }
     try host.consent.require(
       ConsentQuestion(offer: offer, label: label, address: address, availableBytes: host.sink.availableBytes()),
@@ -179,8 +180,13 @@ extension SessionFailure {
 }
 
 extension Offer {
-  /// The features that the exporter lets be used.
-  fileprivate var usableFeatures: Features { flags.contains(.compressible) ? .zstd : [] }
+  /// The features that may be used for it: compression as the exporter wants it, and refusals of a folder's items alone. An
+  /// app's importer gets everything that its exporter made, or nothing.
+  fileprivate var usableFeatures: Features {
+    var features: Features = flags.contains(.compressible) ? .zstd : []
+    if case .folders = contents { features.insert(.refusals) }
+    return features
+  }
 }
 
 extension Offer.Contents {

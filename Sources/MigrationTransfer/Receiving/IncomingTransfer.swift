@@ -22,6 +22,10 @@ final class IncomingTransfer: Sendable {
     var heldAtStart = Tally()
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
+    /// How many items the sender has left out, since the destination cannot hold them.
+    var withheld: UInt64 = 0
+    /// How many of the named refusals this device's user knows.
+    var toldRefusals = 0
     /// What the newest offer announces.
     var total = Tally()
 
@@ -52,6 +56,7 @@ final class IncomingTransfer: Sendable {
     client = remembered.peer
     self.host = host
     var state = State(entry: entry, keys: remembered.destination?.keys, unsent: remembered.unsent)
+    state.withheld = remembered.withheld
     if let finished = remembered.done {
       state.course = Course(done: finished.done)
       state.heldAtStart = finished.done.total

@@ -85,7 +85,7 @@ extension Receiver {
     return TransferResult(
       total: done.total, sentBytes: done.total.bytes - held - saved, savedBytes: saved, heldBytes: held,
       seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: transfer.unsent, losses: done.losses,
-      leftOut: transfer.leftOut)
+      leftOut: transfer.leftOut, notStored: done.notStored)
   }
 
   func end(_ outcome: Result<TransferResult, TransferFailure>) {

@@ -114,7 +114,9 @@ struct ReceiverControl: ~Copyable {
     switch news {
     case .admitted(let reception): try accept(reception)
     case .progress(let progress): tell(progress)
+    case .refused: tellRefusals()
     case .imported(let done):
+      tellRefusals()
       // The end of an import that began in an earlier session answers the offer of this one.
       if session.isJudging {
         link.say(session.answerAgain(done))
@@ -169,7 +171,19 @@ struct ReceiverControl: ~Copyable {
     // Streams may join from the moment that the sender reads the end of the ledger.
     guard host.open(reception, of: transfer, as: part) else { throw SessionFailure.superseded }
     link.say(session.reported(report.held))
+    tellRefusals()
+    if isResumed { transfer.tellRefusalsAgain() }
   }
+
+  /// Tells the sender of items that the destination cannot hold, those of earlier sessions included.
+  private mutating func tellRefusals() {
+    guard session.mayTellRefusals else { return }
+    let new = transfer.refusals(from: toldRefusals)
+    toldRefusals += new.count
+    for refusal in new { if let message = session.refused(refusal) { link.say(message) } }
+  }
+
+  private var toldRefusals = 0
 
   // MARK: Progress
 

@@ -7,6 +7,8 @@ import MigrationWire
 enum ReceiverNews: Sendable {
   case admitted(Reception)
   case progress(ImportProgress)
+  /// The destination cannot hold an item, or several.
+  case refused
   /// Everything is imported, in this session or before it.
   case imported(Done)
   case failed(SessionFailure)

@@ -18,6 +18,7 @@ final class Reception: Sendable {
   let gate = WritingGate()
   private let mailbox: Mailbox<ReceiverNews>
   private let saved: SavedBytes
+  private let refused: @Sendable () -> Void
 
   private struct State {
     var isStopped = false
@@ -34,11 +35,14 @@ final class Reception: Sendable {
   private let state = Condition(State())
   private let threads = ThreadGroup()
 
-  /// `synced` is called now and then, when what has arrived by then is durable.
+  /// `synced` is called now and then, when what has arrived by then is durable, `refused` when the destination cannot hold an
+  /// item.
   init(
     session: SessionID, client: KeyFingerprint, keys: TransferKeys, features: Features, staging: Staging,
-    present: PresentItems, mailbox: Mailbox<ReceiverNews>, saved: SavedBytes, synced: @escaping @Sendable () -> Void
+    present: PresentItems, mailbox: Mailbox<ReceiverNews>, saved: SavedBytes, synced: @escaping @Sendable () -> Void,
+    refused: @escaping @Sendable () -> Void
   ) {
+    self.refused = refused
     self.session = session
     self.client = client
     self.keys = keys
@@ -73,7 +77,7 @@ final class Reception: Sendable {
       leave(number)
     }
     do {
-      let writer = StagingWriter(staging, sealer: try ChunkSealer(keys))
+      let writer = StagingWriter(staging, sealer: try ChunkSealer(keys), refused: refused)
       var incoming = try IncomingData(
         connection, writer: writer, durability: durability, gate: gate,
         saved: features.contains(.zstd) ? saved : nil

@@ -63,6 +63,7 @@ extension RememberedTransfer {
       fields.append(15, ControlMessage.done(done.done).frame)
     }
     fields.append(16) { $0.u64(unsent) }
+    if withheld > 0 { fields.append(17) { $0.u64(withheld) } }
     return fields
   }
 
@@ -104,6 +105,7 @@ extension RememberedTransfer {
     case .receiver: self.subject = .destination(try Destination(fields))
     }
     unsent = try fields.readRequired(16, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    withheld = try fields.read(17, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) } ?? 0
     done = try Self.finished(fields)
   }
 

@@ -49,6 +49,8 @@ package struct RememberedTransfer: Equatable, Sendable {
   package var held: Tally
   /// How many items could not be sent, when that was last counted.
   package var unsent: UInt64 = 0
+  /// How many were left out since the destination cannot hold them, when that was last counted.
+  package var withheld: UInt64 = 0
   /// That all is imported: at a receiver a tombstone for a sender that missed the answer, at a sender the last that it did.
   package var done: Finished?
   package var subject: Subject

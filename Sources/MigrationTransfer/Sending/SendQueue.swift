@@ -15,6 +15,8 @@ final class SendQueue: FrameOutlet {
     var limit: RateLimit?
     /// Whether the limit has held a stream back since this was looked at.
     var isLimiting = false
+    /// What the destination cannot hold.
+    var refused: Set<Mark> = []
   }
 
   private let state: Condition<State>
@@ -67,6 +69,11 @@ final class SendQueue: FrameOutlet {
   func skipped(items: UInt64, bytes: UInt64) {
     state.withLock { $0.window.skip(items: items, bytes: bytes) }
   }
+
+  func refuses(_ mark: Mark) -> Bool { state.withLock { !$0.refused.isEmpty && $0.refused.contains(mark) } }
+
+  /// The receiver says that the destination cannot hold an item.
+  func refuse(_ mark: Mark) { state.withLock { _ = $0.refused.insert(mark) } }
 
   /// Nothing more will be submitted, and everything is written: the streams end.
   func finish() {

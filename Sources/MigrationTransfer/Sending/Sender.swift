@@ -125,7 +125,7 @@ package final class Sender: Sendable {
           total: done.total, sentBytes: transfer.traffic.sent, savedBytes: transfer.traffic.saved,
           heldBytes: transfer.heldAtStart,
           seconds: BootInstant.now().seconds(since: start), unsent: transfer.unsent, losses: done.losses,
-          leftOut: transfer.leftOut)
+          leftOut: transfer.leftOut, notStored: done.notStored)
         observer(.done(result))
         return result
       case .failure(let failure):
@@ -184,6 +184,11 @@ package final class Sender: Sendable {
     }
   }
 
+  private var features: Features {
+    let features: Features = [.leavingOut, .ofThisDevice]
+    return options.compression == .never ? features.subtracting(.zstd) : features
+  }
+
   /// Holds one session on a connection that is past READY.
   func converse(
     _ connection: consuming Connection, _ transfer: OutgoingTransfer, _ dialing: Dialing,
@@ -192,7 +197,7 @@ package final class Sender: Sendable {
     let surroundings = SenderControl.Surroundings(
       greeting: Greeting(
         role: .sender, label: options.label, software: options.software,
-        features: options.compression == .never ? .leavingOut : [.leavingOut, .ofThisDevice]),
+        features: features),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
       limit: options.limit, compression: options.compression, isPlainTold: isPlainTold,
       stallPatience: options.stallPatience, isResumed: isResumed, threads: ThreadGroup(within: threads),

@@ -160,6 +160,7 @@ struct SenderControl: ~Copyable {
   }
 
   private func note(_ refusal: Refusal) {
+    if let accept { queue?.refuse(accept.keys.mark(path: refusal.path, generation: refusal.generation)) }
     surroundings.observe(
       .notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message))
   }

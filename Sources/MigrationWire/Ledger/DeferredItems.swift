@@ -76,7 +76,7 @@ struct DeferredItems: Sendable {
 
 extension TransferKeys {
   /// What stands for a path in memory.
-  fileprivate func digest(of path: ArchivePath) -> UInt128 {
+  func digest(of path: ArchivePath) -> UInt128 {
     var hash = SipHash(key: hashKey)
     hash.combine(0x80 as UInt8)
     hash.combine(path.bytes)

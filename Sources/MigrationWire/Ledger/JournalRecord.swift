@@ -27,6 +27,9 @@ package enum JournalRecord: Equatable, Sendable {
   case imported
   /// What becomes of items whose names are taken at the destination, from now on.
   case existing(Existing)
+  /// The destination cannot hold this state of an item: whatever is said of it anywhere in the journal is void. Without a size
+  /// its record had not come.
+  case refused(path: ArchivePath, generation: Generation, size: UInt64?, RefusalReason)
 
   /// Bytes around a record's body: length, kind, authentication code.
   package static let overhead = 4 + 1 + 16
@@ -106,6 +109,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .void: 11
     case .exposed: 12
     case .existing: 13
+    case .refused: 14
     }
   }
 
@@ -137,6 +141,12 @@ package enum JournalRecord: Equatable, Sendable {
       body.array(path.bytes)
       body.array(target.bytes)
     case .existing(let existing): body.u8(existing.rawValue)
+    case .refused(let path, let generation, let size, let reason):
+      body.u8(reason.rawValue)
+      body.u128(generation)
+      body.u8(size == nil ? 0 : 1)
+      body.u64(size ?? 0)
+      body.array(path.bytes)
     case .exposed, .imported: break
     }
   }
@@ -176,6 +186,13 @@ package enum JournalRecord: Equatable, Sendable {
     case 13:
       guard let existing = Existing(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
       self = .existing(existing)
+    case 14:
+      guard let reason = RefusalReason(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+      let generation = try reader.u128(bytes)
+      let hasSize = try reader.u8(bytes) == 1
+      let size = try reader.u64(bytes)
+      self = .refused(
+        path: try ArchivePath(try reader.rest(bytes)), generation: generation, size: hasSize ? size : nil, reason)
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()

@@ -3,6 +3,7 @@ extension Ledger {
   /// A chunk or hole came, and its tag fits.
   package mutating func admit(_ place: ChunkPlace) throws(Violation) -> Admission {
     if let file = incomplete[place.path], file.generation == place.generation {
+      if file.isRefused { return .held }
       if let record = file.record, place.range.upperBound > record.size {
         throw Violation(.conflict, "a chunk beyond the end of its file")
       }
@@ -18,7 +19,7 @@ extension Ledger {
       try take(place)
       return .write(file.number, isNew: false, discarded: nil)
     }
-    if holds(path: place.path, place.generation) { return .held }
+    if isSettled(path: place.path, place.generation) { return .held }
     try checkPlace(of: place.path)
     let discarded = try startAfresh(place.path)
     try take(place)
@@ -36,7 +37,7 @@ extension Ledger {
   package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
     admittedBytes = admittedBytes.subtractingClamped(UInt64(place.range.count))
     guard let index = incomplete.index(forKey: place.path),
-      incomplete.values[index].generation == place.generation
+      incomplete.values[index].generation == place.generation, !incomplete.values[index].isRefused
     else { return nil }
     let before = incomplete.values[index].ranges.count
     incomplete.values[index].ranges.insert(place.range)
@@ -53,6 +54,7 @@ extension Ledger {
       try checkHeld(record)
       return .held
     }
+    if refused.holds(mark(record)) { return .held }
     try checkStaged(record)
     if !hasContent, let file = incomplete[record.path], file.generation == record.generation,
       file.hasNewRecord || file.isEnding
@@ -62,6 +64,7 @@ extension Ledger {
     try checkPlace(of: record.path)
     try checkItems(besides: record.path)
     try budget.take(record)
+    if let file = incomplete[record.path], file.generation == record.generation, file.isRefused { return .refused }
     guard record.size > 0, !hasContent else {
       try checkBytes(record.size)
       return .create(discarded: try startAfresh(record.path))
@@ -120,7 +123,8 @@ extension Ledger {
   }
 
   private func checkItems(besides path: ArchivePath) throws(Violation) {
-    let others = total.items.addingClamped(UInt64(incomplete.count)) - (incomplete[path] == nil ? 0 : 1)
+    let held = total.items.addingClamped(refused.total.items)
+    let others = held.addingClamped(UInt64(incomplete.count)) - (incomplete[path] == nil ? 0 : 1)
     guard others < bound.items else {
       throw Violation(.announcement, "the number of items")
     }

@@ -2,7 +2,7 @@
 extension Ledger {
   /// A range is in its staging file. The record, if nothing is missing of the file any more.
   package mutating func restore(_ place: ChunkPlace) throws(Violation) -> ItemRecord? {
-    guard !holds(path: place.path, place.generation) else { return nil }
+    guard !isSettled(path: place.path, place.generation) else { return nil }
     var file = restored(place.path, place.generation)
     let before = file.ranges.count
     file.ranges.insert(place.range)
@@ -13,7 +13,7 @@ extension Ledger {
 
   /// The record of a file whose bytes are claimed as ranges. The same, if nothing is missing of the file any more.
   package mutating func restore(sealed record: ItemRecord) throws(Violation) -> ItemRecord? {
-    guard !holds(record) else { return nil }
+    guard !knows(mark(record)) else { return nil }
     var file = restored(record.path, record.generation)
     file.record = PackedRecord(record)
     incomplete[record.path] = file
@@ -28,7 +28,7 @@ extension Ledger {
 
   /// The incomplete files and the numbers of what is staged of them.
   package var incompleteFiles: [(path: ArchivePath, number: FileNumber)] {
-    incomplete.map { ($0.key, $0.value.number) }.sorted { $0.0 < $1.0 }
+    incomplete.filter { !$0.value.isRefused }.map { ($0.key, $0.value.number) }.sorted { $0.0 < $1.0 }
   }
 
   /// The entry of an incomplete file; one of another generation gives way.

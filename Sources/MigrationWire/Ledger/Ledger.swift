@@ -15,9 +15,11 @@ package struct Ledger: Sendable {
     var hasNewRecord = false
     /// Somebody was told that nothing is missing, and makes an end of it.
     var isEnding = false
+    /// The destination cannot hold it: nothing of it is written, and its record is waited for.
+    var isRefused = false
 
     var isComplete: Bool {
-      guard let record else { return false }
+      guard !isRefused, let record else { return false }
       return ranges.all.elementsEqual(CollectionOfOne(0..<record.size))
     }
   }
@@ -40,9 +42,11 @@ package struct Ledger: Sendable {
     case create(discarded: FileNumber?)
     /// It was the last thing missing of this staged file. Told once.
     case complete(FileNumber)
+    /// The destination cannot hold the file, as its chunks have shown: refuse the record.
+    case refused
   }
 
-  private let keys: TransferKeys
+  let keys: TransferKeys
   /// The most that is taken in this session, what it begins with included.
   var bound: Tally
   var budget: SessionBudget
@@ -60,6 +64,7 @@ package struct Ledger: Sendable {
   package internal(set) var incompleteBytes: UInt64 = 0
   /// Items whose metadata can only be set when everything else is there.
   var deferred: DeferredItems
+  var refused: RefusedItems
 
   /// An empty ledger that takes at most what `bound` says.
   package init(keys: TransferKeys, bound: Bound) {
@@ -67,6 +72,7 @@ package struct Ledger: Sendable {
     self.bound = Tally(items: bound.items, bytes: bound.bytes)
     budget = SessionBudget(bound)
     deferred = DeferredItems(keys)
+    refused = RefusedItems(keys)
   }
 
   /// Another session begins. Its offer bounds what comes in it; what is held may all be stale, and so is not counted.
@@ -80,6 +86,7 @@ package struct Ledger: Sendable {
     budget = SessionBudget(offered)
     bound = Tally(items: offered.items, bytes: offered.bytes)
       .adding(Tally(items: total.items.addingClamped(UInt64(incomplete.count)), bytes: heldBytes))
+      .adding(refused.total)
   }
 
   /// Bytes of metadata that this session has brought so far.
@@ -90,17 +97,22 @@ package struct Ledger: Sendable {
     complete.contains(keys.mark(path: path, generation: generation))
   }
 
+  /// Whether nothing more is to be done about a generation of a file: it is held, or refused.
+  func isSettled(path: ArchivePath, _ generation: Generation) -> Bool {
+    knows(keys.mark(path: path, generation: generation))
+  }
+
   /// Whether an item is held complete.
   package func holds(_ record: ItemRecord) -> Bool { complete.contains(mark(record)) }
 
-  /// Whether an item of this mark is held complete.
-  package func holds(_ mark: Mark) -> Bool { complete.contains(mark) }
+  /// Whether an item of this mark is held complete, or refused.
+  package func knows(_ mark: Mark) -> Bool { complete.contains(mark) || refused.holds(mark) }
 
   /// How much is held, complete or not.
   package var heldBytes: UInt64 { total.bytes.addingClamped(incompleteBytes) }
 
-  /// The marks of the complete items, ascending.
-  package var marks: [Mark] { complete.sorted() }
+  /// The marks of the complete items and of the refused ones, ascending.
+  package var marks: [Mark] { refused.total.items == 0 ? complete.sorted() : (refused.marks + complete).sorted() }
 
   /// The incomplete files, as they are told to the sender.
   package var partials: [Partial] {
@@ -159,12 +171,12 @@ package struct Ledger: Sendable {
       incomplete = [:]
       incompleteBytes = 0
     }
-    return incomplete.keys.sorted()
+    return incomplete.filter { !$0.value.isRefused }.keys.sorted()
   }
 
   /// Whether this is exactly what the sender says the archive consists of.
   package func agrees(with finish: Finish) -> Bool {
-    total == finish.total && digest == finish.digest
+    total.adding(refused.total) == finish.total && digest &+ refused.digest == finish.digest
   }
 
   /// What names an item in one state to both ends.
@@ -172,12 +184,12 @@ package struct Ledger: Sendable {
     keys.mark(path: record.path, generation: record.generation)
   }
 
-  /// Forgets an incomplete file; the number of what was staged of it.
+  /// Forgets an incomplete file; the number of what was staged of it, nil of one that is refused.
   @discardableResult
   package mutating func discard(_ path: ArchivePath) -> FileNumber? {
     guard let file = incomplete.removeValue(forKey: path) else { return nil }
     incompleteBytes = incompleteBytes.subtractingClamped(file.ranges.count)
-    return file.number
+    return file.isRefused ? nil : file.number
   }
 
   mutating func takeNumber() -> FileNumber {

@@ -64,3 +64,20 @@ extension RefusalReason {
     return reason
   }
 }
+
+extension RefusalReason {
+  /// The reason as a clause.
+  package var words: String {
+    switch self {
+    case .nameNotAllowed: "the destination does not allow such a name"
+    case .nameTooLong: "the name is too long for the destination"
+    case .nameTaken: "the destination takes the name for that of another item"
+    case .kindNotSupported: "the destination has nothing of this kind"
+    case .tooLarge: "the file is too large for the destination"
+    case .targetTooLong: "the link's target is too long for the destination"
+    case .directoryNotStored: "its folder is not stored"
+    case .targetNotStored: "the file that it is another name of is not stored"
+    case .other: "the destination cannot hold it"
+    }
+  }
+}

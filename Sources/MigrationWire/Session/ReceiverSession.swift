@@ -132,14 +132,18 @@ package struct ReceiverSession: Equatable, Sendable {
     return .heldEnd(HeldEnd(held: held))
   }
 
+  /// Whether the sender can be told of refusals now.
+  package var mayTellRefusals: Bool {
+    switch state {
+    case .judging, .receiving, .importing: mayRefuse
+    case .greeting, .waiting, .reporting, .answered, .done, .closed: false
+    }
+  }
+
   /// The destination cannot hold an item. Valid in every state; nil where it cannot be told, or where as many are named as may
   /// be: then DONE only counts it.
   package mutating func refused(_ refusal: Refusal) -> ControlMessage? {
-    switch state {
-    case .judging, .receiving, .importing: break
-    case .greeting, .waiting, .reporting, .answered, .done, .closed: return nil
-    }
-    guard mayRefuse, refusals.take(refusal.size) else { return nil }
+    guard mayTellRefusals, refusals.take(refusal.size) else { return nil }
     return .refused(refusal)
   }
 

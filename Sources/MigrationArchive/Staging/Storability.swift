@@ -1,0 +1,84 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// Finds out whether an error that met an item is the item's own or the disk's: by trying at the same place what every disk
+/// can do.
+struct Storability {
+  let staging: Staging
+  let places: any StagingPlaces
+
+  /// Why the destination cannot hold an item that an error met; nil where the error is the disk's, or the sender's.
+  func reason(
+    for path: ArchivePath, _ body: ItemRecord.Body, _ error: ArchiveError
+  ) throws(SystemError) -> (reason: RefusalReason, message: String?)? {
+    if error.code == .collision {
+      guard let place = try foldedPlace(path) else { return nil }
+      return (place == path ? .nameTaken : .directoryNotStored, nil)
+    }
+    guard error.code == .storage, let cause = error.cause, !cause.isOfDisk else { return nil }
+    if cause.isTooLarge { return (.tooLarge, nil) }
+    guard let nearest = try nearestDirectory(above: path), acceptsFile(in: nearest.path) else { return nil }
+    guard nearest.isParent else { return (.directoryNotStored, nil) }
+    return (reason(for: path, body, cause, in: nearest.path), cause.words)
+  }
+
+  private func reason(
+    for path: ArchivePath, _ body: ItemRecord.Body, _ cause: SystemError, in parent: ArchivePath?
+  ) -> RefusalReason {
+    if case .symbolicLink(let target) = body {
+      guard acceptsLink(to: Array("x".utf8), in: parent) else { return .kindNotSupported }
+      guard acceptsLink(to: target, in: parent) else { return cause.isTooLong ? .targetTooLong : .other }
+    }
+    return cause.isTooLong ? .nameTooLong : .nameNotAllowed
+  }
+
+  /// The first place on the way to a path, itself included, whose name the disk takes for that of something else; nil if there
+  /// is none.
+  func foldedPlace(_ path: ArchivePath) throws(SystemError) -> ArchivePath? {
+    for place in path.lineage {
+      guard try places.kind(of: place) != nil else { return nil }
+      let name = Array(place.name)
+      if try !places.entries(of: place.parent).contains(where: { $0.name == name }) { return place }
+    }
+    return nil
+  }
+
+  /// The nearest directory above a path that is there, nil for the tree itself; nothing where something else is in its place.
+  private func nearestDirectory(above path: ArchivePath) throws(SystemError) -> (path: ArchivePath?, isParent: Bool)? {
+    var parent = path.parent
+    while let place = parent {
+      if try places.kind(of: place) == .directory { break }
+      parent = place.parent
+    }
+    return (parent, parent == path.parent)
+  }
+
+  private func acceptsFile(in directory: ArchivePath?) -> Bool {
+    tries(in: directory) { (path) throws(SystemError) in
+      let file = try places.createFile(path, mode: 0o600)
+      try unsafe file.write(at: 0, [0x78].span.bytes)
+    }
+  }
+
+  private func acceptsLink(to target: [UInt8], in directory: ArchivePath?) -> Bool {
+    tries(in: directory) { (path) throws(SystemError) in try places.makeSymbolicLink(path, target: target) }
+  }
+
+  /// Whether something can be done under an ordinary name.
+  private func tries(in directory: ArchivePath?, _ body: (ArchivePath) throws(SystemError) -> Void) -> Bool {
+    let number = staging.shared.withLock { shared in
+      shared.refusals.trials += 1
+      return shared.refusals.trials
+    }
+    let name = Array(".peer-trial-\(number)".utf8)
+    guard let path = try? directory?.appending(name.span) ?? ArchivePath(name) else { return false }
+    defer { try? places.remove(path) }
+    do throws(SystemError) {
+      try body(path)
+      return true
+    } catch {
+      return false
+    }
+  }
+}

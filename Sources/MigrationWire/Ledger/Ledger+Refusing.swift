@@ -1,0 +1,56 @@
+/// Items that the destination cannot hold. A state of an item that was refused once stays so for the whole transfer.
+extension Ledger {
+  /// Whether this state of an item is refused.
+  package func refuses(_ mark: Mark) -> Bool { refused.holds(mark) }
+
+  /// Whether an item of this path is refused, in whatever state.
+  package func refuses(path: ArchivePath) -> Bool { refused.holds(path: path) }
+
+  /// Whether a state of an item is refused, or a file whose record has not come.
+  package func isRefused(_ path: ArchivePath, _ generation: Generation) -> Bool {
+    if let file = incomplete[path], file.generation == generation { return file.isRefused }
+    return refuses(keys.mark(path: path, generation: generation))
+  }
+
+  /// How many items are refused, and the sum of their sizes.
+  package var refusedTotal: Tally { refused.total }
+
+  /// An item with a record cannot be held; the number of what is staged of it, if it is a file in parts.
+  @discardableResult
+  package mutating func refuse(_ record: ItemRecord) -> FileNumber? {
+    let mark = mark(record)
+    if complete.contains(mark) { drop(record) }
+    let number = incomplete[record.path].flatMap { $0.generation == record.generation ? discard(record.path) : nil }
+    refused.add(record.path, mark, size: record.size)
+    return number
+  }
+
+  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the number of what is staged.
+  ///
+  /// Without a record it waits for one: only that tells its size.
+  package mutating func refuse(
+    _ path: ArchivePath, _ generation: Generation
+  ) -> (record: ItemRecord?, number: FileNumber)? {
+    guard let file = incomplete[path], file.generation == generation, !file.isRefused else { return nil }
+    if let record = file.record?.record {
+      refuse(record)
+      return (record, file.number)
+    }
+    incompleteBytes = incompleteBytes.subtractingClamped(file.ranges.count)
+    incomplete[path] = Incomplete(number: file.number, generation: generation, isRefused: true)
+    return (nil, file.number)
+  }
+
+  /// The journal tells of a refusal; without a size the record had not come.
+  package mutating func restore(refused path: ArchivePath, _ generation: Generation, size: UInt64?) {
+    if let file = incomplete[path], file.generation == generation { discard(path) }
+    if let size {
+      refused.add(path, keys.mark(path: path, generation: generation), size: size)
+    } else if incomplete[path] == nil, incomplete.count < Limits.incompleteFiles {
+      incomplete[path] = Incomplete(number: takeNumber(), generation: generation, isRefused: true)
+    }
+  }
+
+  /// The source no longer has a refused item in this state.
+  package mutating func dropRefused(_ mark: Mark) { refused.remove(mark) }
+}

@@ -1,0 +1,3 @@
+extension DestinationTraits {
+  package func refusal(of record: ItemRecord) -> RefusalReason? { nil }
+}
