@@ -120,6 +120,7 @@ struct JournalReading {
     case .discardedTree(let path): return "discarded tree \(name(path))"
     case .void: return "void"
     case .moving: return "moving"
+    case .refused: return "refused"
     case .existing(let existing): return "existing \(existing.name)"
     case .synced: return "synced"
     case .concluded: return "concluded"

@@ -320,7 +320,7 @@ import Testing
           switch try ledger.receive(record, hasContent: false) {
           case .create: _ = try ledger.await(record)
           case .complete: try ledger.finish(record)
-          case .held, .waiting: break
+          case .held, .waiting, .refused: break
           }
         }
       }

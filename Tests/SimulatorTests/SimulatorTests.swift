@@ -44,7 +44,7 @@ import TransferSimulator
     }
     let counts = [
       faults.cuts, faults.streamCuts, faults.senderKills, faults.receiverKills, faults.importKills, faults.powerLosses,
-      faults.diskErrors, faults.changes, sentTwice,
+      faults.diskErrors, faults.refusals, faults.changes, sentTwice,
     ]
     #expect(counts.allSatisfy { $0 > 0 }, "\(counts)")
   }

@@ -33,6 +33,9 @@ final class Ground {
   private(set) var sentTwice = 0
   private(set) var allowedTwice = 0
   private var finish: Finish?
+  /// What the destination could not hold, and how many items that is.
+  private var refusedPaths: Set<[UInt8]> = []
+  private var notStored: UInt64 = 0
   private var finishUnsent = 0
   private var finishStart = 0
   private var finishListed = 0
@@ -182,7 +185,19 @@ final class Ground {
     world.note("receiver is done")
   }
 
-  func senderFinished(_ done: Done, exportStart: Int) {
+  /// What an import begins without.
+  func refused(_ staging: Staging) {
+    refusedPaths = Set(staging.refusals(from: 0).map(\.path.bytes))
+    notStored = staging.notStored
+    tally.refusals += Int(notStored)
+    world.check(notStored <= refusedPaths.count, "\(notStored) items are not stored, \(refusedPaths.count) are named")
+    world.check(notStored == 0 || disk.bounds != nil, "a disk that holds everything refuses \(notStored) items")
+  }
+
+  /// `refused` is what the sender has heard of in the session in which it said FINISH.
+  func senderFinished(_ done: Done, exportStart: Int, refused: Set<[UInt8]>?) {
+    world.check(done.notStored == store?.done?.notStored, "the sender was told another number of items not stored")
+    if let refused { world.check(refused == refusedPaths, "the sender has not heard of all that is not stored") }
     isSenderDone = true
     sender = nil
     world.check(store?.done != nil, "the sender was told done, and it is not")
@@ -263,6 +278,8 @@ public struct Faults: Sendable {
   public var powerLosses = 0
   public var changes = 0
   public var diskErrors = 0
+  /// Items that the disk could not hold.
+  public var refusals = 0
   /// How many of the receiver's deaths came between the finished archive and its answer.
   public var importKills = 0
 
@@ -276,6 +293,7 @@ public struct Faults: Sendable {
     powerLosses += other.powerLosses
     changes += other.changes
     diskErrors += other.diskErrors
+    refusals += other.refusals
     importKills += other.importKills
   }
 }
@@ -299,7 +317,8 @@ extension Ground {
     let arrived = all.filter { !furniture.isOld($0.key, $0.value) }
     if furniture.existing == .refuse || furniture.existing == .keepBoth {
       world.check(
-        arrived.count == Int(finish.total.items), "\(arrived.count) items arrived, \(finish.total.items) were sent")
+        arrived.count + Int(notStored) == Int(finish.total.items),
+        "\(arrived.count) items arrived, \(notStored) were refused, \(finish.total.items) were sent")
     }
     for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = String(decoding: path, as: UTF8.self)
@@ -323,7 +342,7 @@ extension Ground {
     if source.lastChange < finishListed, finishUnsent == 0 {
       let names = Set(all.keys.map(furniture.original))
       for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
-      where !names.contains(path) && !furniture.blocks(path) {
+      where !names.contains(path) && !furniture.blocks(path) && !refusedPaths.contains(path) {
         world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
       }
       if disk.hasHardLinks, furniture.existing == .refuse { checkLinks(arrived) }

@@ -14,4 +14,6 @@ public enum Mutation: String, CaseIterable, Sendable {
   case forgetDropped
   /// A new session sends everything that was held once more.
   case ignoreLedger
+  /// An item that the destination cannot hold is forgotten before everything is compared.
+  case forgetRefused
 }

@@ -87,8 +87,11 @@ final class Promises {
     private let marks: Set<Mark>
     private let partials: [ArchivePath: Partial]
     private let keys: TransferKeys
+    /// Of what cannot be held nothing need be there.
+    private let refused: Set<Mark>
 
     init(_ staging: Staging, _ keys: TransferKeys) {
+      refused = Set(staging.refusals(from: 0).map { keys.mark(path: $0.path, generation: $0.generation) })
       let report = staging.report
       marks = Set(report.marks)
       partials = Dictionary(report.partials.map { ($0.path, $0) }) { one, _ in one }
@@ -96,7 +99,8 @@ final class Promises {
     }
 
     func has(_ promise: Promise) -> Bool {
-      if marks.contains(keys.mark(path: promise.path, generation: promise.generation)) { return true }
+      let mark = keys.mark(path: promise.path, generation: promise.generation)
+      if marks.contains(mark) || refused.contains(mark) { return true }
       guard let range = promise.range, let partial = partials[promise.path] else { return false }
       return partial.generation == promise.generation && partial.ranges.cover(of: range) == .whole
     }

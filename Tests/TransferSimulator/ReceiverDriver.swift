@@ -45,6 +45,8 @@ final class ReceiverDriver {
   private var isConcluding = false
   private var isSyncing = false
   private var isWriting = false
+  /// How many of the refusals the session has been told.
+  private var told = 0
 
   init(_ ground: Ground) {
     self.ground = ground
@@ -124,7 +126,8 @@ final class ReceiverDriver {
       session = ReceiverSession()
       isOpen = false
       wire.attach(.receiver, received: { [self] in heard($0, on: wire) }, ended: { [self] in lostControl(wire) })
-      say(.greeting(Greeting(role: .receiver, label: "", software: "", features: [])))
+      say(.greeting(Greeting(role: .receiver, label: "", software: "", features: .refusals)))
+      told = 0
     } else {
       let stream = Stream(wire)
       streams.append(stream)
@@ -190,7 +193,7 @@ final class ReceiverDriver {
     if isConcluding { return }
     do {
       let staging = try staging(for: offer)
-      staging.beginSession(offer)
+      staging.beginSession(offer, mayRefuse: true)
       sessionID = UInt128(world.dice.next()) << 64 | UInt128(world.dice.next())
       numbers = []
       let keys = ground.store!.keys
@@ -198,7 +201,7 @@ final class ReceiverDriver {
         session.accept(
           Accept(
             transfer: staging.transfer, session: sessionID, keys: keys, window: Limits.smallestWindow, streams: 8,
-            features: [])))
+            features: .refusals)))
       let report = staging.report
       ground.promises.checkTold(report.marks, report.partials)
       for page in pages(report.marks) { say(session.report(Held(kind: .staged, marks: page))) }
@@ -208,9 +211,17 @@ final class ReceiverDriver {
       for partial in report.partials { say(session.report(partial)) }
       isOpen = true
       say(session.reported(report.held))
+      tellRefusals()
     } catch {
       fail(error)
     }
+  }
+
+  private func tellRefusals() {
+    guard session.mayTellRefusals, let staging else { return }
+    let new = staging.refusals(from: told)
+    told += new.count
+    for refusal in new { if let message = session.refused(refusal) { say(message) } }
   }
 
   private func pages(_ marks: [Mark]) -> [[Mark]] {
@@ -294,7 +305,7 @@ final class ReceiverDriver {
     }
     try stream.machine.joined()
     stream.number = join.stream
-    stream.writer = StagingWriter(staging, sealer: HashSealer(store.keys))
+    stream.writer = StagingWriter(staging, sealer: HashSealer(store.keys)) { [self] in tellRefusals() }
   }
 
   private func written(_ body: [UInt8], on stream: Stream) {
@@ -346,6 +357,9 @@ final class ReceiverDriver {
   private func conclude(_ finish: Finish) {
     guard isAlive, let staging else { return }
     ground.riskImport()
+    if ground.mutation == .forgetRefused, let keys = ground.store?.keys {
+      staging.drop(staging.refusals(from: 0).prefix(1).map { keys.mark(path: $0.path, generation: $0.generation) })
+    }
     do {
       try staging.complete(finish) { _ in }
       ground.concluded(finish)
@@ -363,13 +377,15 @@ final class ReceiverDriver {
       var moves = FolderImport(staging, to: disk)
       try moves.run { _ in }
       try disk.operate(mayFail: false)
-      let done = Done(total: total)
+      let done = Done(total: total, notStored: staging.notStored)
+      ground.refused(staging)
       ground.store?.done = done
       ground.imported()
       try disk.operate(mayFail: false)
       disk.removeStaging()
       world.after(world.dice.roll(1...500)) { [self] in
         guard isAlive else { return }
+        tellRefusals()
         if session.isImporting {
           say(session.imported(done))
         } else if session.isJudging {

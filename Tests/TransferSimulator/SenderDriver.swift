@@ -36,6 +36,8 @@ final class SenderDriver {
   private var accept: Accept?
   private var held = HeldItems()
   private var hasExport = false
+  /// Whether this session has said FINISH.
+  private var hasFinished = false
   private(set) var window: SendWindow?
   private var streams: [Stream] = []
   private var nextStream: UInt32 = 0
@@ -43,6 +45,9 @@ final class SenderDriver {
   /// When the source was listed.
   private let listed: Int
   private var retries = 0
+  /// What the destination cannot hold, as this session was told.
+  private(set) var refused: Set<Mark> = []
+  private var heardRefused: Set<[UInt8]> = []
 
   init(_ ground: Ground) {
     self.ground = ground
@@ -91,10 +96,11 @@ final class SenderDriver {
     controlFrames = FrameReader()
     session = SenderSession()
     held = HeldItems()
+    (refused, heardRefused) = ([], [])
     wire.attach(
       .sender, received: { [self] in heard($0, on: wire) },
       ended: { [self] in if wire === control, isAlive { lost() } })
-    say(.greeting(Greeting(role: .sender, label: "", software: "", features: [])))
+    say(.greeting(Greeting(role: .sender, label: "", software: "", features: .refusals)))
   }
 
   /// The control connection is gone, and with it everything of its session.
@@ -110,6 +116,7 @@ final class SenderDriver {
     sessionNumber += 1
     window = nil
     hasExport = false
+    hasFinished = false
     control?.detach(.sender)
     control?.cut()
     control = nil
@@ -138,7 +145,10 @@ final class SenderDriver {
 
   private func perform(_ action: SenderSession.Action) throws {
     switch action {
-    case .nothing, .show, .noteRefused: break
+    case .nothing, .show: break
+    case .noteRefused(let refusal):
+      heardRefused.insert(refusal.path.bytes)
+      if let accept { refused.insert(accept.keys.mark(path: refusal.path, generation: refusal.generation)) }
     case .say(let message): say(message)
     case .meet:
       say(
@@ -160,7 +170,7 @@ final class SenderDriver {
       world.note("sender is done: \(done.total)")
       isDone = true
       window = nil
-      ground.senderFinished(done, exportStart: exportStart)
+      ground.senderFinished(done, exportStart: exportStart, refused: hasFinished ? heardRefused : nil)
       control?.close(by: .sender)
       isAlive = false
     case .stop(let close):
@@ -198,6 +208,7 @@ final class SenderDriver {
       say(session.drop(Array(stale[start..<min(start + 3, stale.count)])))
     }
     ground.exported(packer.finish, unsent: outlet.unsent, listed: listed, start: exportStart)
+    hasFinished = true
     say(session.finish(packer.finish))
   }
 
@@ -319,6 +330,8 @@ final class SimulatedOutlet: FrameOutlet, @unchecked Sendable {
   var isStopped: Bool { !sender.isCurrent(number) }
 
   func unsent(_ unsent: Unsent) throws(ArchiveError) { self.unsent += 1 }
+
+  func refuses(_ mark: Mark) -> Bool { sender.refused.contains(mark) }
 
   func skipped(items: UInt64, bytes: UInt64) { sender.skip(items: items, bytes: bytes) }
 

@@ -34,6 +34,8 @@ final class SimulatedDisk: @unchecked Sendable {
   var isFailing = false
   /// Whether a file can have several names.
   let hasHardLinks: Bool
+  /// What it cannot hold.
+  let bounds: Bounds?
   /// Whether the staging directory is there.
   private(set) var hasStaging = false
   /// Lets other things happen while something slow goes on.
@@ -43,6 +45,7 @@ final class SimulatedDisk: @unchecked Sendable {
     self.world = world
     self.mutation = mutation
     hasHardLinks = !world.dice.one(in: 4)
+    bounds = .some(world.dice)
     tree = Node(number: 0, kind: .directory)
     journalNode = Node(number: 0, kind: .regular)
     destination = Node(number: 0, kind: .directory)

@@ -16,6 +16,7 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
 
   func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
     let array = bytes.withUnsafeBytes { Array($0) }
+    try checkBounds(Int(offset) + array.count)
     do {
       try disk.operate()
     } catch {
@@ -43,8 +44,13 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
   }
 
   func truncate(to size: UInt64) throws(SystemError) {
+    try checkBounds(Int(size))
     try disk.operate()
     node.write(.size(Int(size)))
+  }
+
+  private func checkBounds(_ end: Int) throws(SystemError) {
+    if node !== disk.journalNode { try disk.checkBounds(end) }
   }
 
   func clear(_ range: Range<UInt64>) throws(SystemError) {
@@ -209,6 +215,7 @@ final class SimulatedPlaces: StagingPlaces {
     try disk.operate()
     let parent = try directory(path.parent?.bytes ?? [], making: true)
     guard parent.entries[Array(path.name)] == nil else { throw SystemError(alreadyExisting: "create") }
+    try disk.checkBounds(Array(path.name), node.kind)
     disk.link(parent, Array(path.name), node)
   }
 
@@ -226,6 +233,7 @@ final class SimulatedPlaces: StagingPlaces {
         node = next
       } else {
         guard making else { throw SystemError(errno: ENOENT, operation: "find") }
+        try disk.checkBounds(Array(name), .directory)
         let next = disk.node(.directory)
         disk.link(node, Array(name), next)
         node = next

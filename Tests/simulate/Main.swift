@@ -92,6 +92,7 @@ private struct Summary {
       receiver killed       \(faults.receiverKills), \(faults.importKills) of them at the end or during the import
       power losses          \(faults.powerLosses)
       failing disks         \(faults.diskErrors)
+      items refused         \(faults.refusals)
       changes of the source \(faults.changes)
       bytes sent            \(sentInAll), \(sentTwice) of them twice
     """

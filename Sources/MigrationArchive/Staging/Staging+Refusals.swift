@@ -118,11 +118,4 @@ extension Staging {
       if !isNamed { shared.refusals.name(Refusal(path: path, generation: generation, reason: reason)) }
     }
   }
-
-  /// Forgets refusals of what the source no longer has.
-  func dropRefused() {
-    shared.withLock { shared in
-      for mark in shared.dropped { shared.ledger.dropRefused(mark) }
-    }
-  }
 }

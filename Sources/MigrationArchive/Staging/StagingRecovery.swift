@@ -159,9 +159,12 @@ struct JournalSurvey {
     }
   }
 
+  /// Whether a record was found untrue.
+  func isVoid(at position: UInt64) -> Bool { voids.contains(position) }
+
   /// Whether a claim about a path is taken back further on.
   func isVoid(_ path: ArchivePath, _ generation: Generation, at position: UInt64) -> Bool {
-    if voids.contains(position) { return true }
+    if isVoid(at: position) { return true }
     // Another stream may have claimed a part of it after that.
     if !refused.isEmpty, refused.contains(keys.mark(path: path, generation: generation)) { return true }
     if let later = discarded[path], position < later { return true }

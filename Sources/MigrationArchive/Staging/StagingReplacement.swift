@@ -82,9 +82,15 @@ extension Staging {
   func removeDropped(in places: any StagingPlaces) throws {
     let dropped = shared.withLock { $0.dropped }
     guard !dropped.isEmpty else { return }
-    dropRefused()
     var stale: [ItemRecord] = []
-    try journal.forEach(upTo: journal.position) { _, record in
+    var untrue: [JournalRecord] = []
+    try journal.forEach(upTo: journal.position) { position, record in
+      if case .refused(let path, let generation, _, _) = record {
+        let mark = keys.mark(path: path, generation: generation)
+        guard dropped.contains(mark) else { return }
+        shared.withLock { $0.ledger.dropRefused(mark) }
+        untrue.append(.void(at: position))
+      }
       guard let item = record.completedItem else { return }
       shared.withLock { shared in
         guard dropped.contains(shared.ledger.mark(item)), shared.ledger.holds(item) else { return }
@@ -93,7 +99,7 @@ extension Staging {
       }
     }
     do {
-      try journal.append(stale.map { .discarded($0.path) })
+      try journal.append(stale.map { .discarded($0.path) } + untrue)
     } catch {
       throw ArchiveError(.storage, "the journal cannot be written", cause: error)
     }

@@ -59,6 +59,7 @@ struct StagingReplay {
         claim(item.path, position)
         if let completed { try complete(completed, position, isTrusted) }
       case .refused(let path, let generation, let size, let reason):
+        guard !survey.isVoid(at: position) else { return }
         staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
         .existing:

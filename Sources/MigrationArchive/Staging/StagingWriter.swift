@@ -15,9 +15,9 @@ package final class StagingWriter {
   var lastRoot: [UInt8] = []
   let traits: DestinationTraits
   /// Hears that an item was refused.
-  let refused: @Sendable () -> Void
+  let refused: () -> Void
 
-  package init(_ staging: Staging, sealer: any ChunkSealing, refused: @escaping @Sendable () -> Void = {}) {
+  package init(_ staging: Staging, sealer: any ChunkSealing, refused: @escaping () -> Void = {}) {
     self.refused = refused
     traits = staging.disk.traits
     self.staging = staging
