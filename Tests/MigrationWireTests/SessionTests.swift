@@ -13,6 +13,7 @@ enum Sample {
   static let done = Done(total: Tally(items: 1, bytes: 2))
   static let partial = Partial(path: path("d/f"), generation: 1, ranges: ByteRanges([0..<1]))
   static let unsent = Unsent(path: ascii("d/g"), reason: .vanished)
+  static let refused = Refusal(path: path("d/a:b"), generation: 1, reason: .nameNotAllowed)
   static let close = Close(.interrupted, "interrupted")
   static let progress = ImportProgress(phase: .importing, done: 1, total: 2)
 
@@ -23,6 +24,7 @@ enum Sample {
     .held(Held(kind: .staged, marks: [1])), .partial(partial), .heldEnd(HeldEnd(held: Tally())),
     .drop(Drop(marks: [1])),
     .unsent(unsent), .finish(finish), .progress(progress), .done(done), .receipt, .ping(7), .pong(7), .close(close),
+    .refused(refused),
   ]
 }
 
@@ -235,6 +237,52 @@ enum Sample {
     #expect(try talk.toReceiver(talk.sender.drop([1])) == .drop([1]))
     #expect(try talk.toReceiver(talk.sender.drop([5, 6])) == .drop([5, 6]))
     #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
+  }
+
+  @Test func `what the destination cannot hold is told while it is received and imported, where both ends know of it`()
+    throws
+  {
+    for features in [.refusals, []] as [Features] {
+      var talk = self
+      try talk.begin()
+      let accept = Accept(
+        transfer: 1, session: 2, keys: Sample.accept.keys, window: 1 << 26, streams: 4, features: features)
+      #expect(talk.receiver.refused(Sample.refused) == nil)
+      _ = try talk.toSender(talk.receiver.accept(accept))
+      #expect(talk.receiver.refused(Sample.refused) == nil)
+      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+      _ = try talk.toSender(talk.receiver.reported(Tally()))
+      try talk.refuse(isKnown: features == .refusals)
+      _ = try talk.toReceiver(talk.sender.finish(Sample.finish))
+      try talk.refuse(isKnown: features == .refusals)
+      _ = try talk.toSender(talk.receiver.imported(Sample.done))
+      #expect(talk.receiver.refused(Sample.refused) == nil)
+      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    }
+  }
+
+  private mutating func refuse(isKnown: Bool) throws {
+    guard let message = receiver.refused(Sample.refused) else {
+      #expect(!isKnown)
+      #expect(throws: Violation.self) { try toSender(.refused(Sample.refused)) }
+      return
+    }
+    #expect(isKnown)
+    #expect(try toSender(message) == .noteRefused(Sample.refused))
+  }
+
+  @Test func `as many refusals are named as a session may name`() throws {
+    var talk = self
+    try talk.begin()
+    let accept = Accept(
+      transfer: 1, session: 2, keys: Sample.accept.keys, window: 1 << 26, streams: 4, features: .refusals)
+    _ = try talk.toSender(talk.receiver.accept(accept))
+    _ = try talk.toSender(talk.receiver.reported(Tally()))
+    for _ in 0..<Limits.unsent {
+      _ = try talk.toSender(try #require(talk.receiver.refused(Sample.refused)))
+    }
+    #expect(talk.receiver.refused(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
   }
 
   @Test func `a transfer that was finished is answered at once`() throws {

@@ -22,7 +22,7 @@ extension Staging {
       // A hole at the end is no more than a length.
       try file.truncate(to: record.size)
       setExtended(of: file, record)
-      try file.setMode(mode(of: record))
+      try keepMode { () throws(SystemError) in try file.setMode(mode(of: record)) }
     } catch {
       throw ArchiveError("writing", record.path, error)
     }
@@ -74,6 +74,16 @@ extension Staging {
       try body()
     } catch {
       lost(kind)
+    }
+  }
+
+  /// Sets rights; a file system that has none of the kind is counted, and any other failure is one.
+  func keepMode(_ body: () throws(SystemError) -> Void) throws(SystemError) {
+    do {
+      try body()
+    } catch {
+      guard error.isPermissionDenied || error.isUnsupported else { throw error }
+      lost(.mode)
     }
   }
 

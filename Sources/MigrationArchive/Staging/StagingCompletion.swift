@@ -112,7 +112,11 @@ extension Staging {
     setExtended(in: places, record, isRoot: isRoot)
     setTime(in: places, record)
     guard !isRoot else { return }
-    keep(.mode) { () throws(SystemError) in try places.setMode(record.path, mode(of: record)) }
+    do {
+      try keepMode { () throws(SystemError) in try places.setMode(record.path, mode(of: record)) }
+    } catch {
+      throw ArchiveError("setting the rights of", record.path, error)
+    }
   }
 
   /// An order in which what is in a directory comes before it.

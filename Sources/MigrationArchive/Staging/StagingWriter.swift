@@ -149,12 +149,14 @@ package final class StagingWriter {
     }
     do {
       if let content { try unsafe file.write(at: 0, bytes.extracting(content.data).bytes) }
+      if isPlain, mode & staging.umask != 0 {
+        try staging.keepMode { () throws(SystemError) in try file.setMode(mode) }
+      }
     } catch {
-      // What is claimed by nothing may stay only as long as nothing else has to have its name.
+      // Nothing claims it.
       try? places.remove(record.path)
       throw ArchiveError("writing", record.path, error)
     }
-    if isPlain, mode & staging.umask != 0 { staging.keep(.mode) { () throws(SystemError) in try file.setMode(mode) } }
     if isPlain { staging.setTime(of: file, record) } else { try staging.settle(file, record) }
   }
 

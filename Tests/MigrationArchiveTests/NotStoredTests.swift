@@ -1,0 +1,136 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// What a disk cannot hold is named with its reason, and everything else arrives.
+@Suite struct NotStoredTests {
+  private let scratch: Scratch
+  private let export: Export
+
+  init() throws {
+    scratch = try Scratch.withFolders()
+    scratch.makeDirectory("source/fine")
+    scratch.write("source/fine/note", [1, 2, 3])
+    scratch.makeDirectory("source/b:d/deep")
+    scratch.write("source/b:d/deep/inside", [4])
+    scratch.write("source/c:d", [5])
+    scratch.write("source/large", pattern(9_000))
+    precondition(Glibc.symlink("fine/note", "\(scratch.path)/source/link") == 0)
+    precondition(Glibc.link("\(scratch.path)/source/c:d", "\(scratch.path)/source/same") == 0)
+    scratch.letSettle()
+    export = try Export([scratch.at("source")], sizes: .init(smallFile: 500, chunk: 1_000, fullFrame: 1_200))
+  }
+
+  private func disk() throws -> NarrowDisk {
+    let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
+    return NarrowDisk(try DirectoryDisk(making: Staging.name(of: 0xABC), in: directory))
+  }
+
+  private func staging(_ disk: any StagingDisk, mayRefuse: Bool = true) throws -> Staging {
+    let staging = try Staging(on: disk, for: export.offer, transfer: 0xABC, keys: testKeys)
+    staging.beginSession(export.offer, mayRefuse: mayRefuse)
+    return staging
+  }
+
+  private func recovered(_ disk: any StagingDisk) throws -> Staging {
+    let staging = try Staging.recover(
+      from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+    staging.beginSession(export.offer)
+    return staging
+  }
+
+  private func write(_ frames: some Sequence<[UInt8]>, to staging: Staging) throws {
+    let writer = StagingWriter(staging, sealer: HashSealer())
+    for frame in frames { try writer.write(frame) }
+  }
+
+  private func named(_ staging: Staging) -> Set<String> {
+    Set(staging.refusals(from: 0).map { "\(String(decoding: $0.path.bytes, as: UTF8.self)): \($0.reason)" })
+  }
+
+  private let expected: Set<String> = [
+    "source/b:d: nameNotAllowed", "source/b:d/deep: directoryNotStored", "source/b:d/deep/inside: directoryNotStored",
+    "source/c:d: nameNotAllowed", "source/large: tooLarge", "source/link: kindNotSupported",
+    "source/same: targetNotStored",
+  ]
+
+  private func check(_ staging: Staging, _ disk: NarrowDisk) throws {
+    try staging.complete(export.packer.finish) { _ in }
+    #expect(named(staging) == expected && staging.notStored == 7)
+    #expect(export.packer.finish.total.items == staging.held.items + 7)
+    var moves = FolderImport(staging, to: disk.disk)
+    try moves.run { _ in }
+    #expect(scratch.names("destination/source") == ["fine"])
+    #expect(scratch.read("destination/source/fine/note") == [1, 2, 3])
+  }
+
+  @Test func `each is refused for its own reason, and the rest arrives`() throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    try write(export.outlet.frames, to: staging)
+    try check(staging, disk)
+  }
+
+  @Test func `after a death at any frame the same items are refused, and none is sent again`() throws {
+    for count in 0...export.outlet.frames.count {
+      let disk = try disk()
+      try write(export.outlet.frames.prefix(count), to: try staging(disk))
+      let staging = try recovered(disk)
+      let held = HeldItems(of: staging)
+      let again = try Export(
+        [scratch.at("source")], held: held, sizes: .init(smallFile: 500, chunk: 1_000, fullFrame: 1_200))
+      let sent = Set(try again.entries.compactMap(\.record).map(staging.keys.mark))
+      #expect(sent.isDisjoint(with: staging.report.marks))
+      try write(again.outlet.frames, to: staging)
+      try check(staging, disk)
+      scratch.remove("destination/source")
+      _ = try FolderSink.discard(0xABC, from: scratch.at("destination"))
+    }
+  }
+
+  @Test func `nothing of a refused file stays in staging`() throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    try write(export.outlet.frames, to: staging)
+    let tree = "destination/\(String(decoding: disk.name, as: UTF8.self))/tree/source"
+    #expect(scratch.names(tree) == ["fine"])
+  }
+
+  @Test(arguments: [EIO, EROFS, ENOTCONN, ESTALE, EACCES])
+  func `an error that meets every item is the disk's, and ends the transfer`(errno: CInt) throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    disk.failure.withLock { $0 = errno }
+    let error = #expect(throws: ArchiveError.self) { try write(export.outlet.frames, to: staging) }
+    #expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
+  }
+
+  @Test func `a sender that knows nothing of refusals gets an end that says why`() throws {
+    let staging = try staging(try disk(), mayRefuse: false)
+    let error = #expect(throws: ArchiveError.self) { try write(export.outlet.frames, to: staging) }
+    #expect(error?.code == .storage && error?.cause != nil && staging.notStored == 0)
+  }
+
+  @Test func `what the source no longer has is not counted`() throws {
+    let disk = try disk()
+    try write(export.outlet.frames, to: try staging(disk))
+    let staging = try recovered(disk)
+    for name in ["c:d", "large", "link", "same"] { scratch.remove("source/\(name)") }
+    scratch.letSettle()
+    let again = try Export([scratch.at("source")], held: HeldItems(of: staging))
+    try write(again.outlet.frames, to: staging)
+    staging.drop(again.packer.staleMarks)
+    try staging.complete(again.packer.finish) { _ in }
+    #expect(staging.notStored == 3)
+    // And a restart does not know better.
+    #expect(try recovered(disk).notStored == 3)
+  }
+}
+
+extension TransferKeys {
+  fileprivate func mark(_ record: ItemRecord) -> Mark { mark(path: record.path, generation: record.generation) }
+}
