@@ -13,9 +13,9 @@ struct OutputQueue: Sendable {
     case missed(UInt64)
   }
 
-  /// How many bytes wait at most. All the items that another device may name as unsent in a session fit (Protocol §11), so that
-  /// a program that reads misses none of them.
-  static let capacity = 8 << 20
+  /// How many bytes wait at most. All the items that another device may name in a session, as unsent and as not stored, fit
+  /// (Protocol §11), so that a program that reads misses none of them.
+  static let capacity = 16 << 20
 
   /// Events of one weight in their order.
   private struct Lane: Sendable {

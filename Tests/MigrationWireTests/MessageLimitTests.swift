@@ -230,11 +230,41 @@ import Testing
   @Test func `an unsent item has a known reason and short texts`() {
     let fields: [Field] = [(1, ascii("../x")), (2, [1])]
     #expect(code(.unsent, body(fields)) == nil)
-    #expect(code(.unsent, changed(fields, 2, [0])) == .unknown && code(.unsent, changed(fields, 2, [7])) == .unknown)
+    #expect(code(.unsent, changed(fields, 2, [0])) == .unknown && code(.unsent, changed(fields, 2, [8])) == .unknown)
+    // What the destination cannot hold of it belongs to reason 7 alone.
+    #expect(code(.unsent, changed(fields, 2, [7])) == .field && code(.unsent, body(fields + [(4, [1])])) == .field)
+    #expect(code(.unsent, body([fields[0], (2, [7]), (4, [9])])) == nil)
+    #expect(code(.unsent, body([fields[0], (2, [7]), (4, [10])])) == .unknown)
     #expect(code(.unsent, changed(fields, 1, [UInt8](repeating: 1, count: 65_535))) == nil)
     #expect(code(.unsent, changed(fields, 1, [UInt8](repeating: 1, count: 65_536))) == .limit)
     #expect(code(.unsent, changed(fields, 3, [UInt8](repeating: 0x61, count: 1_024))) == nil)
     #expect(code(.unsent, changed(fields, 3, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
+  }
+
+  @Test func `an item that is not stored has a path, a known reason and a short message`() {
+    let fields: [Field] = [(1, ascii("d/a:b")), (2, [UInt8](repeating: 1, count: 16)), (3, [1])]
+    #expect(code(.refused, body(fields)) == nil)
+    #expect(code(.refused, changed(fields, 1, ascii("../x"))) != nil)
+    #expect(code(.refused, changed(fields, 3, [0])) == .unknown && code(.refused, changed(fields, 3, [10])) == .unknown)
+    #expect(code(.refused, changed(fields, 4, [UInt8](repeating: 0x61, count: 1_024))) == nil)
+    #expect(code(.refused, changed(fields, 4, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
+  }
+
+  @Test func `attributes that are left behind ascend, and are few`() {
+    func list(_ names: [String]) -> [UInt8] {
+      names.flatMap { [UInt8($0.utf8.count)] + ascii($0) + [0, 0, 0, 0, 0, 0, 0, 1] }
+    }
+    let fields: [Field] = [
+      (1, [UInt8](repeating: 0, count: 8)), (2, [UInt8](repeating: 0, count: 8)), (3, [UInt8](repeating: 0, count: 8)),
+      (4, [UInt8](repeating: 0, count: 16)),
+    ]
+    #expect(code(.finish, body(fields + [(8, list(["a", "b"]))])) == nil)
+    #expect(code(.finish, body(fields + [(8, list(["b", "a"]))])) == .value)
+    #expect(code(.finish, body(fields + [(8, list([""]))])) == .value)
+    let names = (100..<165).map { "n\($0)" }
+    #expect(code(.finish, body(fields + [(8, list(Array(names.prefix(64))))])) == nil)
+    #expect(code(.finish, body(fields + [(8, list(names))])) == .limit)
+    #expect(code(.finish, body(fields + [(7, [UInt8](repeating: 0, count: 8))])) == .value)
   }
 
   @Test func `closing texts and names have limits`() {

@@ -66,11 +66,15 @@ import Testing
     (
       .done(Samples.result(held: 5, seconds: 14.20049, unsent: 2, losses: [Done.Loss(kind: .owner, count: 3)])),
       #"{"event":"done","items":1204,"bytes":3200000000,"sentBytes":2900000000,"savedBytes":0,"heldBytes":5,"#
-        + #""seconds":14.2,"unsent":2,"losses":[{"kind":"owner","count":3}],"present":0,"differing":0}"#
+        + #""seconds":14.2,"unsent":2,"notStored":0,"losses":[{"kind":"owner","count":3}],"present":0,"differing":0}"#
     ),
     (
       .unsent(Unsent(path: Array("a/b".utf8), reason: .differing)),
       #"{"event":"unsent","path":"a/b","reason":"existsAndDiffers","message":null}"#
+    ),
+    (
+      .notStored(path: Array("a/b:c".utf8), reason: .nameNotAllowed, message: "Invalid argument"),
+      #"{"event":"notStored","path":"a/b:c","reason":"nameNotAllowed","message":"Invalid argument"}"#
     ),
     (
       .renamed(path: Array("a".utf8), target: Array("a (2)".utf8)),
