@@ -40,7 +40,8 @@ import Testing
     #expect(try ledger.admit(place(0..<50, "big")) == .write(0, isNew: true, discarded: nil))
     #expect(ledger.stage(place(0..<50, "big")) == nil)
     #expect(try ledger.admit(place(50..<60, "big")) == .write(0, isNew: false, discarded: nil))
-    let told = try #require(ledger.refuse(path("big"), 1))
+    let refused = ledger.refuse(path("big"), 1)
+    let told = try #require(refused)
     #expect(told.number == 0 && told.record == nil)
     #expect(ledger.refuse(path("big"), 1) == nil)
     // What another stream was just writing counts for nothing.
@@ -58,7 +59,8 @@ import Testing
     #expect(try ledger.receive(file("big"), hasContent: false) == .create(discarded: nil))
     let number = try ledger.await(file("big"))
     _ = try ledger.admit(place(0..<50, "big"))
-    let told = try #require(ledger.refuse(path("big"), 1))
+    let refused = ledger.refuse(path("big"), 1)
+    let told = try #require(refused)
     #expect(told.number == number && told.record == file("big"))
     #expect(ledger.agrees(with: finish([file("big")])))
   }

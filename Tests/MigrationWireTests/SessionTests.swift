@@ -279,7 +279,8 @@ enum Sample {
     _ = try talk.toSender(talk.receiver.accept(accept))
     _ = try talk.toSender(talk.receiver.reported(Tally()))
     for _ in 0..<Limits.unsent {
-      _ = try talk.toSender(try #require(talk.receiver.refused(Sample.refused)))
+      let message = talk.receiver.refused(Sample.refused)
+      _ = try talk.toSender(try #require(message))
     }
     #expect(talk.receiver.refused(Sample.refused) == nil)
     #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
