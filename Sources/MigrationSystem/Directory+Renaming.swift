@@ -1,30 +1,72 @@
 import CSystem
 import Glibc
 
+/// By which calls names are moved where nothing may be replaced.
+package enum RenamingMeans: Sendable {
+  /// By the kernel's flags, where the file system knows them.
+  case preferred
+  /// By calls that every file system knows.
+  case plain
+}
+
 extension Directory {
   /// Moves a name, here or to another directory of the same file system (otherwise EXDEV).
   ///
-  /// With `noReplace` a name that is taken is EEXIST. A file system that cannot promise that gets a link and
-  /// an unlink instead, which in a crash may leave both names; for directories there is no such way: EINVAL.
+  /// With `noReplace` a name that is taken is EEXIST. A file system that cannot promise that refuses the flag
+  /// (`isRenameFlagRefused`), and nothing has happened.
   package func rename(
     _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable,
     noReplace: Bool
   ) throws(SystemError) {
     let target = other.raw
     let flags = noReplace ? UInt32(csystem_rename_no_replace) : 0
-    do {
-      try unsafe newName.withCheckedName(for: "rename") { (newName) throws(SystemError) in
-        try unsafe name.callingName("rename") { unsafe csystem_rename(raw, $0, target, newName, flags) }
+    try unsafe newName.withCheckedName(for: "rename") { (newName) throws(SystemError) in
+      try unsafe name.callingName("rename") { unsafe csystem_rename(raw, $0, target, newName, flags) }
+    }
+  }
+
+  /// Moves a name to a free one, where this program alone makes names.
+  ///
+  /// A name that is taken is EEXIST. Where the file system cannot promise to replace nothing, a file gets a second name and
+  /// loses the first, which in a crash may leave both. A directory, or a file that can have no second name, is moved in one
+  /// step after a look at the new name; a directory that holds anything is never replaced.
+  package func renameAmongOwn(
+    _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable,
+    by means: RenamingMeans = .preferred
+  ) throws(SystemError) {
+    if means == .preferred {
+      do {
+        return try rename(name, to: other, as: newName, noReplace: true)
+      } catch {
+        guard error.isRenameFlagRefused else { throw error }
       }
-    } catch let error where noReplace && (error.errno == EINVAL || error.errno == ENOSYS) {
-      guard let status = try? status(name), status.kind != .directory else { throw error }
-      try renameByLinking(name, to: other, as: newName)
+    }
+    if try status(name).kind != .directory {
+      do {
+        try makeHardLink(name, in: other, as: newName)
+        return try remove(name)
+      } catch {
+        guard error.isLinkRefused else { throw error }
+      }
+    }
+    guard try other.isFree(newName) else { throw SystemError(alreadyExisting: "rename") }
+    try rename(name, to: other, as: newName, noReplace: false)
+  }
+
+  /// Whether nothing has this name here.
+  package func isFree(_ name: some PathBytes & ~Escapable) throws(SystemError) -> Bool {
+    do {
+      _ = try status(name)
+      return false
+    } catch {
+      guard error.isNotFound else { throw error }
+      return true
     }
   }
 
   /// Lets two names, here and in another directory of the same file system, change places in one step.
   ///
-  /// EINVAL where the file system cannot.
+  /// A file system that cannot refuses the flag (`isRenameFlagRefused`), and nothing has happened.
   package func exchange(
     _ name: some PathBytes & ~Escapable, with other: borrowing Directory, _ otherName: some PathBytes & ~Escapable
   ) throws(SystemError) {
@@ -34,14 +76,6 @@ extension Directory {
         unsafe csystem_rename(raw, $0, target, otherName, UInt32(csystem_rename_exchange))
       }
     }
-  }
-
-  /// Moves a name that is no directory without replacing, by the means that every file system has.
-  func renameByLinking(
-    _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable
-  ) throws(SystemError) {
-    try makeHardLink(name, in: other, as: newName)
-    try remove(name)
   }
 }
 

@@ -104,6 +104,12 @@ extension SystemError {
   package var isCrossDevice: Bool { errno == EXDEV }
   /// The file system has no hard links, or no more for this file.
   package var isLinkRefused: Bool { errno == EPERM || errno == EMLINK || isUnsupported }
+  /// The file system does not know the flag of a rename. Some say the same of a name that they cannot hold.
+  package var isRenameFlagRefused: Bool { errno == EINVAL || isUnsupported }
+  /// The file system cannot synchronize this kind of thing.
+  package var isSynchronizingRefused: Bool { errno == EINVAL || isUnsupported }
+  /// The file system is to keep rights or times that it has no place for.
+  package var isMetadataRefused: Bool { errno == EPERM || errno == EINVAL || isUnsupported }
   /// The kernel or the file system does not know the operation.
   package var isUnsupported: Bool { errno == ENOSYS || errno == EOPNOTSUPP }
   /// The process, or the machine, has no descriptor left.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MigrationSystem
 import TestSupport
 import Testing
 
@@ -133,8 +134,10 @@ import Testing
     (nil, false), (failure, false), (failure, true),
   ]
 
-  @Test(arguments: 0..<3)
-  func `wherever a migration ends, and wherever its settling ends, the data is all old or all new`(way: Int) throws {
+  @Test(arguments: 0..<3, [RenamingMeans.preferred, .plain])
+  func `wherever a migration ends, and wherever its settling ends, the data is all old or all new`(
+    way: Int, renaming: RenamingMeans
+  ) throws {
     let (failure, clearing) = Self.ways[way]
     var ends = 0
     var isSettled = false
@@ -146,10 +149,11 @@ import Testing
         try withData(scratch)
         isFirstDone =
           (try? migrate(
-            try scratch.home(failingAt: first).app("org.example.notes"), failing: failure, clearing: clearing)) != nil
+            try scratch.home(failingAt: first, renaming: renaming).app("org.example.notes"), failing: failure,
+            clearing: clearing)) != nil
         let successWasDecided =
           try scratch.home().app("org.example.notes").importRecord.map { $0.failure == nil } ?? false
-        isSettled = (try? scratch.home(failingAt: second).app("org.example.notes").settle()) != nil
+        isSettled = (try? scratch.home(failingAt: second, renaming: renaming).app("org.example.notes").settle()) != nil
         let app = try scratch.home().app("org.example.notes")
         try app.settle()
         try check(app, isNew: successWasDecided, "\(first), \(second)")

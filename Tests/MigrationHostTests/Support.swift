@@ -14,9 +14,9 @@ extension Scratch {
   func home() throws -> AppHome { try AppHome(home: homePath) }
 
   /// A home that fails with the change of this number, counted from zero, and with every one after it.
-  func home(failingAt number: Int) throws -> AppHome {
+  func home(failingAt number: Int, renaming: RenamingMeans = .preferred) throws -> AppHome {
     let count = Counter()
-    return try AppHome(home: homePath) { (change) throws(HostError) in
+    return try AppHome(home: homePath, renaming: renaming) { (change) throws(HostError) in
       if count.next() >= number { throw HostError(.crash, change) }
     }
   }

@@ -84,20 +84,27 @@ import Testing
     #expect(try scratch.directory.openChild("two").text() == "1")
   }
 
-  @Test func `renaming by linking refuses to overwrite too`() throws {
+  @Test(arguments: [RenamingMeans.preferred, .plain])
+  func `a move among names of one's own refuses to overwrite too`(_ means: RenamingMeans) throws {
     let scratch = try Scratch()
     scratch.write("one", "1")
     scratch.write("two", "2")
+    for name in ["full/inside", "empty"] { try scratch.directory.makeDirectories(name) }
     try scratch.directory.makeSymbolicLink("link", target: "nowhere")
-    #expect(
+    let move = { (from: String, to: String) in
       failure { () throws(SystemError) in
-        try scratch.directory.renameByLinking("one", to: scratch.directory, as: "two")
-      } == EEXIST)
-    try scratch.directory.renameByLinking("one", to: scratch.directory, as: "three")
-    try scratch.directory.renameByLinking("link", to: scratch.directory, as: "moved")
+        try scratch.directory.renameAmongOwn(from, to: scratch.directory, as: to, by: means)
+      }
+    }
+    for taken in ["two", "link", "full", "empty"] { #expect(move("one", taken) == EEXIST, "\(taken)") }
+    for taken in ["two", "link", "empty"] { #expect(move("full", taken) == EEXIST, "\(taken)") }
+    #expect(move("none", "three") == ENOENT)
+    #expect(move("one", "a/b") == EINVAL && move("one", "..") == EINVAL)
+    for (from, to) in [("one", "three"), ("link", "moved"), ("full", "full2")] { #expect(move(from, to) == nil) }
     #expect(try scratch.directory.openChild("three").text() == "1")
+    #expect(try scratch.directory.openChild("two").text() == "2")
     #expect(try scratch.directory.readLink("moved") == Array("nowhere".utf8))
-    #expect(try scratch.directory.names().count == 3)
+    #expect(scratch.names() == ["empty", "full2", "moved", "three", "two"])
   }
 
   @Test func `two names change places, and neither is ever missing`() throws {

@@ -112,15 +112,3 @@ struct Destination: Sendable {
     }
   }
 }
-
-extension Directory {
-  /// Whether nothing has a name here.
-  fileprivate func isFree(_ name: ArraySlice<UInt8>) throws(SystemError) -> Bool {
-    do {
-      _ = try status(name)
-      return false
-    } catch  where error.isNotFound {
-      return true
-    }
-  }
-}

@@ -185,7 +185,7 @@ package final class FolderSink: ItemSink {
     for number in 1...Self.asides {
       let aside = name + Self.refused(number)
       do {
-        try directory.directory.rename(name, to: directory.directory, as: aside, noReplace: true)
+        try directory.directory.renameAmongOwn(name, to: directory.directory, as: aside)
         return aside
       } catch  where error.isAlreadyExisting {
         continue

@@ -31,6 +31,8 @@ extension AppHome {
         guard let lock = try? AppLock.take(.removing, of: identifier, in: files) else { continue }
         defer { withExtendedLifetime(lock) {} }
         try finishRemoval(of: identifier)
+      } else if name.hasPrefix(Self.formerPrefix) {
+        try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count)))
       }
     }
   }

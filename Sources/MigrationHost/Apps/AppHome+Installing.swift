@@ -22,6 +22,7 @@ extension AppHome {
       try copy(bundle, to: draft, as: identifier)
       let installation = try withCatalog { () throws(HostError) in
         try finishRemoval(of: identifier)
+        try settleReplacing(of: identifier)
         return try publish(draft, as: identifier)
       }
       // Nobody needs what is in it; what cannot be removed now, the next one removes.
@@ -55,7 +56,7 @@ extension AppHome {
       try files.move(draft.place, to: place)
     } else {
       previousVersion = (try? InstalledApp(identifier, files))?.bundle.version
-      try files.exchange(draft.place, with: place)
+      try replace(place, with: draft.place, of: identifier)
     }
     return Installation(app: try InstalledApp(identifier, files), previousVersion: previousVersion)
   }

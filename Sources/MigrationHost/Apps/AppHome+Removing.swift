@@ -7,9 +7,7 @@ extension AppHome {
   package func remove(_ identifier: String) throws(HostError) {
     try withCatalog { () throws(HostError) in try sweep() }
     let place = "apps/\(identifier)"
-    guard AppName.isWellFormed(identifier), try files.kind(of: place) != nil else {
-      throw .notInstalled(identifier)
-    }
+    guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw .notInstalled(identifier) }
     let lock = try AppLock.take(.removing, of: identifier, in: files)
     defer { withExtendedLifetime(lock) {} }
     try withCatalog { () throws(HostError) in
@@ -35,7 +33,7 @@ extension AppHome {
   /// The groups that an app lists and no other does; none where that cannot be known.
   private func abandonedGroups(by place: String) throws(HostError) -> [String] {
     guard let bundle = try? AppBundle(installedAt: Array(files.path("\(place)/bundle").utf8)) else { return [] }
-    let others = try list()
+    let others = try listing(of: try files.names(in: "apps"))
     guard others.damaged.isEmpty else { return [] }
     let listed = Set(others.apps.flatMap(\.bundle.allGroups))
     return bundle.allGroups.filter { !listed.contains($0) }

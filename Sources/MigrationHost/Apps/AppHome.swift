@@ -24,8 +24,12 @@ package final class AppHome: Sendable {
     try self.init(home: home, observer: nil)
   }
 
-  /// - Parameter observer: called before each change, for tests.
-  init(home: [UInt8], observer: HomeFiles.Observer?) throws(HostError) {
+  /// - Parameters:
+  ///   - renaming: plain for a file system without the kernel's flags, or as if it were one.
+  ///   - observer: called before each change, for tests.
+  init(
+    home: [UInt8], renaming: RenamingMeans = .preferred, observer: HomeFiles.Observer?
+  ) throws(HostError) {
     let given = try Self.placing(home) { () throws(SystemError) in try Self.absolute(home) }
     try Self.check(given)
     let root = try Self.placing(home) { () throws(SystemError) in
@@ -34,7 +38,8 @@ package final class AppHome: Sendable {
     // The one that links lead to: paths are compared, and are given to apps.
     let canonical = try Self.placing(home) { () throws(SystemError) in try root.directory.canonicalPath() }
     try Self.check(canonical)
-    files = HomeFiles(path: String(decoding: canonical, as: UTF8.self), root: root, observer: observer)
+    files = HomeFiles(
+      path: String(decoding: canonical, as: UTF8.self), root: root, renaming: renaming, observer: observer)
   }
 
   /// The directory's absolute path, without links.
@@ -42,9 +47,7 @@ package final class AppHome: Sendable {
 
   /// An app that is installed.
   package func app(_ identifier: String) throws(HostError) -> InstalledApp {
-    guard AppName.isWellFormed(identifier), try files.kind(of: "apps/\(identifier)") != nil else {
-      throw .notInstalled(identifier)
-    }
+    guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw .notInstalled(identifier) }
     return try InstalledApp(identifier, files)
   }
 
@@ -57,9 +60,11 @@ package final class AppHome: Sendable {
   }
 
   /// Every app that is installed.
-  package func list() throws(HostError) -> Listing {
+  package func list() throws(HostError) -> Listing { try listing(of: try namesInstalled()) }
+
+  func listing(of names: [String]) throws(HostError) -> Listing {
     var listing = Listing()
-    for identifier in try files.names(in: "apps") where AppName.isWellFormed(identifier) {
+    for identifier in names where AppName.isWellFormed(identifier) {
       do {
         listing.apps.append(try InstalledApp(identifier, files))
       } catch {

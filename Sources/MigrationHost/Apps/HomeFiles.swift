@@ -12,11 +12,15 @@ struct HomeFiles: Sendable {
   /// The absolute path; it needs no encoding in a URL.
   let path: String
   let root: SharedDirectory
+  private let renaming: RenamingMeans
   private let observer: Observer?
 
-  init(path: String, root: SharedDirectory, observer: Observer? = nil) {
+  init(
+    path: String, root: SharedDirectory, renaming: RenamingMeans = .preferred, observer: Observer? = nil
+  ) {
     self.path = path
     self.root = root
+    self.renaming = renaming
     self.observer = observer
   }
 
@@ -89,19 +93,28 @@ struct HomeFiles: Sendable {
     try unlock(place)
     try change("move", place) { () throws(SystemError) in
       let (from, to) = (try parent(of: place), try parent(of: target))
-      try from.directory.rename(Self.split(place).name, to: to.directory, as: Self.split(target).name, noReplace: true)
+      try from.directory.renameAmongOwn(
+        Self.split(place).name, to: to.directory, as: Self.split(target).name, by: renaming)
       try to.directory.synchronize()
       try from.directory.synchronize()
     }
   }
 
-  /// Lets what is at two places change them, in one step; durable when it returns.
-  func exchange(_ place: String, with other: String) throws(HostError) {
-    try change("exchange", place) { () throws(SystemError) in
+  /// Lets what is at two places change them, in one step; durable when it returns. False where the file system has no such
+  /// step: then nothing has happened.
+  func exchange(_ place: String, with other: String) throws(HostError) -> Bool {
+    guard renaming == .preferred else { return false }
+    return try change("exchange", place) { () throws(SystemError) in
       let (one, two) = (try parent(of: place), try parent(of: other))
-      try one.directory.exchange(Self.split(place).name, with: two.directory, Self.split(other).name)
+      do throws(SystemError) {
+        try one.directory.exchange(Self.split(place).name, with: two.directory, Self.split(other).name)
+      } catch {
+        guard error.isRenameFlagRefused else { throw error }
+        return false
+      }
       try one.directory.synchronize()
       try two.directory.synchronize()
+      return true
     }
   }
 
