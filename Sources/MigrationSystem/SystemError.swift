@@ -40,6 +40,11 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     self.init(errno: ENOENT, operation: operation)
   }
 
+  /// There is no such operation here.
+  package static func unsupported(_ operation: String) -> SystemError {
+    SystemError(errno: EOPNOTSUPP, operation: operation)
+  }
+
   /// The rights were missing, as somebody else found.
   package init(noPermission operation: String) {
     self.init(errno: EACCES, operation: operation)
@@ -78,6 +83,8 @@ extension SystemError {
   package var isAlreadyExisting: Bool { errno == EEXIST }
   /// A name on the way is not a directory.
   package var isNotDirectory: Bool { errno == ENOTDIR }
+  /// A directory stands where none may.
+  package var isDirectory: Bool { errno == EISDIR }
   /// The directory still holds something.
   package var isNotEmpty: Bool { errno == ENOTEMPTY || errno == EEXIST }
   /// A symbolic link stood where none is followed.

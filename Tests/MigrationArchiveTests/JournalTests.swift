@@ -122,6 +122,7 @@ struct JournalReading {
     case .moving: return "moving"
     case .refused: return "refused"
     case .existing(let existing): return "existing \(existing.name)"
+    case .placing(_, let target): return target == nil ? "placing nothing" : "placing"
     case .synced: return "synced"
     case .concluded: return "concluded"
     case .exposed: return "exposed"

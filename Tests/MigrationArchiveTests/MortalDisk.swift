@@ -9,8 +9,26 @@ import Testing
 
 /// A real disk whose process dies at one of its operations, before or after it is done; from then on nothing works.
 final class MortalDisk: StagingDisk, ImportDestination {
+  /// How its file system moves names.
+  enum Renaming: CaseIterable, Sendable {
+    /// With the kernel's promise to replace nothing.
+    case promising
+    /// Without: files can have two names.
+    case linking
+    /// Files have one name.
+    case claiming
+    /// Also, no directory is renamed over another.
+    case claimingFreshly
+    /// Without the promise, and each name has an inode number of its own.
+    case linkingByPath
+    /// Files have one name, and each path a number of its own.
+    case claimingByPath
+  }
+
   struct Life: Sendable {
     var operations = 0
+    /// Called before the operation of this number.
+    var stranger: (at: Int, act: @Sendable () -> Void)?
     /// The operation at which it ends; nil for never.
     var last: Int?
     /// Whether the last operation is still done.
@@ -19,22 +37,27 @@ final class MortalDisk: StagingDisk, ImportDestination {
   }
 
   let disk: DirectoryDisk
+  let renaming: Renaming
   let life: Mutex<Life>
 
-  init(_ disk: DirectoryDisk, dyingAt last: Int?, diesAfter: Bool) {
+  init(_ disk: DirectoryDisk, dyingAt last: Int?, diesAfter: Bool, renaming: Renaming = .promising) {
     self.disk = disk
+    self.renaming = renaming
     life = Mutex(Life(last: last, diesAfter: diesAfter))
   }
 
   var hasDied: Bool { life.withLock { $0.isOver } }
 
   func operate<Value>(_ body: () throws(SystemError) -> Value) throws(SystemError) -> Value {
-    let (isLast, isDone) = try life.withLock { (life) throws(SystemError) -> (Bool, Bool) in
+    let (isLast, isDone, act) = try life.withLock {
+      (life) throws(SystemError) -> (Bool, Bool, (@Sendable () -> Void)?) in
       if life.isOver { throw SystemError(errno: EIO, operation: "live") }
       life.operations += 1
       life.isOver = life.operations == life.last
-      return (life.isOver, !life.isOver || life.diesAfter)
+      let act = life.stranger.flatMap { $0.at == life.operations ? $0.act : nil }
+      return (life.isOver, !life.isOver || life.diesAfter, act)
     }
+    act?()
     if isDone, !isLast { return try body() }
     if isDone { _ = try? body() }
     throw SystemError(errno: EIO, operation: "live")
@@ -47,17 +70,59 @@ final class MortalDisk: StagingDisk, ImportDestination {
   func synchronize() throws(SystemError) { try operate { () throws(SystemError) in try disk.synchronize() } }
   func availableBytes() -> UInt64? { disk.availableBytes() }
 
+  func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
+    try operate { () throws(SystemError) in try disk.names(in: directory) }
+  }
+  func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool {
+    try operate { () throws(SystemError) in try disk.isCopy(of: path, at: target) }
+  }
+  func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
+    try operate { () throws(SystemError) in try disk.release(target, isDirectory: isDirectory) }
+  }
+}
+
+/// What depends on how its file system moves names.
+extension MortalDisk {
   func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
-    try operate { () throws(SystemError) in try disk.occupant(ofStaged: path) }
+    try operate { () throws(SystemError) in numbered(try disk.occupant(ofStaged: path), "staged", path) }
   }
   func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
-    try operate { () throws(SystemError) in try disk.occupant(at: target) }
+    try operate { () throws(SystemError) in numbered(try disk.occupant(at: target), "arrived", target) }
+  }
+  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+    try operate { () throws(SystemError) in
+      let made = try disk.claim(target, isDirectory: isDirectory)
+      return numbered(made, "arrived", target) ?? made
+    }
   }
   func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
-    try operate { () throws(SystemError) in try disk.move(path, to: target) }
+    try operate { () throws(SystemError) in
+      guard renaming == .promising else { throw SystemError(errno: EINVAL, operation: "rename") }
+      try disk.move(path, to: target)
+    }
+  }
+  func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    try operate { () throws(SystemError) in
+      guard [.linking, .linkingByPath].contains(renaming) else { throw SystemError(errno: EPERM, operation: "link") }
+      try disk.link(path, to: target)
+    }
   }
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
-    try operate { () throws(SystemError) in try disk.replace(target, with: path) }
+    try operate { () throws(SystemError) in
+      if renaming == .claimingFreshly, try disk.occupant(at: target)?.kind == .directory {
+        throw SystemError(alreadyExisting: "rename")
+      }
+      try disk.replace(target, with: path)
+    }
+  }
+
+  private func numbered(_ occupant: Occupant?, _ tree: String, _ path: ArchivePath) -> Occupant? {
+    guard let occupant, [.linkingByPath, .claimingByPath].contains(renaming) else { return occupant }
+    var number = occupant.inode
+    for byte in Array(tree.utf8) + Array(path.bytes) { number = number &* 31 &+ UInt64(byte) }
+    return Occupant(
+      kind: occupant.kind, mode: occupant.mode, device: occupant.device, inode: number, size: occupant.size,
+      modified: occupant.modified)
   }
 }
 

@@ -10,8 +10,11 @@ package final class Scratch: Sendable {
   private let parent: String
 
   /// Makes one of its own, in memory if that is asked for and possible: there syncing costs nothing.
+  ///
+  /// PEER_TEST_DISK names a directory in which all are made instead: on a file system that the tests are to be tried on.
   package init(inMemory: Bool = false) throws {
-    parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    let disk = getenv("PEER_TEST_DISK").map { String(cString: $0) }
+    parent = disk ?? (inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")
     var template = Array("\(parent)/peer-test-XXXXXX".utf8CString)
     guard template.withUnsafeMutableBufferPointer({ mkdtemp($0.baseAddress!) }) != nil else {
       throw SystemError(errno: errno, operation: "make a scratch directory in \(parent)")

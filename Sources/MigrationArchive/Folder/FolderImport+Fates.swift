@@ -21,6 +21,8 @@ extension FolderImport {
     case stays
     /// It is there under both names.
     case isThere
+    /// It does not arrive, whatever is done with names that are taken.
+    case cannotBeStored(RefusalReason, SystemError?)
 
     /// Where it is moved to as a whole.
     var target: ArchivePath? {
@@ -32,14 +34,19 @@ extension FolderImport {
   private static let besideNames = 10_000
 
   /// What to do with an item.
-  func fate(of item: Item) throws(ArchiveError) -> Fate {
+  mutating func fate(of item: Item) throws(ArchiveError) -> Fate {
     let (path, isDirectory) = (item.path, item.kind == .directory)
-    let occupant = try importing(path) { () throws(SystemError) in try destination.occupant(at: path) }
-    guard let occupant else { return .arrives(at: path) }
+    let occupant: Occupant
+    switch try look(at: path, for: path) {
+    case .found(let found): occupant = found
+    case .free: return .arrives(at: path)
+    case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
+    }
+    if try hasRival(path, occupant) { return .cannotBeStored(.nameTaken, nil) }
     if !isDirectory, occupant.isSame(as: try stagedOccupant(path)) { return .isThere }
     switch existing {
     case .refuse: throw taken(path)
-    case .keepBoth: return .arrives(at: try besidePath(of: item))
+    case .keepBoth: return try beside(item)
     case .skip: return isDirectory && occupant.kind == .directory ? .merges : .stays
     case .replace:
       switch occupant.kind {
@@ -47,18 +54,24 @@ extension FolderImport {
       case .regular where !isDirectory, .symbolicLink where !isDirectory: return .replaces
       // Nothing that could not come back from a file's new content is destroyed.
       case .directory, .regular, .symbolicLink, .fifo, .socket, .blockDevice, .characterDevice:
-        return .arrives(at: try besidePath(of: item))
+        return try beside(item)
       }
     }
   }
 
-  /// The next free path beside one that is taken.
-  private func besidePath(of item: Item) throws(ArchiveError) -> ArchivePath {
+  /// The item arrives at the next free path beside one that is taken. A name that another item of the archive has is not free,
+  /// wherever that item is by now.
+  private func beside(_ item: Item) throws(ArchiveError) -> Fate {
     for number in 2...Self.besideNames {
       let name = BesideName.of(item.path.name, isDirectory: item.kind == .directory, number: number)
       guard let path = try? item.path.parent?.appending(name.span) ?? ArchivePath(name) else { break }
-      let occupant = try importing(item.path) { () throws(SystemError) in try destination.occupant(at: path) }
-      if occupant == nil { return path }
+      switch try look(at: path, for: item.path) {
+      case .found: continue
+      case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
+      case .free: break
+      }
+      let rival = try importing(item.path) { () throws(SystemError) in try destination.occupant(ofStaged: path) }
+      if rival == nil { return .arrives(at: path) }
     }
     throw ArchiveError(
       .importFailed, "there is no free name beside \(VisibleText.quoted(item.path)) in the destination",

@@ -2,8 +2,9 @@ import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Moves what was verified from staging to the destination, each file, link and new folder by one rename. What is there is
-/// treated as the staging says: nothing is ever replaced unless that is wanted, and then a file by a whole file, in one step.
+/// Moves what was verified from staging to the destination, each file, link and new folder by one rename, or by the steps of
+/// `Placing`. What is there is treated as the staging says: nothing is ever replaced unless that is wanted, and then a file by
+/// a whole file, in one step.
 ///
 /// It may be killed at any moment and run again: what is no longer staged was moved, and the journal says what of that is
 /// still to be finished.
@@ -18,6 +19,19 @@ package struct FolderImport {
   private var done: UInt64 = 0
   /// The directories that were there already, and get what belongs to those that arrived when all is in them.
   private var merged: [ArchivePath] = []
+  /// The directories that are on both sides and were not gone through yet.
+  private var pending: [ArchivePath] = []
+  /// Whether the file system renames with the promise to replace nothing, as far as is known.
+  var renamesSafely = true
+  /// What is about to be given a name, and what the journal knows of that.
+  var upcoming: [(path: ArchivePath, target: ArchivePath)] = []
+  var told: [ArchivePath: ArchivePath] = [:]
+  /// The directory in which a name was taken last, and names that items of the archive got beside others.
+  var listed: ListedNames?
+  var besides: Set<ArchivePath> = []
+  var archivePaths: ArchivePaths?
+  /// What cannot be put in its place.
+  var notStored: [NotStored] = []
 
   package init(_ staging: Staging, to destination: any ImportDestination) {
     self.staging = staging
@@ -30,12 +44,12 @@ package struct FolderImport {
   /// Moves everything and makes it durable; the staging directory is not needed any more then.
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
     guard case .concluded(let tally) = staging.stage else { return }
+    try settleEarlierPlacing()
     try finishEarlierMoves()
     let roots = try entries(of: nil)
-    var fates: [Fate] = []
     // All are looked at before the first moves, so that a name that was taken meanwhile leaves nothing half imported.
-    for root in roots { fates.append(try fate(of: root)) }
-    try announce(zip(roots, fates).compactMap { item, fate in fate.target.map { (item.path, $0) } })
+    let fates = try fates(of: roots[...])
+    try announce(upcoming)
     total = fates.contains(.merges) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
     for (root, fate) in zip(roots, fates) {
       try perform(fate, on: root)
@@ -53,32 +67,63 @@ package struct FolderImport {
   }
 
   /// What an import that was killed had moved has its rights and time still to get, and its user to hear of its name.
-  private func finishEarlierMoves() throws(ArchiveError) {
+  private mutating func finishEarlierMoves() throws(ArchiveError) {
     let moves = staging.shared.withLock { $0.moving }
     for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
-      let isOurs = try importing(path) { () throws(SystemError) in
-        guard try staged.kind(of: path) == nil else { return false }
-        return try destination.occupant(at: move.target)?.inode == move.inode
+      let there = try importing(path) { () throws(SystemError) in
+        try staged.kind(of: path) == nil ? destination.occupant(at: move.target) : nil
       }
-      guard isOurs else { continue }
+      guard let there, try hasMoved(path, move, there) else { continue }
+      noteArrival(at: move.target, of: path)
       if move.target != path { staging.shared.withLock { $0.clashes.noteRenamed(path, move.target) } }
       try finish(path, at: move.target)
     }
   }
 
+  /// Whether what has the name is what was moved: it has its inode, or, as the file system may have changed that, it is a
+  /// directory with its time.
+  private func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: Occupant) throws(ArchiveError) -> Bool {
+    if there.inode == move.inode { return true }
+    guard there.kind == .directory, let modified = there.modified,
+      let sent = try staging.directoryRecord(path)?.modified
+    else { return false }
+    return abs(modified.seconds - sent.seconds) <= Self.coarsestTime
+  }
+
+  /// The seconds to which the coarsest file systems round times.
+  private static let coarsestTime: Int64 = 2
+
   /// Goes down into the directories that are on both sides, one at a time.
   private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(ArchiveError) {
     while let directory = pending.popLast() {
       try checkFileSystem(of: directory)
-      for item in try entries(of: directory) {
-        try perform(try fate(of: item), on: item)
-        done += 1
-        if done % 256 == 0 { tell(progress) }
+      var items = try entries(of: directory)[...]
+      while !items.isEmpty {
+        let next = items.prefix(Self.together)
+        items = items.dropFirst(Self.together)
+        for (item, fate) in zip(next, try fates(of: next)) {
+          try perform(fate, on: item)
+          done += 1
+          if done % 256 == 0 { tell(progress) }
+        }
       }
     }
   }
 
-  private var pending: [ArchivePath] = []
+  /// How many items the journal is told of at once, where it must be told before they get their names.
+  private static let together = 256
+
+  /// What is to become of some items, before the first of them is touched.
+  private mutating func fates(of items: ArraySlice<Item>) throws(ArchiveError) -> [Fate] {
+    var fates: [Fate] = []
+    (upcoming, told) = ([], [:])
+    for item in items {
+      let fate = try fate(of: item)
+      if let target = fate.target { upcoming.append((item.path, target)) }
+      fates.append(fate)
+    }
+    return fates
+  }
 
   private func tell(_ progress: (ImportProgress) -> Void) {
     progress(ImportProgress(phase: .importing, done: done, total: max(total, done)))
@@ -90,7 +135,11 @@ package struct FolderImport {
     switch fate {
     case .arrives(let target): try place(item, at: target)
     case .replaces:
-      try importing(item.path) { () throws(SystemError) in try destination.replace(item.path, with: item.path) }
+      do {
+        try destination.replace(item.path, with: item.path)
+      } catch {
+        try refuse(item, error)
+      }
     case .merges:
       pending.append(item.path)
       if existing == .replace { merged.append(item.path) }
@@ -98,17 +147,22 @@ package struct FolderImport {
     case .isThere:
       // A link was made and the other name not removed, where a rename cannot promise to replace nothing.
       try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) }
+    case .cannotBeStored(let reason, let cause): try cannotStore(item, reason, cause)
     }
+  }
+
+  private mutating func refuse(_ item: Item, _ error: SystemError) throws(ArchiveError) {
+    guard let reason = error.placingRefusal else { throw failed(item.path, error) }
+    try cannotStore(item, reason, error)
   }
 
   private mutating func place(_ item: Item, at target: ArchivePath) throws(ArchiveError) {
     let mustFinish = try prepare(item, for: target)
-    do {
-      try destination.move(item.path, to: target)
-    } catch {
-      guard error.isAlreadyExisting else { throw failed(item.path, error) }
-      // Somebody was faster.
-      return try perform(try fate(of: item), on: item)
+    switch try carry(item, to: target) {
+    case .placed: noteArrival(at: target, of: item.path)
+    // Another program was faster, or another item of the archive has the name here.
+    case .taken: return try perform(try fate(of: item), on: item)
+    case .failed(let error): return try refuse(item, error)
     }
     if target != item.path { staging.shared.withLock { $0.clashes.noteRenamed(item.path, target) } }
     if mustFinish { try finish(item.path, at: target) }
@@ -130,10 +184,14 @@ package struct FolderImport {
     }
     guard mustFinish || target != item.path else { return false }
     try announce([(item.path, target)])
-    if mustFinish {
-      try importing(item.path) { () throws(SystemError) in try staged.setMode(item.path, 0o700) }
+    guard mustFinish else { return false }
+    do {
+      try staged.setMode(item.path, 0o700)
+    } catch {
+      // A file system that keeps no rights asks for none.
+      guard error.isMetadataRefused else { throw failed(item.path, error) }
     }
-    return mustFinish
+    return true
   }
 
   private func announce(_ moves: [(path: ArchivePath, target: ArchivePath)]) throws(ArchiveError) {
@@ -144,11 +202,7 @@ package struct FolderImport {
       records.append(.moving(path, inode: inode, to: target))
       staging.shared.withLock { $0.moving[path] = Staging.Move(inode: inode, target: target) }
     }
-    do {
-      try staging.journal.appendDurably(records)
-    } catch {
-      throw ArchiveError(.importFailed, "the journal cannot be written", cause: error)
-    }
+    try journal(records)
   }
 
   /// Only now: a directory without the right to write cannot be moved by anybody but root.
@@ -160,7 +214,12 @@ package struct FolderImport {
         try arrived.setAccessList(target, record.accessList, .access)
       }
     }
-    try importing(path) { () throws(SystemError) in try arrived.setMode(target, staging.mode(of: record)) }
+    do {
+      try arrived.setMode(target, staging.mode(of: record))
+    } catch {
+      guard error.isMetadataRefused else { throw failed(path, error) }
+      staging.lost(.mode)
+    }
   }
 
   /// Gives a directory that was there what belongs to the one that arrived. It may be somebody else's: then it keeps its own.

@@ -34,6 +34,8 @@ package final class Staging: Sendable {
     var stage = Stage.receiving
     /// What an import was about to move, by its path in staging.
     var moving: [ArchivePath: Move] = [:]
+    /// What imports that were killed were about to place in several steps.
+    var earlierPlacing = EarlierPlacing()
     var existing = Existing.refuse
     var formerExisting: Existing?
     var clashes = Clashes()

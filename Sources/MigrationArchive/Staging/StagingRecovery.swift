@@ -36,7 +36,7 @@ extension Staging {
         umask: try CurrentProcess.umask(), preserving: preserved,
         shared: Shared(
           ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
-          existing: survey.existing))
+          earlierPlacing: survey.placing, existing: survey.existing))
       // Behind the end there may be the rest of a record that was cut short.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
       var replay = StagingReplay(staging, survey, sealer: sealer)
@@ -94,6 +94,7 @@ struct JournalSurvey {
   private(set) var stage = Staging.Stage.receiving
   /// What was about to be moved, by its path in staging.
   private(set) var moving: [ArchivePath: Staging.Move] = [:]
+  private(set) var placing = EarlierPlacing()
   private(set) var existing = Existing.refuse
   /// What had arrived when everything had.
   private var concluded: Tally?
@@ -153,6 +154,7 @@ struct JournalSurvey {
       stage = .receiving
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
     case .existing(let existing): self.existing = existing
+    case .placing(let path, let target): placing.note(path, target, at: position)
     case .imported: noteImport()
     case .refused(let path, let generation, _, _): refused.insert(keys.mark(path: path, generation: generation))
     case .opened, .item, .range, .sealed: break

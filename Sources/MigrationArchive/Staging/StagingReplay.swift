@@ -62,7 +62,7 @@ struct StagingReplay {
         guard !survey.isVoid(at: position) else { return }
         staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-        .existing:
+        .existing, .placing:
         break
       }
     }

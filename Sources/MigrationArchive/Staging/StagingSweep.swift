@@ -63,7 +63,7 @@ struct StagingSweep {
         path = place.path
         try forgetFile(of: place)
       case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
-        .existing?, .refused?, nil:
+        .existing?, .refused?, .placing?, nil:
         continue
       }
       gone.append(.discarded(path))

@@ -30,6 +30,9 @@ package enum JournalRecord: Equatable, Sendable {
   /// The destination cannot hold this state of an item: whatever is said of it anywhere in the journal is void. Without a size
   /// its record had not come.
   case refused(path: ArchivePath, generation: Generation, size: UInt64?, RefusalReason)
+  /// What is staged at this path is about to be given that one at the destination, whose name is free, in several steps: from
+  /// now on an empty entry there, or a second name of the same thing, is this import's. Nil takes that back.
+  case placing(ArchivePath, to: ArchivePath?)
 
   /// Bytes around a record's body: length, kind, authentication code.
   package static let overhead = 4 + 1 + 16
@@ -110,6 +113,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .exposed: 12
     case .existing: 13
     case .refused: 14
+    case .placing: 15
     }
   }
 
@@ -147,6 +151,10 @@ package enum JournalRecord: Equatable, Sendable {
       body.u8(size == nil ? 0 : 1)
       body.u64(size ?? 0)
       body.array(path.bytes)
+    case .placing(let path, let target):
+      body.u16(UInt16(path.bytes.count))
+      body.array(path.bytes)
+      if let target { body.array(target.bytes) }
     case .exposed, .imported: break
     }
   }
@@ -193,6 +201,10 @@ package enum JournalRecord: Equatable, Sendable {
       let size = try reader.u64(bytes)
       self = .refused(
         path: try ArchivePath(try reader.rest(bytes)), generation: generation, size: hasSize ? size : nil, reason)
+    case 15:
+      let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
+      let target = try reader.rest(bytes)
+      self = .placing(path, to: target.isEmpty ? nil : try ArchivePath(target))
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()

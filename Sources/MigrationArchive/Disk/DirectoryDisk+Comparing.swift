@@ -1,0 +1,43 @@
+package import MigrationSystem
+package import MigrationWire
+
+extension DirectoryDisk {
+  private static let block = 1 << 20
+
+  package func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool {
+    let (from, to) = (try Self.directory(of: path, in: tree), try Self.directory(of: target, in: parent))
+    let (staged, there) = (try from.directory.status(path.name), try to.directory.status(target.name))
+    guard staged.kind == there.kind, staged.modified == there.modified, staged.size == there.size else { return false }
+    switch staged.kind {
+    case .regular:
+      return try Self.isEqual(
+        try from.directory.openChild(path.name), try to.directory.openChild(target.name))
+    case .symbolicLink:
+      return try from.directory.readLink(path.name) == to.directory.readLink(target.name)
+    case .directory, .fifo, .socket, .blockDevice, .characterDevice:
+      return false
+    }
+  }
+
+  private static func isEqual(_ one: borrowing Descriptor, _ other: borrowing Descriptor) throws(SystemError) -> Bool {
+    var (left, right) = ([UInt8](repeating: 0, count: block), [UInt8](repeating: 0, count: block))
+    var position: Int64 = 0
+    while true {
+      let count = try read(one, at: position, into: &left)
+      guard try read(other, at: position, into: &right) == count, left[..<count] == right[..<count] else {
+        return false
+      }
+      if count < block { return true }
+      position += Int64(count)
+    }
+  }
+
+  private static func read(
+    _ file: borrowing Descriptor, at position: Int64, into bytes: inout [UInt8]
+  ) throws(SystemError) -> Int {
+    var target = bytes.mutableSpan
+    return try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try unsafe file.readFully(at: position, into: buffer)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// The names in one directory of the destination, as it lists them. It may find an entry by others, too: in another case, in
+/// another normalisation, by a short form.
+struct ListedNames {
+  let directory: ArchivePath?
+  private let key: UInt128
+  private var hashes: Set<UInt64> = []
+  /// The names by what is left of them without case and normalisation; nil where that was not asked for.
+  private var folded: [String: [UInt8]]?
+
+  init(_ names: [[UInt8]], in directory: ArchivePath?, key: UInt128, folding: Bool = false) {
+    self.directory = directory
+    self.key = key
+    folded = folding ? [:] : nil
+    for name in names { add(name[...]) }
+  }
+
+  mutating func add(_ name: ArraySlice<UInt8>) {
+    hashes.insert(hash(name))
+    folded?[Self.fold(name)] = Array(name)
+  }
+
+  /// Whether the directory lists exactly this name.
+  func contains(_ name: ArraySlice<UInt8>) -> Bool { hashes.contains(hash(name)) }
+
+  /// A name that differs in case or normalisation alone.
+  func alike(_ name: ArraySlice<UInt8>) -> [UInt8]? { folded?[Self.fold(name)] }
+
+  private func hash(_ name: ArraySlice<UInt8>) -> UInt64 {
+    var hash = SipHash(key: key)
+    hash.combine(name.span)
+    return UInt64(truncatingIfNeeded: hash.finish())
+  }
+
+  private static func fold(_ name: ArraySlice<UInt8>) -> String {
+    // Equal strings are equal in every normalisation.
+    String(decoding: name, as: UTF8.self).uppercased().lowercased()
+  }
+}
+
+/// The paths of all that an archive has, directories that no record tells of included, by their hashes.
+struct ArchivePaths {
+  private let key: UInt128
+  private var hashes: Set<UInt64> = []
+
+  init(of staging: Staging) throws {
+    key = staging.journal.key
+    var hashes: Set<UInt64> = []
+    try staging.journal.forEach(upTo: staging.journal.position) { [key] _, claim in
+      guard let item = claim.completedItem else { return }
+      let mark = staging.keys.mark(path: item.path, generation: item.generation)
+      guard staging.shared.withLock({ $0.ledger.holds(mark) }) else { return }
+      for path in item.path.lineage { hashes.insert(EarlierItems.hash(path, key)) }
+    }
+    self.hashes = hashes
+  }
+
+  func contains(_ path: ArchivePath) -> Bool { hashes.contains(EarlierItems.hash(path, key)) }
+}

@@ -1,0 +1,53 @@
+import MigrationSystem
+import MigrationWire
+
+@testable import MigrationArchive
+
+/// A real disk whose destination takes names that differ in case alone for one, while its staging does not: as a directory that
+/// folds names in a file system whose other directories do not. No kernel here has such a file system.
+struct FoldingDestination: ImportDestination {
+  let disk: DirectoryDisk
+
+  /// The path as the destination lists it, or as it is given where nothing has it.
+  private func listed(_ path: ArchivePath) throws(SystemError) -> ArchivePath {
+    var real: ArchivePath?
+    for component in path.components {
+      let wanted = Self.fold(component)
+      let there = try? disk.names(in: real)?.first { Self.fold($0[...]) == wanted }
+      let name = there ?? Array(component)
+      guard let next = try? real?.appending(name.span) ?? ArchivePath(name) else { return path }
+      real = next
+    }
+    return real ?? path
+  }
+
+  private static func fold(_ name: ArraySlice<UInt8>) -> String { String(decoding: name, as: UTF8.self).lowercased() }
+
+  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? { try disk.occupant(ofStaged: path) }
+  func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
+    try disk.occupant(at: listed(target))
+  }
+  func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    try disk.move(path, to: listed(target))
+  }
+  func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    try disk.link(path, to: listed(target))
+  }
+  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+    try disk.claim(listed(target), isDirectory: isDirectory)
+  }
+  func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
+    try disk.release(listed(target), isDirectory: isDirectory)
+  }
+  func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
+    try disk.replace(listed(target), with: path)
+  }
+  func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool {
+    try disk.isCopy(of: path, at: listed(target))
+  }
+  func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
+    try disk.names(in: directory.map { (path) throws(SystemError) in try listed(path) })
+  }
+  func arrivedPlaces() -> any StagingPlaces { disk.arrivedPlaces() }
+  func synchronize() throws(SystemError) { try disk.synchronize() }
+}

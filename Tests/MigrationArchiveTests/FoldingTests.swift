@@ -1,0 +1,132 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// What becomes of names that the destination takes for one and staging does not.
+@Suite struct FoldingTests {
+  private let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch.withFolders(inMemory: true)
+    scratch.makeDirectory("destination/root")
+  }
+
+  /// A receiver of what is in `source/root`, to whom everything has come.
+  private func arrive(_ existing: Existing) throws -> Export {
+    let export = try Export([scratch.at("source/root")])
+    let arrival = try Arrival(scratch, export.offer, existing: existing)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.packer.finish) { _ in }
+    return export
+  }
+
+  /// The import, as another process would begin it.
+  private func moves(_ export: Export) throws -> FolderImport {
+    let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try scratch.open("destination"))
+    let staging = try Staging.recover(
+      from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+    return FolderImport(staging, to: FoldingDestination(disk: disk))
+  }
+
+  private func write(_ names: String..., into folder: String = "source/root") {
+    for name in names {
+      scratch.makeDirectory(
+        (["\(folder)"] + name.split(separator: "/").dropLast().map(String.init)).joined(separator: "/"))
+      scratch.write("\(folder)/\(name)", Array("\(folder) \(name)".utf8))
+    }
+  }
+
+  private func text(_ name: String) -> String? {
+    scratch.exists("destination/root/\(name)") ? scratch.text("destination/root/\(name)") : nil
+  }
+
+  private func named(_ moves: FolderImport) -> [String] {
+    moves.notStored.map { "\($0.reason) \(String(decoding: $0.path.bytes, as: UTF8.self))" }
+  }
+
+  @Test(arguments: [Existing.skip, .replace])
+  func `of two items whose names fold the first arrives, and the other is named`(_ existing: Existing) throws {
+    write("A", "a", "Folder/x", "folder/y", "other")
+    var moves = try moves(try arrive(existing))
+    try moves.run { _ in }
+    #expect(named(moves) == ["nameTaken root/a", "nameTaken root/folder"])
+    #expect(text("A") == "source/root A" && text("other") == "source/root other")
+    #expect(text("Folder/x") == "source/root Folder/x" && text("Folder/y") == nil)
+    #expect(scratch.names("destination/root") == ["A", "Folder", "other"])
+  }
+
+  @Test func `two names of one file are two items`() throws {
+    write("A")
+    #expect(link(scratch.path("source/root/A"), scratch.path("source/root/a")) == 0)
+    var moves = try moves(try arrive(.replace))
+    try moves.run { _ in }
+    #expect(named(moves) == ["nameTaken root/a"] && text("A") == "source/root A")
+  }
+
+  @Test(arguments: [Existing.skip, .replace])
+  func `a file of the destination whose name folds is treated as one of the same name`(_ existing: Existing) throws {
+    write("a", "b")
+    write("A", into: "destination/root")
+    var moves = try moves(try arrive(existing))
+    try moves.run { _ in }
+    #expect(named(moves) == [])
+    #expect(text("A") == (existing == .skip ? "destination/root A" : "source/root a"))
+    #expect(text("b") == "source/root b")
+  }
+
+  @Test func `a file of the destination is replaced by the item of its very name, whichever comes first`() throws {
+    write("A", "a")
+    write("a", into: "destination/root")
+    var moves = try moves(try arrive(.replace))
+    try moves.run { _ in }
+    #expect(named(moves) == ["nameTaken root/A"])
+    #expect(text("a") == "source/root a")
+  }
+
+  @Test func `after a restart nothing that arrived before is replaced by another item`() throws {
+    write("A", "Folder/x", "a", "b", "folder/x")
+    let export = try arrive(.replace)
+    // The first run has moved these, and died.
+    let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try scratch.open("destination"))
+    for name in ["root/A", "root/Folder"] {
+      let path = try ArchivePath(Array(name.utf8))
+      try disk.move(path, to: path)
+    }
+    var moves = try moves(export)
+    try moves.run { _ in }
+    #expect(named(moves) == ["nameTaken root/a", "nameTaken root/folder"])
+    #expect(text("A") == "source/root A" && text("Folder/x") == "source/root Folder/x")
+  }
+
+  @Test func `two hundred pairs are never mixed`() throws {
+    for number in 0..<200 { write("name-\(number)", "NAME-\(number)") }
+    var moves = try moves(try arrive(.replace))
+    try moves.run { _ in }
+    #expect(moves.notStored.count == 200 && moves.notStored.allSatisfy { $0.reason == .nameTaken })
+    #expect(scratch.names("destination/root").count == 200)
+    for name in scratch.names("destination/root") { #expect(text(name) == "source/root \(name)") }
+  }
+
+  @Test func `what arrives beside something never takes another item's name`() throws {
+    // "x" gives way to a directory; "x (2)" is another item.
+    write("x", "x (2)", "y", "Y (2)")
+    for name in ["x", "y"] { scratch.makeDirectory("destination/root/\(name)") }
+    var moves = try moves(try arrive(.replace))
+    try moves.run { _ in }
+    #expect(text("x (2)") == "source/root x (2)" && text("x (3)") == "source/root x")
+    #expect(text("Y (2)") == "source/root Y (2)" && text("y (3)") == "source/root y")
+    #expect(named(moves) == [])
+  }
+
+  @Test func `a name that is no name in a folding directory is the item's fault, and a full or failing disk is not`() {
+    #expect(SystemError(errno: ENAMETOOLONG, operation: "rename").placingRefusal == .nameTooLong)
+    #expect(SystemError(errno: EILSEQ, operation: "rename").placingRefusal == .nameNotAllowed)
+    for errno in [ENOSPC, EDQUOT, EIO, EROFS, ESTALE, ENOTCONN, ENODEV, ENOMEM, EACCES, EPERM, EXDEV, EINVAL] {
+      #expect(SystemError(errno: errno, operation: "rename").placingRefusal == nil, "\(errno)")
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Glibc
+import MigrationSystem
+import Testing
+
+@testable import MigrationArchive
+
+/// The steps by which something gets a name that must be free, for all that a file system may answer.
+@Suite struct PlacingTests {
+  /// A file system and another program, as far as one name is concerned.
+  private struct Ground {
+    var promises = false
+    var links = true
+    var replacesDirectories = true
+    /// What has the name: nothing, what is ours empty, another's, or what was to be placed.
+    var name: Entry?
+    var isStaged = true
+    enum Entry: Equatable { case claim, stranger, placed }
+
+    /// Does a step as a kernel would, and tells whether another's entry went.
+    mutating func answer(_ step: Placing.Step, isDirectory: Bool) -> (answer: Placing.Answer, harms: Bool) {
+      func failed(_ errno: CInt) -> Placing.Answer { .failed(SystemError(errno: errno, operation: "try")) }
+      switch step {
+      case .rename:
+        guard promises else { return (failed(EINVAL), false) }
+        guard name == nil else { return (failed(EEXIST), false) }
+        (name, isStaged) = (.placed, false)
+      case .link:
+        guard links else { return (failed(EPERM), false) }
+        guard name == nil else { return (failed(EEXIST), false) }
+        name = .placed
+      case .unstage: isStaged = false
+      case .claim:
+        guard name == nil else { return (failed(EEXIST), false) }
+        name = .claim
+      case .examineClaim: return (name == .claim ? .done : .no, false)
+      case .examineName: return (name == nil ? .done : .no, false)
+      case .renameOverClaim, .renameIntoFree:
+        if isDirectory, name == .stranger { return (failed(ENOTEMPTY), false) }
+        if isDirectory, name == .claim, !replacesDirectories { return (failed(EEXIST), false) }
+        let harms = name == .stranger
+        (name, isStaged) = (.placed, false)
+        return (.done, harms)
+      case .releaseClaim, .giveUp:
+        if isDirectory, name == .stranger { return (failed(ENOTEMPTY), false) }
+        let harms = name == .stranger
+        name = nil
+        return (.done, harms)
+      case .announce, .withdraw, .ended: break
+      }
+      return (.done, false)
+    }
+  }
+
+  /// Goes through the steps; another program takes the name, or fills the claim, before the step of a number.
+  private func run(
+    _ ground: Ground, isDirectory: Bool, strangerAt: Int
+  ) -> (steps: [Placing.Step], ground: Ground, harms: Bool) {
+    var (ground, steps, harms) = (ground, [Placing.Step](), false)
+    var placing = Placing(isDirectory: isDirectory, asksKernel: true)
+    while true {
+      if case .ended = placing.step { return (steps + [placing.step], ground, harms) }
+      // A file's claim that is written to after the look at it is the window that the documents name.
+      let isWindow = !isDirectory && [.renameOverClaim, .releaseClaim, .renameIntoFree].contains(placing.step)
+      if steps.count == strangerAt, ground.name == nil || ground.name == .claim, !isWindow { ground.name = .stranger }
+      steps.append(placing.step)
+      let result = ground.answer(placing.step, isDirectory: isDirectory)
+      harms = harms || result.harms
+      placing.take(result.answer)
+      if steps.count > 20 { return (steps, ground, true) }
+    }
+  }
+
+  private static let grounds = [
+    Ground(promises: true), Ground(), Ground(links: false), Ground(replacesDirectories: false),
+  ]
+
+  @Test(arguments: 0..<grounds.count, [false, true])
+  func `what is to be placed is in one place in the end, whatever the file system can do`(
+    _ index: Int, _ isDirectory: Bool
+  ) {
+    let (steps, ground, harms) = run(Self.grounds[index], isDirectory: isDirectory, strangerAt: .max)
+    #expect(steps.last == .ended(.placed) && !harms)
+    #expect(ground.name == .placed && !ground.isStaged)
+    // The journal is told before anything is made that a crash could leave.
+    let first = steps.firstIndex { [.link, .claim].contains($0) }
+    #expect(first == nil || steps.firstIndex(of: .announce)! < first!)
+  }
+
+  @Test(arguments: 0..<grounds.count, [false, true])
+  func `what another program puts there at any step stays, and nothing is lost`(_ index: Int, _ isDirectory: Bool) {
+    for strangerAt in 0..<10 {
+      let (steps, ground, harms) = run(Self.grounds[index], isDirectory: isDirectory, strangerAt: strangerAt)
+      #expect(!harms, "before step \(strangerAt) of \(steps)")
+      switch ground.name {
+      case .placed?: #expect(steps.last == .ended(.placed) && !ground.isStaged)
+      case .stranger?:
+        #expect(steps.last == .ended(.taken) && ground.isStaged)
+        // What is another's after the journal was told is taken back.
+        #expect(!steps.contains(.announce) || steps.contains(.withdraw), "\(steps)")
+      case .claim?, nil: Issue.record("\(steps)")
+      }
+    }
+  }
+
+  @Test func `a failing disk ends it, and what was claimed goes`() {
+    var placing = Placing(isDirectory: false, asksKernel: false)
+    let broken = SystemError(errno: EIO, operation: "try")
+    for _ in 0..<1 { placing.take(.done) }
+    placing.take(.failed(SystemError(errno: EPERM, operation: "link")))
+    #expect(placing.step == .claim)
+    placing.take(.done)
+    placing.take(.failed(broken))
+    #expect(placing.step == .giveUp(broken))
+    placing.take(.done)
+    #expect(placing.step == .ended(.failed(broken)))
+    for step in [Placing(isDirectory: true, asksKernel: true), Placing(isDirectory: true, asksKernel: false)] {
+      var placing = step
+      placing.take(.failed(broken))
+      #expect(placing.step == .ended(.failed(broken)))
+    }
+  }
+}
