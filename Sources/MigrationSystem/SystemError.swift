@@ -103,10 +103,6 @@ extension SystemError {
     default: false
     }
   }
-  /// A file would become larger than the file system allows.
-  package var isTooLarge: Bool { errno == EFBIG || errno == EOVERFLOW }
-  /// A name, or the target of a link, is too long.
-  package var isTooLong: Bool { errno == ENAMETOOLONG }
   /// The two names lie on different file systems.
   package var isCrossDevice: Bool { errno == EXDEV }
   /// The file system has no hard links, or no more for this file.

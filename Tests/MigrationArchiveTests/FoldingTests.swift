@@ -45,7 +45,7 @@ import Testing
   }
 
   private func named(_ moves: FolderImport) -> [String] {
-    moves.notStored.map { "\($0.reason) \(String(decoding: $0.path.bytes, as: UTF8.self))" }
+    moves.staging.refusals(from: 0).map { "\($0.reason) \(String(decoding: $0.path.bytes, as: UTF8.self))" }.sorted()
   }
 
   @Test(arguments: [Existing.skip, .replace])
@@ -106,7 +106,7 @@ import Testing
     for number in 0..<200 { write("name-\(number)", "NAME-\(number)") }
     var moves = try moves(try arrive(.replace))
     try moves.run { _ in }
-    #expect(moves.notStored.count == 200 && moves.notStored.allSatisfy { $0.reason == .nameTaken })
+    #expect(moves.staging.notStored == 200 && moves.staging.refusals(from: 0).allSatisfy { $0.reason == .nameTaken })
     #expect(scratch.names("destination/root").count == 200)
     for name in scratch.names("destination/root") { #expect(text(name) == "source/root \(name)") }
   }

@@ -4,16 +4,12 @@ import Synchronization
 
 /// What is staged and cannot be put in its place, which is named and keeps nothing else from arriving.
 extension FolderImport {
-  /// Something that the destination turned out not to hold.
-  struct NotStored: Equatable {
-    let path: ArchivePath
-    let reason: RefusalReason
-    let message: String?
-  }
-
   /// Leaves an item, and what is beneath it, where it is staged.
   mutating func cannotStore(_ item: Item, _ reason: RefusalReason, _ cause: SystemError?) throws(ArchiveError) {
-    notStored.append(NotStored(path: item.path, reason: reason, message: cause?.words))
+    guard staging.shared.withLock({ $0.mayRefuse }) else {
+      throw failed(item.path, cause ?? SystemError(reason: reason.words, operation: "import"))
+    }
+    notStored[item.path] = Staging.WhyRefused(reason: reason, message: cause?.words)
   }
 
   /// What came of looking for a name, or a refusal of the item whose name it is.

@@ -31,7 +31,7 @@ package struct FolderImport {
   var besides: Set<ArchivePath> = []
   var archivePaths: ArchivePaths?
   /// What cannot be put in its place.
-  var notStored: [NotStored] = []
+  var notStored: [ArchivePath: Staging.WhyRefused] = [:]
 
   package init(_ staging: Staging, to destination: any ImportDestination) {
     self.staging = staging
@@ -63,6 +63,7 @@ package struct FolderImport {
     } catch {
       throw ArchiveError(.importFailed, "what was imported cannot be made durable", cause: error)
     }
+    try staging.refuseStaged(notStored)
     try staging.finishImport()
   }
 

@@ -87,18 +87,26 @@ extension Staging {
     try remove(path, in: places)
   }
 
-  /// Refuses what is staged at a path and everything beneath it, which cannot be put in its place. It stays in staging, and
-  /// goes with that.
-  func refuseStaged(_ path: ArchivePath, _ reason: RefusalReason, _ message: String?) throws(ArchiveError) {
+  /// Why something is refused.
+  struct WhyRefused: Equatable, Sendable {
+    let reason: RefusalReason
+    let message: String?
+  }
+
+  /// Refuses what is staged at some paths and everything beneath them, which cannot be put in its place. It stays in staging,
+  /// and goes with that.
+  func refuseStaged(_ paths: [ArchivePath: WhyRefused]) throws(ArchiveError) {
+    guard !paths.isEmpty else { return }
+    let places = disk.places()
     var claims: [JournalRecord] = []
     do {
       try journal.forEach(upTo: journal.position) { _, claim in
-        guard let record = claim.completedItem, record.path.isWithin(path),
-          shared.withLock({ $0.ledger.holds(record) })
+        guard let record = claim.completedItem, shared.withLock({ $0.ledger.holds(record) }),
+          let place = record.path.lineage.first(where: { paths[$0] != nil }), let why = paths[place]
         else { return }
-        let isItself = record.path == path
+        let isItself = record.path == place
         try refuse(
-          record, isItself ? reason : .directoryNotStored, isItself ? message : nil, in: disk.places()
+          record, isItself ? why.reason : .directoryNotStored, isItself ? why.message : nil, in: places
         ) { claims.append($0) }
       }
       try journal.appendDurably(claims)
