@@ -50,9 +50,7 @@ struct ArchivePaths {
     key = staging.journal.key
     var hashes: Set<UInt64> = []
     try staging.journal.forEach(upTo: staging.journal.position) { [key] _, claim in
-      guard let item = claim.completedItem else { return }
-      let mark = staging.keys.mark(path: item.path, generation: item.generation)
-      guard staging.shared.withLock({ $0.ledger.holds(mark) }) else { return }
+      guard let item = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(item) }) else { return }
       for path in item.path.lineage { hashes.insert(EarlierItems.hash(path, key)) }
     }
     self.hashes = hashes
