@@ -1,6 +1,7 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
+import Synchronization
 import TestSupport
 import Testing
 
