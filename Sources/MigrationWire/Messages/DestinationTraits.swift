@@ -7,14 +7,18 @@ package struct DestinationTraits: Equatable, Sendable {
 
     /// A name must be UTF-8.
     package static let utf8Only = NameRules(rawValue: 1)
-    /// A name has none of `" * : < > ? \ |` and no control character.
+    /// A name has none of `" * : < > ? \ |` and no byte below 20 (hexadecimal).
     package static let noWindowsCharacters = NameRules(rawValue: 2)
+    /// A name does not end in a dot.
     package static let noTrailingDot = NameRules(rawValue: 4)
+    /// A name does not end in a space.
     package static let noTrailingSpace = NameRules(rawValue: 8)
     /// Names that differ in case or normalisation alone may be one.
     package static let foldsNames = NameRules(rawValue: 16)
     /// There are no symbolic links.
     fileprivate static let noSymbolicLinks = NameRules(rawValue: 32)
+    /// A name must be ASCII.
+    package static let asciiOnly = NameRules(rawValue: 64)
   }
 
   /// The most bytes in a file; nil without a limit.
@@ -23,7 +27,7 @@ package struct DestinationTraits: Equatable, Sendable {
   /// The most bytes in a symbolic link's target; nil without a limit.
   package var longestTarget: Int?
   package var nameRules: NameRules = []
-  /// The most UTF-16 units in a name; nil without a limit.
+  /// The most bytes in a name; nil where every name that travels is short enough.
   package var longestName: Int?
   /// Times are kept in multiples of so many nanoseconds.
   package var timeGranularity: UInt32 = 1
