@@ -54,7 +54,8 @@ int csystem_set_mode(int directory, const char *name, mode_t mode) {
 }
 
 int csystem_set_modified(int directory, const char *name, int64_t seconds, long nanoseconds) {
-  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+  // Not left as it is: many file systems behind FUSE take both times or, without a word, none.
+  struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
   return name ? utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW) : futimens(directory, times);
 }
 

@@ -21,7 +21,7 @@ extension Descriptor {
     try perform("set the mode") { fchmod(raw, mode) }
   }
 
-  /// Sets the modification time and leaves the access time.
+  /// Sets the modification time, which counts as an access.
   package func setTimes(modified: Timestamp) throws(SystemError) {
     try perform("set the time") {
       csystem_set_modified(raw, nil, modified.seconds, Int(modified.nanoseconds))

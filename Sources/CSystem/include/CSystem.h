@@ -26,7 +26,7 @@ int csystem_rename(int from_directory, const char *from, int to_directory, const
 // Sets permission bits of a name without following a link.
 int csystem_set_mode(int directory, const char *name, mode_t mode);
 
-// Sets the modification time, and leaves the access time, of `directory` itself (name NULL) or of a name in it.
+// Sets the modification time of `directory` itself (name NULL) or of a name in it, which counts as an access.
 int csystem_set_modified(int directory, const char *name, int64_t seconds, long nanoseconds);
 
 // Extended attributes of an open file: all names with their terminators, one value, setting and removing one.
