@@ -1,5 +1,6 @@
 package import MigrationSystem
 import MigrationWire
+import Synchronization
 
 /// A staging directory on a real file system: `tree` with everything in its final place, and `journal` beside it.
 package final class DirectoryDisk: StagingDisk {
@@ -8,6 +9,7 @@ package final class DirectoryDisk: StagingDisk {
   /// Where the staging directory is, and where its roots will go.
   let parent: SharedDirectory
   let tree: SharedDirectory
+  private let probed = Mutex<DiskAbilities?>(nil)
 
   /// Makes the directory, private, with an empty journal.
   package init(making name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
@@ -44,6 +46,17 @@ package final class DirectoryDisk: StagingDisk {
 
   package func places() -> any StagingPlaces {
     DirectoryPlaces(tree: tree, foldsNames: traits.nameRules.contains(.foldsNames))
+  }
+
+  /// Found out once, when it is asked for the first time.
+  package var abilities: DiskAbilities {
+    probed.withLock { probed in
+      if let probed { return probed }
+      guard let staging = try? parent.directory.openChildDirectory(name) else { return DiskAbilities() }
+      let abilities = DiskProbe.run(in: staging)
+      probed = abilities
+      return abilities
+    }
   }
 
   package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }

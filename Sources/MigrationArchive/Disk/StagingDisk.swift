@@ -17,11 +17,14 @@ package protocol StagingDisk: Sendable {
   var traits: DestinationTraits { get }
   /// How much may still be written; nil where nothing is known of it.
   func availableBytes() -> UInt64?
+  /// What its file system can do.
+  var abilities: DiskAbilities { get }
 }
 
 extension StagingDisk {
   /// Nothing is known of it.
-  package var traits: DestinationTraits { DestinationTraits() }
+  package var abilities: DiskAbilities { DiskAbilities() }
+  package var traits: DestinationTraits { abilities.traits }
 }
 
 /// The tree of a staging directory, by paths within the archive. One thread uses it; it may remember where it was last.

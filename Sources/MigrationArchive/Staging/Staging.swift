@@ -63,6 +63,8 @@ package final class Staging: Sendable {
   /// The first components that may appear; nil for an app, which announces none.
   let roots: Set<[UInt8]>?
   let disk: any StagingDisk
+  /// What the disk's file system can do.
+  package let abilities: DiskAbilities
   let journal: JournalFile
   let umask: UInt32
   let preserved: Preserved
@@ -77,6 +79,7 @@ package final class Staging: Sendable {
     self.transfer = transfer
     self.keys = keys
     self.disk = disk
+    abilities = disk.abilities
     roots = Self.roots(of: offer)
     shared = Mutex(
       Shared(
@@ -101,6 +104,7 @@ package final class Staging: Sendable {
     self.transfer = transfer
     self.keys = keys
     self.disk = disk
+    abilities = disk.abilities
     self.roots = roots
     self.journal = journal
     self.umask = umask
