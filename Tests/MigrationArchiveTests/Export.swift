@@ -14,14 +14,14 @@ struct Export {
 
   init(
     _ paths: [[UInt8]], selecting selection: Selection = Selection(), held: HeldItems = HeldItems(),
-    outlet: Outlet = Outlet(), sizes: FramePacker.Sizes = .init(),
+    traits: DestinationTraits = DestinationTraits(), outlet: Outlet = Outlet(), sizes: FramePacker.Sizes = .init(),
     betweenWalkAndExport change: () -> Void = {}
   ) throws {
     source = try FolderSource(paths: paths, selecting: selection)
     summary = try source.prepare { false }
     change()
     self.outlet = outlet
-    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held, sizes: sizes)
+    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held, traits: traits, sizes: sizes)
     try source.export(to: packer, for: nil)
   }
 

@@ -28,6 +28,8 @@ package struct FolderExport<Place: SourceDirectory> {
   private var readAhead = ReadAhead()
   private var restless: [Int] = []
   private var mustDrain = false
+  /// What the destination lacks for each item of the tree; empty where it can hold everything.
+  private let lacks: [DestinationTraits.Lack?]
   /// The first names of the files that have several and are in the archive, by generation.
   ///
   /// A name that leads to the same generation leads to the same file in the same state: what changed meanwhile, or took a
@@ -44,6 +46,7 @@ package struct FolderExport<Place: SourceDirectory> {
     self.prefix = prefix
     self.merged = merged
     self.withOwners = withOwners
+    lacks = tree.lacks(of: packer.traits, beneath: prefix)
   }
 
   package mutating func run() throws(ArchiveError) {
@@ -65,6 +68,10 @@ package struct FolderExport<Place: SourceDirectory> {
     let node = tree.nodes[index]
     let name = tree.name(node)
     do {
+      if !lacks.isEmpty, let lack = lacks[index] {
+        let inner = try tree.path(index)
+        return try packer.withhold(prefix?.appending(inner) ?? inner, lack, size: node.countedSize)
+      }
       let directory = try enter(node.parent)
       let path = try itemPath(name)
       switch node.kind {
@@ -97,16 +104,17 @@ package struct FolderExport<Place: SourceDirectory> {
     case .changed(let startedChunks):
       restless.append(index)
       mustDrain = mustDrain || startedChunks
+    case .withheld: break
     }
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: index, after: seconds) }
   }
 
   /// Asks the disk for small files whose turn comes soon, if reading is what takes the time.
   private mutating func fetch(behind index: Int, after seconds: Double) {
-    let wanted = readAhead.read(index, of: tree.nodes.count, bytes: tree.nodes[index].size, seconds: seconds)
+    let wanted = readAhead.read(index, of: tree.nodes.count, bytes: tree.nodes[index].countedSize, seconds: seconds)
     for other in wanted {
       let node = tree.nodes[other]
-      guard node.kind == .file, (1...UInt64(packer.sizes.smallFile)).contains(node.size) else { continue }
+      guard node.kind == .file, (1...UInt64(packer.sizes.smallFile)).contains(node.countedSize) else { continue }
       if ahead?.parent != node.parent {
         // Whatever is wrong with it is found when it is its turn.
         guard let directory = try? open(node.parent) else { continue }

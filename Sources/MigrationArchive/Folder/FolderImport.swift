@@ -219,7 +219,8 @@ package struct FolderImport {
       try arrived.setMode(target, staging.mode(of: record))
     } catch {
       guard error.isMetadataRefused else { throw failed(path, error) }
-      staging.lost(.mode)
+      // Rights that nothing has here are counted with the record.
+      if staging.abilities.fixedRights == nil { staging.lost(.mode) }
     }
   }
 

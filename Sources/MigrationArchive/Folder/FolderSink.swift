@@ -106,7 +106,9 @@ package final class FolderSink: ItemSink {
       let directory = try destination.openIfThere()
     else { return PresentItems() }
     return try looking { () throws(SystemError) in
-      try PresentItems(beneath: roots.map(\.name), of: directory.directory, keys: staging.keys)
+      try PresentItems(
+        beneath: roots.map(\.name), of: directory.directory, keys: staging.keys,
+        timeGranularity: staging.abilities.timeGranularity)
     }
   }
 

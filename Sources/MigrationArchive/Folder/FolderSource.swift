@@ -48,6 +48,10 @@ package final class FolderSource: ItemSource {
     return summary
   }
 
+  package func withholding(for traits: DestinationTraits) -> Withholding {
+    Withholding(by: traits, of: tree.withLock { $0 }?.lacks(of: traits) ?? [])
+  }
+
   package func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {
     guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
     var places: [RealDirectory] = []

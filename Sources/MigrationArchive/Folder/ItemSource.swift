@@ -24,11 +24,14 @@ package protocol ItemSource: AnyObject, Sendable {
   func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary
   /// Adds every item to the packer; called once a session, on a thread of its own. `request` is what the receiver asked for.
   func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError)
+  /// What of it a destination cannot hold, as far as that was seen before the first byte is sent.
+  func withholding(for traits: DestinationTraits) -> Withholding
   /// For how many seconds an export may still clear up after it is told to end.
   var graceAtTheEnd: Double { get }
 }
 
 extension ItemSource {
+  package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
   package var graceAtTheEnd: Double { 0 }
 }
 

@@ -13,14 +13,17 @@ package struct PresentItems: Equatable, Sendable {
 
   /// Looks at every name there, through no link and into no other file system. No file is opened. Of more names than a sender
   /// keeps it is not told: what is sent of them nevertheless is dealt with when it is imported.
-  init(beneath roots: [[UInt8]], of destination: borrowing Directory, keys: TransferKeys) throws(SystemError) {
+  /// Times are told in multiples of so many nanoseconds, as the sender rounds its own.
+  init(
+    beneath roots: [[UInt8]], of destination: borrowing Directory, keys: TransferKeys, timeGranularity: UInt32 = 1
+  ) throws(SystemError) {
     try PresentWalk.run(roots, destination) { path, status, target in
       guard taken.count < Limits.presentMarks else { return }
       taken.append(keys.takenMark(path: path))
       switch status.kind {
       case .regular:
-        present.append(
-          keys.presentMark(path: path, size: UInt64(status.size), modified: ItemTime(status.modified)))
+        let modified = ItemTime(status.modified).rounded(to: timeGranularity)
+        present.append(keys.presentMark(path: path, size: UInt64(status.size), modified: modified))
       case .symbolicLink: if let target { present.append(keys.presentMark(path: path, target: target)) }
       case .directory, .fifo, .socket, .blockDevice, .characterDevice: break
       }

@@ -22,7 +22,7 @@ package final class FramePacker {
   }
 
   let sizes: Sizes
-  private let outlet: any FrameOutlet
+  let outlet: any FrameOutlet
   private let sealer: any ChunkSealing
   private let keys: TransferKeys
   private var held: HeldItems
@@ -36,10 +36,16 @@ package final class FramePacker {
   private var digest: UInt128 = 0
   private var unsentCount: UInt64 = 0
   private var leftOut = LeftOut()
+  /// What the destination can hold, as far as it has said.
+  let traits: DestinationTraits
+  /// How many items the destination cannot hold.
+  var withheld: UInt64 = 0
 
   package init(
-    outlet: any FrameOutlet, sealer: any ChunkSealing, keys: TransferKeys, held: HeldItems, sizes: Sizes = Sizes()
+    outlet: any FrameOutlet, sealer: any ChunkSealing, keys: TransferKeys, held: HeldItems,
+    traits: DestinationTraits = DestinationTraits(), sizes: Sizes = Sizes()
   ) {
+    self.traits = traits
     self.sizes = sizes
     self.outlet = outlet
     self.sealer = sealer
@@ -48,7 +54,9 @@ package final class FramePacker {
   }
 
   /// What FINISH says when nothing more will be added.
-  package var finish: Finish { Finish(total: total, unsent: unsentCount, digest: digest, leftOut: leftOut) }
+  package var finish: Finish {
+    Finish(total: total, unsent: unsentCount, digest: digest, leftOut: leftOut, withheld: withheld)
+  }
 
   /// What the receiver holds and the source no longer has.
   package var staleMarks: [Mark] { held.stale }
@@ -72,7 +80,8 @@ package final class FramePacker {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     let mark =
       target.map { keys.presentMark(path: path, target: $0) }
-      ?? keys.presentMark(path: path, size: size, modified: ItemTime(status.modified))
+      ?? keys.presentMark(
+        path: path, size: size, modified: ItemTime(status.modified).rounded(to: traits.timeGranularity))
     if held.isPresent(mark) {
       leftOut.present += 1
     } else if held.isTaken(keys.takenMark(path: path)) {
@@ -93,7 +102,7 @@ package final class FramePacker {
 
   /// Adds an item without content: a directory, a link, an empty file.
   package func add(_ record: ItemRecord) throws(ArchiveError) {
-    guard !skipHeld(record) else { return }
+    guard !skipHeld(record), try !withhold(record) else { return }
     prefix.removeAll()
     EntryWriter.item(record, to: &prefix)
     try makeRoom(prefix.bytes.count)

@@ -7,6 +7,8 @@ enum FileOutcome: Equatable {
   case sent(Generation)
   /// It changed while it was read. `startedChunks`: chunks of the abandoned generation are under way.
   case changed(startedChunks: Bool)
+  /// The destination cannot hold it.
+  case withheld
 }
 
 /// Sends one file in one state, or finds that it does not hold still (Protocol §8.3).
@@ -44,6 +46,7 @@ struct FileExport<Place: SourceDirectory> {
       return .changed(startedChunks: false)
     }
     if packer.skipHeld(record) { return .sent(generation) }
+    if try packer.withhold(record) { return .withheld }
     record.add(try reading { () throws(SystemError) in try file.extendedMetadata() })
     if before.size == 0 {
       let after = try reading { () throws(SystemError) in try file.status() }

@@ -14,8 +14,14 @@ package struct SourceTree: Sendable {
     let nameLength: UInt8
     /// A file that had other names too.
     let isShared: Bool
+    /// Another name of a file that is in the tree already.
+    let isRepeated: Bool
     let nameStart: Int
+    /// The bytes of a file, or of a symbolic link's target.
     let size: UInt64
+
+    /// What it adds to the files' sizes.
+    var countedSize: UInt64 { kind == .file && !isRepeated ? size : 0 }
   }
 
   package private(set) var nodes: [Node] = []
@@ -53,12 +59,11 @@ package struct SourceTree: Sendable {
     let isShared = kind == .file && status.linkCount > 1
     // What a file's other names lead to is in the archive once.
     let isFirst = !isShared || counted.insert(FileIdentity(device: status.device, inode: status.inode)).inserted
-    let size = kind == .file && isFirst ? UInt64(status.size) : 0
-    nodes.append(
-      Node(
-        parent: parent, kind: kind, nameLength: UInt8(name.count), isShared: isShared, nameStart: names.count,
-        size: size)
-    )
+    let node = Node(
+      parent: parent, kind: kind, nameLength: UInt8(name.count), isShared: isShared, isRepeated: !isFirst,
+      nameStart: names.count, size: kind == .file || kind == .symbolicLink ? UInt64(status.size) : 0)
+    nodes.append(node)
+    let size = node.countedSize
     for index in name.indices { names.append(name[index]) }
     total.items += 1
     // Files with holes may be as large as they please; more than an offer can say is refused by every receiver.

@@ -73,7 +73,8 @@ extension Staging {
     do {
       try body()
     } catch {
-      lost(kind)
+      // Rights that nothing has here are counted with the record.
+      if kind != .mode || abilities.fixedRights == nil { lost(kind) }
     }
   }
 
@@ -83,7 +84,8 @@ extension Staging {
       try body()
     } catch {
       guard error.isPermissionDenied || error.isUnsupported else { throw error }
-      lost(.mode)
+      // Rights that nothing has here are counted with the record.
+      if abilities.fixedRights == nil { lost(.mode) }
     }
   }
 
@@ -93,7 +95,7 @@ extension Staging {
     do {
       try file.setTimes(modified: Timestamp(modified))
     } catch {
-      lost(.time)
+      if keeps(modified) { lost(.time) }
     }
   }
 
@@ -103,7 +105,7 @@ extension Staging {
     do {
       try places.setTimes(record.path, modified: Timestamp(modified))
     } catch {
-      lost(.time)
+      if keeps(modified) { lost(.time) }
     }
   }
 
@@ -121,8 +123,19 @@ extension Staging {
     }
   }
 
-  /// Counts what of a record is not kept because nobody wants it.
+  /// Whether the file system keeps a time as it is.
+  private func keeps(_ time: ItemTime) -> Bool {
+    abilities.keepsTimes && time.rounded(to: abilities.timeGranularity) == time
+  }
+
+  /// Counts what of a record is not kept because nobody wants it, or since the file system takes it and keeps something else.
   func countLosses(of record: ItemRecord) {
+    if let modified = record.modified, !keeps(modified) { lost(.time) }
+    if record.mode != nil, let fixed = abilities.fixedRights,
+      mode(of: record) != (record.kind == .directory ? fixed.directory : fixed.file)
+    {
+      lost(.mode)
+    }
     if let mode = record.mode, mode & 0o6000 != 0, !preserved.setIDBits { lost(.setIDBit) }
     if record.owner != nil, !preserved.owners { lost(.owner) }
   }

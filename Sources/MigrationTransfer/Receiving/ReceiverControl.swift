@@ -153,7 +153,8 @@ struct ReceiverControl: ~Copyable {
       session.accept(
         Accept(
           transfer: reception.staging.transfer, session: reception.session, keys: reception.keys, window: Self.window,
-          streams: Self.streams, features: reception.features)))
+          streams: Self.streams, features: reception.features,
+          traits: reception.features.contains(.refusals) ? reception.staging.abilities.traits : nil)))
     let report = reception.staging.report
     for page in report.marks.pages(of: Limits.marksInFrame) {
       link.say(session.report(Held(kind: .staged, marks: page)))

@@ -50,6 +50,7 @@ package final class Sender: Sendable {
   let state = Condition(State())
   let threads = ThreadGroup()
   private let isPlainTold = Flag()
+  private let isWithholdingTold = Flag()
   private let start = BootInstant.now()
 
   package init(
@@ -200,6 +201,7 @@ package final class Sender: Sendable {
         features: features),
       source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
       limit: options.limit, compression: options.compression, isPlainTold: isPlainTold,
+      isWithholdingTold: isWithholdingTold,
       stallPatience: options.stallPatience, isResumed: isResumed, threads: ThreadGroup(within: threads),
       isStopped: { self.isStopped }, observe: observer)
     var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)

@@ -32,6 +32,8 @@ struct SenderControl: ~Copyable {
     let compression: CompressionWish
     /// Set once the user knows that nothing is compressed although that was asked for.
     let isPlainTold: Flag
+    /// Set once the user knows what the destination cannot hold.
+    let isWithholdingTold: Flag
     /// How long nothing may move on one, in seconds.
     let stallPatience: Double
     /// Whether this device came back, instead of pairing.
@@ -183,11 +185,18 @@ struct SenderControl: ~Copyable {
     self.queue = queue
     let (source, store, held, transfer) = (surroundings.source, surroundings.store, held, transfer)
     let (keys, address, request) = (accept.keys, link.remoteAddress.description, request)
+    let traits = accept.features.contains(.refusals) ? accept.traits ?? DestinationTraits() : DestinationTraits()
+    let (observe, isTold) = (surroundings.observe, surroundings.isWithholdingTold)
     try threads.start("export") {
       do {
         // Before anything is sent: what arrives must never be without a sender that remembers it.
         try transfer.accepted(accept, summary, origin: try source.origin(), address: address, store: store)
-        let packer = FramePacker(outlet: queue, sealer: try ChunkSealer(keys), keys: keys, held: held)
+        if !isTold.isSet, let clause = source.withholding(for: traits).clause {
+          isTold.set()
+          observe(.notice(clause))
+        }
+        let packer = FramePacker(
+          outlet: queue, sealer: try ChunkSealer(keys), keys: keys, held: held, traits: traits)
         try source.export(to: packer, for: request)
         try packer.drain()
         mailbox.post(.exported(packer.finish, stale: packer.staleMarks))

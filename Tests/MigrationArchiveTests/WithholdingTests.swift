@@ -1,0 +1,196 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// What a sender leaves out since the destination cannot hold it.
+@Suite struct WithholdingTests {
+  private static let narrow: DestinationTraits = {
+    var traits = DestinationTraits()
+    traits.largestFile = 4_294_967_295
+    traits.keepsSymbolicLinks = false
+    traits.nameRules = [.utf8Only, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace, .foldsNames]
+    return traits
+  }()
+
+  private func tree() throws -> Scratch {
+    let scratch = try Scratch.withFolders()
+    for name in ["plain", "A", "a", "dot.", "space ", "what?", "d/x", "d./x", "d./e/y"] {
+      scratch.write("source/\(name)", pattern(10))
+    }
+    _ = try scratch.open("source").directory.createFile([0x6E, 0xFF])
+    scratch.makeLink("source/link", to: "plain")
+    scratch.makeLink("source/d./link", to: "plain")
+    scratch.write("source/large", [1])
+    scratch.cut("source/large", to: 4_294_967_296)
+    #expect(link(scratch.path("source/large"), scratch.path("source/large too")) == 0)
+    // The first name cannot be held, the second can: then it is a file.
+    scratch.write("source/a-first:", pattern(20))
+    #expect(link(scratch.path("source/a-first:"), scratch.path("source/z-second")) == 0)
+    scratch.letSettle()
+    return scratch
+  }
+
+  @Test func `what the destination cannot hold is left out, as many items as were announced`() throws {
+    let scratch = try tree()
+    let export = try Export([scratch.at("source")], traits: Self.narrow)
+    let left = export.outlet.unsent.map {
+      "\(String(decoding: $0.path.dropFirst("source/".count), as: UTF8.self)) \($0.refusal.map { "\($0)" } ?? "")"
+    }
+    #expect(
+      left.sorted() == [
+        "a-first: nameNotAllowed", "d. nameNotAllowed", "d./e directoryNotStored", "d./e/y directoryNotStored",
+        "d./link directoryNotStored", "d./x directoryNotStored", "dot. nameNotAllowed", "large too tooLarge",
+        "large tooLarge", "link kindNotSupported", "n\u{FFFD} nameNotAllowed", "space  nameNotAllowed",
+        "what? nameNotAllowed",
+      ])
+    #expect(export.outlet.unsent.allSatisfy { $0.reason == .notStorable })
+    let finish = export.packer.finish
+    #expect(finish.withheld == 13 && finish.unsent == 0 && finish.total.items + 13 == export.summary.total.items)
+    #expect(export.source.withholding(for: Self.narrow).count == 13)
+    let sent = try export.entries.compactMap(\.record)
+    #expect(
+      sent.map { String(decoding: $0.path.bytes, as: UTF8.self) }.sorted() == [
+        "source", "source/A", "source/a", "source/d", "source/d/x", "source/plain", "source/z-second",
+      ])
+    #expect(sent.allSatisfy { $0.kind != .hardLink && Self.narrow.refusal(of: $0) == nil })
+    // Progress comes to its end nevertheless.
+    #expect(export.outlet.skipped.bytes + export.outlet.counted.bytes == export.summary.total.bytes)
+  }
+
+  @Test func `the user is told before anything is sent, in numbers`() throws {
+    let scratch = try tree()
+    let export = try Export([scratch.at("source")])
+    #expect(
+      export.source.withholding(for: Self.narrow).clause
+        == "the destination keeps no names that are not UTF-8 (1 in what is sent), no names with control characters or "
+        + "one of \" * : < > ? \\ | (2), no names that end in a dot (2), no names that end in a space (1), "
+        + "no symbolic links (1), no file of 4 GiB or more (2), and nothing in directories that it cannot hold (4)")
+    var few = DestinationTraits()
+    few.keepsSymbolicLinks = false
+    few.largestFile = 4_294_967_295
+    #expect(
+      export.source.withholding(for: few).clause
+        == "the destination keeps no symbolic links (2 in what is sent), and no file of 4 GiB or more (2)")
+    #expect(export.source.withholding(for: DestinationTraits()).clause == nil)
+    few.keepsSymbolicLinks = true
+    few.largestFile = 17_592_186_040_320
+    few.longestTarget = 4
+    #expect(
+      export.source.withholding(for: few).clause
+        == "the destination keeps no symbolic links to more than 4 bytes (2 in what is sent)")
+  }
+
+  @Test func `a destination that can hold everything gets everything`() throws {
+    let scratch = try tree()
+    scratch.cut("source/large", to: 10)
+    scratch.letSettle()
+    let export = try Export([scratch.at("source")])
+    #expect(export.packer.finish.withheld == 0 && export.packer.finish.total == export.summary.total)
+  }
+
+  @Test func `what became too large after the walk is left out, too`() throws {
+    let scratch = try Scratch.withFolders()
+    for name in ["file", "link"] { scratch.write("source/\(name)", [1]) }
+    var traits = DestinationTraits()
+    traits.largestFile = 10
+    traits.keepsSymbolicLinks = false
+    let export = try Export([scratch.at("source/file"), scratch.at("source/link")], traits: traits) {
+      scratch.write("source/file", pattern(11))
+      scratch.letSettle()
+    }
+    #expect(export.packer.finish.withheld == 1 && export.outlet.unsent.map(\.refusal) == [.tooLarge])
+    #expect(try export.entries.map(\.text) == ["link"])
+  }
+
+  @Test func `an app's items are left out like others`() throws {
+    let outlet = Outlet()
+    let packer = FramePacker(
+      outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems(), traits: Self.narrow)
+    let appender = ItemAppender(packer: packer)
+    let scratch = try tree()
+    try appender.appendLink(target: [1], modified: ItemTime(seconds: 1, nanoseconds: 0), at: Array("link".utf8))
+    let directory = try Directory.open(scratch.path("source/d")).release()
+    try appender.append(directory, at: Array("in./d".utf8))
+    try appender.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))
+    try appender.finish()
+    // The link, the directory that nobody appended, the one in it and the file in that.
+    #expect(packer.finish.withheld == 4 && packer.finish.total.items == 1 && packer.finish.unsent == 0)
+  }
+}
+
+/// Times that the destination keeps less exactly than the source.
+@Suite struct RoundedTimeTests {
+  @Test(arguments: [1, 100, 1_000_000_000, 2_000_000_000] as [UInt32])
+  func `with skip a file whose time was rounded is not sent again`(granularity: UInt32) throws {
+    let scratch = try Scratch.withFolders()
+    var traits = DestinationTraits()
+    traits.timeGranularity = granularity
+    for (name, time) in [("even", 1_600_000_002), ("odd", 1_600_000_003), ("old", -7)] {
+      scratch.write("source/root/\(name)", pattern(100))
+      scratch.write("destination/root/\(name)", pattern(100))
+      scratch.setTime("source/root/\(name)", time, 987_654_321)
+      let kept = ItemTime(seconds: Int64(time), nanoseconds: 987_654_321).rounded(to: granularity)
+      scratch.setTime("destination/root/\(name)", Int(kept.seconds), Int(kept.nanoseconds))
+    }
+    scratch.letSettle()
+    func leftOut(_ traits: DestinationTraits) throws -> LeftOut {
+      let marks = try PresentItems(
+        beneath: [Array("root".utf8)], of: scratch.open("destination").directory, keys: testKeys,
+        timeGranularity: traits.timeGranularity)
+      var held = HeldItems()
+      held.add(Held(kind: .present, marks: marks.present))
+      held.add(Held(kind: .taken, marks: marks.taken))
+      return try Export([scratch.at("source/root")], held: held, traits: traits).packer.finish.leftOut
+    }
+    #expect(try leftOut(traits) == LeftOut(present: 3))
+    #expect(try leftOut(DestinationTraits()) == (granularity == 1 ? LeftOut(present: 3) : LeftOut(differing: 3)))
+  }
+
+  @Test func `times that the file system rounds are counted, and rights that it fixes, each once`() throws {
+    let scratch = try Scratch.withFolders()
+    var abilities = DiskAbilities()
+    abilities.timeGranularity = 2_000_000_000
+    abilities.fixedRights = DiskAbilities.FixedRights(file: 0o755, directory: 0o700)
+    let disk = NarrowDisk(
+      disk: try DirectoryDisk(making: Array("staging".utf8), in: scratch.open("destination")), abilities: abilities)
+    let staging = try Staging(on: disk, for: offer(), transfer: 1, keys: testKeys)
+    func time(_ seconds: Int64, _ nanoseconds: UInt32 = 0) -> ItemTime {
+      ItemTime(seconds: seconds, nanoseconds: nanoseconds)
+    }
+    let records = [
+      try record("root", .directory, mode: 0o755, modified: time(1_700_000_001)),
+      try record("root/exact", .file(size: 1), mode: 0o755, modified: time(1_700_000_000)),
+      try record("root/odd", .file(size: 1), modified: time(1_700_000_001)),
+      try record("root/fraction", .file(size: 0), modified: time(1_700_000_000, 1)),
+      try record("root/none", .file(size: 1)),
+      try record("root/sub", .directory, mode: 0o700, modified: time(1_700_000_002)),
+      try record("root/other", .file(size: 1), mode: 0o644),
+    ]
+    try StagingWriter(staging, sealer: HashSealer()).write(
+      Crafted.frame { crafted in
+        for record in records { if record.size > 0 { crafted.file(record, [7]) } else { crafted.item(record) } }
+      })
+    try staging.complete(finish(records)) { _ in }
+    let losses = [Done.Loss(kind: .mode, count: 2), Done.Loss(kind: .time, count: 3)]
+    #expect(staging.losses == losses)
+    // Another process that takes the same back counts the same.
+    let again = try Staging.recover(from: disk, for: offer(), transfer: 1, keys: testKeys, sealer: HashSealer())
+    #expect(again.losses == losses)
+  }
+}
+
+/// A disk that says of itself that it can do no more than this.
+private struct NarrowDisk: StagingDisk {
+  let disk: DirectoryDisk
+  let abilities: DiskAbilities
+
+  var name: [UInt8] { disk.name }
+  var journal: any StagedFile { disk.journal }
+  func places() -> any StagingPlaces { disk.places() }
+  func synchronize() throws(SystemError) { try disk.synchronize() }
+  func availableBytes() -> UInt64? { disk.availableBytes() }
+}
