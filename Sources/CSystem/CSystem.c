@@ -63,6 +63,17 @@ ssize_t csystem_list_attributes(int descriptor, char *names, size_t size) {
   return flistxattr(descriptor, names, size);
 }
 
+ssize_t csystem_list_attributes_at(int directory, const char *name, char *names, size_t size) {
+  // Before Linux 6.13 there is no call that takes a directory.
+  char path[288];
+  int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, name);
+  if (length < 0 || (size_t)length >= sizeof path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  return llistxattr(path, names, size);
+}
+
 ssize_t csystem_get_attribute(int descriptor, const char *name, void *value, size_t size) {
   return fgetxattr(descriptor, name, value, size);
 }

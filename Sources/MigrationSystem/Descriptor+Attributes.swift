@@ -4,12 +4,18 @@ import Glibc
 extension Descriptor {
   /// The names of all extended attributes that may be seen; none where the file system has no such thing.
   package func attributeNames() throws(SystemError) -> [[UInt8]] {
+    try unsafe Self.attributeNames { names, size in unsafe csystem_list_attributes(raw, names, size) }
+  }
+
+  fileprivate static func attributeNames(
+    _ list: (UnsafeMutablePointer<CChar>?, Int) -> Int
+  ) throws(SystemError) -> [[UInt8]] {
     // Mostly there are none, and the first call says so.
     var names = [UInt8](repeating: 0, count: 1_024)
-    let list = try unsafe growing(&names, "list the extended attributes") { buffer in
-      unsafe csystem_list_attributes(raw, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
+    let listed = try unsafe growing(&names, "list the extended attributes") { buffer in
+      unsafe list(buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
     }
-    return list?.split(separator: 0).map(Array.init) ?? []
+    return listed?.split(separator: 0).map(Array.init) ?? []
   }
 
   /// The value of an extended attribute; nil if there is none of that name.
@@ -17,7 +23,7 @@ extension Descriptor {
     var value = [UInt8](repeating: 0, count: 1_024)
     return try unsafe name.withCString(for: "read an extended attribute") { (name) throws(SystemError) in
       let name = unsafe UnsafePointer(name.baseAddress!)
-      return try unsafe growing(&value, "read an extended attribute") { buffer in
+      return try unsafe Self.growing(&value, "read an extended attribute") { buffer in
         unsafe csystem_get_attribute(raw, name, buffer.baseAddress, buffer.count)
       }
     }
@@ -50,15 +56,15 @@ extension Descriptor {
 
   /// What a call gives that says ERANGE while the buffer is too small; nil where there is no such attribute, or there are
   /// none at all.
-  private func growing(
+  private static func growing(
     _ bytes: inout [UInt8], _ operation: String, _ body: (UnsafeMutableRawBufferPointer) -> Int
   ) throws(SystemError) -> [UInt8]? {
     while true {
       do {
         let count = try calling(operation) { unsafe bytes.withUnsafeMutableBytes(body) }
         return Array(bytes[..<count])
-      } catch let error where error.errno == ERANGE && bytes.count < Self.largestAttribute {
-        bytes = [UInt8](repeating: 0, count: min(bytes.count * 8, Self.largestAttribute))
+      } catch let error where error.errno == ERANGE && bytes.count < largestAttribute {
+        bytes = [UInt8](repeating: 0, count: min(bytes.count * 8, largestAttribute))
       } catch let error where error.errno == ENODATA || error.isUnsupported {
         return nil
       }
@@ -70,6 +76,16 @@ extension Descriptor {
 }
 
 extension Directory {
+  /// The names of the extended attributes of something in the directory, which is not opened; of a symbolic link its own.
+  package func attributeNames(of name: some PathBytes & ~Escapable) throws(SystemError) -> [[UInt8]] {
+    try unsafe name.withCString(for: "list the extended attributes of") { (name) throws(SystemError) in
+      let name = name.baseAddress!
+      return try unsafe Descriptor.attributeNames { names, size in
+        unsafe csystem_list_attributes_at(raw, name, names, size)
+      }
+    }
+  }
+
   /// Sets owner and group of a name; a symbolic link's own.
   package func setOwner(_ name: some PathBytes & ~Escapable, user: UInt32, group: UInt32) throws(SystemError) {
     try unsafe name.callingName("set the owner of") { unsafe fchownat(raw, $0, user, group, AT_SYMLINK_NOFOLLOW) }

@@ -1,19 +1,16 @@
+import MigrationWire
+
 /// How numbers are written for people.
 enum Figures {
-  private static let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"]
-
   /// A size in decimal units: `999 B`, `3.2 GB`, `225 MB`.
-  static func size(_ bytes: UInt64) -> String {
-    let unit = unit(of: bytes)
-    return "\(digits(bytes, in: unit)) \(units[unit])"
-  }
+  static func size(_ bytes: UInt64) -> String { ReadableNumber.size(bytes) }
 
   /// What there is of a total, in the total's unit: `0.3/3.2 GB`. As wide whatever there is.
   static func share(_ bytes: UInt64, of total: UInt64) -> String {
-    let unit = unit(of: max(bytes, total))
-    let whole = digits(total, in: unit)
-    return padded(digits(min(bytes, total), in: unit, whole.contains(".")), to: whole.count)
-      + "/\(whole) \(units[unit])"
+    let unit = ReadableNumber.unit(of: max(bytes, total))
+    let whole = ReadableNumber.digits(total, in: unit)
+    let part = ReadableNumber.digits(min(bytes, total), in: unit, whole.contains("."))
+    return padded(part, to: whole.count) + "/\(whole) \(ReadableNumber.name(of: unit))"
   }
 
   /// A size a second.
@@ -22,19 +19,10 @@ enum Figures {
   }
 
   /// A number with a comma after each third digit.
-  static func count(_ number: UInt64) -> String {
-    var text = ""
-    for (index, digit) in String(number).reversed().enumerated() {
-      if index > 0, index.isMultiple(of: 3) { text.append(",") }
-      text.append(digit)
-    }
-    return String(text.reversed())
-  }
+  static func count(_ number: UInt64) -> String { ReadableNumber.count(number) }
 
   /// A number with its noun: `1 item`, `1,204 items`.
-  static func count(_ number: UInt64, _ noun: String) -> String {
-    "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
-  }
+  static func count(_ number: UInt64, _ noun: String) -> String { ReadableNumber.count(number, noun) }
 
   /// How long something took: `0.4 s`, `14.2 s`, `2 min 5 s`, `3 h 12 min`.
   static func duration(_ seconds: Double) -> String {
@@ -77,28 +65,5 @@ enum Figures {
   /// The nearest whole number, held within the range: zero for what is negative or none.
   static func whole(_ number: Double) -> UInt64 {
     number > 0 ? UInt64(exactly: number.rounded()) ?? .max : 0
-  }
-
-  /// The unit in which a size has one to three digits before the point, once it is rounded.
-  private static func unit(of bytes: UInt64) -> Int {
-    (0..<units.count).first { quotient(bytes, scale($0)) < 1000 } ?? units.count - 1
-  }
-
-  /// One place behind the point below 100, none from there on; none for single bytes.
-  private static func digits(_ bytes: UInt64, in unit: Int, _ hasPoint: Bool? = nil) -> String {
-    guard unit > 0 else { return String(bytes) }
-    let tenths = quotient(bytes, scale(unit) / 10)
-    guard hasPoint ?? (tenths < 1000) else { return String(quotient(bytes, scale(unit))) }
-    return "\(tenths / 10).\(tenths % 10)"
-  }
-
-  private static func scale(_ unit: Int) -> UInt64 {
-    (0..<unit).reduce(1) { scale, _ in scale * 1000 }
-  }
-
-  /// Division that rounds to the nearest.
-  private static func quotient(_ number: UInt64, _ divisor: UInt64) -> UInt64 {
-    let (quotient, rest) = number.quotientAndRemainder(dividingBy: divisor)
-    return quotient + (rest >= divisor - rest ? 1 : 0)
   }
 }

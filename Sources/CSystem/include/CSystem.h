@@ -31,6 +31,8 @@ int csystem_set_modified(int directory, const char *name, int64_t seconds, long 
 
 // Extended attributes of an open file: all names with their terminators, one value, setting and removing one.
 ssize_t csystem_list_attributes(int descriptor, char *names, size_t size);
+// The same list of a name in a directory, be it a symbolic link; nothing is opened.
+ssize_t csystem_list_attributes_at(int directory, const char *name, char *names, size_t size);
 ssize_t csystem_get_attribute(int descriptor, const char *name, void *value, size_t size);
 int csystem_set_attribute(int descriptor, const char *name, const void *value, size_t size);
 int csystem_remove_attribute(int descriptor, const char *name);

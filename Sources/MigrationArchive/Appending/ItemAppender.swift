@@ -107,12 +107,15 @@ package final class ItemAppender {
     if isNew {
       let fingerprint = status.momentaryFingerprint(on: place.fileSystem(of: status), at: place.now)
       if var record = ItemRecord(status, path: path, generation: packer.generation(of: fingerprint)) {
+        let extended: ExtendedMetadata
         do {
-          record.add(try ExtendedMetadata(of: directory.directory.descriptor))
+          extended = try ExtendedMetadata(of: directory.directory.descriptor)
         } catch {
           throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
         }
+        record.add(extended)
         try packer.add(record)
+        packer.leaveBehind(extended.leftBehind)
       }
     }
     var export = FolderExport(roots: [place], tree: tree, packer: packer, prefix: path, merging: merged)
@@ -156,6 +159,10 @@ private final class PassedFile: SourceDirectory {
 
   func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
     preconditionFailure("an open file is no directory")
+  }
+
+  func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
+    try file.extendedMetadata().leftBehind
   }
 
   func directory(at path: ArchivePath) throws(SystemError) -> Self {

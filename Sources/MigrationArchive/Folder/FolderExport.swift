@@ -154,8 +154,11 @@ package struct FolderExport<Place: SourceDirectory> {
     else {
       return try unsent(index, .vanished, "it was replaced by something else")
     }
-    if status.kind == .directory { record.add(try directory.extendedMetadata(ofDirectory: name)) }
+    var extended = ExtendedMetadata()
+    if status.kind == .directory { extended = try directory.extendedMetadata(ofDirectory: name) }
+    record.add(extended)
     try packer.add(record)
+    packer.leaveBehind(extended.leftBehind)
   }
 
   /// Opens the directory that an item is in, unless the last item was in it too.

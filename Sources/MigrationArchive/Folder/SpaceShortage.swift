@@ -26,14 +26,15 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
 
   /// Whether one of the two does not suffice.
   var isReal: Bool {
-    bytes.needed > bytes.available || items.map { $0.needed > $0.available } == true
+    bytes.isShort || items?.isShort == true
   }
 
   package var description: String {
-    if bytes.needed > bytes.available {
-      return "not enough space: \(bytes.needed) bytes are needed, \(bytes.available) bytes are available"
+    if bytes.isShort {
+      return "not enough space: \(bytes.sizes.needed) are needed, \(bytes.sizes.available) are available"
     }
     guard let items else { return "not enough space" }
-    return "not enough file system entries: \(items.needed) are needed, \(items.available) are available"
+    return "not enough file system entries: \(ReadableNumber.count(items.needed)) are needed, "
+      + "\(ReadableNumber.count(items.available)) are available"
   }
 }

@@ -8,6 +8,8 @@ package struct ExtendedMetadata: Equatable, Sendable {
   package var accessList: [AccessEntry] = []
   /// What new items in a directory get.
   package var defaultAccessList: [AccessEntry] = []
+  /// The names of the other attributes, which are never carried.
+  package var leftBehind: [[UInt8]] = []
 
   package init() {}
 
@@ -27,8 +29,16 @@ package struct ExtendedMetadata: Equatable, Sendable {
         accessList = try Self.accessList(.access, of: descriptor)
       } else if name == AccessListKind.default.attribute {
         defaultAccessList = try Self.accessList(.default, of: descriptor)
+      } else {
+        leftBehind.append(name)
       }
     }
+  }
+
+  /// Whether an attribute of that name is never carried.
+  static func leavesBehind(_ name: [UInt8]) -> Bool {
+    !name.starts(with: "user.".utf8) && name != AccessListKind.access.attribute
+      && name != AccessListKind.default.attribute
   }
 
   private static func accessList(

@@ -40,6 +40,7 @@ package final class FramePacker {
   let traits: DestinationTraits
   /// How many items the destination cannot hold.
   var withheld: UInt64 = 0
+  private var leftBehind = AttributeCount()
 
   package init(
     outlet: any FrameOutlet, sealer: any ChunkSealing, keys: TransferKeys, held: HeldItems,
@@ -55,7 +56,9 @@ package final class FramePacker {
 
   /// What FINISH says when nothing more will be added.
   package var finish: Finish {
-    Finish(total: total, unsent: unsentCount, digest: digest, leftOut: leftOut, withheld: withheld)
+    Finish(
+      total: total, unsent: unsentCount, digest: digest, leftOut: leftOut, withheld: withheld,
+      leftBehind: leftBehind.list)
   }
 
   /// What the receiver holds and the source no longer has.
@@ -99,6 +102,9 @@ package final class FramePacker {
     unsentCount += 1
     try outlet.unsent(unsent)
   }
+
+  /// Counts attributes of an item that is in the archive, which are not carried.
+  func leaveBehind(_ names: [[UInt8]]) { for name in names { leftBehind.note(name) } }
 
   /// Adds an item without content: a directory, a link, an empty file.
   package func add(_ record: ItemRecord) throws(ArchiveError) {

@@ -45,14 +45,26 @@ struct FileExport<Place: SourceDirectory> {
     guard var record = ItemRecord(before, path: path, generation: generation, withOwner: withOwner) else {
       return .changed(startedChunks: false)
     }
-    if packer.skipHeld(record) { return .sent(generation) }
+    let extended = try reading { () throws(SystemError) in try file.extendedMetadata() }
+    if packer.skipHeld(record) {
+      packer.leaveBehind(extended.leftBehind)
+      return .sent(generation)
+    }
     if try packer.withhold(record) { return .withheld }
-    record.add(try reading { () throws(SystemError) in try file.extendedMetadata() })
+    record.add(extended)
+    let outcome = try send(file, record, before)
+    if case .sent = outcome { packer.leaveBehind(extended.leftBehind) }
+    return outcome
+  }
+
+  private mutating func send(
+    _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
+  ) throws(ArchiveError) -> FileOutcome {
     if before.size == 0 {
       let after = try reading { () throws(SystemError) in try file.status() }
       guard after.isSameState(as: before) else { return .changed(startedChunks: false) }
       try packer.add(record)
-      return .sent(generation)
+      return .sent(record.generation)
     }
     if before.size <= packer.sizes.smallFile { return try sendWhole(file, record, before) }
     return try sendChunks(of: file, record, before)
@@ -65,7 +77,10 @@ struct FileExport<Place: SourceDirectory> {
     guard status.kind == .regular, let record = ItemRecord(status, path: path, generation: generation) else {
       return nil
     }
-    return packer.skipHeld(record) ? generation : nil
+    guard packer.skipHeld(record) else { return nil }
+    // It is in the archive already, whatever becomes of it now.
+    packer.leaveBehind((try? directory.leftBehind(of: name)) ?? [])
+    return generation
   }
 
   private mutating func sendWhole(

@@ -14,6 +14,8 @@ package protocol SourceDirectory: AnyObject, Sendable {
   func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8]
   /// What a directory here has of extended metadata.
   func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata
+  /// The names of the attributes of a name here that are never carried; nothing is opened.
+  func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]]
   /// Opens the directory at a path beneath this one, through no link.
   func directory(at path: ArchivePath) throws(SystemError) -> Self
   /// What the file system of a status is called: a number that outlives a restart, where there is one.
@@ -29,6 +31,7 @@ package protocol SourceDirectory: AnyObject, Sendable {
 extension SourceDirectory {
   package static var canFetch: Bool { false }
   package func fetch(_ name: ArraySlice<UInt8>, length: Int) {}
+  package func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] { [] }
 }
 
 /// A file of the source while it is read.
@@ -79,6 +82,10 @@ final class RealDirectory: SourceDirectory {
       // Then nothing in it can be sent either, and that is told.
       return ExtendedMetadata()
     }
+  }
+
+  func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
+    try directory.directory.attributeNames(of: name).filter(ExtendedMetadata.leavesBehind)
   }
 
   func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {

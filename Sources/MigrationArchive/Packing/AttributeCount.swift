@@ -1,0 +1,23 @@
+import MigrationWire
+
+/// How many items have which attributes that are never carried.
+struct AttributeCount {
+  /// How many names are counted at most, so that no source takes memory without end.
+  private static let names = 1_024
+
+  private var counts: [[UInt8]: UInt64] = [:]
+
+  /// One more item has an attribute of that name.
+  mutating func note(_ name: [UInt8]) {
+    guard counts[name] != nil || counts.count < Self.names, (1...255).contains(name.count) else { return }
+    counts[name, default: 0] += 1
+  }
+
+  /// The most frequent ones, by ascending names.
+  var list: [LeftBehind] {
+    let all = counts.map { LeftBehind(name: $0.key, count: $0.value) }.sorted {
+      $0.count == $1.count ? $0.name.lexicographicallyPrecedes($1.name) : $0.count > $1.count
+    }
+    return all.prefix(Limits.leftBehind).sorted { $0.name.lexicographicallyPrecedes($1.name) }
+  }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// Attributes outside of the user namespace, which are counted and not carried.
+@Suite struct LeftBehindTests {
+  /// Whether attributes of the trusted namespace can be had here.
+  static let hasTrusted: Bool = {
+    guard let scratch = try? Scratch() else { return false }
+    scratch.write("file", [1])
+    return (try? Descriptor.open(scratch.at("file")).setAttribute(Array("trusted.a".utf8), [1])) != nil
+  }()
+
+  private func give(_ scratch: Scratch, _ name: String, _ attributes: [String]) throws {
+    let item = try Descriptor.open(scratch.at(name))
+    for attribute in attributes { try item.setAttribute(Array(attribute.utf8), [1]) }
+  }
+
+  private func named(_ list: [LeftBehind]) -> [String] {
+    list.map { "\(String(decoding: $0.name, as: UTF8.self)) \($0.count)" }
+  }
+
+  @Test(.enabled(if: hasTrusted, "no attributes of the trusted namespace here"))
+  func `what is not carried is counted by name, once an item, also of what the receiver holds`() throws {
+    let scratch = try Scratch.withFolders()
+    for name in ["small", "large", "plain"] { scratch.write("source/\(name)", pattern(name == "large" ? 600_000 : 10)) }
+    scratch.makeDirectory("source/directory")
+    try give(scratch, "source/small", ["trusted.b", "user.kept"])
+    try give(scratch, "source/large", ["trusted.a", "trusted.b"])
+    try give(scratch, "source/directory", ["trusted.b"])
+    try #require(link(scratch.path("source/small"), scratch.path("source/twin")) == 0)
+    scratch.letSettle()
+    let all = try Export([scratch.at("source")])
+    #expect(named(all.packer.finish.leftBehind) == ["trusted.a 1", "trusted.b 3"])
+    let marks = try all.entries.compactMap(\.record).map { testKeys.mark(path: $0.path, generation: $0.generation) }
+    #expect(marks.count == 6)
+    var held = HeldItems()
+    held.add(Held(kind: .staged, marks: marks.sorted()))
+    let again = try Export([scratch.at("source")], held: held)
+    #expect(try again.entries.isEmpty)
+    #expect(again.packer.finish == all.packer.finish)
+  }
+
+  @Test func `the most frequent names are told, in their order`() {
+    var count = AttributeCount()
+    for number in 0..<2_000 {
+      let name = Array("security.\(number)".utf8)
+      for _ in 0...(number < 100 ? number : 0) { count.note(name) }
+    }
+    count.note([])
+    let list = count.list
+    #expect(list.count == Limits.leftBehind)
+    #expect(list.map(\.count).sorted() == (37...100).map { UInt64($0) })
+    #expect(zip(list, list.dropFirst()).allSatisfy { $0.name.lexicographicallyPrecedes($1.name) })
+  }
+}
