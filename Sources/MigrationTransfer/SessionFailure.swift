@@ -71,6 +71,9 @@ struct SessionFailure: Error, Sendable {
     self.init(Close(.silent, error.description), failure, .connection)
   }
 
+  /// What to do about a disk that fails.
+  private static let mend = "What has arrived is kept. When the disk is mended, start again."
+
   private init(_ error: ArchiveError) {
     let (code, kind, hint): (Close.Code, TransferFailure.Kind, String?) =
       switch error.code {
@@ -93,34 +96,17 @@ struct SessionFailure: Error, Sendable {
       case .cancelled: (.importFailed, .interrupted, nil)
       case .exportFailed: (.exportFailed, .exportFailed, nil)
       case .source: (.exportFailed, .usage, "Check the path, and that you may read it.")
+      case .storage: (.storage, .failed, Self.mend)
       default: (.storage, .failed, nil)
       }
-    self.init(
-      Close(
-        code, error.description, hint: hint, name: error.name, bytes: error.shortage?.bytes,
-        items: error.shortage?.items),
-      TransferFailure(kind, error.description, hint: hint))
+    let close = Close(
+      code, error.description, hint: hint, name: error.name, bytes: error.shortage?.bytes,
+      items: error.shortage?.items)
+    self.init(close, TransferFailure(kind, error.description, hint: hint, about: TransferFailure.Subject(close)))
   }
 }
 
 extension TransferFailure {
   /// What a failure on this device means before there is another one.
   package init(_ error: ArchiveError) { self = SessionFailure(error as any Error).failure }
-
-  /// What a CLOSE from the other end means for this end's user (Protocol §10).
-  init(told close: Close) {
-    let kind: Kind =
-      switch close.code {
-      case .interrupted, .silent: .connectionLost
-      case .refused, .exists, .unfit, .otherApp, .unknownTransfer: .refused
-      case .noSpace: .noSpace
-      case .storage: .connectionLost
-      case .importFailed: .importFailed
-      case .exportFailed: .exportFailed
-      default: .failed
-      }
-    self.init(
-      kind, "the other device stopped: \(VisibleText.message(close.message))",
-      hint: close.hint.map { VisibleText.message($0) })
-  }
 }

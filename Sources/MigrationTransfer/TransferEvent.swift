@@ -36,13 +36,13 @@ package struct TransferProgress: Equatable, Sendable {
 /// What a finished transfer came to.
 package struct TransferResult: Equatable, Sendable {
   package let total: Tally
-  /// Bytes of content that crossed the wire in this run, as many as they were there.
+  /// Bytes of DATA bodies that crossed the wire in this run, as many as they were there: holes are none.
   package let sentBytes: UInt64
   /// Bytes that compression kept off the wire in this run.
   package let savedBytes: UInt64
-  /// Bytes that an earlier session had brought.
+  /// Bytes of content that earlier sessions had brought when the last one began.
   package let heldBytes: UInt64
-  /// Seconds since the pairing.
+  /// Seconds from the first byte of data to the last word.
   package let seconds: Double
   /// How many items of the source could not be sent.
   package let unsent: UInt64
@@ -52,11 +52,14 @@ package struct TransferResult: Equatable, Sendable {
   package let leftOut: LeftOut
   /// How many items the destination could not hold.
   package let notStored: UInt64
+  /// Attributes of the source that are not carried.
+  package let leftBehind: [LeftBehind]
 
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
-    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0
+    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, leftBehind: [LeftBehind] = []
   ) {
+    self.leftBehind = leftBehind
     self.notStored = notStored
     self.leftOut = leftOut
     self.total = total
@@ -77,6 +80,9 @@ package enum TransferEvent: Sendable {
   case listening(addresses: [String], port: UInt16, from: [String] = [])
   /// This process can create and change nothing outside of these directories any more.
   case confined(directories: [[UInt8]])
+  /// This process can write wherever its user can, and why: a lower-case clause. The directories are those that a confinement
+  /// would have closed to it, if there are any.
+  case unconfined(reason: String, directories: [[UInt8]])
   /// A code to show, and for how many seconds it works.
   case code(PairingCode, lifetime: Double)
   /// Somebody entered a wrong code; how many more are judged before no code is shown any more.
@@ -133,11 +139,27 @@ package struct TransferFailure: Error, Equatable, Sendable, CustomStringConverti
   package let message: String
   /// A sentence that says what to do.
   package let hint: String?
+  /// What the message is about, for programs.
+  package let subject: Subject
 
-  package init(_ kind: Kind, _ message: String, hint: String? = nil) {
+  /// An entry and figures, where there are some. The name may come from the other device as it is.
+  package struct Subject: Equatable, Sendable {
+    package var name: [UInt8]?
+    package var bytes: Close.Space?
+    package var items: Close.Space?
+
+    package init(name: [UInt8]? = nil, bytes: Close.Space? = nil, items: Close.Space? = nil) {
+      self.name = name
+      self.bytes = bytes
+      self.items = items
+    }
+  }
+
+  package init(_ kind: Kind, _ message: String, hint: String? = nil, about subject: Subject = Subject()) {
     self.kind = kind
     self.message = message
     self.hint = hint
+    self.subject = subject
   }
 
   package var description: String { message }

@@ -47,6 +47,7 @@ struct HumanReport: Report {
       return say(
         "\(hasShownCode ? "New code" : "Code"): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
     case .confined: return Rendering()
+    case .unconfined(let reason, _): return say("peer: note: \(reason)")
     case .wrongCode(let attempt, let allowed, let from, let left):
       let isNear = left > 0 && left < Self.fewGuesses
       let end = isNear ? " \(Figures.count(UInt64(left))) more, and no code is shown any more." : ""

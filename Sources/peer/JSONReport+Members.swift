@@ -62,7 +62,23 @@ extension TransferResult {
         "losses",
         .array(losses.map { .object([.init("kind", .string($0.kind.name)), .init("count", .integer($0.count))]) })),
       .init("present", .integer(leftOut.present)), .init("differing", .integer(leftOut.differing)),
+      .init(
+        "leftBehind",
+        .array(
+          leftBehind.map { .object(JSONValue.Member.name("name", $0.name) + [.init("count", .integer($0.count))]) })),
     ]
+  }
+}
+
+extension TransferFailure.Subject {
+  /// What a program is told of an entry and of room, as far as the failure is about them.
+  var members: [JSONValue.Member] {
+    let figures: [(String, UInt64?)] = [
+      ("neededBytes", bytes?.needed), ("availableBytes", bytes?.available), ("neededItems", items?.needed),
+      ("availableItems", items?.available),
+    ]
+    return (name.map { JSONValue.Member.name("name", $0) } ?? [])
+      + figures.compactMap { key, figure in figure.map { .init(key, .integer($0)) } }
   }
 }
 

@@ -26,6 +26,13 @@ struct JSONReport: Report {
       return line(
         "confined",
         [.init("directories", .array(directories.map { .object(JSONValue.Member.name("path", $0)) }))])
+    case .unconfined(let reason, let directories):
+      return line(
+        "unconfined",
+        [
+          .init("message", .string(reason)),
+          .init("directories", .array(directories.map { .object(JSONValue.Member.name("path", $0)) })),
+        ])
     case .wrongCode(let attempt, let allowed, let from, let left):
       return line(
         "wrongCode",
@@ -90,7 +97,7 @@ struct JSONReport: Report {
       [
         .init("code", .integer(UInt64(ExitCode.of(failure)))), .init("kind", .string(failure.kind.name)),
         .init("message", .string(failure.message)), .init("hint", failure.hint.map(JSONValue.string) ?? .null),
-      ])
+      ] + failure.subject.members)
     rendering.standardError = failure.text
     return rendering
   }

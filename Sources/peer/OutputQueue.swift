@@ -121,7 +121,7 @@ extension TransferEvent {
       case .notice(let text): text.utf8.count
       case .interrupted(let reason): reason.utf8.count
       case .offer(let offer, _): offer.namesSize
-      case .confined(let directories): directories.reduce(0) { $0 + $1.count }
+      case .confined(let directories), .unconfined(_, let directories): directories.reduce(0) { $0 + $1.count }
       default: 0
       }
     return 256 + texts

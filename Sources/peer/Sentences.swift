@@ -46,20 +46,21 @@ extension TransferResult {
   /// The result in sentences, with what is missing and what was lost.
   func text(_ role: Role, _ unsent: UnsentList) -> String {
     ([summary(role)] + leftOutLines(unsent) + renamedLines(unsent) + notStoredLines(unsent) + unsentLines(unsent)
-      + losses.map(\.sentence))
+      + losses.map(\.sentence) + leftBehind.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
 
   private func summary(_ role: Role) -> String {
     let verb = role == .sender ? "Sent" : "Received"
     let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it before)" : ""
-    let moved = total.bytes - min(heldBytes, total.bytes)
-    // A rate over next to nothing is no rate.
-    let rate = moved > 0 && seconds >= 0.05 ? " (\(Figures.rate(Double(moved) / seconds)))" : ""
     let stored = total.items - min(notStored, total.items)
     let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"
-    let onTheWire = savedBytes > 0 ? ", compressed to \(Figures.size(sentBytes))" : ""
-    return "\(verb) \(what), in \(Figures.duration(seconds))\(rate)\(onTheWire)."
+    let time = "in \(Figures.duration(seconds))"
+    guard sentBytes > 0 else { return "\(verb) \(what), \(time)." }
+    // A rate over next to nothing is no rate.
+    let rate = seconds >= 0.05 ? " (\(Figures.rate(Double(sentBytes) / seconds)))" : ""
+    let plain = savedBytes > 0 ? ", compressed from \(Figures.size(sentBytes + savedBytes))," : ""
+    return "\(verb) \(what): \(Figures.size(sentBytes)) over the wire\(plain) \(time)\(rate)."
   }
 
   private func leftOutLines(_ list: UnsentList) -> [String] {
@@ -99,6 +100,14 @@ extension TransferResult {
     guard count > 0 else { return [] }
     let named = list.first.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
     return ["\(Figures.count(count, "item")) could not be sent:"] + named + Self.rest(of: count, named: named.count)
+  }
+}
+
+extension LeftBehind {
+  /// What was not carried, in a sentence.
+  fileprivate var sentence: String {
+    let items = count == 1 ? "1 item has" : "\(Figures.count(count, "item")) have"
+    return "\(items) the attribute \(VisibleText.listed(name)), which is not carried."
   }
 }
 

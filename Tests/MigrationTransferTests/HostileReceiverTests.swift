@@ -193,7 +193,7 @@ import Testing
 
   @Test(arguments: [
     (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.exists, .refused), (.noSpace, .noSpace),
-    (.importFailed, .importFailed), (.violation, .failed), (.storage, .connectionLost),
+    (.importFailed, .importFailed), (.violation, .failed), (.storage, .failed),
   ])
   func `a CLOSE is heard although the connection ends right behind it`(
     code: Close.Code, kind: TransferFailure.Kind

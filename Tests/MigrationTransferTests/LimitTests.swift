@@ -10,9 +10,10 @@ import Testing
   @Test(
     arguments: [
       (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.violation, .failed), (.version, .failed),
-      (.refused, .refused), (.exists, .refused), (.noSpace, .noSpace), (.unfit, .refused), (.storage, .connectionLost),
+      (.refused, .refused), (.exists, .refused), (.noSpace, .noSpace), (.unfit, .refused), (.storage, .failed),
       (.importFailed, .importFailed), (.exportFailed, .exportFailed), (.unknownTransfer, .refused),
-      (.announcement, .failed), (.otherApp, .refused), (.silent, .connectionLost),
+      (.announcement, .failed), (.otherApp, .refused), (.silent, .connectionLost), (.superseded, .failed),
+      (Close.Code(rawValue: 99), .failed),
     ] as [(Close.Code, TransferFailure.Kind)])
   func `a reason from the other device ends this one with the documented code`(
     code: Close.Code, kind: TransferFailure.Kind

@@ -244,25 +244,6 @@ import Testing
     #expect(window.arrived == Tally(items: .max, bytes: Limits.fileSize))
   }
 
-  @Test func `of what compression saves, content has its share and no more`() throws {
-    var window = SendWindow(frames: 4, of: 2000)
-    let buffer = window.takeBuffer()
-    var frame = try #require(buffer)
-    frame.commit([UInt8](repeating: 0, count: 300), followedBy: 100)
-    frame.note(items: 1, contentBytes: 100)
-    _ = window.submit(frame)
-    _ = window.next(for: 1)
-    window.saved(320, of: frame)
-    #expect(window.traffic == Traffic(sent: 20, saved: 80))
-  }
-
-  @Test func `what goes out again and again never overflows`() {
-    var traffic = Traffic()
-    for _ in 1...4 { traffic = traffic.adding(Traffic(sent: Limits.fileSize, saved: .max)) }
-    #expect(traffic == Traffic(sent: Limits.fileSize, saved: Limits.fileSize))
-    #expect(Traffic(sent: 1, saved: 2).adding(Traffic(sent: 3, saved: 4)) == Traffic(sent: 4, saved: 6))
-  }
-
   @Test func `no more frames wait than streams soon take`() throws {
     var window = SendWindow(frames: 100, of: 16)
     for byte in 1...SendWindow.mostReady { _ = window.submit(try frame(&window, UInt8(byte))) }

@@ -21,9 +21,9 @@ import Testing
       [source.at("tree")], to: try receiver.port(), code: try receiver.events.code(), streams: streams, events: events
     )
     let received = try receiver.result()
-    #expect(sent.total == received.total)
+    sent.expectAgreement(with: received)
     #expect(sent.total.items == 304)
-    #expect(sent.sentBytes == sent.total.bytes)
+    sent.expectSentOnce()
     #expect(sent.unsent == 0)
     #expect(destination.names() == ["tree"])
     #expect(destination.content("tree/big") == big)

@@ -70,6 +70,11 @@ import Testing
         == "Connection lost: a\\rb. Going on as soon as it is back.\n")
   }
 
+  @Test func `a process that is not confined is a note`() {
+    #expect(said(.unconfined(reason: "it would not work", directories: [[0x2F]])) == "peer: note: it would not work\n")
+    #expect(said(.confined(directories: [[0x2F]])).isEmpty)
+  }
+
   @Test func `what was missed is told in words`() {
     #expect(
       log.missed(1200).standardError == "peer: note: 1,200 messages were left out, since nobody read them\n")
@@ -118,22 +123,22 @@ import Testing
     _ = terminal.handle(Samples.progress(1000), at: Samples.moment())
     let rendering = terminal.handle(.done(Samples.result()), at: Samples.moment())
     #expect(rendering.standardError == "\r\u{1B}[2K")
-    #expect(rendering.standardOutput == "Received 1,204 items, 3.2 GB, in 14.2 s (225 MB/s).\n")
+    #expect(rendering.standardOutput == "Received 1,204 items, 3.2 GB: 2.9 GB over the wire in 14.2 s (204 MB/s).\n")
   }
 
-  @Test func `what had arrived before is not part of the rate`() {
+  @Test func `what had arrived before is told, and the rate is that of what crossed the wire`() {
     #expect(
-      Samples.result(held: 1_200_000_000, seconds: 10).text(.sender, UnsentList())
-        == "Sent 1,204 items, 3.2 GB (1.2 GB of it before), in 10.0 s (200 MB/s).\n")
+      Samples.result(held: 1_200_000_000, sent: 2_000_000_000, seconds: 10).text(.sender, UnsentList())
+        == "Sent 1,204 items, 3.2 GB (1.2 GB of it before): 2.0 GB over the wire in 10.0 s (200 MB/s).\n")
     #expect(
-      Samples.result(held: 3_200_000_000, seconds: 0.2).text(.sender, UnsentList())
+      Samples.result(held: 3_200_000_000, sent: 0, seconds: 0.2).text(.sender, UnsentList())
         == "Sent 1,204 items, 3.2 GB (3.2 GB of it before), in 0.2 s.\n")
   }
 
-  @Test func `compressed data is told by what crossed the wire, the rate by what arrived`() {
+  @Test func `compressed data is told by what crossed the wire, and by what it was`() {
     #expect(
       Samples.result(saved: 2_300_000_000).text(.sender, UnsentList())
-        == "Sent 1,204 items, 3.2 GB, in 14.2 s (225 MB/s), compressed to 600 MB.\n")
+        == "Sent 1,204 items, 3.2 GB: 600 MB over the wire, compressed from 2.9 GB, in 14.2 s (42.3 MB/s).\n")
   }
 
   @Test func `what is missing and what was lost is named`() {
@@ -143,7 +148,7 @@ import Testing
     let rendering = log.handle(.done(Samples.result(unsent: 2, losses: losses)), at: Samples.moment())
     #expect(
       rendering.standardOutput == """
-        Received 1,204 items, 3.2 GB, in 14.2 s (225 MB/s).
+        Received 1,204 items, 3.2 GB: 2.9 GB over the wire in 14.2 s (204 MB/s).
         2 items could not be sent:
           $'a/\\x1b\\xff': cannot be read (permission denied\\u{202e})
           a/socket: is no file, folder or link
@@ -151,6 +156,18 @@ import Testing
         1 hard link became a file of its own.
 
         """)
+  }
+
+  @Test func `attributes that are not carried are named, a line each`() {
+    let behind = [
+      LeftBehind(name: Array("security.capability".utf8), count: 1), LeftBehind(name: [0x61, 0x1B], count: 3_000),
+    ]
+    let text = Samples.result(leftBehind: behind).text(.receiver, UnsentList())
+    #expect(
+      text.split(separator: "\n").dropFirst() == [
+        "1 item has the attribute security.capability, which is not carried.",
+        "3,000 items have the attribute $'a\\x1b', which is not carried.",
+      ])
   }
 
   @Test func `of many missing items the first are named`() {

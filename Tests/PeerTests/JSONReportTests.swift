@@ -52,6 +52,10 @@ import Testing
     ),
     (.interrupted(reason: "silence"), #"{"event":"interrupted","reason":"silence"}"#),
     (.resumed(heldBytes: 7), #"{"event":"resumed","heldBytes":7}"#),
+    (
+      .unconfined(reason: "it would not work", directories: [[0x2F, 0xFF]]),
+      #"{"event":"unconfined","message":"it would not work","directories":[{"path":"/\\xff","pathBase64":"L/8="}]}"#
+    ),
     (.staged, #"{"event":"staged"}"#),
     (.importing, #"{"event":"importing"}"#),
     (
@@ -64,9 +68,13 @@ import Testing
       #"{"event":"unsent","path":"a/socket","reason":"notSendable","message":null}"#
     ),
     (
-      .done(Samples.result(held: 5, seconds: 14.20049, unsent: 2, losses: [Done.Loss(kind: .owner, count: 3)])),
+      .done(
+        Samples.result(
+          held: 5, seconds: 14.20049, unsent: 2, losses: [Done.Loss(kind: .owner, count: 3)],
+          leftBehind: [LeftBehind(name: [0x61, 0xFF], count: 7)])),
       #"{"event":"done","items":1204,"bytes":3200000000,"sentBytes":2900000000,"savedBytes":0,"heldBytes":5,"#
-        + #""seconds":14.2,"unsent":2,"notStored":0,"losses":[{"kind":"owner","count":3}],"present":0,"differing":0}"#
+        + #""seconds":14.2,"unsent":2,"notStored":0,"losses":[{"kind":"owner","count":3}],"present":0,"differing":0,"#
+        + #""leftBehind":[{"name":"a\\xff","nameBase64":"Yf8=","count":7}]}"#
     ),
     (
       .unsent(Unsent(path: Array("a/b".utf8), reason: .differing)),
@@ -86,6 +94,16 @@ import Testing
   func `every event is one object on one line`(index: Int) {
     let (event, text) = Self.lines[index]
     #expect(line(event) == text + "\n")
+  }
+
+  @Test func `a failure names its entry and has its figures exact`() {
+    let subject = TransferFailure.Subject(
+      name: [0x61, 0xFF], bytes: Close.Space(needed: 12_300_000_000, available: 1), items: nil)
+    let rendering = report.fail(TransferFailure(.noSpace, "no", about: subject))
+    #expect(
+      rendering.standardOutput
+        == #"{"event":"error","code":6,"kind":"noSpace","message":"no","hint":null,"name":"a\\xff","nameBase64":"Yf8=","#
+        + #""neededBytes":12300000000,"availableBytes":1}"# + "\n")
   }
 
   @Test func `an app is offered by its identity`() {

@@ -10,8 +10,6 @@ package struct FrameBuffer: Sendable {
   /// What the entries complete and carry, for progress.
   package private(set) var items: UInt64 = 0
   package private(set) var contentBytes: UInt64 = 0
-  /// How many of the bytes are data; what holes stand for is not here.
-  private var dataBytes = 0
 
   /// Allocates memory for the largest frame.
   package init(capacity: Int) {
@@ -26,7 +24,6 @@ package struct FrameBuffer: Sendable {
     count = 0
     items = 0
     contentBytes = 0
-    dataBytes = 0
   }
 
   /// Appends what stands in front of data, or a whole entry.
@@ -39,7 +36,6 @@ package struct FrameBuffer: Sendable {
   package mutating func commit(_ prefix: [UInt8], followedBy dataLength: Int) {
     append(prefix)
     count += dataLength
-    dataBytes += dataLength
   }
 
   /// Lends the free memory `offset` bytes behind the entries, to read data into; nothing is counted yet.
@@ -62,11 +58,6 @@ package struct FrameBuffer: Sendable {
   package mutating func note(items: UInt64, contentBytes: UInt64) {
     self.items += items
     self.contentBytes = min(Limits.fileSize, self.contentBytes + min(contentBytes, Limits.fileSize))
-  }
-
-  /// The share that content has in so many bytes by which the entries became shorter; the rest is of records.
-  package func contentPart(of bytes: UInt64) -> UInt64 {
-    count == 0 ? 0 : bytes * UInt64(dataBytes) / UInt64(count)
   }
 
   private mutating func write(_ source: [UInt8], at offset: Int) {

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Unpacks the compressed frames of one data stream (Protocol §6.8, encoding 1). Its memory is one frame's, from the first on.
 struct Decompression: ~Copyable {
@@ -20,13 +19,4 @@ struct Decompression: ~Copyable {
     let isWhole = unsafe decoder?.decompress(payload.bytes, into: &entries, exactly: plainLength)
     guard isWhole == true else { throw CompressedFrame.undecodable }
   }
-}
-
-/// How many bytes compression has kept off the wire, as counted by several threads.
-final class SavedBytes: Sendable {
-  private let count = Atomic<UInt64>(0)
-
-  var total: UInt64 { count.load(ordering: .relaxed) }
-
-  func add(_ bytes: Int) { count.add(UInt64(bytes), ordering: .relaxed) }
 }

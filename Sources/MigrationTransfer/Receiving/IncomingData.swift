@@ -33,19 +33,21 @@ struct IncomingData: ~Copyable {
   private let writer: StagingWriter
   private let gate: WritingGate
   private let isStopped: @Sendable () -> Bool
-  /// Nil where compressed frames are not agreed on.
-  private let saved: SavedBytes?
+  private let traffic: TrafficCount
+  /// Whether compressed frames are agreed on.
+  private let isCompressible: Bool
   private var decompression = Decompression()
   private var pending: [UInt8] = []
   /// Frames are read into this; it grows to the largest frame that came.
   private var body: [UInt8] = []
 
-  /// Takes over a connection whose JOIN has been accepted. `saved` counts what compression brings, where it may be used.
+  /// Takes over a connection whose JOIN has been accepted. `isCompressible` says whether frames may be compressed.
   init(
     _ connection: consuming Connection, writer: StagingWriter, durability: StreamDurability, gate: WritingGate,
-    saved: SavedBytes?, isStopped: @escaping @Sendable () -> Bool
+    traffic: TrafficCount, isCompressible: Bool, isStopped: @escaping @Sendable () -> Bool
   ) throws(Violation) {
-    self.saved = saved
+    self.traffic = traffic
+    self.isCompressible = isCompressible
     self.connection = connection
     self.writer = writer
     self.durability = durability
@@ -64,6 +66,7 @@ struct IncomingData: ~Copyable {
       if isStopped() { throw ConnectionError(.stopped, "the data stream was stopped") }
       try fill(&header, Limits.frameHeader)
       let frame = try FrameHeader(header.span)
+      if frame.type == .data { traffic.begin() }
       if body.count < frame.length {
         body = [UInt8](repeating: 0, count: frame.length)
       }
@@ -87,24 +90,20 @@ struct IncomingData: ~Copyable {
   }
 
   private mutating func take(_ data: DataHeader, _ length: Int) throws {
+    traffic.add(sent: length, saved: max(0, data.plainLength - (length - Limits.dataHeader)))
     try stream.received(data)
     let payload = Limits.dataHeader..<length
     if data.encoding == .zstd {
-      guard saved != nil else { throw Violation(.unknown, "the encoding of a data frame") }
+      guard isCompressible else { throw Violation(.unknown, "the encoding of a data frame") }
       try decompression.unpack(body, payload, to: data.plainLength)
     }
-    let content: Int
     do {
       try gate.enter()
       defer { gate.leave() }
       switch data.encoding {
-      case .plain: content = try writer.write(body.span, entries: payload)
-      case .zstd: content = try writer.write(decompression.entries.span, entries: 0..<data.plainLength)
+      case .plain: try writer.write(body.span, entries: payload)
+      case .zstd: try writer.write(decompression.entries.span, entries: 0..<data.plainLength)
       }
-    }
-    // Of what became shorter, content has the share that it has in the frame; the rest are records.
-    if data.encoding == .zstd {
-      saved?.add(max(0, data.plainLength - payload.count) * content / max(1, data.plainLength))
     }
     stream.wrote()
     durability.wrote(stream.writtenFrames)

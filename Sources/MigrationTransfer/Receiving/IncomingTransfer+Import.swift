@@ -16,7 +16,7 @@ extension IncomingTransfer {
     guard let staging = try recoverOrSetAside(destination.offer, keys) else { return false }
     state.withLock { state in
       state.staging = staging
-      state.heldAtStart = staging.held
+      state.heldBefore = staging.held
     }
     if let former = staging.formerExisting {
       host.observe(
@@ -56,6 +56,7 @@ extension IncomingTransfer {
       state.unsent = finish.unsent
       state.leftOut = finish.leftOut
       state.withheld = finish.withheld
+      state.leftBehind = finish.leftBehind
       // What was announced may have been an estimate.
       state.total = finish.total
       return (reception, staging)
@@ -73,6 +74,7 @@ extension IncomingTransfer {
 
   /// Does what the course has decided.
   private func startImport(_ total: Tally, _ complete: @escaping @Sendable () throws -> Staging) throws {
+    traffic.begin()
     do {
       try host.start("import") { [self] in
         do {
@@ -99,6 +101,7 @@ extension IncomingTransfer {
 
   /// The import is over: the session that is current in that step hears of it, and else the host alone.
   private func end(_ result: Result<Done, SessionFailure>) {
+    traffic.end()
     let mailbox = step { state -> Mailbox<ReceiverNews>? in
       let isHeard =
         switch result {

@@ -129,7 +129,7 @@ extension IncomingTransfer {
     staging.beginSession(offer, mayRefuse: features.contains(.refusals))
     return Reception(
       session: .randomIdentifier(), client: client, keys: keys,
-      features: features, staging: staging, present: present, mailbox: part.mailbox, saved: saved,
+      features: features, staging: staging, present: present, mailbox: part.mailbox, traffic: traffic,
       synced: { [weak self] in self?.noteProgress() }, refused: { [weak self] in self?.tellRefusals() })
   }
 

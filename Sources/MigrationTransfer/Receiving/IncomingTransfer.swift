@@ -19,13 +19,14 @@ final class IncomingTransfer: Sendable {
     var reception: Reception?
     /// The current session's.
     var mailbox: Mailbox<ReceiverNews>?
-    var heldAtStart = Tally()
+    var heldBefore = Tally()
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
     /// How many items the sender has left out, since the destination cannot hold them.
     var withheld: UInt64 = 0
     /// How many of the named refusals this device's user knows.
     var toldRefusals = 0
+    var leftBehind: [LeftBehind] = []
     /// What the newest offer announces.
     var total = Tally()
 
@@ -39,7 +40,8 @@ final class IncomingTransfer: Sendable {
   let client: KeyFingerprint
   let host: any ReceptionHost
   let state: Condition<State>
-  let saved = SavedBytes()
+  /// What crosses the wire in this run.
+  let traffic = TrafficCount()
 
   /// Begins with a pairing. Nothing is remembered before an offer is accepted.
   init(pairedWith client: KeyFingerprint, host: any ReceptionHost) {
@@ -59,7 +61,7 @@ final class IncomingTransfer: Sendable {
     state.withheld = remembered.withheld
     if let finished = remembered.done {
       state.course = Course(done: finished.done)
-      state.heldAtStart = finished.done.total
+      state.heldBefore = finished.done.total
     }
     self.state = Condition(state)
   }
@@ -77,10 +79,13 @@ final class IncomingTransfer: Sendable {
   var unsent: UInt64 { state.withLock { $0.unsent } }
   /// What the sender left out, and what was left at the import.
   var leftOut: LeftOut { state.withLock { $0.leftOut } }
-  /// What compression has kept off the wire in this run.
-  var savedBytes: UInt64 { saved.total }
-  /// What was staged before this run.
-  var heldAtStart: Tally { state.withLock { $0.heldAtStart } }
+  /// Attributes of the source that were not carried, as the sender says.
+  var leftBehind: [LeftBehind] { state.withLock { $0.leftBehind } }
+  /// What was staged when the newest session began, as its sender was told.
+  var heldBefore: Tally {
+    get { state.withLock { $0.heldBefore } }
+    set { state.withLock { $0.heldBefore = newValue } }
+  }
 
   /// How far it is.
   func overall(_ phase: TransferPhase, fraction: Double? = nil) -> TransferProgress {

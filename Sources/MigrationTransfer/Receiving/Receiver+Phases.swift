@@ -74,7 +74,6 @@ extension Receiver {
       let empty = state.remembered.filter(\.isEmpty)
       state.remembered.removeAll { one in empty.contains { $0 === one } }
       state.phase = .engaged(transfer)
-      state.began = state.began ?? BootInstant.now()
       state.remembered.append(transfer)
       return empty
     }
@@ -93,7 +92,6 @@ extension Receiver {
       case .away(let other, _, _): guard other === transfer || other.isEmpty else { throw .busy }
       }
       state.phase = .engaged(transfer)
-      state.began = state.began ?? BootInstant.now()
       return transfer
     }
     attention.signal()

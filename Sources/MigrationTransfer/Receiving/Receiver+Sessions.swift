@@ -78,14 +78,12 @@ extension Receiver {
   }
 
   private func result(of transfer: IncomingTransfer) -> TransferResult {
-    let began = state.withLock { $0.began }
     let done = transfer.done ?? Done(total: Tally())
-    let held = min(transfer.heldAtStart.bytes, done.total.bytes)
-    let saved = min(transfer.savedBytes, done.total.bytes - held)
     return TransferResult(
-      total: done.total, sentBytes: done.total.bytes - held - saved, savedBytes: saved, heldBytes: held,
-      seconds: began.map { BootInstant.now().seconds(since: $0) } ?? 0, unsent: transfer.unsent, losses: done.losses,
-      leftOut: transfer.leftOut, notStored: done.notStored)
+      total: done.total, sentBytes: transfer.traffic.sent, savedBytes: transfer.traffic.saved,
+      heldBytes: min(transfer.heldBefore.bytes, done.total.bytes), seconds: transfer.traffic.seconds,
+      unsent: transfer.unsent, losses: done.losses, leftOut: transfer.leftOut, notStored: done.notStored,
+      leftBehind: transfer.leftBehind)
   }
 
   func end(_ outcome: Result<TransferResult, TransferFailure>) {
@@ -95,7 +93,7 @@ extension Receiver {
       state.outcome = outcome.mapError { failure in
         // Which signal it was that broke an import off.
         guard failure.kind == .interrupted, let kind = state.stopped else { return failure }
-        return TransferFailure(kind, failure.message, hint: failure.hint)
+        return TransferFailure(kind, failure.message, hint: failure.hint, about: failure.subject)
       }
     }
     attention.signal()

@@ -55,7 +55,6 @@ package final class Receiver: Sendable {
     var control: Mailbox<ReceiverNews>?
     var reception: Reception?
     var port: UInt16 = 0
-    var began: BootInstant?
     /// Where known senders were seen last, the newest at the end.
     var familiar: [SocketAddress] = []
     var stopped: TransferFailure.Kind?
@@ -162,7 +161,6 @@ package final class Receiver: Sendable {
     for transfer in transfers where try transfer.recover() {
       state.withLock { state in
         state.phase = .engaged(transfer)
-        state.began = BootInstant.now()
       }
       return
     }

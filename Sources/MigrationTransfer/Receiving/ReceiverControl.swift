@@ -168,6 +168,7 @@ struct ReceiverControl: ~Copyable {
       }
     }
     for partial in report.partials { link.say(session.report(partial)) }
+    transfer.heldBefore = report.held
     if isResumed { host.observe(.resumed(heldBytes: report.held.bytes)) }
     // Streams may join from the moment that the sender reads the end of the ledger.
     guard host.open(reception, of: transfer, as: part) else { throw SessionFailure.superseded }

@@ -17,7 +17,7 @@ final class Reception: Sendable {
   /// Shut when the sender has said FINISH, and closed with the session.
   let gate = WritingGate()
   private let mailbox: Mailbox<ReceiverNews>
-  private let saved: SavedBytes
+  private let traffic: TrafficCount
   private let refused: @Sendable () -> Void
 
   private struct State {
@@ -39,15 +39,15 @@ final class Reception: Sendable {
   /// item.
   init(
     session: SessionID, client: KeyFingerprint, keys: TransferKeys, features: Features, staging: Staging,
-    present: PresentItems, mailbox: Mailbox<ReceiverNews>, saved: SavedBytes, synced: @escaping @Sendable () -> Void,
-    refused: @escaping @Sendable () -> Void
+    present: PresentItems, mailbox: Mailbox<ReceiverNews>, traffic: TrafficCount,
+    synced: @escaping @Sendable () -> Void, refused: @escaping @Sendable () -> Void
   ) {
     self.refused = refused
     self.session = session
     self.client = client
     self.keys = keys
     self.features = features
-    self.saved = saved
+    self.traffic = traffic
     self.staging = staging
     self.present = present
     self.mailbox = mailbox
@@ -80,7 +80,7 @@ final class Reception: Sendable {
       let writer = StagingWriter(staging, sealer: try ChunkSealer(keys), refused: refused)
       var incoming = try IncomingData(
         connection, writer: writer, durability: durability, gate: gate,
-        saved: features.contains(.zstd) ? saved : nil
+        traffic: traffic, isCompressible: features.contains(.zstd)
       ) { [self] in
         isStopped || mustEnd.isSet
       }

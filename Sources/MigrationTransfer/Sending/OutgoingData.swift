@@ -8,6 +8,7 @@ struct OutgoingData: ~Copyable {
   private var connection: Connection
   private var stream = OutgoingStream()
   private let queue: SendQueue
+  private let traffic: TrafficCount
   private let number: SendQueue.StreamNumber
   private var incoming: [UInt8] = []
   /// What has come is read into this first.
@@ -33,9 +34,9 @@ struct OutgoingData: ~Copyable {
   /// Takes over a connection that is past READY, and joins the session.
   init(
     _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: CompressionKnowledge,
-    patience: Double,
-    attempts: Int
+    patience: Double, attempts: Int, traffic: TrafficCount
   ) {
+    self.traffic = traffic
     self.compression = Compression(compression)
     watch = StallWatch(now: Self.now, patience: patience, attempts: attempts)
     lookEvery = .seconds(patience / Self.looks)
@@ -83,7 +84,8 @@ struct OutgoingData: ~Copyable {
   /// Takes a frame in hand, compressed if that is worth it.
   private mutating func begin(_ next: FrameBuffer) {
     packed = compression.pack(next, sent: taken, unwritten: stream.underWay)
-    if let packed { queue.saved(next.count - packed, of: next) }
+    traffic.begin()
+    traffic.add(sent: Limits.dataHeader, saved: packed.map { next.count - $0 } ?? 0)
     let header = DataHeader(
       sequence: stream.assign(), encoding: packed == nil ? .plain : .zstd, plainLength: next.count)
     prefix = StreamMessage.data(header).frame(payload: packed ?? next.count)
@@ -136,6 +138,7 @@ struct OutgoingData: ~Copyable {
       let count = try connection.write(bytes, sent..<sent + allowed)
       taken += UInt64(count)
       sent += count
+      traffic.add(sent: count)
       guard count == allowed else {
         queue.giveBack(allowed - count)
         return false

@@ -206,7 +206,7 @@ struct OutgoingStreams {
     context.mailbox.post(.streamJoined(opening.join.stream))
     var stream = OutgoingData(
       connection, opening.join, queue: queue, compression: context.compression, patience: surroundings.stallPatience,
-      attempts: opening.attempts)
+      attempts: opening.attempts, traffic: context.transfer.traffic)
     try stream.run()
   }
 }

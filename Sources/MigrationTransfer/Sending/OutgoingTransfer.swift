@@ -10,11 +10,11 @@ final class OutgoingTransfer: Sendable {
     var identifier: TransferID?
     var entry: TransferEntry?
     var label = ""
-    /// What the receiver had before this run, once it has told.
-    var heldAtStart: UInt64?
-    var traffic = Traffic()
+    /// What the receiver had when the newest session began, once one has told.
+    var heldBefore: UInt64?
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
+    var leftBehind: [LeftBehind] = []
     var earlier = SenderSession.Earlier.notFinished
     var streams = StreamCount.first
   }
@@ -22,6 +22,8 @@ final class OutgoingTransfer: Sendable {
   let identity: Identity
   /// The other device's key: the pin.
   let receiver: KeyFingerprint
+  /// What crosses the wire in this run.
+  let traffic = TrafficCount()
   private let state: Mutex<State>
 
   /// Begins with a pairing.
@@ -39,20 +41,21 @@ final class OutgoingTransfer: Sendable {
     var state = State(identifier: remembered.transfer, entry: entry, label: remembered.label)
     state.unsent = remembered.unsent
     state.earlier = .unknown
-    state.heldAtStart = remembered.done?.done.total.bytes
+    state.heldBefore = remembered.done?.done.total.bytes
     self.state = Mutex(state)
   }
 
   /// Nil until the receiver has accepted an offer.
   var identifier: TransferID? { state.withLock { $0.identifier } }
   var label: String { state.withLock { $0.label } }
-  var traffic: Traffic { state.withLock { $0.traffic } }
   var unsent: UInt64 { state.withLock { $0.unsent } }
   /// What the last export left out; nothing is known of it in a run that only hears the answer.
   var leftOut: LeftOut { state.withLock { $0.leftOut } }
+  /// The attributes that the last export found and did not carry.
+  var leftBehind: [LeftBehind] { state.withLock { $0.leftBehind } }
   /// What the sessions until now have said of the end of the export.
   var earlier: SenderSession.Earlier { state.withLock { $0.earlier } }
-  var heldAtStart: UInt64 { state.withLock { $0.heldAtStart ?? 0 } }
+  var heldBefore: UInt64 { state.withLock { $0.heldBefore ?? 0 } }
 
   /// How many data streams were found best, for the next session.
   var streams: Int {
@@ -80,17 +83,14 @@ final class OutgoingTransfer: Sendable {
   }
 
   /// A session has told what is held.
-  func held(_ tally: Tally) {
-    state.withLock { state in
-      if state.heldAtStart == nil { state.heldAtStart = tally.bytes }
-    }
-  }
+  func held(_ tally: Tally) { state.withLock { $0.heldBefore = tally.bytes } }
 
   /// All is sent but so many items. A run that only hears the answer must know it, too.
   func finishing(_ finish: Finish) {
     let entry = state.withLock { state in
       state.unsent = finish.unsent
       state.leftOut = finish.leftOut
+      state.leftBehind = finish.leftBehind
       state.earlier = .finished(finish.total)
       return state.entry
     }
@@ -99,7 +99,9 @@ final class OutgoingTransfer: Sendable {
 
   /// The receiver has said that all is done. Durable when it returns, if the disk lets it.
   func finished(_ done: Done) {
-    held(done.total)
+    traffic.end()
+    // A run that only hears the answer has nothing to send.
+    state.withLock { $0.heldBefore = $0.heldBefore ?? done.total.bytes }
     try? state.withLock { $0.entry }?.finish(done)
   }
 
@@ -107,12 +109,8 @@ final class OutgoingTransfer: Sendable {
   var done: Done? { state.withLock { $0.entry?.remembered.done?.done } }
 
   /// A session is over; notes how far it came, for those who list what is unfinished.
-  func sessionEnded(_ traffic: Traffic, arrived: Tally, total: Tally, address: String) {
-    let entry = state.withLock { state in
-      state.traffic = state.traffic.adding(traffic)
-      return state.entry
-    }
-    try? entry?.update { remembered in
+  func sessionEnded(arrived: Tally, total: Tally, address: String) {
+    try? state.withLock { $0.entry }?.update { remembered in
       if arrived != Tally() { remembered.held = arrived }
       remembered.total = total
       remembered.address = address

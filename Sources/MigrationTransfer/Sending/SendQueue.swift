@@ -108,11 +108,6 @@ final class SendQueue: FrameOutlet {
     return task
   }
 
-  /// A frame that was taken goes out by so many bytes shorter.
-  func saved(_ bytes: Int, of frame: FrameBuffer) {
-    state.withLock { $0.window.saved(UInt64(bytes), of: frame) }
-  }
-
   /// The receiver has written the next `count` frames of a stream.
   func written(_ count: UInt64, on number: StreamNumber) {
     state.withLock { $0.window.written(count, on: number) }
@@ -176,8 +171,6 @@ final class SendQueue: FrameOutlet {
   var arrived: Tally { state.withLock { $0.window.arrived } }
   /// Whether anything was written that was not there before.
   var hasProgressed: Bool { state.withLock { $0.window.written != Tally() } }
-  /// What crossed the wire, and what compression kept off it.
-  var traffic: Traffic { state.withLock { $0.window.traffic } }
 
   /// How many packed frames wait for a stream.
   var waitingFrames: Int { state.withLock { $0.window.readyFrames } }

@@ -39,8 +39,6 @@ package struct SendWindow: Sendable {
   /// What the receiver has written, and what it held before.
   package private(set) var written = Tally()
   package private(set) var held = Tally()
-  /// What crossed the wire, and what compression kept off it.
-  package private(set) var traffic = Traffic()
   /// The lengths of all written frames, and how many there are of all streams and of each.
   private(set) var writtenLength: UInt64 = 0
   private(set) var writtenFrames: UInt64 = 0
@@ -96,20 +94,12 @@ package struct SendWindow: Sendable {
       // Else the wakeup for another frame could be spent on a stream that is busy.
       idle.removeAll { $0 == number }
       underWay[number, default: []].append(frame)
-      traffic = traffic.adding(Traffic(sent: frame.contentBytes))
       return .send(frame)
     }
     let isLast = isExported || isOver || retiring.contains(number)
     if isLast, underWay[number, default: []].isEmpty { return .end }
     if !isLast, !idle.contains(number) { idle.append(number) }
     return .wait
-  }
-
-  /// A frame that was taken goes out by so many bytes shorter. The window counts it as it is, which is never too little.
-  package mutating func saved(_ bytes: UInt64, of frame: FrameBuffer) {
-    let content = frame.contentPart(of: bytes)
-    traffic.sent -= min(traffic.sent, content)
-    traffic = traffic.adding(Traffic(saved: content))
   }
 
   /// What a stream must send again, and only then what is new.

@@ -51,7 +51,6 @@ package final class Sender: Sendable {
   let threads = ThreadGroup()
   private let isPlainTold = Flag()
   private let isWithholdingTold = Flag()
-  private let start = BootInstant.now()
 
   package init(
     _ options: Options, source: any ItemSource, store: TransferStore? = nil,
@@ -124,9 +123,9 @@ package final class Sender: Sendable {
         transfer.forget()
         let result = TransferResult(
           total: done.total, sentBytes: transfer.traffic.sent, savedBytes: transfer.traffic.saved,
-          heldBytes: transfer.heldAtStart,
-          seconds: BootInstant.now().seconds(since: start), unsent: transfer.unsent, losses: done.losses,
-          leftOut: transfer.leftOut, notStored: done.notStored)
+          heldBytes: min(transfer.heldBefore, done.total.bytes), seconds: transfer.traffic.seconds,
+          unsent: transfer.unsent, losses: done.losses, leftOut: transfer.leftOut, notStored: done.notStored,
+          leftBehind: transfer.leftBehind)
         observer(.done(result))
         return result
       case .failure(let failure):

@@ -80,8 +80,7 @@ struct SenderControl: ~Copyable {
     threads.wait()
     let arrived = queue?.arrived ?? Tally()
     transfer.sessionEnded(
-      queue?.traffic ?? Traffic(), arrived: arrived, total: summary?.total ?? Tally(),
-      address: link.remoteAddress.description)
+      arrived: arrived, total: summary?.total ?? Tally(), address: link.remoteAddress.description)
     return SessionEnd(result: result, hasProgressed: queue.map { $0.hasProgressed } ?? false)
   }
 
@@ -148,6 +147,7 @@ struct SenderControl: ~Copyable {
       queue?.finish()
       self.finish = finish
       transfer.finishing(finish)
+      transfer.traffic.begin()
       for page in stale.pages(of: Limits.marksInFrame) { link.say(session.drop(page)) }
       link.say(session.finish(finish))
       surroundings.observe(.progress(overall(.verifying)))

@@ -1,0 +1,139 @@
+import Foundation
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+extension TransferResult {
+  /// Both ends say the same of what crossed the wire.
+  func expectAgreement(with other: TransferResult, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(
+      (sentBytes, savedBytes, heldBytes) == (other.sentBytes, other.savedBytes, other.heldBytes),
+      sourceLocation: sourceLocation)
+    #expect(total == other.total, sourceLocation: sourceLocation)
+  }
+
+  /// Everything crossed the wire once: the content, and for each item and each chunk no more than its record and its place.
+  func expectSentOnce(sourceLocation: SourceLocation = #_sourceLocation) {
+    let plain = sentBytes + savedBytes
+    let overhead = 400 * (total.items + total.bytes >> 20 + 1)
+    #expect((total.bytes..<total.bytes + overhead).contains(plain), sourceLocation: sourceLocation)
+  }
+}
+
+/// What both ends say at the end of what was sent, what was there before, and how long it took.
+@Suite struct FigureTests {
+  @Test func `a hole of a hundred gigabytes crosses no wire`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    let size: UInt64 = 100_000_000_000
+    let file = try source.directory.createFile("sparse")
+    try file.write(at: Int64(size / 2), Array(patternData(4096)).span.bytes)
+    try file.truncate(to: Int64(size))
+    let receiver = try RunningReceiver(destination)
+    let sent = try send([source.at("sparse")], to: try receiver.port(), code: try receiver.events.code())
+    let got = try receiver.result()
+    sent.expectAgreement(with: got)
+    #expect(sent.total == Tally(items: 1, bytes: size))
+    #expect((4096..<20_000).contains(sent.sentBytes + sent.savedBytes))
+  }
+
+  @Test func `what was there when a lost connection came back is said at the end, as it was said then`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    source.write("big", patternData(40 << 20))
+    // What was made just now is named anew in every session.
+    Thread.sleep(forTimeInterval: 0.02)
+    let receiver = try RunningReceiver(destination, giveUpAfter: 30)
+    let wasCut = Flag()
+    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
+      guard connection == 1, bytes > 12 << 20, !wasCut.isSet else { return .pass }
+      wasCut.set()
+      return .cutAll
+    }
+    let sender = try RunningSender(
+      [source.at("big")], to: proxy.port, giveUpAfter: 30, streams: 1, code: try receiver.events.code())
+    let (sent, got) = (try sender.result(), try receiver.result())
+    for (result, events) in [(sent, sender.events), (got, receiver.events)] {
+      let told = events.all.compactMap { if case .resumed(let held) = $0 { held } else { nil } }
+      #expect(result.heldBytes == told.last && result.heldBytes > 4 << 20)
+    }
+    // What was under way when the connection broke was sent, and did not come.
+    #expect(got.sentBytes <= sent.sentBytes && got.sentBytes > 40 << 20)
+    proxy.stop()
+  }
+
+  @Test func `the time is that of the data, and not of people who type and answer`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    source.write("file", patternData(1 << 20))
+    let ready = Mutex<[String: BootInstant]>([:])
+    /// A person, who is slow.
+    let think = { @Sendable (what: String) in
+      Thread.sleep(forTimeInterval: 0.7)
+      ready.withLock { $0[what] = .now() }
+    }
+    let receiver = try RunningReceiver(
+      destination,
+      consent: { _, _ in
+        think("answer")
+        return true
+      })
+    let sender = Sender(
+      Sender.Options(to: try receiver.port()), source: try FolderSource(paths: [source.at("file")])
+    ) { _ in }
+    try sender.prepare()
+    let code = try receiver.events.code()
+    let sent = try sender.run { () throws(TransferFailure) in
+      think("code")
+      return code
+    }
+    let got = try receiver.result()
+    let answered = try #require(ready.withLock { $0["answer"] })
+    #expect(ready.withLock { $0.count } == 2)
+    for result in [sent, got] {
+      #expect(result.seconds > 0 && result.seconds < BootInstant.now().seconds(since: answered))
+    }
+  }
+
+  @Test func `what has no content takes its time as well`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    try source.directory.makeDirectories("nothing")
+    let receiver = try RunningReceiver(destination)
+    let sent = try send([source.at("nothing")], to: try receiver.port(), code: try receiver.events.code())
+    let got = try receiver.result()
+    sent.expectAgreement(with: got)
+    #expect(sent.seconds > 0 && got.seconds > 0)
+  }
+
+  @Test func `attributes that are not carried are told on both sides`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    source.write("file", [1])
+    let name = Array("trusted.peer".utf8)
+    do {
+      try Descriptor.open(source.at("file")).setAttribute(name, [1])
+    } catch {
+      try Test.cancel("no attributes of the trusted namespace here")
+    }
+    let receiver = try RunningReceiver(destination)
+    let sent = try send([source.at("file")], to: try receiver.port(), code: try receiver.events.code())
+    for result in [sent, try receiver.result()] { #expect(result.leftBehind == [LeftBehind(name: name, count: 1)]) }
+  }
+
+  @Test func `the first beginning and the first end count`() {
+    let count = TrafficCount()
+    #expect(count.seconds == 0)
+    count.begin()
+    #expect(count.seconds == 0)
+    count.end()
+    let seconds = count.seconds
+    Thread.sleep(forTimeInterval: 0.01)
+    count.begin()
+    count.end()
+    #expect(count.seconds == seconds)
+    count.add(sent: 20, saved: 80)
+    count.add(sent: 1)
+    #expect((count.sent, count.saved) == (21, 80))
+  }
+}
