@@ -83,7 +83,7 @@ package struct ChildProcess: ~Copyable, Sendable {
     let executable = unsafe texts.add(settings.executable)
     let directory = unsafe texts.add(settings.directory)
     let changeable = unsafe settings.confinement?.changeable.map { unsafe texts.add($0) }
-    let isSealed = Confinement.strength.contains(.attributes)
+    let isSealed = settings.confinement != nil && Confinement.strength.contains(.attributes)
     let id = unsafe arguments.withUnsafeBufferPointer { arguments in
       unsafe environment.withUnsafeBufferPointer { environment in
         unsafe cRules.withUnsafeBufferPointer { rules in

@@ -74,9 +74,10 @@ enum Help {
 
     While it waits and receives, the process can create, change and remove nothing
     outside of DIR and PEER_HOME, where the kernel has Landlock 2 or later (Linux
-    5.19); rights and times of other files are not covered by that. With --json the
-    event 'confined' says so. DIR is made at once if it is missing. With --app it is
-    the app's extension that is confined.
+    5.19) and both file systems go with it, which is tried first; rights and times
+    of other files are not covered by that. With --json the event 'confined' says
+    so; where it is otherwise, a note and the event 'unconfined' do. DIR is made at
+    once if it is missing. With --app it is the app's extension that is confined.
 
     Options:
       --app ID              The app whose data is wanted; 'peer app list' shows
@@ -240,11 +241,12 @@ enum Help {
   private static let exitCodes = """
     Exit codes:
         0  done
-        1  failed
+        1  failed, here or on the other device; where a disk failed, what has
+           arrived is kept, and the same command goes on once that is mended
         2  the command line is wrong
         3  the devices are not paired: no code, a wrong one, or another device
         4  refused by the other device, or the destination or PEER_HOME is not fit
-        5  the connection was lost *
+        5  the connection was lost, or the other device's user interrupted it *
         6  there is not enough space *
         7  everything has arrived, but could not be put in place
         8  done, but some items could not be sent

@@ -6,6 +6,7 @@ import MigrationTransfer
   static func main() {
     // A reader of our output that goes away must not end a transfer.
     SignalSource.ignoreBrokenPipe()
+    if let code = ConfinementTrial.perform(LocalSystem.arguments) { LocalSystem.exit(code) }
     LocalSystem.exit(run(LocalSystem.arguments))
   }
 

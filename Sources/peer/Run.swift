@@ -66,11 +66,7 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
     let directories = [
       try destination(options).canonicalPath(), try Directory.openOrMake(home, mode: 0o700).canonicalPath(),
     ]
-    if try Confinement.keepWriting(within: directories) {
-      output.handle(TransferEvent.confined(directories: directories))
-    } else {
-      output.handle(TransferEvent.notice("this kernel cannot keep what is received within its directory"))
-    }
+    output.handle(try ReceiverConfinement().apply(to: directories))
   } catch let error as TransferFailure {
     throw error
   } catch {

@@ -173,6 +173,20 @@ def landlock():
     return None if in_child(ask) else "the kernel has no Landlock"
 
 
+@functools.cache
+def fuse():
+    """A file system whose server is a process of this check."""
+    def opened():
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+        # In mounts of its own, which end with it: a server that never answers is none, but is mounted.
+        call("unshare", 0x20000)
+        call("mount", None, b"/", None, 1 << 18 | 1 << 14, None)
+        device = os.open("/dev/fuse", os.O_RDWR)
+        call("mount", b"probe", b"/tmp", b"fuse", 0, f"fd={device},rootmode=40000,user_id=0,group_id=0".encode())
+
+    return root() or (None if in_child(opened) else "no file system in user space can be mounted")
+
+
 def own_mounts_of(user):
     """Whether a user's processes can have mounts of their own and make them read-only.
 

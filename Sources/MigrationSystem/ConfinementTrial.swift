@@ -1,0 +1,134 @@
+/// Finds out in another process what a confinement of writing would do to some directories, before this one is confined for good.
+///
+/// The kernel knows a directory of a rule by its inode in memory. A file system that makes another one whenever the directory is
+/// looked up, as 9p does, is soon without the rule, and everything in it is refused.
+package struct ConfinementTrial: Sendable {
+  /// What a trial found out.
+  package enum Outcome: Equatable, Sendable {
+    /// Nothing speaks against the confinement, or nothing could be found out.
+    case works
+    /// With the confinement nothing can be done in these directories, though it can without.
+    case refuses([[UInt8]])
+  }
+
+  /// The first word of the program's arguments in the other process.
+  private static let word = Array("--try-confinement".utf8)
+  /// What the other process ends with if it has done its work; a bit is added for each directory that failed.
+  private static let tried: CInt = 64
+  /// How many directories have a bit.
+  private static let most = 6
+  /// How long a killed process may take to end.
+  private static let afterKill = Duration.seconds(1)
+
+  private let executable: String
+  private let patience: Duration
+
+  /// The other process is this program again, unless another one is named. It has so long for its work.
+  package init(executable: String = "/proc/self/exe", patience: Duration = .seconds(10)) {
+    self.executable = executable
+    self.patience = patience
+  }
+
+  /// Tries all directories, from a process that may write within the given ones. Leaves nothing behind.
+  package func outcome(within rules: [[UInt8]], in directories: [[UInt8]]) -> Outcome {
+    precondition(directories.count <= Self.most, "each directory has its bit")
+    guard let failed = failures(within: rules, directories), !failed.isEmpty,
+      // What fails as well without the confinement is not its fault.
+      let broken = failures(within: nil, failed)
+    else { return .works }
+    let refused = failed.filter { !broken.contains($0) }
+    return refused.isEmpty ? .works : .refuses(refused)
+  }
+
+  /// The directories in which another process could not work, confined if there are rules; nil if that was not found out.
+  private func failures(within rules: [[UInt8]]?, _ directories: [[UInt8]]) -> [[UInt8]]? {
+    let arguments = [
+      String(decoding: Self.word, as: UTF8.self), "\(CurrentProcess.id)", rules.map(Self.encoded) ?? "-",
+      Self.encoded(directories),
+    ]
+    let variables = Environment.get("LD_LIBRARY_PATH").map { ["LD_LIBRARY_PATH": $0] } ?? [:]
+    do throws(SystemError) {
+      let endowment = ChildProcess.Endowment(
+        output: try Self.nothing(), error: try Self.nothing(), channel: try Self.nothing(), lock: nil)
+      let process = try ChildProcess(
+        ChildProcess.Settings(
+          executable: executable, arguments: arguments, environment: variables, directory: "/", confinement: nil),
+        endowment)
+      guard case .exited(let code)? = try end(of: process), code >= Self.tried else { return nil }
+      return directories.indices.filter { (code - Self.tried) >> CInt($0) & 1 == 1 }.map { directories[$0] }
+    } catch {
+      return nil
+    }
+  }
+
+  /// How it ended; nil if it took too long.
+  private func end(of process: borrowing ChildProcess) throws(SystemError) -> ChildProcess.End? {
+    var poller = try Poller()
+    if try !poller.wait(for: .readable, on: process.raw, until: .now().advanced(by: patience)).isEmpty {
+      return try process.wait()
+    }
+    process.kill()
+    // One that sits in a call from which a disk does not return is left behind.
+    if try !poller.wait(for: .readable, on: process.raw, until: .now().advanced(by: Self.afterKill)).isEmpty {
+      _ = try process.wait()
+    }
+    return nil
+  }
+
+  private static func nothing() throws(SystemError) -> Descriptor { try Descriptor.open("/dev/null", .readWrite) }
+
+  // MARK: The other process
+
+  /// Does the work of the other process if the program's arguments ask for it; what it ends with.
+  package static func perform(_ arguments: [[UInt8]]) -> CInt? {
+    guard arguments.first == word, arguments.count == 4, let directories = decoded(arguments[3]) else { return nil }
+    let name = Array(".peer-trial-".utf8) + arguments[1]
+    if arguments[2] != Array("-".utf8) {
+      guard let rules = decoded(arguments[2]), (try? Confinement.keepWriting(within: rules)) == true else { return 1 }
+    }
+    return directories.indices.reduce(tried) { code, index in
+      (try? work(in: directories[index], under: name)) == nil ? code | 1 << CInt(index) : code
+    }
+  }
+
+  /// Does in a directory what a receiver does, under a name that is gone afterwards.
+  private static func work(in path: [UInt8], under name: [UInt8]) throws(SystemError) {
+    // A trial before may have come to nothing in the middle.
+    try? Directory.open(path).removeTree(name)
+    try Directory.open(path).makeDirectory(name)
+    do throws(SystemError) {
+      let place = try Directory.open(path).openChildDirectory(name)
+      try place.makeDirectory("directory")
+      let file = try place.createFile("file")
+      try unsafe file.write(at: 0, name.span.bytes)
+      try file.synchronize()
+      try place.rename("file", to: place, as: "renamed", noReplace: false)
+      let inner = try place.openChildDirectory("directory")
+      try place.rename("renamed", to: inner, as: "moved", noReplace: false)
+      try inner.remove("moved")
+      try place.removeDirectory("directory")
+      try Directory.open(path).removeDirectory(name)
+    } catch {
+      try? Directory.open(path).removeTree(name)
+      throw error
+    }
+  }
+
+  // MARK: Paths as words
+
+  /// Paths need not be text, and words must be: hexadecimal digits, with commas between.
+  private static func encoded(_ paths: [[UInt8]]) -> String {
+    paths.map { path in
+      path.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }.joined(separator: ",")
+  }
+
+  private static func decoded(_ word: [UInt8]) -> [[UInt8]]? {
+    let paths = word.split(separator: UInt8(ascii: ",")).map { digits in
+      stride(from: digits.startIndex, to: digits.endIndex - 1, by: 2).compactMap { index in
+        UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
+      }
+    }
+    return paths.isEmpty || paths.count > most || paths.contains(where: \.isEmpty) ? nil : paths
+  }
+}

@@ -1,0 +1,79 @@
+import MigrationSystem
+import MigrationTransfer
+import TestSupport
+import Testing
+
+@testable import peer
+
+/// What the program finds out about its confinement before it is confined.
+@Suite struct ConfinementTrialTests {
+  private let scratch: Scratch
+  private let trial: ConfinementTrial
+  private let directories: [[UInt8]]
+
+  init() throws {
+    scratch = try Scratch()
+    for name in ["one", "two\u{E4}\n"] { try scratch.directory.makeDirectories(name) }
+    directories = [scratch.at("one"), scratch.at("two\u{E4}\n")]
+    trial = ConfinementTrial(executable: try builtProgram("peer"))
+  }
+
+  private var isClean: Bool { scratch.names("one").isEmpty && scratch.names("two\u{E4}\n").isEmpty }
+
+  @Test func `directories that the rules name can be worked in`() {
+    #expect(trial.outcome(within: directories, in: directories) == .works)
+    #expect(isClean)
+  }
+
+  @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
+  func `a directory that the rules do not hold for is refused, and named`() {
+    #expect(trial.outcome(within: [directories[0]], in: directories) == .refuses([directories[1]]))
+    #expect(trial.outcome(within: [directories[1]], in: directories) == .refuses([directories[0]]))
+    #expect(trial.outcome(within: [Array("/dev".utf8)], in: directories) == .refuses(directories))
+    #expect(isClean)
+  }
+
+  @Test func `a directory in which nothing works without the rules either speaks against no confinement`() {
+    let missing = scratch.at("missing")
+    #expect(trial.outcome(within: [directories[0]], in: [directories[0], missing]) == .works)
+    #expect(trial.outcome(within: [missing], in: [missing]) == .works)
+  }
+
+  @Test func `a trial that does not end is ended, and one that cannot begin is none`() throws {
+    scratch.write("slow", Array("#!/bin/sh\nexec sleep 600\n".utf8))
+    try scratch.directory.setMode("slow", 0o700)
+    let slow = ConfinementTrial(executable: scratch.path("slow"), patience: .milliseconds(100))
+    #expect(slow.outcome(within: [directories[0]], in: directories) == .works)
+    let none = ConfinementTrial(executable: scratch.path("none"))
+    #expect(none.outcome(within: [directories[0]], in: directories) == .works)
+  }
+
+  @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
+  func `where the trial is refused the receiver is not confined, and says so`() throws {
+    var confinement = ReceiverConfinement()
+    confinement.trial = { [trial, directories] in trial.outcome(within: [directories[0]], in: $0) }
+    confinement.keep = { _ in
+      Issue.record("the process was confined")
+      return true
+    }
+    guard case .unconfined(let reason, let refused) = try confinement.apply(to: directories) else {
+      Issue.record("it does not say so")
+      return
+    }
+    #expect(refused == [directories[1]])
+    #expect(reason.contains("Landlock") && reason.contains("/two\u{E4}\\n'"), "\(reason)")
+  }
+
+  @Test func `where nothing speaks against it the receiver is confined, if the kernel can`() throws {
+    for isKept in [true, false] {
+      var confinement = ReceiverConfinement()
+      confinement.trial = { [trial] in trial.outcome(within: $0, in: $0) }
+      confinement.keep = { _ in isKept }
+      switch try confinement.apply(to: directories) {
+      case .confined(let kept): #expect(isKept && kept == directories)
+      case .unconfined(_, let refused): #expect(!isKept && refused.isEmpty)
+      default: Issue.record("it says something else")
+      }
+    }
+  }
+}
