@@ -30,9 +30,11 @@ extension Close {
   /// How many bytes of a name are shown: the last of a longer one.
   private static let shownName = 512
 
-  /// The reason in words for people, with the name and the figures that come beside the message. All of it is safe to show.
+  /// The reason in words for people, with the name that comes beside the message and with what is short. All of it is safe to
+  /// show.
   fileprivate var clause: String {
-    let figures = [bytes?.sizes, items?.entries].compactMap { $0 }.map {
+    let short = [bytes, items].map { $0.flatMap { $0.isShort ? $0 : nil } }
+    let figures = [short[0]?.sizes, short[1]?.entries].compactMap { $0 }.map {
       "it needs \($0.needed) and has \($0.available)"
     }
     // The message that this program sends with figures says them, too.
