@@ -43,6 +43,9 @@ import Testing
         == "the other device stopped: there is not enough space; it needs 4,100,000,001 bytes and has 4,100,000,000 bytes; "
         + "it needs 1,204 file system entries and has 12")
     #expect(
+      words(Close(.noSpace, "no", bytes: bytes, items: Close.Space(needed: 9, available: 3_000_000)))
+        == "the other device stopped: there is not enough space; it needs 12.3 GB and has 4.1 GB")
+    #expect(
       words(Close(.noSpace, "writing 'a' failed", name: [0x61])) == "the other device stopped: writing 'a' failed")
   }
 
