@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""What every file system is tried with: the trees that are sent to it, and the judgement of what arrived there.
+
+Usage:
+  disk_cases.py make plain|pairs|tree DIR      makes a tree in the folder DIR, which is there
+  disk_cases.py judge SOURCE DEST [EVENTS...]  compares what arrived in DEST with the folder SOURCE, as far as its disk can hold it;
+                                               EVENTS are the files with the JSON lines of the two ends
+  disk_cases.py row NAME SOURCE DEST SENDER RECEIVER
+                                               prints the table's row of one transfer, after it was judged
+
+Neither the product nor anything but Python's standard library is used, so that this runs in a guest as well.
+Exit codes: 0 as promised, 1 otherwise.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from disk_trial import Kept, refused  # noqa: E402
+
+SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SECOND = 10**9
+MIB = 1 << 20
+VIDEO = 30 * MIB
+PAIRS = 200
+
+
+class Wrong(Exception):
+    """What arrived is not what was promised; the message says what it is."""
+
+
+# Trees
+
+
+def write(path, content, moment):
+    with open(path, "wb") as file:
+        file.write(content)
+    os.utime(path, ns=(moment, moment))
+
+
+def make_plain(folder):
+    """A folder `plain` of ordinary names: 100 photos and notes, and a video of 30 MB."""
+    dice, moment = random.Random(15), 1_690_000_000 * SECOND + 123_456_789
+    top = os.path.join(folder, "plain")
+    os.mkdir(top)
+    for name in ("Photos", "Photos/Summer", "Notes"):
+        os.mkdir(os.path.join(top, name))
+    for number in range(100):
+        moment += dice.randrange(SECOND, 86_400 * SECOND)
+        if number < 60:
+            below = "Photos/Summer" if number % 3 == 0 else "Photos"
+            write(f"{top}/{below}/IMG_{1000 + number}.jpg", dice.randbytes(dice.randrange(2_000, 60_000)), moment)
+        else:
+            write(f"{top}/Notes/Note {number}.txt", f"Note {number}: buy milk\n".encode() * dice.randrange(1, 80), moment)
+    write(f"{top}/Photos/Summer/Video.mp4", dice.randbytes(VIDEO), moment + 7)
+    for name in ("Photos/Summer", "Photos", "Notes", ""):
+        moment += SECOND + 1_000
+        os.utime(os.path.join(top, name), ns=(moment, moment))
+
+
+def pair(number):
+    """Two names that some file systems take for one: in the one half the case differs, in the other the form of a letter."""
+    if number % 2 == 0:
+        return f"photo{number:03d}.jpg".encode(), f"PHOTO{number:03d}.jpg".encode()
+    return tuple(unicodedata.normalize(form, f"p\u00e1gina {number:03d}").encode() for form in ("NFC", "NFD"))
+
+
+def pair_content(name):
+    """Of a length that tells it from every other's, and of which each part tells whose it is."""
+    mark = hashlib.sha256(name).digest()
+    return mark * (200 + mark[0])
+
+
+def make_pairs(folder):
+    """A folder `pairs` with 200 pairs of names."""
+    top = os.path.join(folder, "pairs")
+    os.mkdir(top)
+    for number in range(PAIRS):
+        for name in pair(number):
+            write(os.path.join(os.fsencode(top), name), pair_content(name), (1_700_000_000 + number) * SECOND)
+
+
+def make_tree(folder):
+    """A folder `tree` with everything that make-tree knows."""
+    subprocess.run([sys.executable, f"{SCRIPTS}/make-tree", os.path.join(folder, "tree")], check=True)
+
+
+TREES = {"plain": make_plain, "pairs": make_pairs, "tree": make_tree}
+
+
+# Events
+
+
+def events(path, name=None):
+    """The events of one end, from the file with its JSON lines."""
+    with open(path, encoding="utf-8") as file:
+        found = [json.loads(line) for line in file if line.endswith("\n")]
+    return [event for event in found if name is None or event["event"] == name]
+
+
+def exact(event, key="path"):
+    """The bytes of a name in an event."""
+    return base64.b64decode(event[f"{key}Base64"]) if f"{key}Base64" in event else event[key].encode()
+
+
+def not_stored(found):
+    """What one end says was not stored: reasons by path."""
+    named = {}
+    for event in found:
+        if event["event"] == "notStored":
+            path = exact(event)
+            if path in named:
+                raise Wrong(f"{path!r} is named twice as not stored")
+            named[path] = event["reason"]
+    return named
+
+
+# Judgement
+
+
+def agree(sender, receiver):
+    """What both ends say was not stored, where they say the same."""
+    ends = not_stored(sender), not_stored(receiver)
+    if ends[0] != ends[1]:
+        raise Wrong(f"the sender names {differing(*ends)}, the receiver {differing(*reversed(ends))}")
+    return ends[0]
+
+
+def differing(one, other, most=5):
+    """What one end says and the other does not, in few words."""
+    found = [f"{path!r}: {reason}" for path, reason in sorted(one.items()) if other.get(path) != reason]
+    return f"{len(found)} of its own" + "".join(f", {text}" for text in found[:most])
+
+
+def equal_trees(source, destination, left_out=(), scratch=None):
+    """Requires that two folders hold the same, but for some paths, as far as the second one's disk keeps it."""
+    with tempfile.NamedTemporaryFile("w", encoding="ascii") as file:
+        file.writelines(escaped(path) + "\n" for path in left_out)
+        file.flush()
+        result = subprocess.run(
+            [sys.executable, f"{SCRIPTS}/check-trees", "--inside", "--as-kept", scratch or destination, "--left-out", file.name,
+             source, destination],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
+    if result.returncode != 0:
+        lines = result.stdout.decode(errors="replace").strip().splitlines()
+        raise Wrong(f"not equal: {len(lines)} lines by check-trees: " + "; ".join(lines[:4]))
+
+
+def escaped(path):
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02x}" for byte in path)
+
+
+def right_list(named, source, destination):
+    """Requires that what is named as not stored is what the disk does not take from another program either.
+
+    Of names that are one there, any may be the one that was stored.
+    """
+    expected, collisions = refused(source, destination)
+    groups = {}
+    for path, other in collisions.items():
+        if other is not None:
+            groups.setdefault(other, {other}).add(path)
+    either = set().union(*groups.values()) if groups else set()
+
+    def beneath(path):
+        return any(path == one or path.startswith(one + b"/") for one in either)
+
+    for path, reasons in sorted(expected.items()):
+        if not beneath(path):
+            if path not in named:
+                raise Wrong(f"{path!r} cannot be stored there ({' or '.join(reasons)}), and is not named")
+            if named[path] not in reasons:
+                raise Wrong(f"{path!r} is named as {named[path]}, not {' or '.join(reasons)}")
+    for path, reason in sorted(named.items()):
+        if path not in expected and not beneath(path):
+            raise Wrong(f"{path!r} is named as not stored ({reason}), and the disk takes it")
+    for group in groups.values():
+        if len(group - named.keys()) != 1:
+            raise Wrong(f"of {sorted(group)!r} {len(group - named.keys())} are stored, not one")
+
+
+def judge_tree(source, destination, sender, receiver, scratch=None):
+    """Requires that everything arrived that the disk can hold, and that both ends name the rest; what they name."""
+    named = agree(sender, receiver)
+    right_list(named, source, scratch or destination)
+    equal_trees(source, destination, named, scratch)
+    return named
+
+
+def judge_pairs(destination, named, before=None):
+    """Requires of each pair that both arrived, or one and the other is named; that nothing is mixed, and nothing else is there.
+
+    `before` has what was there before it, by name, where something was.
+    """
+    top = os.path.join(os.fsencode(destination), b"pairs")
+    there = {}
+    for name in os.listdir(top):
+        with open(os.path.join(top, name), "rb") as file:
+            there[name] = file.read()
+    kept = Kept(destination)
+    try:
+        for number in range(PAIRS):
+            judge_pair(pair(number), kept, there, named, before)
+    finally:
+        kept.close()
+
+
+def judge_pair(names, kept, there, named, before):
+    stored = [name for name in names if b"pairs/" + name not in named]
+    for name in names:
+        if name in stored:
+            expected = {pair_content(name)} | ({before[name]} if before and name in before else set())
+            if there.get(name) not in expected:
+                raise Wrong(f"{name!r} holds {whose(there.get(name), names)}")
+        elif named[b"pairs/" + name] != "nameTaken":
+            raise Wrong(f"{name!r} is named as {named[b'pairs/' + name]}, not nameTaken")
+        elif name in there:
+            raise Wrong(f"{name!r} is named as not stored, and is there")
+    count = 1 if kept.folds(*names) else 2
+    if len(stored) != count:
+        raise Wrong(f"of {names!r} {len(stored)} are stored, not {count}")
+
+
+def whose(content, names):
+    if content is None:
+        return "nothing: it is not there"
+    return next((f"what belongs to {name!r}" for name in names if content == pair_content(name)), "a mixture")
+
+
+# The table
+
+HEAD = ("file system", "plain", "not stored", "losses")
+
+
+def counted(words):
+    """Words with how often each comes."""
+    return ", ".join(f"{word} {words.count(word)}" for word in sorted(set(words))) or "nothing"
+
+
+def losses(found):
+    """What an end that is done says was lost of items that arrived."""
+    done = [event for event in found if event["event"] == "done"]
+    return ", ".join(f"{loss['kind']} {loss['count']}" for loss in done[-1]["losses"]) if done and done[-1]["losses"] else "nothing"
+
+
+def row(name, plain, stored=None, lost="nothing"):
+    """A row of the table: what arrives where."""
+    return " | ".join(("", name, plain, "not tried" if stored is None else counted(list(stored.values())), lost, "")).strip()
+
+
+def head():
+    return [" | ".join(("", *HEAD, "")).strip(), "| " + " | ".join("---" for _ in HEAD) + " |"]
+
+
+def main(arguments):
+    try:
+        if len(arguments) == 3 and arguments[0] == "make" and arguments[1] in TREES:
+            TREES[arguments[1]](arguments[2])
+        elif len(arguments) >= 3 and arguments[0] == "judge":
+            ends = [events(path) for path in arguments[3:]] or [[]]
+            named = judge_tree(arguments[1], arguments[2], ends[0], ends[-1])
+            print(f"as promised; not stored: {counted(list(named.values()))}")
+        elif len(arguments) == 6 and arguments[0] == "row":
+            ends = [events(path) for path in arguments[4:]]
+            print(row(arguments[1], "arrives", judge_tree(arguments[2], arguments[3], *ends), losses(ends[1])))
+        else:
+            print(__doc__.strip(), file=sys.stderr)
+            return 2
+    except Wrong as wrong:
+        print(wrong)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
