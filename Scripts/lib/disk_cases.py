@@ -195,30 +195,62 @@ def judge_tree(source, destination, sender, receiver, scratch=None):
     return named
 
 
-def judge_pairs(destination, named, before=None):
-    """Requires of each pair that both arrived, or one and the other is named; that nothing is mixed, and nothing else is there.
-
-    `before` has what was there before it, by name, where something was.
-    """
-    top = os.path.join(os.fsencode(destination), b"pairs")
-    there = {}
+def contents(destination, folder):
+    """What the files in a folder hold, by name."""
+    top, there = os.path.join(os.fsencode(destination), os.fsencode(folder)), {}
     for name in os.listdir(top):
         with open(os.path.join(top, name), "rb") as file:
             there[name] = file.read()
+    return there
+
+
+def judge_pairs(destination, named, folder="pairs"):
+    """Requires of each pair that both arrived, or one and the other is named; that nothing is mixed, and nothing else is there."""
+    there = contents(destination, folder)
     kept = Kept(destination)
     try:
         for number in range(PAIRS):
-            judge_pair(pair(number), kept, there, named, before)
+            judge_pair(pair(number), kept, there, named)
     finally:
         kept.close()
+    if len(there) + len(named) != 2 * PAIRS:
+        raise Wrong(f"{len(there)} files are there and {len(named)} named, of {2 * PAIRS}")
 
 
-def judge_pair(names, kept, there, named, before):
+def make_some_of_pairs(folder):
+    """A folder `pairs` with one name of some pairs, each with a content of its own; what they hold."""
+    top, before = os.path.join(folder, "pairs"), {}
+    os.mkdir(top)
+    for number in range(0, PAIRS, 5):
+        name = pair(number)[number // 5 % 2]
+        before[name] = b"before " + name
+        write(os.path.join(os.fsencode(top), name), before[name], 1_500_000_000 * SECOND)
+    return before
+
+
+def judge_merged_pairs(destination, named, before, is_replaced):
+    """Requires that what was there has only its own name's content, old or new, and that everything arrived or is named."""
+    there = contents(destination, "pairs")
+    for name, content in sorted(there.items()):
+        expected = {pair_content(name), before.get(name)} if b"pairs/" + name not in named else {before.get(name)}
+        if name in before and b"pairs/" + name not in named and is_replaced:
+            expected = {pair_content(name)}
+        if content not in expected:
+            raise Wrong(f"{name!r} holds {whose(content, next((pair(n) for n in range(PAIRS) if name in pair(n)), ()))}")
+    for name in before:
+        if name not in there:
+            raise Wrong(f"{name!r} was there and is not any more")
+    for number in range(PAIRS):
+        for name in pair(number):
+            if name not in there and b"pairs/" + name not in named:
+                raise Wrong(f"{name!r} neither arrived nor is named")
+
+
+def judge_pair(names, kept, there, named):
     stored = [name for name in names if b"pairs/" + name not in named]
     for name in names:
         if name in stored:
-            expected = {pair_content(name)} | ({before[name]} if before and name in before else set())
-            if there.get(name) not in expected:
+            if there.get(name) != pair_content(name):
                 raise Wrong(f"{name!r} holds {whose(there.get(name), names)}")
         elif named[b"pairs/" + name] != "nameTaken":
             raise Wrong(f"{name!r} is named as {named[b'pairs/' + name]}, not nameTaken")

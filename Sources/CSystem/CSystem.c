@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -104,10 +105,39 @@ int csystem_punch_hole(int descriptor, off_t offset, off_t length) {
   return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
-int csystem_file_system_id(int descriptor, uint64_t *identifier) {
+int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type) {
   struct statfs status;
   if (fstatfs(descriptor, &status) == -1) return -1;
   memcpy(identifier, &status.f_fsid, sizeof *identifier);
+  // The kernel's numbers have 32 bits, and some are negative in a signed field of that size.
+  *type = (uint32_t)status.f_type;
+  return 0;
+}
+
+static struct timespec time_of(struct statx_timestamp stamp) {
+  return (struct timespec){.tv_sec = stamp.tv_sec, .tv_nsec = stamp.tv_nsec};
+}
+
+int csystem_fresh_status(int descriptor, struct stat *status) {
+  struct statx found;
+  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &found) == -1) {
+    // Kernels before 4.11 do not have it, and some sandboxes forbid it.
+    if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return fstat(descriptor, status);
+    return -1;
+  }
+  memset(status, 0, sizeof *status);
+  status->st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
+  status->st_ino = found.stx_ino;
+  status->st_mode = found.stx_mode;
+  status->st_nlink = found.stx_nlink;
+  status->st_uid = found.stx_uid;
+  status->st_gid = found.stx_gid;
+  status->st_size = (off_t)found.stx_size;
+  status->st_blksize = (blksize_t)found.stx_blksize;
+  status->st_blocks = (blkcnt_t)found.stx_blocks;
+  status->st_atim = time_of(found.stx_atime);
+  status->st_mtim = time_of(found.stx_mtime);
+  status->st_ctim = time_of(found.stx_ctime);
   return 0;
 }
 

@@ -9,11 +9,18 @@ extension Descriptor {
     return FileStatus(status)
   }
 
-  /// A number of the file system that holds the open file, which mostly outlives a restart; zero where there is none.
-  package func fileSystemIdentifier() throws(SystemError) -> UInt64 {
-    var identifier: UInt64 = 0
-    try perform("examine the file system") { unsafe csystem_file_system_id(raw, &identifier) }
-    return identifier
+  /// The same, asked of the server or daemon behind the file system: the kernel may remember what was true before.
+  package func freshStatus() throws(SystemError) -> FileStatus {
+    var status = stat()
+    try perform("examine") { unsafe csystem_fresh_status(raw, &status) }
+    return FileStatus(status)
+  }
+
+  /// The file system that holds the open file.
+  package func fileSystem() throws(SystemError) -> FileSystemName {
+    var (identifier, type): (UInt64, UInt64) = (0, 0)
+    try perform("examine the file system") { unsafe csystem_file_system(raw, &identifier, &type) }
+    return FileSystemName(identifier: identifier, type: type)
   }
 
   /// Sets the twelve permission bits.

@@ -219,8 +219,10 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
 
   func fileSystem(of status: FileStatus) -> UInt64 { 77 }
 
-  var now: Timestamp {
-    source.mutation == .ignoreGranularity ? Timestamp(seconds: 9_000_000, nanoseconds: 0) : source.stamp
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+    // The clock is read first: a stamp that was old then cannot be given again.
+    let now = source.mutation == .ignoreGranularity ? Timestamp(seconds: 9_000_000, nanoseconds: 0) : source.stamp
+    return SourceLook(status: try status(), at: now)
   }
 
   private func child(_ name: ArraySlice<UInt8>) throws(SystemError) -> SourceNode {

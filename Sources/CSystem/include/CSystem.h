@@ -11,6 +11,7 @@
 
 // Declared, not included: a header that is included here becomes part of this module for Swift.
 struct sockaddr;
+struct stat;
 
 // Flags that glibc defines for GNU sources only.
 extern const int csystem_open_path; // O_PATH
@@ -45,8 +46,11 @@ int csystem_advise_sequential(int descriptor);
 int csystem_advise_needed(int descriptor, off_t offset, off_t length);
 // Makes a range read as zeros without changing the size; EOPNOTSUPP where the file system has no holes.
 int csystem_punch_hole(int descriptor, off_t offset, off_t length);
-// A number of the file system that, other than the device's, mostly outlives a restart; zero where there is none.
-int csystem_file_system_id(int descriptor, uint64_t *identifier);
+// The file system of an open file: a number that, other than the device's, mostly outlives a restart, zero where there is
+// none; and which one it is, as the kernel numbers them.
+int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type);
+// What fstat says, asked of the server or daemon behind the file system, whatever the kernel remembers of it.
+int csystem_fresh_status(int descriptor, struct stat *status);
 
 // All close on exec; sockets and event descriptors do not block.
 int csystem_duplicate(int descriptor);

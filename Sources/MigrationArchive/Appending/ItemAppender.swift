@@ -29,7 +29,7 @@ package final class ItemAppender {
     }
     switch status.kind {
     case .regular: try appendFile(item, at: path)
-    case .directory: try appendDirectory(Directory(owning: item), status, at: path)
+    case .directory: try appendDirectory(Directory(owning: item), at: path)
     default:
       throw ArchiveError(
         .source, "\(VisibleText.quoted(path)) is neither file nor directory", name: path.bytes)
@@ -75,7 +75,13 @@ package final class ItemAppender {
 
   private func appendFile(_ item: consuming Descriptor, at path: ArchivePath) throws(ArchiveError) {
     try paths.checkFree(path)
-    var export = FileExport(packer: packer, directory: PassedFile(item), path: path, name: path.name)
+    let place: PassedFile
+    do {
+      place = try PassedFile(item)
+    } catch {
+      throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
+    }
+    var export = FileExport(packer: packer, directory: place, path: path, name: path.name)
     var pauses = Self.pauses[...]
     while case .changed = try export.run() {
       guard let pause = pauses.popFirst() else {
@@ -90,23 +96,25 @@ package final class ItemAppender {
   }
 
   private func appendDirectory(
-    _ directory: consuming Directory, _ status: FileStatus, at path: ArchivePath
+    _ directory: consuming Directory, at path: ArchivePath
   ) throws(ArchiveError) {
     let directory = SharedDirectory(directory)
     try paths.checkDirectory(path)
     let tree = try SourceWalk.walk(contentsOf: directory) { self.packer.isStopped }
     let (taken, merged) = try paths.check(tree, beneath: path)
     let place: RealDirectory
+    let look: SourceLook
     do {
-      place = try RealDirectory(directory)
+      place = try RealDirectory(directory, SourceClocks(tree.latestChanges))
+      look = try place.look { () throws(SystemError) in try directory.directory.status() }
     } catch {
       throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     let isNew = paths.take(path, isDirectory: true)
     paths.take(taken)
     if isNew {
-      let fingerprint = status.momentaryFingerprint(on: place.fileSystem(of: status), at: place.now)
-      if var record = ItemRecord(status, path: path, generation: packer.generation(of: fingerprint)) {
+      let fingerprint = look.fingerprint(on: place.fileSystem(of: look.status))
+      if var record = ItemRecord(look.status, path: path, generation: packer.generation(of: fingerprint)) {
         let extended: ExtendedMetadata
         do {
           extended = try ExtendedMetadata(of: directory.directory.descriptor)
@@ -141,13 +149,11 @@ extension Unsent {
 /// A file that was opened by somebody else, where a directory is asked for it.
 private final class PassedFile: SourceDirectory {
   private let file: RealFile
-  private let device: UInt64
-  private let identifier: UInt64
+  private let fileSystem: SourceFileSystem
 
-  init(_ descriptor: consuming Descriptor) {
-    device = (try? descriptor.status().device) ?? 0
-    identifier = (try? descriptor.fileSystemIdentifier()) ?? 0
-    file = RealFile(descriptor)
+  init(_ descriptor: consuming Descriptor) throws(SystemError) {
+    fileSystem = try SourceFileSystem(of: descriptor, SourceClocks())
+    file = fileSystem.file(descriptor)
   }
 
   func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile { file }
@@ -169,9 +175,11 @@ private final class PassedFile: SourceDirectory {
     preconditionFailure("an open file is no directory")
   }
 
-  func fileSystem(of status: FileStatus) -> UInt64 {
-    status.device == device && identifier != 0 ? identifier : status.device
+  func fileSystem(of status: FileStatus) -> UInt64 { fileSystem.number(of: status) }
+
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+    try fileSystem.look(status)
   }
 
-  var now: Timestamp { .coarseNow() }
+  func showsEveryChange(_ status: FileStatus) -> Bool { fileSystem.showsEveryChange(status) }
 }

@@ -142,12 +142,11 @@ package struct FolderExport<Place: SourceDirectory> {
   private mutating func addOther(
     _ index: Int, _ name: ArraySlice<UInt8>, _ path: ArchivePath, in directory: Place
   ) throws {
-    let now = directory.now
-    let status = try directory.status(name)
+    let look = try directory.look { () throws(SystemError) in try directory.status(name) }
+    let status = look.status
     let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
     if let target, packer.isMerging, try packer.leaveOut(path, status, target: target) { return }
-    let generation = packer.generation(
-      of: status.momentaryFingerprint(on: directory.fileSystem(of: status), at: now))
+    let generation = packer.generation(of: look.fingerprint(on: directory.fileSystem(of: status)))
     guard ItemKind(status.kind) == tree.nodes[index].kind,
       var record = ItemRecord(
         status, path: path, generation: generation, target: target, withOwner: withOwners)

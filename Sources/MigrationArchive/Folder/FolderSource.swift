@@ -55,9 +55,10 @@ package final class FolderSource: ItemSource {
   package func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {
     guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
     var places: [RealDirectory] = []
+    let clocks = SourceClocks(tree.latestChanges)
     for root in roots {
       do {
-        places.append(try RealDirectory(root.parent))
+        places.append(try RealDirectory(root.parent, clocks))
       } catch {
         throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
       }

@@ -189,6 +189,16 @@ package final class FramePacker {
     return true
   }
 
+  /// Whether the receiver holds a part of this generation of a file.
+  func holdsPart(of record: ItemRecord) -> Bool { !held.ranges(of: record.path, record.generation).all.isEmpty }
+
+  /// Puts a piece of another generation in the place of what the receiver holds of a file, and waits until it has gone.
+  func dropPart(_ place: ChunkPlace) throws(ArchiveError) {
+    held.forgetPart(of: place.path)
+    try addHole(place)
+    try drain()
+  }
+
   /// What the receiver holds of this generation of a file.
   func heldRanges(_ record: ItemRecord) -> ByteRanges {
     let ranges = held.ranges(of: record.path, record.generation)

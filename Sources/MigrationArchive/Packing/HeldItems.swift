@@ -47,6 +47,9 @@ package struct HeldItems: Sendable {
     return partial.ranges
   }
 
+  /// What the receiver had of a file has given way.
+  mutating func forgetPart(of path: ArchivePath) { partials[path] = nil }
+
   /// The held items that nobody took: the source no longer has them.
   package var stale: [Mark] {
     zip(staged, isCurrent).filter { !$0.1 }.map(\.0)

@@ -37,7 +37,8 @@ struct FileExport<Place: SourceDirectory> {
   mutating func run() throws(ArchiveError) -> FileOutcome {
     if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
-    guard let before = try settle(file) else { return .changed(startedChunks: false) }
+    guard let look = try settle(file) else { return .changed(startedChunks: false) }
+    let before = look.status
     guard before.kind == .regular else {
       throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
     }
@@ -67,7 +68,7 @@ struct FileExport<Place: SourceDirectory> {
       return .sent(record.generation)
     }
     if before.size <= packer.sizes.smallFile { return try sendWhole(file, record, before) }
-    return try sendChunks(of: file, record, before)
+    return try sendChunks(of: file, record, look)
   }
 
   /// The file's generation, if the receiver has it in the state in which it is now; nothing need be opened to find out.
@@ -98,9 +99,11 @@ struct FileExport<Place: SourceDirectory> {
   }
 
   private func sendChunks(
-    of file: Place.File, _ record: ItemRecord, _ before: FileStatus
+    of file: Place.File, _ record: ItemRecord, _ look: SourceLook
   ) throws(ArchiveError) -> FileOutcome {
+    let before = look.status
     file.adviseSequential()
+    try dropDoubtfulPart(of: record, look)
     let held = packer.heldRanges(record)
     var position: UInt64 = 0
     while position < record.size {
@@ -121,6 +124,14 @@ struct FileExport<Place: SourceDirectory> {
     guard after.isSameState(as: before) else { return .changed(startedChunks: true) }
     try packer.addRecord(of: record)
     return .sent(record.generation)
+  }
+
+  /// Lets the receiver drop the part that it holds, where nothing tells that state of the file from this one: a name of a
+  /// state that no other session has comes in between, and everything is sent afresh.
+  private func dropDoubtfulPart(of record: ItemRecord, _ look: SourceLook) throws(ArchiveError) {
+    guard packer.holdsPart(of: record), !directory.showsEveryChange(look.status) else { return }
+    let momentary = packer.generation(of: look.momentaryFingerprint(on: directory.fileSystem(of: look.status)))
+    try packer.dropPart(ChunkPlace(path: path, generation: momentary, range: 0..<1, isHole: true))
   }
 
   private func sendRange(
@@ -183,14 +194,13 @@ struct FileExport<Place: SourceDirectory> {
 
   /// The state of a file once no other change can go unseen behind the same time stamp; nil if it does not hold still for
   /// that long.
-  private func settle(_ file: Place.File) throws(ArchiveError) -> FileStatus? {
+  private func settle(_ file: Place.File) throws(ArchiveError) -> SourceLook? {
     for _ in 0..<5 {
-      // The clock is read first: a stamp that was old then cannot be given again.
-      let now = directory.now
-      let status = try reading { () throws(SystemError) in try file.status() }
-      let wait = status.unsettledSeconds(at: now)
-      guard wait > 0 else { return status }
-      try packer.pause(seconds: wait)
+      let look = try reading { () throws(SystemError) in
+        try directory.look { () throws(SystemError) in try file.status() }
+      }
+      guard look.unsettledSeconds > 0 else { return look }
+      try packer.pause(seconds: look.unsettledSeconds)
     }
     return nil
   }

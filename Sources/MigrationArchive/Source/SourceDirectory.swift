@@ -20,8 +20,10 @@ package protocol SourceDirectory: AnyObject, Sendable {
   func directory(at path: ArchivePath) throws(SystemError) -> Self
   /// What the file system of a status is called: a number that outlives a restart, where there is one.
   func fileSystem(of status: FileStatus) -> UInt64
-  /// The time of day as file systems take it for their stamps.
-  var now: Timestamp { get }
+  /// Looks at something here, and says whether the clock that makes its stamps has moved past the last one.
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook
+  /// Whether every change of what has this status shows in it, also one after which its modification time was put back.
+  func showsEveryChange(_ status: FileStatus) -> Bool
   /// Whether `fetch` does anything.
   static var canFetch: Bool { get }
   /// Begins to bring the first bytes of a file into memory, without waiting for them.
@@ -29,6 +31,7 @@ package protocol SourceDirectory: AnyObject, Sendable {
 }
 
 extension SourceDirectory {
+  package func showsEveryChange(_ status: FileStatus) -> Bool { true }
   package static var canFetch: Bool { false }
   package func fetch(_ name: ArraySlice<UInt8>, length: Int) {}
   package func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] { [] }
@@ -57,18 +60,20 @@ extension SourceFile {
 /// A real directory of the source.
 final class RealDirectory: SourceDirectory {
   private let directory: SharedDirectory
-  /// The device of the file system that it is on, and that system's lasting number.
-  private let device: UInt64
-  private let identifier: UInt64
+  private let fileSystem: SourceFileSystem
 
-  init(_ directory: SharedDirectory) throws(SystemError) {
+  /// Begins with a directory of a source; `clocks` is shared by all of them.
+  convenience init(_ directory: SharedDirectory, _ clocks: SourceClocks = SourceClocks()) throws(SystemError) {
+    self.init(directory, try SourceFileSystem(of: directory.directory.descriptor, clocks))
+  }
+
+  private init(_ directory: SharedDirectory, _ fileSystem: SourceFileSystem) {
     self.directory = directory
-    device = try directory.directory.status().device
-    identifier = (try? directory.directory.descriptor.fileSystemIdentifier()) ?? 0
+    self.fileSystem = fileSystem
   }
 
   func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile {
-    RealFile(try directory.directory.openChild(name, .nonBlocking))
+    fileSystem.file(try directory.directory.openChild(name, .nonBlocking))
   }
 
   func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus { try directory.directory.status(name) }
@@ -89,15 +94,17 @@ final class RealDirectory: SourceDirectory {
   }
 
   func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {
-    try RealDirectory(SharedDirectory(try directory.directory.openDirectoryBeneath(path.bytes)))
+    let below = SharedDirectory(try directory.directory.openDirectoryBeneath(path.bytes))
+    return RealDirectory(below, try fileSystem.sharingClocks(with: below.directory.descriptor))
   }
 
-  func fileSystem(of status: FileStatus) -> UInt64 {
-    // A device's number may be another after a restart.
-    status.device == device && identifier != 0 ? identifier : status.device
+  func fileSystem(of status: FileStatus) -> UInt64 { fileSystem.number(of: status) }
+
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+    try fileSystem.look(status)
   }
 
-  var now: Timestamp { .coarseNow() }
+  func showsEveryChange(_ status: FileStatus) -> Bool { fileSystem.showsEveryChange(status) }
 
   static var canFetch: Bool { true }
 
@@ -109,10 +116,17 @@ final class RealDirectory: SourceDirectory {
 /// A real file of the source.
 final class RealFile: SourceFile, Sendable {
   private let descriptor: Descriptor
+  /// Whether the kernel tells of it what it remembers, unless it is asked not to.
+  private let isRemembered: Bool
 
-  init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+  init(_ descriptor: consuming Descriptor, isRemembered: Bool = false) {
+    self.descriptor = descriptor
+    self.isRemembered = isRemembered
+  }
 
-  func status() throws(SystemError) -> FileStatus { try descriptor.status() }
+  func status() throws(SystemError) -> FileStatus {
+    try isRemembered ? descriptor.freshStatus() : descriptor.status()
+  }
 
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
 

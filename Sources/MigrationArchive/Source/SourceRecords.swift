@@ -21,14 +21,7 @@ extension FileStatus {
     fingerprint(on: fileSystem, changed: changed)
   }
 
-  /// The same of something that is read by one look, at `now`. While another change could hide behind the same time stamp it
-  /// is one that no later session finds again: the item is sent once more then, which costs less than waiting now.
-  func momentaryFingerprint(on fileSystem: UInt64, at now: Timestamp) -> SourceFingerprint {
-    unsettledSeconds(at: now) > 0
-      ? fingerprint(on: ~fileSystem, changed: now) : fingerprint(on: fileSystem, changed: changed)
-  }
-
-  private func fingerprint(on fileSystem: UInt64, changed: Timestamp) -> SourceFingerprint {
+  fileprivate func fingerprint(on fileSystem: UInt64, changed: Timestamp) -> SourceFingerprint {
     SourceFingerprint(
       fileSystem: fileSystem, inode: inode, size: UInt64(size), modified: ItemTime(modified), changed: ItemTime(changed)
     )
@@ -45,6 +38,19 @@ extension FileStatus {
   /// Whether nothing that a generation is made of has changed.
   func isSameState(as other: FileStatus) -> Bool {
     fingerprint(on: device) == other.fingerprint(on: other.device)
+  }
+}
+
+extension SourceLook {
+  /// What the generation of something is made of that is read by one look. While another change could hide behind the same
+  /// time stamp it is one that no later session finds again: the item is sent once more then, which costs less than waiting now.
+  func fingerprint(on fileSystem: UInt64) -> SourceFingerprint {
+    unsettledSeconds > 0 ? momentaryFingerprint(on: fileSystem) : status.fingerprint(on: fileSystem)
+  }
+
+  /// One that no other session has, whatever the file system tells.
+  func momentaryFingerprint(on fileSystem: UInt64) -> SourceFingerprint {
+    status.fingerprint(on: ~fileSystem, changed: now)
   }
 }
 

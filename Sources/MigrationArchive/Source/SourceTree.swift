@@ -33,6 +33,12 @@ package struct SourceTree: Sendable {
   package private(set) var total = Tally()
   /// What the files take on disk.
   package private(set) var allocated: UInt64 = 0
+  /// The latest time of change that was seen on each device.
+  package private(set) var latestChanges: [UInt64: Timestamp] = [:]
+  /// The device that the last item was on, since the next one is mostly on it too, and the latest change there.
+  private var latest: (device: UInt64, change: Timestamp)?
+  /// What lies behind this was set by a program where there is no time of change.
+  private let horizon = Timestamp(seconds: Timestamp.coarseNow().seconds + 86_400)
   /// What was seen and cannot be sent.
   package private(set) var unsent: [Unsent] = []
 
@@ -56,6 +62,7 @@ package struct SourceTree: Sendable {
 
   /// Adds an item; its index.
   package mutating func add(_ name: Span<UInt8>, _ status: FileStatus, kind: ItemKind, parent: Int32) -> Int {
+    noteChange(status)
     let isShared = kind == .file && status.linkCount > 1
     // What a file's other names lead to is in the archive once.
     let isFirst = !isShared || counted.insert(FileIdentity(device: status.device, inode: status.inode)).inserted
@@ -72,6 +79,14 @@ package struct SourceTree: Sendable {
       allocated = min(Limits.fileSize, allocated + min(UInt64(status.allocatedBytes), (size + 4095) / 4096 * 4096))
     }
     return nodes.count - 1
+  }
+
+  private mutating func noteChange(_ status: FileStatus) {
+    guard status.changed < horizon else { return }
+    if let latest, latest.device == status.device, status.changed <= latest.change { return }
+    let change = max(status.changed, latestChanges[status.device] ?? status.changed)
+    latestChanges[status.device] = change
+    latest = (status.device, change)
   }
 
   /// Which file a name leads to.

@@ -1,0 +1,247 @@
+"""Real file systems for checks: each is made by the check, in an image or by FUSE, and seen by this process and its children alone."""
+
+import contextlib
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from needs import QUIET, call
+from outside import IS_ROOT, MIB, Failure, require, wait_for
+
+NEW_MOUNTS, PRIVATE = 0x20000, (1 << 18) | (1 << 14)
+SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
+
+
+@functools.cache
+def own_mounts():
+    """Gives this process mounts of its own: whatever becomes of a check, the machine's stay as they are."""
+    call("unshare", NEW_MOUNTS)
+    call("mount", None, b"/", None, PRIVATE, None)
+
+
+def knows(name):
+    """Whether the kernel has a file system, or gets it."""
+    def has():
+        with open("/proc/filesystems", encoding="ascii") as file:
+            return any(line.split()[-1:] == [name] for line in file)
+
+    if not has() and shutil.which("modprobe"):
+        subprocess.run(["modprobe", "-q", name], **QUIET)
+    return has()
+
+
+def lacking(tools, kernel=None, device=None):
+    """What a machine lacks for a file system, or nothing."""
+    if not IS_ROOT:
+        return "not root"
+    for tool in tools:
+        if not shutil.which(tool, path=os.environ["PATH"] + ":/sbin:/usr/sbin"):
+            return f"no {tool}"
+    if device and not os.path.exists(device):
+        return f"no {device}"
+    return f"the kernel has no {kernel}" if kernel and not knows(kernel) else None
+
+
+def tell(*words):
+    """Runs a command that mounts or makes something; what it said if it fails."""
+    path = os.environ["PATH"] + ":/sbin:/usr/sbin"
+    # In a file: the daemon of a file system keeps what it was started with open.
+    result = subprocess.run(
+        ["sh", "-c", '"$@" >"$0" 2>&1', f"/tmp/peer-disk-{os.getpid()}", *words], stdin=subprocess.DEVNULL, check=False,
+        timeout=60, env={**os.environ, "PATH": path})
+    with open(f"/tmp/peer-disk-{os.getpid()}", encoding="utf-8", errors="replace") as file:
+        said = file.read()
+    os.remove(file.name)
+    require(result.returncode == 0, f"{' '.join(words[:2])} failed with {result.returncode}: {said[-300:]}")
+
+
+class Disk:
+    """One file system, mounted while it is wanted."""
+
+    SIZE = 512 * MIB
+
+    def __init__(self, kind, work):
+        self.kind, self.work = kind, work
+        self.base = work.folder(None)
+        self.folder = f"{self.base}/mounted"
+        self.image = f"{self.base}/image"
+        self.below = f"{self.base}/below"
+        os.mkdir(self.folder)
+        own_mounts()
+        self.work.undone.callback(self.unmount)
+        if kind.make:
+            with open(self.image, "wb") as file:
+                file.truncate(self.SIZE)
+            tell(*kind.make, self.image)
+        else:
+            os.mkdir(self.below)
+        self.mount()
+
+    def mount(self):
+        self.kind.mount(self)
+
+    def unmount(self):
+        if not os.path.ismount(self.folder) and not self.is_dead():
+            return
+        for words in (["umount", self.folder], ["umount", "-l", self.folder]):
+            limit = time.monotonic() + 5
+            while time.monotonic() < limit:
+                if subprocess.run(words, **QUIET).returncode == 0:
+                    self.settle()
+                    return
+                time.sleep(0.05)
+
+    def is_dead(self):
+        try:
+            os.lstat(self.folder)
+            return False
+        except OSError:
+            return True
+
+    def settle(self):
+        """Waits until the daemon has written everything and gone."""
+        if self.kind.daemon:
+            wait_for(f"end of {self.kind.daemon}", 30, lambda: not self.daemons())
+
+    def daemons(self):
+        """The processes that serve this disk."""
+        found = []
+        for name in os.listdir("/proc"):
+            if name.isdecimal():
+                with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                    if words[0].endswith(self.kind.daemon.encode()) and os.fsencode(self.folder) in words:
+                        found.append(int(name))
+        return found
+
+    def again(self):
+        """Unmounts and mounts it, as when a stick is pulled out in order and put in again."""
+        self.unmount()
+        self.mount()
+
+    def place(self, name):
+        """A new folder there."""
+        path = f"{self.folder}/{name}"
+        os.mkdir(path)
+        return path
+
+
+class Kind:
+    """How a file system is made and mounted, and what a machine needs for it."""
+
+    def __init__(self, name, mount, make=(), tools=(), kernel=None, device=None, daemon=None):
+        self.name, self.mount, self.make, self.daemon = name, mount, make, daemon
+        self.lacking = functools.cache(lambda: lacking([*make[:1], *tools], kernel, device))
+
+
+def by_loop(*options):
+    return lambda disk: tell("mount", *options, "-o", "loop", disk.image, disk.folder)
+
+
+def overlay(disk):
+    """Over a file system in memory, which takes what overlays keep."""
+    if not os.path.ismount(disk.below):
+        tell("mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", disk.below)
+        disk.work.undone.callback(subprocess.run, ["umount", "-l", disk.below], **QUIET)
+        for name in ("lower", "upper", "work"):
+            os.mkdir(f"{disk.below}/{name}")
+    options = ",".join(f"{name}dir={disk.below}/{name}" for name in ("lower", "upper", "work"))
+    tell("mount", "-t", "overlay", "-o", options, "overlay", disk.folder)
+    # What is unmounted first goes last.
+    disk.work.undone.callback(disk.unmount)
+
+
+def sshfs(disk):
+    """Without a network: what would be ssh is the server itself."""
+    command = f"{disk.base}/ssh"
+    if not os.path.exists(command):
+        server = next(path for path in SFTP_SERVERS if os.path.exists(path))
+        with open(command, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\nexec {server}\n")
+        os.chmod(command, 0o700)
+    tell("sshfs", "-o", f"ssh_command={command}", f"here:{disk.below}", disk.folder)
+
+
+def sftp_server():
+    return None if any(map(os.path.exists, SFTP_SERVERS)) else "no sftp-server"
+
+
+LOOP, FUSE = "/dev/loop-control", "/dev/fuse"
+KINDS = {kind.name: kind for kind in [
+    Kind("XFS", by_loop("-t", "xfs"), ("mkfs.xfs", "-q"), kernel="xfs", device=LOOP),
+    Kind("btrfs", by_loop("-t", "btrfs"), ("mkfs.btrfs", "-q"), kernel="btrfs", device=LOOP),
+    Kind("NTFS", lambda disk: tell("ntfs-3g", disk.image, disk.folder), ("mkntfs", "-q", "-F", "-Q"), ["ntfs-3g"], device=FUSE,
+         daemon="ntfs-3g"),
+    Kind("NTFS that folds", lambda disk: tell("lowntfs-3g", "-o", "ignore_case", disk.image, disk.folder),
+         ("mkntfs", "-q", "-F", "-Q"), ["lowntfs-3g"], device=FUSE, daemon="lowntfs-3g"),
+    Kind("exFAT", by_loop("-t", "exfat-fuse"), ("mkfs.exfat",), ["mount.exfat-fuse"], kernel="fuseblk", device=LOOP,
+         daemon="mount.exfat-fuse"),
+    Kind("overlayfs", overlay, kernel="overlay"),
+    Kind("bindfs", lambda disk: tell("bindfs", disk.below, disk.folder), tools=["bindfs"], device=FUSE, daemon="bindfs"),
+    Kind("sshfs", sshfs, tools=["sshfs"], device=FUSE, daemon="sshfs"),
+    Kind("tmpfs", lambda disk: tell("mount", "-t", "tmpfs", "-o", "size=512m", "tmpfs", disk.folder), kernel="tmpfs"),
+]}
+
+
+def needed(name):
+    """The probe of what a check needs that uses a file system."""
+    probe = KINDS[name].lacking
+    return (lambda: probe() or sftp_server()) if name == "sshfs" else probe
+
+
+class FailingDisk:
+    """A folder behind FUSE, which answers everything with an error from some moment on."""
+
+    def __init__(self, work):
+        self.work = work
+        self.base = work.folder(None)
+        self.folder, self.below, self.switch = (f"{self.base}/{name}" for name in ("mounted", "below", "pulled"))
+        os.mkdir(self.folder)
+        os.mkdir(self.below)
+        own_mounts()
+        with open(f"{self.base}/said", "wb") as said:
+            self.daemon = subprocess.Popen(
+                [sys.executable, os.path.join(os.path.dirname(__file__), "failing_disk.py"), self.below, self.folder, self.switch],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        work.undone.callback(self.end)
+        wait_for("the disk that fails", 30, self.is_there)
+
+    def is_there(self):
+        if self.daemon.poll() is not None:
+            with open(f"{self.base}/said", encoding="utf-8", errors="replace") as said:
+                raise Failure(f"the disk that fails ended with {self.daemon.returncode}: {said.read()[-300:]}")
+        return os.path.ismount(self.folder)
+
+    def pull(self):
+        with open(self.switch, "wb"):
+            pass
+
+    def put_back(self):
+        os.remove(self.switch)
+
+    def end(self):
+        subprocess.run(["umount", "-l", self.folder], **QUIET)
+        self.daemon.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.daemon.wait(5)
+        self.daemon.kill()
+        self.daemon.wait()
+
+
+@functools.cache
+def failing_disk():
+    """What a machine lacks for a disk that fails."""
+    reason = lacking([], device=FUSE)
+    if reason:
+        return reason
+    try:
+        import fuse  # noqa: F401
+    except (ImportError, OSError):
+        try:
+            import fusepy  # noqa: F401
+        except (ImportError, OSError):
+            return "no python3-fusepy"
+    return None

@@ -1,0 +1,139 @@
+"""Sending from real file systems, with a resume after the disk was mounted anew: nothing is a mixture."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from devices import PATIENCE, Receiver, end_well, random_file, sender, small_file
+from disks import KINDS, Disk, needed, tell
+from needs import needs
+from outside import MIB, equal, require, wait_for
+
+SIZE = 24 * MIB
+MOMENT = 1_600_000_000 * 10**9
+
+
+def each(*names):
+    return pytest.mark.parametrize("kind", [pytest.param(KINDS[name], id=name, marks=needs(needed(name))) for name in names])
+
+
+def prepared(disk):
+    """A folder on the disk with a large file and small ones."""
+    old = disk.place("old")
+    os.mkdir(f"{old}/folder")
+    for number in range(50):
+        small_file(f"{old}/folder/{number}", b"content %d\n" % number * 100)
+    random_file(f"{old}/large", SIZE)
+    os.utime(f"{old}/large", ns=(MOMENT, MOMENT))
+    return old
+
+
+def interrupted(work, old):
+    """Begins to send the folder and kills the sender in the middle of the large file; the receiver, which waits."""
+    _, new = work.place(on_disk=True)
+    receiver = Receiver(work, new)
+    link = work.slow_link(receiver.port, 8 * MIB)
+    sending = sender(work, sources(old), link.port, receiver.pairing_code)
+    wait_for("a half of the large file", PATIENCE, lambda: progress(sending) > SIZE // 2 or sending.poll())
+    require(sending.is_running(), f"the sender ended with {sending.code}: {sending.text()[-300:]}")
+    sending.signal(signal.SIGKILL)
+    sending.wait()
+    link.close()
+    return new, receiver
+
+
+def sources(old):
+    return [f"{old}/{name}" for name in ("folder", "large")]
+
+
+def progress(process):
+    found = process.events("progress")
+    return found[-1]["bytes"] if found else 0
+
+
+def edit(path):
+    """Changes bytes at both ends of a file and puts its time back, as `touch -r` does."""
+    status = os.stat(path)
+    with open(path, "r+b") as file:
+        for offset in (MIB, SIZE - MIB):
+            file.seek(offset)
+            file.write(b"an edit that no time shows")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    equal((os.stat(path).st_mtime_ns, os.path.getsize(path)), (status.st_mtime_ns, status.st_size), "time and size after the edit")
+
+
+def same_content(old, new):
+    for name in ["large", *(f"folder/{number}" for number in range(50))]:
+        with open(f"{old}/{name}", "rb") as one, open(f"{new}/{name}", "rb") as other:
+            require(one.read() == other.read(), f"{name} arrived as something else than what is at the source")
+
+
+@pytest.mark.takes(8)
+@pytest.mark.parametrize("is_edited, is_remounted", [
+    pytest.param(True, False, id="edited"), pytest.param(True, True, id="edited and mounted anew"),
+    pytest.param(False, True, id="mounted anew")])
+@each("exFAT", "NTFS", "bindfs", "sshfs", "XFS")
+def test_a_source_between_two_sessions(work, kind, is_edited, is_remounted):
+    """the sender is killed, its disk's file changed with the time put back, and it is started again"""
+    disk = Disk(kind, work)
+    old = prepared(disk)
+    new, receiver = interrupted(work, old)
+    if is_edited:
+        edit(f"{old}/large")
+    if is_remounted:
+        disk.again()
+    again = sender(work, sources(old), receiver.port, None)
+    end_well(again, receiver)
+    same_content(old, new)
+    work.figure = f"{again.events('done')[0]['sentBytes'] / MIB:.0f} of {SIZE // MIB} MiB sent in the second session"
+
+
+@pytest.mark.takes(8)
+@each("bindfs")
+def test_a_source_that_is_changed_behind_the_kernel(work, kind):
+    """a file that is changed at the server while it is read: what arrives is one version, whatever the kernel remembers"""
+    disk = Disk(kind, work)
+    old = prepared(disk)
+    disk.unmount()
+    tell("bindfs", "-o", "attr_timeout=600,entry_timeout=600", disk.below, disk.folder)
+    # The kernel has its attributes from now on.
+    os.stat(f"{old}/large")
+    _, new = work.place(on_disk=True)
+    receiver = Receiver(work, new)
+    link = work.slow_link(receiver.port, 8 * MIB)
+    sending = sender(work, sources(old), link.port, receiver.pairing_code)
+    wait_for("a third of the large file", PATIENCE, lambda: progress(sending) > SIZE // 3 or sending.poll())
+    edit(f"{disk.below}/old/large")
+    end_well(sending, receiver)
+    same_content(f"{disk.below}/old", new)
+
+
+@pytest.mark.takes(6)
+@each("exFAT", "sshfs")
+def test_a_source_that_keeps_changing(work, kind):
+    """a file that changes all the time, on a disk that keeps whole seconds: exit 8, named, and it ends"""
+    disk = Disk(kind, work)
+    old = prepared(disk)
+    is_over = threading.Event()
+
+    def write():
+        count = 0
+        while not is_over.wait(0.05):
+            count += 1
+            with open(f"{old}/large", "r+b") as file:
+                file.write(b"%d" % count)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        _, new = work.place(on_disk=True)
+        receiver = Receiver(work, new)
+        sending = sender(work, sources(old), receiver.port, receiver.pairing_code)
+        codes = sending.wait(), receiver.wait()
+    finally:
+        is_over.set()
+        thread.join()
+    equal(codes, (8, 8), "exit codes")
+    equal([(event["path"], event["reason"]) for event in sending.events("unsent")], [("large", "keepsChanging")], "what was not sent")

@@ -1,0 +1,323 @@
+"""What arrives on real file systems: everything that the disk can hold, and a word about the rest on both sides."""
+
+import contextlib
+import os
+import signal
+import time
+
+import pytest
+
+import disk_cases
+from devices import PATIENCE, Receiver, end_well, own_port, random_file, sender
+from disks import KINDS, Disk, FailingDisk, failing_disk, needed
+from needs import needs
+from outside import MIB, equal, require, wait_for
+
+
+def each(*names):
+    """A check of each of some file systems."""
+    return pytest.mark.parametrize("kind", [
+        pytest.param(KINDS[name], id=name, marks=needs(needed(name))) for name in names or KINDS if names or name != "NTFS that folds"])
+
+
+def source_of(work, tree):
+    """A folder with one of the trees that are sent everywhere."""
+    old, _ = work.place(on_disk=True)
+    disk_cases.TREES[tree](old)
+    return old
+
+
+def begin(work, old, new, *options, port=0, rate=None):
+    """Begins to send everything in a folder; the sender and the receiver, and the link between them."""
+    receiver = Receiver(work, new, port=port, options=options)
+    link = None if rate is None else work.slow_link(receiver.port, rate)
+    sending = sender(work, roots(old), (link or receiver).port, receiver.pairing_code)
+    return sending, receiver, link
+
+
+def roots(old):
+    return [f"{old}/{name}" for name in sorted(os.listdir(old))]
+
+
+def end(sending, receiver, code):
+    """Requires that both end with a code."""
+    codes = sending.wait(), receiver.wait()
+    require(codes == (code, code), f"exit codes {codes}, not {code}: {said(sending)} | {said(receiver)}")
+
+
+def said(process):
+    """What a run says of its failure, in few words."""
+    with contextlib.suppress(ValueError):
+        for event in process.events("error"):
+            return event["message"]
+    return process.text()[-200:].strip()
+
+
+def ends(sending, receiver):
+    return sending.events(), receiver.events()
+
+
+def lost(receiver):
+    return f"losses: {disk_cases.losses(receiver.events())}"
+
+
+def done(process):
+    return process.events("done")[0]
+
+
+# Ordinary names
+
+
+@pytest.mark.takes(12)
+@each()
+def test_plain(work, kind):
+    """100 files and a video of 30 MB arrive, as exact as the disk is; the same again is refused"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "plain"), disk.place("new")
+    started = time.monotonic()
+    sending, receiver, _ = begin(work, old, new)
+    end(sending, receiver, 0)
+    took = time.monotonic() - started
+    equal(disk_cases.agree(*ends(sending, receiver)), {}, "what was not stored")
+    disk_cases.equal_trees(old, new, scratch=disk.folder)
+    equal(os.listdir(new), ["plain"], "the destination holds")
+    again, second, _ = begin(work, old, new)
+    end(again, second, 4)
+    disk_cases.equal_trees(old, new, scratch=disk.folder)
+    work.figure = f"{took:.1f} s, {lost(receiver)}"
+
+
+def there_already(work, kind):
+    """What is sent, and a destination that has it already, put there by another program."""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "plain"), disk.place("new")
+    disk_cases.make_plain(new)
+    disk_cases.equal_trees(old, new, scratch=disk.folder)
+    return disk, old, new
+
+
+@pytest.mark.takes(6)
+@each()
+def test_plain_is_there_and_skipped(work, kind):
+    """--existing skip sends nothing of what is there"""
+    disk, old, new = there_already(work, kind)
+    sending, receiver, _ = begin(work, old, new, "--existing", "skip")
+    end(sending, receiver, 0)
+    for process in (sending, receiver):
+        figures = done(process)
+        equal((figures["present"], figures["differing"]), (101, 0), f"there already and differing by '{process.name()}'")
+        equal(figures["sentBytes"], 0, f"bytes sent by '{process.name()}'")
+    disk_cases.equal_trees(old, new, scratch=disk.folder)
+    equal(os.listdir(new), ["plain"], "the destination holds")
+
+
+@pytest.mark.takes(8)
+@each()
+def test_plain_is_there_and_both_are_kept(work, kind):
+    """--existing keep-both leaves what is there, and the new one arrives beside it"""
+    disk, old, new = there_already(work, kind)
+    sending, receiver, _ = begin(work, old, new, "--existing", "keep-both")
+    end(sending, receiver, 0)
+    equal(sorted(os.listdir(new)), ["plain", "plain (2)"], "the destination holds")
+    for name in ("plain", "plain (2)"):
+        disk_cases.equal_trees(f"{old}/plain", f"{new}/{name}", scratch=disk.folder)
+
+
+@pytest.mark.takes(8)
+@each()
+def test_plain_is_there_and_replaced(work, kind):
+    """--existing replace puts the new files in the place of the old ones, and leaves others"""
+    disk, old, new = there_already(work, kind)
+    for name in ("Notes/Note 60.txt", "Notes/Note 61.txt", "Photos/Summer/Video.mp4"):
+        with open(f"{new}/plain/{name}", "r+b") as file:
+            file.write(b"old")
+    random_file(f"{new}/plain/Notes/own", 1000)
+    sending, receiver, _ = begin(work, old, new, "--existing", "replace")
+    end(sending, receiver, 0)
+    equal(os.listdir(new), ["plain"], "the destination holds")
+    equal(os.path.getsize(f"{new}/plain/Notes/own"), 1000, "size of what was not sent")
+    os.remove(f"{new}/plain/Notes/own")
+    moment = os.stat(f"{old}/plain/Notes").st_mtime_ns
+    os.utime(f"{new}/plain/Notes", ns=(moment, moment))
+    disk_cases.equal_trees(old, new, scratch=disk.folder)
+
+
+# Everything that a disk may not hold
+
+DIFFICULT = ("XFS", "NTFS", "exFAT")
+
+
+@pytest.mark.takes(10)
+@each(*DIFFICULT)
+def test_a_varied_tree_on_a_disk(work, kind):
+    """a varied tree: what the disk cannot hold is named on both sides, exit 8, everything else is equal"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "tree"), disk.place("new")
+    sending, receiver, _ = begin(work, old, new)
+    end(sending, receiver, 8)
+    named = disk_cases.judge_tree(old, new, *ends(sending, receiver), disk.folder)
+    work.figure = f"not stored: {disk_cases.counted(list(named.values()))}; {lost(receiver)}"
+
+
+@pytest.mark.takes(14)
+@each(*DIFFICULT)
+def test_a_varied_tree_on_a_disk_after_kills(work, kind):
+    """a varied tree, both killed in the middle and started again: the same is named"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "tree"), disk.place("new")
+    sending, receiver = killed_and_started(work, old, new)
+    end(sending, receiver, 8)
+    named = disk_cases.judge_tree(old, new, *ends(sending, receiver), disk.folder)
+    work.figure = f"not stored: {disk_cases.counted(list(named.values()))}"
+
+
+def killed_and_started(work, old, new, *options, share=0.4, rate=4 * MIB):
+    """Kills both in the middle of a transfer and starts them again."""
+    sending, receiver, link = begin(work, old, new, *options, port=own_port(), rate=rate)
+    wait_for_share(sending, receiver, share)
+    for process in (sending, receiver):
+        process.signal(signal.SIGKILL)
+        process.wait()
+    link.close()
+    again = Receiver(work, new, port=receiver.port, options=options)
+    return sender(work, roots(old), again.port, None), again
+
+
+def wait_for_share(sending, receiver, share):
+    def arrived():
+        found = sending.events("progress")
+        return found and found[-1]["bytes"] > share * sending.events("offer")[0]["bytes"]
+
+    wait_for(f"{share:.0%} of the transfer", PATIENCE, lambda: arrived() or sending.poll() or receiver.poll())
+    for process in (sending, receiver):
+        require(process.is_running(), f"'{process.name()}' ended too early with {process.code}: {said(process)}")
+
+
+# Names that fold
+
+FOLDING = ("exFAT", "NTFS that folds")
+
+
+@pytest.mark.takes(8)
+@each(*FOLDING, "NTFS", "XFS")
+def test_names_that_fold(work, kind):
+    """200 pairs of names that are one on some disks: the first arrives, the second is named, nothing is mixed"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "pairs"), disk.place("new")
+    sending, receiver, _ = begin(work, old, new)
+    named = judge_pairs(sending, receiver, new)
+    work.figure = f"{len(named)} of {2 * disk_cases.PAIRS} named"
+
+
+def judge_pairs(sending, receiver, new, folder="pairs"):
+    codes = sending.wait(), receiver.wait()
+    require(codes in ((0, 0), (8, 8)), f"exit codes {codes}: {said(sending)} | {said(receiver)}")
+    named = disk_cases.agree(*ends(sending, receiver))
+    disk_cases.judge_pairs(new, named, folder=folder)
+    equal(codes[0], 8 if named else 0, "exit codes")
+    return named
+
+
+@pytest.mark.takes(10)
+@each(*FOLDING)
+def test_names_that_fold_after_kills(work, kind):
+    """200 pairs, both killed in the middle and started again: nothing is mixed"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "pairs"), disk.place("new")
+    sending, receiver = killed_and_started(work, old, new, rate=MIB)
+    named = judge_pairs(sending, receiver, new)
+    work.figure = f"{len(named)} of {2 * disk_cases.PAIRS} named"
+
+
+@pytest.mark.takes(8)
+@pytest.mark.parametrize("mode", ["skip", "keep-both", "replace"])
+@each(*FOLDING)
+def test_names_that_fold_and_are_there(work, kind, mode):
+    """200 pairs onto a folder that has some of them: nothing is mixed, and nothing replaced but by its own name"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "pairs"), disk.place("new")
+    before = disk_cases.make_some_of_pairs(new)
+    sending, receiver, _ = begin(work, old, new, "--existing", mode)
+    if mode == "keep-both":
+        judge_pairs(sending, receiver, new, "pairs (2)")
+        equal(disk_cases.contents(new, "pairs"), before, "what was there")
+        return
+    codes = sending.wait(), receiver.wait()
+    require(codes in ((0, 0), (8, 8)), f"exit codes {codes}: {said(sending)} | {said(receiver)}")
+    named = disk_cases.agree(*ends(sending, receiver))
+    differing = {event["path"].encode() for event in sending.events("unsent")}
+    disk_cases.judge_merged_pairs(new, named.keys() | differing, before, is_replaced=mode == "replace")
+    work.figure = f"{len(named)} not stored, {len(differing)} differ"
+
+
+@each(*FOLDING)
+def test_a_root_whose_name_folds(work, kind):
+    """a root whose name is that of something there but for case: refused, and kept beside it with keep-both"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "pairs"), disk.place("new")
+    os.mkdir(f"{new}/PAIRS")
+    sending, receiver, _ = begin(work, old, new)
+    end(sending, receiver, 4)
+    equal((os.listdir(new), os.listdir(f"{new}/PAIRS")), (["PAIRS"], []), "the destination holds")
+    sending, receiver, _ = begin(work, old, new, "--existing", "keep-both")
+    judge_pairs(sending, receiver, new, "pairs (2)")
+    equal(os.listdir(f"{new}/PAIRS"), [], "what was there holds")
+
+
+# Disks that are pulled
+
+
+def goes_on(work, old, new, port, folder):
+    """Requires that the same commands go on, that what had arrived is not sent again, and that everything is right then."""
+    receiver = Receiver(work, new, port=port)
+    sending = sender(work, roots(old), receiver.port, None)
+    end_well(sending, receiver)
+    disk_cases.equal_trees(old, new, scratch=folder)
+    held = done(sending)["heldBytes"]
+    require(held > MIB, f"only {held} bytes were held")
+    return f"{held / MIB:.0f} of {done(sending)['bytes'] / MIB:.0f} MiB were held"
+
+
+def interrupted_by(work, new, pull):
+    """Begins to send 48 files of a megabyte, pulls the disk in the middle, and requires that both end; how soon they did."""
+    old, _ = work.place(on_disk=True)
+    os.mkdir(f"{old}/folder")
+    for number in range(48):
+        random_file(f"{old}/folder/{number}", MIB)
+    sending, receiver, link = begin(work, old, new, port=own_port(), rate=8 * MIB)
+    wait_for_share(sending, receiver, 0.5)
+    pull()
+    started = time.monotonic()
+    codes = sending.wait(), receiver.wait()
+    took = time.monotonic() - started
+    link.close()
+    require(all(code in range(1, 9) for code in codes), f"exit codes {codes}: {said(sending)} | {said(receiver)}")
+    return old, receiver.port, f"exit codes {codes[0]} and {codes[1]} after {took:.1f} s"
+
+
+@pytest.mark.takes(14)
+@needs(failing_disk)
+def test_a_disk_that_answers_with_errors(work):
+    """a disk that answers everything with EIO in the middle: both end, and the same commands go on once it is back"""
+    disk = FailingDisk(work)
+    new = f"{disk.folder}/new"
+    os.mkdir(new)
+    old, port, ended = interrupted_by(work, new, disk.pull)
+    disk.put_back()
+    work.figure = f"{ended}, {goes_on(work, old, new, port, disk.folder)}"
+
+
+@pytest.mark.takes(14)
+@each("bindfs")
+def test_a_disk_whose_daemon_dies(work, kind):
+    """a disk whose daemon is killed in the middle: both end, and the same commands go on once it is mounted again"""
+    disk = Disk(kind, work)
+    new = disk.place("new")
+
+    def pull():
+        for daemon in disk.daemons():
+            os.kill(daemon, signal.SIGKILL)
+
+    old, port, ended = interrupted_by(work, new, pull)
+    disk.again()
+    work.figure = f"{ended}, {goes_on(work, old, new, port, disk.folder)}"

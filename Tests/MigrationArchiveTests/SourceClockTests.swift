@@ -1,0 +1,76 @@
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationArchive
+
+/// The clocks of servers and of disks' formats, which are ahead or behind, and are waited for by what they told.
+@Suite struct SourceClockTests {
+  private let here = Timestamp(seconds: 1_000_000, nanoseconds: 500)
+
+  private func instant(_ seconds: Double) -> BootInstant { BootInstant(seconds: 100 + seconds) }
+
+  private func stamp(_ seconds: Double) -> Timestamp {
+    Timestamp(seconds: here.seconds + Int64(seconds), nanoseconds: 500)
+  }
+
+  @Test(arguments: [-3600.0, -5, 0, 5, 3600, 50_000])
+  func `a file that was changed just now is waited for once, however far the clock is off`(_ ahead: Double) {
+    var clock = SourceClock()
+    let first = clock.unsettledSeconds(stamp(ahead), seenBetween: instant(0), and: instant(0.001), here: here)
+    #expect(first == 0.05)
+    let second = clock.unsettledSeconds(stamp(ahead), seenBetween: instant(0.051), and: instant(0.052), here: here)
+    #expect(second == 0)
+  }
+
+  @Test(arguments: [-3600.0, 0, 3600])
+  func `what is older than something that was seen is not waited for`(_ ahead: Double) {
+    var clock = SourceClock()
+    clock.note(stamp(ahead), at: instant(0), here: here)
+    #expect(
+      clock.unsettledSeconds(stamp(ahead - 1), seenBetween: instant(0), and: instant(0), here: here) == 0)
+  }
+
+  @Test func `a clock goes on while nothing is seen of it`() {
+    var clock = SourceClock()
+    clock.note(stamp(7), at: instant(0), here: here)
+    #expect(clock.unsettledSeconds(stamp(9), seenBetween: instant(3), and: instant(3), here: here) == 0)
+    #expect(clock.unsettledSeconds(stamp(20), seenBetween: instant(3), and: instant(3), here: here) > 0)
+  }
+
+  @Test func `a change while it is waited for is waited for as well`() {
+    var clock = SourceClock()
+    _ = clock.unsettledSeconds(stamp(5), seenBetween: instant(0), and: instant(0), here: here)
+    #expect(clock.unsettledSeconds(stamp(6), seenBetween: instant(0.1), and: instant(0.1), here: here) > 0)
+  }
+
+  @Test func `a stamp of another age says nothing of the clock, and ends its own wait`() {
+    var clock = SourceClock()
+    let distant = Timestamp(seconds: 13_569_465_600, nanoseconds: 1)
+    #expect(clock.unsettledSeconds(distant, seenBetween: instant(0), and: instant(0), here: here) == 0.05)
+    #expect(clock.unsettledSeconds(stamp(0), seenBetween: instant(0), and: instant(0), here: here) == 0.05)
+    #expect(clock.unsettledSeconds(distant, seenBetween: instant(0.01), and: instant(0.01), here: here) == 0.05)
+    #expect(clock.unsettledSeconds(distant, seenBetween: instant(0.07), and: instant(0.07), here: here) == 0)
+  }
+
+  @Test func `whole seconds are waited for by whole seconds`() {
+    var clock = SourceClock()
+    let whole = Timestamp(seconds: 999_999)
+    #expect(clock.unsettledSeconds(whole, seenBetween: instant(0), and: instant(0), here: here) == 2)
+    #expect(clock.unsettledSeconds(whole, seenBetween: instant(1.5), and: instant(1.5), here: here) == 0.5)
+    #expect(clock.unsettledSeconds(whole, seenBetween: instant(2.1), and: instant(2.1), here: here) == 0)
+  }
+
+  @Test func `a walk tells the latest change of each device, and none of the distant future`() {
+    var tree = SourceTree()
+    let now = Timestamp.coarseNow()
+    for (device, changed) in [(1, 5), (2, 9), (1, 7), (1, 6), (2, 3), (3, now.seconds + 200_000)] as [(UInt64, Int64)] {
+      let stamp = Timestamp(seconds: changed)
+      let status = FileStatus(
+        kind: .regular, mode: 0o644, size: 1, allocatedBytes: 0, device: device, inode: 1, modified: stamp,
+        changed: stamp)
+      _ = tree.add([1].span, status, kind: .file, parent: -1)
+    }
+    #expect(tree.latestChanges == [1: Timestamp(seconds: 7), 2: Timestamp(seconds: 9)])
+  }
+}
