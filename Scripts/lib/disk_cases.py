@@ -196,21 +196,29 @@ def judge_tree(source, destination, sender, receiver, scratch=None):
 
 
 def contents(destination, folder):
-    """What the files in a folder hold, by name."""
-    top, there = os.path.join(os.fsencode(destination), os.fsencode(folder)), {}
-    for name in os.listdir(top):
+    """What the files in a folder hold, by the names that a listing shows."""
+    top = os.path.join(os.fsencode(destination), os.fsencode(folder))
+    return {name: content(top, name) for name in os.listdir(top)}
+
+
+def content(top, name):
+    try:
         with open(os.path.join(top, name), "rb") as file:
-            there[name] = file.read()
-    return there
+            return file.read()
+    except FileNotFoundError:
+        return None
 
 
 def judge_pairs(destination, named, folder="pairs"):
     """Requires of each pair that both arrived, or one and the other is named; that nothing is mixed, and nothing else is there."""
-    there = contents(destination, folder)
+    top = os.path.join(os.fsencode(destination), os.fsencode(folder))
+    there = os.listdir(top)
     kept = Kept(destination)
     try:
+        # Some file systems show every name in small letters.
+        shown = set(there) if kept.shows_names() else None
         for number in range(PAIRS):
-            judge_pair(pair(number), kept, there, named)
+            judge_pair(pair(number), kept, top, shown, named)
     finally:
         kept.close()
     if len(there) + len(named) != 2 * PAIRS:
@@ -229,42 +237,49 @@ def make_some_of_pairs(folder):
 
 
 def judge_merged_pairs(destination, named, before, is_replaced):
-    """Requires that what was there has only its own name's content, old or new, and that everything arrived or is named."""
-    there = contents(destination, "pairs")
-    for name, content in sorted(there.items()):
-        expected = {pair_content(name), before.get(name)} if b"pairs/" + name not in named else {before.get(name)}
-        if name in before and b"pairs/" + name not in named and is_replaced:
-            expected = {pair_content(name)}
-        if content not in expected:
-            raise Wrong(f"{name!r} holds {whose(content, next((pair(n) for n in range(PAIRS) if name in pair(n)), ()))}")
-    for name in before:
-        if name not in there:
-            raise Wrong(f"{name!r} was there and is not any more")
+    """Requires that each name leads to its own content, old or new, and that what did not arrive is named."""
+    top = os.path.join(os.fsencode(destination), b"pairs")
+    count = 0
     for number in range(PAIRS):
-        for name in pair(number):
-            if name not in there and b"pairs/" + name not in named:
-                raise Wrong(f"{name!r} neither arrived nor is named")
+        names = pair(number)
+        count += len({content(top, name) for name in names} - {None})
+        for name in names:
+            old, new, found = before.get(name), pair_content(name), content(top, name)
+            if b"pairs/" + name in named:
+                # It may lead to the other one.
+                expected = {old} if old is not None else {None, *map(pair_content, names), *map(before.get, names)} - {new}
+            else:
+                expected = {new} if old is None or is_replaced else {old, new}
+            if found not in expected:
+                raise Wrong(f"{name!r} holds {whose(found, names)}")
+    if len(os.listdir(top)) != count:
+        raise Wrong(f"{len(os.listdir(top))} names lead to {count} contents")
 
 
-def judge_pair(names, kept, there, named):
+def judge_pair(names, kept, top, shown, named):
     stored = [name for name in names if b"pairs/" + name not in named]
     for name in names:
         if name in stored:
-            if there.get(name) != pair_content(name):
-                raise Wrong(f"{name!r} holds {whose(there.get(name), names)}")
+            if content(top, name) != pair_content(name):
+                raise Wrong(f"{name!r} holds {whose(content(top, name), names)}")
+            if shown is not None and name not in shown:
+                raise Wrong(f"{name!r} is there under another name")
         elif named[b"pairs/" + name] != "nameTaken":
             raise Wrong(f"{name!r} is named as {named[b'pairs/' + name]}, not nameTaken")
-        elif name in there:
+        elif shown is not None and name in shown:
             raise Wrong(f"{name!r} is named as not stored, and is there")
     count = 1 if kept.folds(*names) else 2
     if len(stored) != count:
         raise Wrong(f"of {names!r} {len(stored)} are stored, not {count}")
 
 
-def whose(content, names):
-    if content is None:
+def whose(found, names):
+    """Words for what a file holds."""
+    if found is None:
         return "nothing: it is not there"
-    return next((f"what belongs to {name!r}" for name in names if content == pair_content(name)), "a mixture")
+    if found.startswith(b"before "):
+        return f"what {found[7:]!r} held before"
+    return next((f"what belongs to {name!r}" for name in names if found == pair_content(name)), "a mixture")
 
 
 # The table
@@ -283,13 +298,23 @@ def losses(found):
     return ", ".join(f"{loss['kind']} {loss['count']}" for loss in done[-1]["losses"]) if done and done[-1]["losses"] else "nothing"
 
 
-def row(name, plain, stored=None, lost="nothing"):
+def row(name, plain, stored="not tried", lost="not tried"):
     """A row of the table: what arrives where."""
-    return " | ".join(("", name, plain, "not tried" if stored is None else counted(list(stored.values())), lost, "")).strip()
+    return f"| {name} | {plain} | {stored} | {lost} |"
 
 
 def head():
-    return [" | ".join(("", *HEAD, "")).strip(), "| " + " | ".join("---" for _ in HEAD) + " |"]
+    return [row(*HEAD), row(*["---"] * len(HEAD))]
+
+
+def table(disks):
+    """The table of several file systems: of each, what became of the trees, as `[not stored, losses]`, and `FAILED` behind it."""
+    lines = head()
+    for name, trees in sorted(disks.items()):
+        plain, tree = trees.get("plain"), trees.get("tree")
+        said = "not tried" if plain is None else "FAILED" if "FAILED" in plain else "arrives" + (f", but for {plain[1]}" if plain[1] != "nothing" else "")
+        lines.append(row(name, said, *(("not tried",) * 2 if tree is None else ("FAILED",) * 2 if "FAILED" in tree else tree)))
+    return lines
 
 
 def main(arguments):
@@ -302,7 +327,8 @@ def main(arguments):
             print(f"as promised; not stored: {counted(list(named.values()))}")
         elif len(arguments) == 6 and arguments[0] == "row":
             ends = [events(path) for path in arguments[4:]]
-            print(row(arguments[1], "arrives", judge_tree(arguments[2], arguments[3], *ends), losses(ends[1])))
+            named = judge_tree(arguments[2], arguments[3], *ends)
+            print(row(arguments[1], "arrives", counted(list(named.values())), losses(ends[1])))
         else:
             print(__doc__.strip(), file=sys.stderr)
             return 2

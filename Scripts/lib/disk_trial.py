@@ -117,6 +117,18 @@ class Kept:
 
         return self.once("holes", make)
 
+    def shows_names(self):
+        """Whether a listing shows names as they were given."""
+        def make():
+            path = os.path.join(self.folder, "GIVEN name")
+            with open(path, "xb"):
+                pass
+            is_shown = "GIVEN name" in os.listdir(self.folder)
+            os.unlink(path)
+            return is_shown
+
+        return self.once("shows names", make)
+
     def folds(self, one, other):
         """Whether two names are one there."""
         def make():

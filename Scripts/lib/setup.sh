@@ -4,6 +4,7 @@
 #   usage            prints the comment at the top of the script that was started
 #   set_up           finds a Swift toolchain that starts, and installs what it and the build need where that is missing
 #   set_up_pytest    the same for the checks that run by pytest
+#   set_up_disks     the same for those that need file systems, as far as it can be had
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
@@ -203,6 +204,24 @@ set_up_pytest() {
   python=$(find_pytest) || fail "There is no python3 with pytest and pytest-xdist." "In a virtual environment: pip install pytest pytest-xdist"
 }
 
+# What the checks on real file systems need besides, where they can be made: as root. Without it they are skipped, and say so.
+set_up_disks() {
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  if ! (need_disks; install_missing); then say "Without these, checks on some file systems are skipped."; fi
+}
+
+need_disks() {
+  need xfsprogs mkfs.xfs
+  need btrfs-progs mkfs.btrfs
+  need ntfs-3g lowntfs-3g
+  need exfat-fuse mount.exfat-fuse
+  need exfatprogs mkfs.exfat
+  need bindfs bindfs
+  need sshfs sshfs
+  need openssh-sftp-server /usr/lib/openssh/sftp-server
+  need python3-fusepy /usr/lib/python3/dist-packages/fusepy.py
+}
+
 # Builds
 
 # A command with a time bound, ended and started again where the Swift driver hangs.
@@ -243,5 +262,6 @@ run_stages() {
   set_up
   # Here, so that what is installed is told at once and not in a log.
   set_up_pytest
+  set_up_disks
   exec python3 "$root/Scripts/lib/test_stages.py" "$@"
 }

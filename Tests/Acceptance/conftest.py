@@ -21,7 +21,7 @@ PROGRAMS = ("peer", "TestApp", "TestAppExtension")
 
 def pytest_addoption(parser):
     parser.addoption("--big-random", action="store_true", help="also sends 5 GiB of random bytes")
-    parser.addoption("--long", action="store_true", help="appends 100,000 files one by one, and not 5,000")
+    parser.addoption("--long", action="store_true", help="appends 100,000 files one by one, and not 5,000, and tries more on each file system")
     parser.addoption("--require", action="store_true", help="takes a check that is skipped for one that failed")
 
 
@@ -94,6 +94,9 @@ def pytest_runtest_makereport(item, call):
     work = getattr(item, "funcargs", {}).get("work")
     if report.when == "call" and work and work.figure:
         item.user_properties.append(("figure", work.figure))
+        report.user_properties = list(item.user_properties)
+    if report.when == "call" and work and work.row:
+        item.user_properties.append(("row", [*work.row, "FAILED"] if report.failed else work.row))
         report.user_properties = list(item.user_properties)
     if report.failed and work and report.when == "call":
         for process in work.processes:

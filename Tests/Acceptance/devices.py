@@ -231,6 +231,8 @@ class Work:
         self.processes = []
         self.figure = None
         """What the table shows beside the check; else how long it took."""
+        self.row = None
+        """What the table of file systems shows of it: the file system, what was sent, and what became of it."""
         self.numbers = itertools.count(1)
         self.undone = contextlib.ExitStack()
         self.path = self.folder(None)

@@ -204,7 +204,7 @@ class FailingDisk:
         own_mounts()
         with open(f"{self.base}/said", "wb") as said:
             self.daemon = subprocess.Popen(
-                [sys.executable, os.path.join(os.path.dirname(__file__), "failing_disk.py"), self.below, self.folder, self.switch],
+                [fuse_python(), os.path.join(os.path.dirname(__file__), "failing_disk.py"), self.below, self.folder, self.switch],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         work.undone.callback(self.end)
         wait_for("the disk that fails", 30, self.is_there)
@@ -232,16 +232,16 @@ class FailingDisk:
 
 
 @functools.cache
+def fuse_python():
+    """An interpreter that has fusepy; Debian's is not always the one that runs the checks."""
+    for found in (sys.executable, "/usr/bin/python3"):
+        for module in ("fusepy", "fuse"):
+            if os.path.exists(found) and subprocess.run([found, "-c", f"from {module} import FUSE"], **QUIET).returncode == 0:
+                return found
+    return None
+
+
+@functools.cache
 def failing_disk():
     """What a machine lacks for a disk that fails."""
-    reason = lacking([], device=FUSE)
-    if reason:
-        return reason
-    try:
-        import fuse  # noqa: F401
-    except (ImportError, OSError):
-        try:
-            import fusepy  # noqa: F401
-        except (ImportError, OSError):
-            return "no python3-fusepy"
-    return None
+    return lacking([], device=FUSE) or (None if fuse_python() else "no python3-fusepy")

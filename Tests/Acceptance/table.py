@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+import disk_cases
+
 WIDTH = 106
 
 
@@ -18,6 +20,7 @@ class Table:
     def __init__(self):
         self.reports = {}
         self.outcomes = {"passed": [], "failed": [], "skipped": []}
+        self.disks = {}
 
     def pytest_runtest_logreport(self, report):
         reports = self.reports.setdefault(report.nodeid, [])
@@ -38,6 +41,9 @@ class Table:
         elif outcome == "skipped":
             figure = chosen.longrepr[2].removeprefix("Skipped: ")
         self.outcomes[outcome].append((name, figure, [report for report in reports if report.failed]))
+        if "row" in told:
+            disk, tree, *found = told["row"]
+            self.disks.setdefault(disk, {})[tree] = found
         word = {"passed": "ok", "failed": "FAILED"}.get(outcome, outcome)
         print(f"{name:{WIDTH}} | {word:7} | {line(figure)}", flush=True)
 
@@ -57,6 +63,8 @@ class Table:
                     print(f"\n  {title}\n{content.rstrip()}")
         for name, figure, _ in self.outcomes["skipped"]:
             print(f"skipped: {name}: {line(figure)}")
+        if self.disks:
+            print("\n" + "\n".join(disk_cases.table(self.disks)) + "\n")
         counts = {outcome: len(found) for outcome, found in self.outcomes.items()}
         print(f"acceptance: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
         if not counts["passed"]:

@@ -91,6 +91,7 @@ def test_a_source_between_two_sessions(work, kind, is_edited, is_remounted):
 
 
 @pytest.mark.takes(8)
+@pytest.mark.option("--long")
 @each("bindfs")
 def test_a_source_that_is_changed_behind_the_kernel(work, kind):
     """a file that is changed at the server while it is read: what arrives is one version, whatever the kernel remembers"""
@@ -110,7 +111,8 @@ def test_a_source_that_is_changed_behind_the_kernel(work, kind):
     same_content(f"{disk.below}/old", new)
 
 
-@pytest.mark.takes(6)
+@pytest.mark.takes(35)
+@pytest.mark.option("--long")
 @each("exFAT", "sshfs")
 def test_a_source_that_keeps_changing(work, kind):
     """a file that changes all the time, on a disk that keeps whole seconds: exit 8, named, and it ends"""

@@ -52,6 +52,8 @@ import Testing
     let scratch = try Scratch.withFolders(inMemory: true)
     scratch.write("source/file", pattern(size))
     scratch.setTime("source/file", 1_000_000_000, 5)
+    // A young directory would have another name in each session.
+    scratch.letSettle()
     return scratch
   }
 
