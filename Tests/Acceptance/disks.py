@@ -193,9 +193,9 @@ def needed(name):
 
 
 class FailingDisk:
-    """A folder behind FUSE, which answers everything with an error from some moment on."""
+    """A folder behind FUSE, which answers everything with an error from some moment on, and whose clock may be off."""
 
-    def __init__(self, work):
+    def __init__(self, work, ahead=0):
         self.work = work
         self.base = work.folder(None)
         self.folder, self.below, self.switch = (f"{self.base}/{name}" for name in ("mounted", "below", "pulled"))
@@ -204,7 +204,8 @@ class FailingDisk:
         own_mounts()
         with open(f"{self.base}/said", "wb") as said:
             self.daemon = subprocess.Popen(
-                [fuse_python(), os.path.join(os.path.dirname(__file__), "failing_disk.py"), self.below, self.folder, self.switch],
+                [fuse_python(), os.path.join(os.path.dirname(__file__), "failing_disk.py"), self.below, self.folder, self.switch,
+                 str(ahead)],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         work.undone.callback(self.end)
         wait_for("the disk that fails", 30, self.is_there)

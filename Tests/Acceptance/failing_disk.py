@@ -1,6 +1,7 @@
 """A file system in front of a folder, which answers everything with EIO while a file is there that stands for the pulled disk.
 
-Usage: failing_disk.py FOLDER MOUNT SWITCH
+Usage: failing_disk.py FOLDER MOUNT SWITCH [SECONDS]
+  SECONDS  how far the clock of the file system is ahead
 """
 
 import errno
@@ -16,8 +17,8 @@ except ImportError:
 class FailingDisk(Operations):
     use_ns = True
 
-    def __init__(self, folder, switch):
-        self.folder, self.switch = folder, switch
+    def __init__(self, folder, switch, ahead=0):
+        self.folder, self.switch, self.ahead = folder, switch, ahead * 10**9
 
     def __call__(self, operation, *arguments):
         if operation not in ("init", "destroy") and os.path.exists(self.switch):
@@ -35,7 +36,7 @@ class FailingDisk(Operations):
     def getattr(self, path, handle=None):
         status = os.fstat(handle) if handle is not None else os.lstat(self.at(path))
         found = {name: getattr(status, name) for name in ("st_mode", "st_nlink", "st_uid", "st_gid", "st_size", "st_blocks")}
-        return {**found, **{f"st_{name}": getattr(status, f"st_{name}_ns") for name in ("atime", "mtime", "ctime")}}
+        return {**found, **{f"st_{name}": getattr(status, f"st_{name}_ns") + self.ahead for name in ("atime", "mtime", "ctime")}}
 
     def readdir(self, path, _):
         return [".", "..", *os.listdir(self.at(path))]
@@ -68,7 +69,7 @@ class FailingDisk(Operations):
         os.chown(self.at(path), user, group, follow_symlinks=False)
 
     def utimens(self, path, times=None):
-        os.utime(self.at(path), ns=times, follow_symlinks=False)
+        os.utime(self.at(path), ns=tuple(time - self.ahead for time in times) if times else None, follow_symlinks=False)
 
     def truncate(self, path, length, handle=None):
         os.truncate(self.at(path) if handle is None else handle, length)
@@ -101,4 +102,4 @@ class FailingDisk(Operations):
 
 
 if __name__ == "__main__":
-    FUSE(FailingDisk(sys.argv[1], sys.argv[3]), sys.argv[2], foreground=True, nothreads=True, big_writes=True, encoding="utf-8")
+    FUSE(FailingDisk(sys.argv[1], *sys.argv[3:4], *map(int, sys.argv[4:])), sys.argv[2], foreground=True, nothreads=True, big_writes=True, encoding="utf-8")

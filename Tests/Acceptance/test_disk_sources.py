@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from devices import PATIENCE, Receiver, end_well, random_file, sender, small_file
-from disks import KINDS, Disk, needed, tell
+from disks import KINDS, Disk, FailingDisk, failing_disk, needed, tell
 from needs import needs
-from outside import MIB, equal, require, wait_for
+from outside import MIB, equal, require, run_script, wait_for
 
 SIZE = 24 * MIB
 MOMENT = 1_600_000_000 * 10**9
@@ -88,6 +88,25 @@ def test_a_source_between_two_sessions(work, kind, is_edited, is_remounted):
     end_well(again, receiver)
     same_content(old, new)
     work.figure = f"{again.events('done')[0]['sentBytes'] / MIB:.0f} of {SIZE // MIB} MiB sent in the second session"
+
+
+@pytest.mark.takes(3)
+@needs(failing_disk)
+@pytest.mark.parametrize("ahead", [
+    pytest.param(5, id="5 s ahead"), pytest.param(-5, id="5 s behind"), pytest.param(200_000, id="two days ahead")])
+def test_a_source_with_a_clock_of_its_own(work, ahead):
+    """a source whose clock is off, with files that were changed just now: everything arrives, after no long wait"""
+    disk = FailingDisk(work, ahead)
+    old = f"{disk.folder}/old"
+    os.mkdir(old)
+    for number in range(40):
+        random_file(f"{old}/{number}", 20_000)
+    _, new = work.place()
+    receiver = Receiver(work, new)
+    sending = sender(work, [old], receiver.port, receiver.pairing_code)
+    end_well(sending, receiver)
+    run_script("check-trees", old, f"{new}/old")
+    work.figure = f"{sending.events('done')[0]['seconds']:.1f} s"
 
 
 @pytest.mark.takes(8)
