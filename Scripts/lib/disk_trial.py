@@ -29,6 +29,7 @@ class Kept:
 
     def __init__(self, parent):
         self.folder = tempfile.mkdtemp(prefix="trial-", dir=parent)
+        self.name = os.fsencode(os.path.basename(self.folder))
         self.known = {}
         self.samples = {kind: os.path.join(self.folder, kind) for kind in ("file", "directory", "symbolic link")}
         with open(self.samples["file"], "wb"):

@@ -211,11 +211,11 @@ set_up_disks() {
 }
 
 need_disks() {
-  need xfsprogs mkfs.xfs
-  need btrfs-progs mkfs.btrfs
-  need ntfs-3g lowntfs-3g
-  need exfat-fuse mount.exfat-fuse
-  need exfatprogs mkfs.exfat
+  need xfsprogs /usr/sbin/mkfs.xfs
+  need btrfs-progs /usr/sbin/mkfs.btrfs
+  need ntfs-3g /usr/bin/lowntfs-3g
+  need exfat-fuse /usr/sbin/mount.exfat-fuse
+  need exfatprogs /usr/sbin/mkfs.exfat
   need bindfs bindfs
   need sshfs sshfs
   need openssh-sftp-server /usr/lib/openssh/sftp-server

@@ -91,6 +91,7 @@ def tests():
         Stage("chaos's own test", 45, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("tree checker's own test", 10, script("check-trees", "--self-test")),
+        Stage("disk cases' own test", 30, ["python3", f"{ROOT}/Scripts/lib/disk_cases.py", "self-test"]),
         Stage("stages' own test", 10, ["python3", f"{ROOT}/Scripts/lib/stages_self_test.py"], reader=lambda: Table(CHECKS)),
     ]
 
