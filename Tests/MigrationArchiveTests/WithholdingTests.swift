@@ -155,7 +155,7 @@ import Testing
     var abilities = DiskAbilities()
     abilities.timeGranularity = 2_000_000_000
     abilities.fixedRights = DiskAbilities.FixedRights(file: 0o755, directory: 0o700)
-    let disk = NarrowDisk(
+    let disk = KnownDisk(
       disk: try DirectoryDisk(making: Array("staging".utf8), in: scratch.open("destination")), abilities: abilities)
     let staging = try Staging(on: disk, for: offer(), transfer: 1, keys: testKeys)
     func time(_ seconds: Int64, _ nanoseconds: UInt32 = 0) -> ItemTime {
@@ -184,7 +184,7 @@ import Testing
 }
 
 /// A disk that says of itself that it can do no more than this.
-private struct NarrowDisk: StagingDisk {
+private struct KnownDisk: StagingDisk {
   let disk: DirectoryDisk
   let abilities: DiskAbilities
 
