@@ -29,6 +29,9 @@ struct SessionFailure: Error, Sendable {
     self.cause = cause
   }
 
+  /// Whether the other end has said so, and needs no answer.
+  var isTold: Bool { if case .told = cause { true } else { false } }
+
   /// Whether the sender connects again by itself.
   var isReconnectable: Bool { cause == .connection || cause == .told(.silent) }
 

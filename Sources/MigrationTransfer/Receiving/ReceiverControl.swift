@@ -63,10 +63,17 @@ struct ReceiverControl: ~Copyable {
   /// The streams have a moment to judge what had come on them, so that no sender hides a violation behind the end of the
   /// control connection.
   private func judged(_ failure: SessionFailure) -> SessionFailure {
+    // What this end failed by comes before what the other end makes of it.
+    if failure.isTold, let own = ownFailure() { return own }
     guard failure.senderMayComeBack else { return failure }
     reception?.settle(until: pace.instant(Self.settling, after: BootInstant.now()))
+    return ownFailure() ?? failure
+  }
+
+  /// What a worker of this session has failed by, if the sender cannot mend that.
+  private func ownFailure() -> SessionFailure? {
     for case .failed(let known) in part.mailbox.take() where !known.senderMayComeBack { return known }
-    return failure
+    return nil
   }
 
   /// How long the streams have for that, in seconds.

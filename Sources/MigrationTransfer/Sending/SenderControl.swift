@@ -94,7 +94,7 @@ struct SenderControl: ~Copyable {
       }
     } catch {
       let failure = SessionFailure(error)
-      if !(error is Close) { link.say(session.close(failure.close)) }
+      if !failure.isTold { link.say(session.close(failure.close)) }
       queue?.stop()
       link.close(within: surroundings.isStopped() ? .seconds(Curfew.forWords) : .seconds(2))
       return .failure(failure)
