@@ -94,7 +94,7 @@ import Testing
     let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try scratch.open("destination"))
     for name in ["root/A", "root/Folder"] {
       let path = try ArchivePath(Array(name.utf8))
-      try disk.move(path, to: path)
+      try disk.replace(path, with: path)
     }
     var moves = try moves(export)
     try moves.run { _ in }

@@ -53,14 +53,15 @@ struct FileExport<Place: SourceDirectory> {
     }
     if try packer.withhold(record) { return .withheld }
     record.add(extended)
-    let outcome = try send(file, record, before)
+    let outcome = try send(file, record, look)
     if case .sent = outcome { packer.leaveBehind(extended.leftBehind) }
     return outcome
   }
 
   private mutating func send(
-    _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
+    _ file: Place.File, _ record: ItemRecord, _ look: SourceLook
   ) throws(ArchiveError) -> FileOutcome {
+    let before = look.status
     if before.size == 0 {
       let after = try reading { () throws(SystemError) in try file.status() }
       guard after.isSameState(as: before) else { return .changed(startedChunks: false) }
