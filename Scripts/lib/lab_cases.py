@@ -1,0 +1,363 @@
+"""What every file system of Scripts/lab is tried with: `peer send` outside, `peer receive` in the machine."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from disk_cases import counted, head, losses, make_pairs, make_plain, make_tree, not_stored, row
+from lab_disks import DESTINATION
+from lab_machine import PORT, Machine
+from outside import SCRIPTS, Failure, Skip, check_line, equal, require
+
+PATIENCE = 180
+"""How long a transfer or a judgement may take, in seconds: a guard against hangs. The machine is slow."""
+
+OLD_TIME = 1_600_000_000 * 10**9
+
+
+def make_sources(folder):
+    """Everything that is sent and that results are compared with, each in a folder of its own."""
+    for name in "plain", "changed", "twice", "pairs", "tree", "large":
+        os.makedirs(f"{folder}/{name}")
+    make_plain(f"{folder}/plain")
+    make_plain(f"{folder}/changed")
+    change(f"{folder}/changed/plain")
+    make_plain(f"{folder}/twice")
+    os.rename(f"{folder}/twice/plain", f"{folder}/twice/plain (2)")
+    make_plain(f"{folder}/twice")
+    make_pairs(f"{folder}/pairs")
+    make_tree(f"{folder}/tree")
+    os.mkdir(f"{folder}/large/large")
+    with open(f"{folder}/large/large/a note", "wb") as file:
+        file.write(b"a note\n")
+    with open(f"{folder}/large/large/film", "wb") as file:
+        file.truncate((4 << 30) + 1)
+        file.write(b"begins")
+
+
+CHANGED, GONE = "Notes/Note 70.txt", "Notes/Note 71.txt"
+
+
+def change(folder):
+    """Gives one file another content and an older time, the names of its folders included."""
+    path = f"{folder}/{CHANGED}"
+    before = os.stat(os.path.dirname(path))
+    with open(path, "wb") as file:
+        file.write(b"written here\n")
+    os.utime(path, ns=(OLD_TIME, OLD_TIME))
+    os.utime(os.path.dirname(path), ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def events_of(lines):
+    found = []
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return found
+
+
+def last(events, name):
+    return next((event for event in reversed(events) if event["event"] == name), None)
+
+
+class Transfer:
+    """One transfer: the exit codes of both ends, and what they said. A sender that never started has no code."""
+
+    def __init__(self, sender, receiver, sent, received, seconds):
+        self.sender, self.receiver, self.sent, self.received, self.seconds = sender, receiver, sent, received, seconds
+
+    def words(self):
+        parts = [f"sender {self.sender}, receiver {self.receiver}"]
+        for name, events in ("sender", self.sent), ("receiver", self.received):
+            error = last(events, "error")
+            if error:
+                parts.append(f"{name}: {error['message']}")
+        return "; ".join(parts)
+
+    def must_end(self, *codes):
+        require(self.sender in codes and self.receiver == self.sender, f"{self.words()}, and not {' or '.join(map(str, codes))}")
+
+    def named(self):
+        """What was not stored, by reason; both ends must say the same, and by their exit codes too."""
+        named = not_stored(self.sent)
+        equal(not_stored(self.received), named, "what the ends say was not stored")
+        self.must_end(8 if named else 0)
+        return named
+
+
+class Trial:
+    """One file system in a machine of its own."""
+
+    def __init__(self, disk, machine, work, binary):
+        self.disk, self.machine, self.work, self.binary = disk, machine, work, binary
+        self.count = 0
+
+    def destination(self, name):
+        """A folder of its own on the disk."""
+        path = f"{DESTINATION}/{name}"
+        self.machine.run("mkdir", "-p", path)
+        return path
+
+    def home(self):
+        self.count += 1
+        path = f"{self.work}/homes/{self.count}"
+        os.makedirs(path, exist_ok=True)
+        return self.count, path
+
+    # Transfers
+
+    def receive(self, destination, number, *options):
+        return self.machine.begin(
+            "/lab/peer", "receive", destination, "--listen", str(PORT), "--json", *options,
+            PEER_HOME=f"/tmp/home-{number}", HOME="/root")
+
+    def send(self, source, home, *options):
+        self.events_path = f"{self.work}/sender.json"
+        with open(self.events_path, "wb") as out, open(f"{self.work}/sender.log", "wb") as errors:
+            return subprocess.Popen(
+                [self.binary, "send", source, "--to", f"127.0.0.1:{self.machine.port}", "--code-file", "-", "--json", *options],
+                stdin=subprocess.PIPE, stdout=out, stderr=errors, env={**os.environ, "PEER_HOME": home, "HOME": home})
+
+    def sent(self):
+        with open(self.events_path, "rb") as file:
+            return events_of(file)
+
+    def transfer(self, name, destination, *options):
+        """Sends a source; both ends come to their end."""
+        number, home = self.home()
+        begun = time.monotonic()
+        receiver = self.receive(destination, number, *options)
+        code = receiver.wait_line(lambda line: "code" in line and events_of([line])[0].get("code"), 60)
+        if not isinstance(code, str):
+            receiver.signal(signal.SIGKILL)
+            return Transfer(None, receiver.wait(20), [], events_of(receiver.lines), 0)
+        sender = self.send(f"{self.work}/sources/{name}/{name}", home)
+        try:
+            sender.communicate(f"{code}\n".encode(), timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            sender.kill()
+            sender.wait(10)
+            raise Failure(f"the sender does not end: {receiver.words()}") from None
+        return self.ended(sender, receiver, begun)
+
+    def ended(self, sender, receiver, begun):
+        try:
+            status = receiver.wait(60)
+        except Failure:
+            receiver.signal(signal.SIGTERM)
+            receiver.wait(20)
+            raise
+        finally:
+            with open(f"{self.work}/receiver.json", "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.writelines(f"{line}\n" for line in receiver.lines)
+        code = sender.returncode
+        return Transfer(code if code >= 0 else 128 - code, status, self.sent(), events_of(receiver.lines), time.monotonic() - begun)
+
+    # Judgement, in the machine
+
+    def judge(self, name, destination, with_events=False):
+        """Compares a source with a destination, as far as the disk can hold it; what the judge says."""
+        ends = ["/lab/sender.json", "/lab/receiver.json"] if with_events else []
+        return self.machine.run(
+            "python3", "/lab/Scripts/lib/disk_cases.py", "judge", f"/lab/sources/{name}", destination, *ends, seconds=PATIENCE)
+
+    # What is tried
+
+    def plain(self):
+        destination = self.destination("plain")
+        transfer = self.transfer("plain", destination)
+        transfer.must_end(0)
+        self.machine.drop_caches()
+        self.judge("plain", destination)
+        return f"{transfer.seconds:.1f} s"
+
+    def again(self):
+        transfer = self.transfer("plain", self.destination("plain"))
+        transfer.must_end(4)
+        self.judge("plain", f"{DESTINATION}/plain")
+        return "refused"
+
+    def skip(self):
+        """Nothing is sent but what is missing, and what is there stays as it is."""
+        destination = self.destination("plain")
+        transfer = self.transfer("plain", destination, "--existing", "skip")
+        transfer.must_end(0)
+        sent, present = last(transfer.sent, "done")["sentBytes"], last(transfer.sent, "done")["present"]
+        equal(sent, 0, "bytes sent again")
+        self.machine.drop_caches()
+        self.judge("plain", destination)
+        self.change(destination)
+        self.machine.run("rm", f"{destination}/plain/{GONE}")
+        transfer = self.transfer("plain", destination, "--existing", "skip")
+        transfer.must_end(8, 0)
+        self.machine.drop_caches()
+        self.judge("changed", destination)
+        return f"{present} of 101 files were there; then 1 was sent and 1 left alone"
+
+    def change(self, destination):
+        self.machine.run(
+            "python3", "-c",
+            "import os,sys; p=sys.argv[1]; b=os.stat(os.path.dirname(p)); open(p,'wb').write(b'written here\\n');"
+            f"os.utime(p,ns=({OLD_TIME},{OLD_TIME})); os.utime(os.path.dirname(p),ns=(b.st_atime_ns,b.st_mtime_ns))",
+            f"{destination}/plain/{CHANGED}")
+
+    def keep_both(self):
+        destination = self.destination("both")
+        self.transfer("plain", destination).must_end(0)
+        self.transfer("plain", destination, "--existing", "keep-both").must_end(0)
+        self.machine.drop_caches()
+        self.judge("twice", destination)
+        return "both are there"
+
+    def replace(self):
+        destination = self.destination("plain")
+        self.change(destination)
+        transfer = self.transfer("plain", destination, "--existing", "replace")
+        transfer.must_end(0)
+        self.machine.drop_caches()
+        self.judge("plain", destination)
+        return f"{last(transfer.sent, 'done')['sentBytes']} bytes sent"
+
+    def pairs(self):
+        """Names that fold: of each pair both arrive, or one, and the other is named."""
+        destination = self.destination("pairs")
+        transfer = self.transfer("pairs", destination)
+        named = transfer.named()
+        self.judge_pairs(destination, named)
+        for option in "skip", "replace":
+            again = self.transfer("pairs", destination, "--existing", option)
+            self.judge_pairs(destination, again.named())
+        return f"not stored: {counted(list(named.values()))}"
+
+    def judge_pairs(self, destination, named):
+        with open(f"{self.work}/named.json", "w", encoding="ascii") as file:
+            json.dump({path.hex(): reason for path, reason in named.items()}, file)
+        self.machine.run(
+            "python3", "-c",
+            "import sys,json; sys.path.insert(0,'/lab/Scripts/lib'); from disk_cases import judge_pairs;"
+            "judge_pairs(sys.argv[1], {bytes.fromhex(p): r for p, r in json.load(open('/lab/named.json')).items()})",
+            destination, seconds=PATIENCE)
+
+    def tree(self):
+        """Everything that make-tree knows; what the disk cannot hold is named, and the rest arrives."""
+        destination = self.destination("tree")
+        transfer = self.transfer("tree", destination)
+        self.named = transfer.named()
+        self.lost = losses(transfer.received)
+        self.disk.remount(self.machine)
+        self.judge("tree", destination, with_events=True)
+        return f"not stored: {counted(list(self.named.values()))}"
+
+    def killed(self):
+        """Both ends are killed in the middle of the same tree and started again; the list is the same."""
+        destination = self.destination("killed")
+        number, home = self.home()
+        source = f"{self.work}/sources/tree/tree"
+        receiver = self.receive(destination, number)
+        code = receiver.wait_line(lambda line: "code" in line and events_of([line])[0].get("code"), 60)
+        require(isinstance(code, str), f"the receiver shows no code: {receiver.words()}")
+        sender = self.send(source, home, "--limit", "1M")
+        sender.stdin.write(f"{code}\n".encode())
+        sender.stdin.close()
+        held = receiver.wait_line(lambda line: '"progress"' in line and events_of([line])[0].get("bytes", 0) > 2_000_000, 60)
+        sender.kill()
+        receiver.signal(signal.SIGKILL)
+        sender.wait(20)
+        receiver.wait(20)
+        require(held, f"nothing is in the middle: {receiver.words()}")
+        begun = time.monotonic()
+        receiver = self.receive(destination, number)
+        require(receiver.wait_line(lambda line: '"listening"' in line, 60), f"the receiver does not listen: {receiver.words()}")
+        sender = self.send(source, home)
+        try:
+            sender.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            sender.kill()
+            sender.wait(10)
+            raise Failure(f"the sender does not end: {receiver.words()}") from None
+        transfer = self.ended(sender, receiver, begun)
+        named = transfer.named()
+        self.judge("tree", destination, with_events=True)
+        require(last(transfer.received, "resumed"), "nothing was resumed")
+        if hasattr(self, "named"):
+            equal(sorted(named.values()), sorted(self.named.values()), "reasons after both were killed")
+        return f"held {last(transfer.received, 'resumed')['heldBytes']} bytes"
+
+    def large(self):
+        """A file that is too large for the disk is named, and what is beside it arrives."""
+        destination = self.destination("large")
+        transfer = self.transfer("large", destination)
+        equal(transfer.named(), {b"large/film": "tooLarge"}, "what was not stored")
+        return self.judge("large", destination, with_events=True)
+
+
+STEPS = {
+    "plain": Trial.plain, "again": Trial.again, "skip": Trial.skip, "keep-both": Trial.keep_both, "replace": Trial.replace,
+    "names that fold": Trial.pairs, "tree": Trial.tree, "killed in the middle": Trial.killed, "large": Trial.large,
+}
+
+
+class Lab:
+    """One run of Scripts/lab: its folder, its checks and its table."""
+
+    def __init__(self, parts, binary, work, is_kept):
+        self.parts, self.work, self.is_kept = parts, work, is_kept
+        self.binary = f"{work}/peer"
+        self.failed = False
+        self.rows = []
+        shutil.copy(binary, self.binary)
+        make_sources(f"{work}/sources")
+        os.makedirs(f"{work}/Scripts/lib")
+        for name in "make-tree", "check-trees", "lib/disk_cases.py", "lib/disk_trial.py":
+            shutil.copy(f"{SCRIPTS}/{name}", f"{work}/Scripts/{name}")
+
+    def say(self, name, outcome, figure=""):
+        self.failed = self.failed or outcome == "FAILED"
+        print(check_line(name, outcome, " ".join(str(figure).split())[:400]), flush=True)
+
+    def check(self, disk):
+        """Everything with one file system, in a machine of its own, which is gone at the end."""
+        images = disk.images(self.work)
+        machine = None
+        begun = time.monotonic()
+        try:
+            machine = Machine(self.parts, self.work, images, disk.shares(self.work), seconds=1200)
+            disk.prepare(machine)
+            self.try_all(Trial(disk, machine, self.work, self.binary))
+        except Skip as skip:
+            self.say(disk.name, "skipped", skip)
+        except (Failure, OSError) as failure:
+            self.say(disk.name, "FAILED", failure)
+        finally:
+            if machine is not None:
+                machine.end()
+            if not self.is_kept:
+                for path in images:
+                    os.remove(path)
+        print(f"lab: {disk.name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+
+    def try_all(self, trial):
+        outcomes = {}
+        for name, step in STEPS.items():
+            if name == "large" and trial.disk.largest is None:
+                continue
+            if name in ("again", "skip", "replace") and outcomes["plain"] != "arrives":
+                self.say(f"{trial.disk.name}: {name}", "skipped", "plain did not arrive")
+                continue
+            try:
+                self.say(f"{trial.disk.name}: {name}", "ok", step(trial))
+                outcomes[name] = "arrives"
+            except Failure as failure:
+                self.say(f"{trial.disk.name}: {name}", "FAILED", failure)
+                outcomes[name] = "fails"
+        self.rows.append(row(
+            trial.disk.name, outcomes["plain"], getattr(trial, "named", None) if outcomes["tree"] == "arrives" else None,
+            getattr(trial, "lost", "nothing")))
+
+    def table(self):
+        return "\n".join([*head(), *self.rows])
