@@ -9,11 +9,24 @@ extension Directory {
   ///
   /// The order is the kernel's; "." and ".." are left out. The span ends with the call. Names that come and go
   /// meanwhile may or may not be seen. The position belongs to the open directory, so that one handle serves
-  /// one iteration at a time.
+  /// one iteration at a time. From the second one on the directory is opened anew: on CIFS a handle that was read
+  /// once shows the same names again, whatever has changed since.
   package func forEachEntry(
     _ body: (_ name: Span<UInt8>, _ kind: FileKind?) throws(SystemError) -> Bool
   ) throws(SystemError) {
+    let position = try calling("list") { lseek(raw, 0, SEEK_CUR) }
+    if position == 0 { return try forEachEntryFromHere(body) }
+    let again = unsafe openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if again != -1 { return try Directory(owning: Descriptor(owning: again)).forEachEntryFromHere(body) }
+    // It may be read, and not be entered.
     _ = try calling("list") { lseek(raw, 0, SEEK_SET) }
+    try forEachEntryFromHere(body)
+  }
+
+  /// Calls `body` with each name that this handle has not shown yet.
+  private func forEachEntryFromHere(
+    _ body: (_ name: Span<UInt8>, _ kind: FileKind?) throws(SystemError) -> Bool
+  ) throws(SystemError) {
     try unsafe withUnsafeTemporaryAllocation(byteCount: Self.entryBufferSize, alignment: 8) {
       (buffer) throws(SystemError) in
       while true {

@@ -215,4 +215,29 @@ import Testing
     }
     #expect(count == 3)
   }
+
+  @Test func `a descriptor that was let go serves for nothing, and keeps no file`() throws {
+    let scratch = try Scratch()
+    let file = try scratch.directory.createFile("file")
+    let directory = try scratch.directory.duplicate()
+    try file.letGo()
+    try directory.descriptor.letGo()
+    #expect(throws: SystemError.self) { try file.append("content".utf8.span.bytes) }
+    #expect(throws: SystemError.self) { try directory.createFile("another") }
+    #expect(throws: SystemError.self) { try file.synchronize() }
+    #expect(try scratch.directory.names() == [Array("file".utf8)])
+    #expect(try scratch.directory.status("file").size == 0)
+  }
+
+  @Test func `a directory that may be read and not entered is listed again`() throws {
+    let scratch = try Scratch()
+    try scratch.directory.makeDirectory("readable")
+    let directory = try scratch.directory.openChildDirectory("readable")
+    _ = try directory.createFile("first")
+    #expect(try directory.names() == [Array("first".utf8)])
+    try directory.descriptor.setMode(0o400)
+    _ = try? directory.createFile("second")
+    #expect(try directory.names().count == (getuid() == 0 ? 2 : 1))
+    try directory.descriptor.setMode(0o700)
+  }
 }

@@ -39,6 +39,8 @@ int csystem_set_attribute(int descriptor, const char *name, const void *value, s
 int csystem_remove_attribute(int descriptor, const char *name);
 
 int csystem_sync_file_system(int descriptor);
+// Makes a descriptor stand for nothing that can be read, written or opened beneath: what it stood for is closed.
+int csystem_let_go(int descriptor);
 ssize_t csystem_read_entries(int directory, void *buffer, size_t size);
 off_t csystem_seek_data(int descriptor, off_t offset);
 off_t csystem_seek_hole(int descriptor, off_t offset);

@@ -8,6 +8,9 @@ package final class DiskFile: StagedFile {
   /// Takes over a descriptor.
   package init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
+  /// Closes it for all who have it.
+  func letGo() { try? descriptor.letGo() }
+
   package func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
     try descriptor.write(at: Int64(offset), bytes)
   }

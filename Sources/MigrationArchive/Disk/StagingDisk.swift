@@ -25,6 +25,8 @@ extension StagingDisk {
   /// Nothing is known of it.
   package var abilities: DiskAbilities { DiskAbilities() }
   package var traits: DestinationTraits { abilities.traits }
+  /// Closes what is open of it, since it is about to be removed. It serves for nothing from then on.
+  func letGo()
 }
 
 /// The tree of a staging directory, by paths within the archive. One thread uses it; it may remember where it was last.

@@ -202,6 +202,9 @@ package final class Staging: Sendable {
     shared.withLock { $0.stage = .imported(total) }
   }
 
+  /// Closes the staging directory, which is about to be removed; what is known of it stays.
+  package func letGo() { disk.letGo() }
+
   /// Makes everything that was written before the call durable, and marks that in the journal.
   package func synchronize() throws(ArchiveError) {
     let position = journal.position

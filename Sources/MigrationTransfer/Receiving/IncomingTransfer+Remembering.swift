@@ -26,6 +26,7 @@ extension IncomingTransfer {
   func leaveTombstone(_ done: Done) {
     do {
       try state.withLock { $0.entry }?.finish(done)
+      state.withLock { $0.staging }?.letGo()
       try host.sink.clear(identifier)
     } catch {
       host.observe(.notice("what was staged is still there: \(error)"))
