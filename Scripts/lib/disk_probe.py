@@ -179,6 +179,7 @@ class Probe:
         self.ask("rmdir of a full directory", lambda: os.rmdir(self.full()))
         self.ask("unlink of an open file, then write", self.unlink_open)
         self.ask("kinds in readdir", self.readdir_kinds)
+        self.ask("a second listing by one descriptor shows what was made since", self.listed_again)
         self.ask("links of a directory", lambda: os.stat(self.new("directory")).st_nlink)
 
     def symlink_path(self, target=b"target"):
@@ -232,6 +233,18 @@ class Probe:
             at += length
         same = found[b"file"][1] == os.stat(f"{path}/file").st_ino
         return f"{'yes' if found[b'file'][0] == 8 and found[b'directory'][0] == 4 else 'unknown'}, numbers {'as' if same else 'other than'} stat's"
+
+    def listed_again(self):
+        path = self.new("directory")
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            found = []
+            for name in "first", "second", "third":
+                os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=descriptor))
+                found.append(name in os.listdir(descriptor))
+            return "yes" if all(found) else f"no: {found}, by a new descriptor {sorted(os.listdir(path))}"
+        finally:
+            os.close(descriptor)
 
     # Names
 

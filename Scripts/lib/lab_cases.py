@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -127,8 +128,8 @@ class Trial:
         with open(self.events_path, "rb") as file:
             return events_of(file)
 
-    def transfer(self, name, destination, *options):
-        """Sends a source; both ends come to their end."""
+    def transfer(self, name, destination, *options, sending=()):
+        """Sends a source; both ends come to their end. The options are the receiver's, but for those of sending."""
         number, home = self.home()
         begun = time.monotonic()
         receiver = self.receive(destination, number, *options)
@@ -136,7 +137,7 @@ class Trial:
         if not isinstance(code, str):
             receiver.signal(signal.SIGKILL)
             return Transfer(None, receiver.wait(20), [], events_of(receiver.lines), 0)
-        sender = self.send(f"{self.work}/sources/{name}/{name}", home)
+        sender = self.send(f"{self.work}/sources/{name}/{name}", home, *sending)
         try:
             sender.communicate(f"{code}\n".encode(), timeout=PATIENCE)
         except subprocess.TimeoutExpired:
@@ -160,11 +161,15 @@ class Trial:
 
     # Judgement, in the machine
 
+    ENDS = "/lab/sender.json", "/lab/receiver.json"
+
     def judge(self, name, destination, with_events=False):
         """Compares a source with a destination, as far as the disk can hold it; what the judge says."""
-        ends = ["/lab/sender.json", "/lab/receiver.json"] if with_events else []
-        return self.machine.run(
-            "python3", "/lab/Scripts/lib/disk_cases.py", "judge", f"/lab/sources/{name}", destination, *ends, seconds=PATIENCE)
+        ends = self.ENDS if with_events else ()
+        return self.judged("trees", f"/lab/sources/{name}", destination, f"{DESTINATION}/scratch", *ends)
+
+    def judged(self, *words):
+        return self.machine.run("python3", "/lab/Scripts/lib/lab_judge.py", *words, seconds=PATIENCE)
 
     # What is tried
 
@@ -187,17 +192,21 @@ class Trial:
         destination = self.destination("plain")
         transfer = self.transfer("plain", destination, "--existing", "skip")
         transfer.must_end(0)
-        sent, present = last(transfer.sent, "done")["sentBytes"], last(transfer.sent, "done")["present"]
-        equal(sent, 0, "bytes sent again")
+        done = last(transfer.sent, "done")
+        equal((done["differing"], done["sentBytes"]), (0, 0), "what a second run finds different, and bytes sent again")
         self.machine.drop_caches()
         self.judge("plain", destination)
         self.change(destination)
         self.machine.run("rm", f"{destination}/plain/{GONE}")
         transfer = self.transfer("plain", destination, "--existing", "skip")
-        transfer.must_end(8, 0)
+        transfer.must_end(0)
+        equal(last(transfer.sent, "done")["differing"], 1, "what was changed there and is left alone")
+        # A folder that was there keeps no time of the sender's, and this one has got a file.
+        moment = os.stat(f"{self.work}/sources/plain/plain/Notes").st_mtime_ns
+        self.machine.run("python3", "-c", f"import os,sys; os.utime(sys.argv[1], ns=({moment}, {moment}))", f"{destination}/plain/Notes")
         self.machine.drop_caches()
         self.judge("changed", destination)
-        return f"{present} of 101 files were there; then 1 was sent and 1 left alone"
+        return f"{done['present']} items were there; then 1 file was sent and 1 left alone"
 
     def change(self, destination):
         self.machine.run(
@@ -217,8 +226,9 @@ class Trial:
     def replace(self):
         destination = self.destination("plain")
         self.change(destination)
-        transfer = self.transfer("plain", destination, "--existing", "replace")
+        transfer = self.transfer("plain", destination, "--existing", "replace", sending=["--compress", "always"])
         transfer.must_end(0)
+        require(last(transfer.sent, "done")["savedBytes"] > 0, "nothing was compressed: libzstd is not found in the machine")
         self.machine.drop_caches()
         self.judge("plain", destination)
         return f"{last(transfer.sent, 'done')['sentBytes']} bytes sent"
@@ -226,22 +236,23 @@ class Trial:
     def pairs(self):
         """Names that fold: of each pair both arrive, or one, and the other is named."""
         destination = self.destination("pairs")
-        transfer = self.transfer("pairs", destination)
-        named = transfer.named()
-        self.judge_pairs(destination, named)
-        for option in "skip", "replace":
-            again = self.transfer("pairs", destination, "--existing", option)
-            self.judge_pairs(destination, again.named())
+        named = self.transfer("pairs", destination).named()
+        self.judged("pairs", destination, *self.ENDS)
         return f"not stored: {counted(list(named.values()))}"
 
-    def judge_pairs(self, destination, named):
-        with open(f"{self.work}/named.json", "w", encoding="ascii") as file:
-            json.dump({path.hex(): reason for path, reason in named.items()}, file)
-        self.machine.run(
-            "python3", "-c",
-            "import sys,json; sys.path.insert(0,'/lab/Scripts/lib'); from disk_cases import judge_pairs;"
-            "judge_pairs(sys.argv[1], {bytes.fromhex(p): r for p, r in json.load(open('/lab/named.json')).items()})",
-            destination, seconds=PATIENCE)
+    def merged_pairs(self):
+        """The same onto a folder that has some of them."""
+        figures = []
+        for mode in "skip", "replace", "keep-both":
+            destination = self.destination(f"pairs {mode}")
+            self.judged("some", destination)
+            named = self.transfer("pairs", destination, "--existing", mode).named()
+            if mode == "keep-both":
+                self.judged("pairs", destination, *self.ENDS, "pairs (2)")
+            else:
+                self.judged("merged", destination, *self.ENDS, mode)
+            figures.append(f"{mode}: not stored: {counted(list(named.values()))}")
+        return "; ".join(figures)
 
     def tree(self):
         """Everything that make-tree knows; what the disk cannot hold is named, and the rest arrives."""
@@ -298,7 +309,7 @@ class Trial:
 
 STEPS = {
     "plain": Trial.plain, "again": Trial.again, "skip": Trial.skip, "keep-both": Trial.keep_both, "replace": Trial.replace,
-    "names that fold": Trial.pairs, "tree": Trial.tree, "killed in the middle": Trial.killed, "large": Trial.large,
+    "names that fold": Trial.pairs, "names that fold, some there": Trial.merged_pairs, "tree": Trial.tree, "killed in the middle": Trial.killed, "large": Trial.large,
 }
 
 
@@ -313,12 +324,13 @@ class Lab:
         shutil.copy(binary, self.binary)
         make_sources(f"{work}/sources")
         os.makedirs(f"{work}/Scripts/lib")
-        for name in "make-tree", "check-trees", "lib/disk_cases.py", "lib/disk_trial.py":
+        for name in "make-tree", "check-trees", "lib/disk_cases.py", "lib/disk_trial.py", "lib/lab_judge.py":
             shutil.copy(f"{SCRIPTS}/{name}", f"{work}/Scripts/{name}")
 
     def say(self, name, outcome, figure=""):
         self.failed = self.failed or outcome == "FAILED"
-        print(check_line(name, outcome, " ".join(str(figure).split())[:400]), flush=True)
+        text = re.sub(r"(.)\1{20,}", r"\1\1\1…", " ".join(str(figure).split()))
+        print(check_line(name, outcome, text[:600]), flush=True)
 
     def check(self, disk):
         """Everything with one file system, in a machine of its own, which is gone at the end."""
@@ -355,9 +367,9 @@ class Lab:
             except Failure as failure:
                 self.say(f"{trial.disk.name}: {name}", "FAILED", failure)
                 outcomes[name] = "fails"
+        is_told = outcomes["tree"] == "arrives"
         self.rows.append(row(
-            trial.disk.name, outcomes["plain"], getattr(trial, "named", None) if outcomes["tree"] == "arrives" else None,
-            getattr(trial, "lost", "nothing")))
+            trial.disk.name, outcomes["plain"], *((counted(list(trial.named.values())), trial.lost) if is_told else ("fails", "fails"))))
 
     def table(self):
         return "\n".join([*head(), *self.rows])
