@@ -223,7 +223,7 @@ import Testing
     try file.letGo()
     try directory.descriptor.letGo()
     #expect(throws: SystemError.self) { try file.append("content".utf8.span.bytes) }
-    #expect(throws: SystemError.self) { try directory.createFile("another") }
+    #expect(throws: SystemError.self) { _ = try directory.createFile("another") }
     #expect(throws: SystemError.self) { try file.synchronize() }
     #expect(try scratch.directory.names() == [Array("file".utf8)])
     #expect(try scratch.directory.status("file").size == 0)

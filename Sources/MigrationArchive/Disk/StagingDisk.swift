@@ -13,20 +13,19 @@ package protocol StagingDisk: Sendable {
   func places() -> any StagingPlaces
   /// Returns once everything that was written before the call, tree and journal, is durable.
   func synchronize() throws(SystemError)
-  /// What it can hold, as far as it is known.
-  var traits: DestinationTraits { get }
   /// How much may still be written; nil where nothing is known of it.
   func availableBytes() -> UInt64?
   /// What its file system can do.
   var abilities: DiskAbilities { get }
+  /// Closes what is open of it, since it is about to be removed. It serves for nothing from then on.
+  func letGo()
 }
 
 extension StagingDisk {
   /// Nothing is known of it.
   package var abilities: DiskAbilities { DiskAbilities() }
+  /// What it can hold.
   package var traits: DestinationTraits { abilities.traits }
-  /// Closes what is open of it, since it is about to be removed. It serves for nothing from then on.
-  func letGo()
 }
 
 /// The tree of a staging directory, by paths within the archive. One thread uses it; it may remember where it was last.

@@ -37,7 +37,7 @@ struct Storability {
   /// is none.
   func foldedPlace(_ path: ArchivePath) throws(SystemError) -> ArchivePath? {
     for place in path.lineage {
-      guard try places.kind(of: place) != nil else { return nil }
+      guard try kind(of: place) != nil else { return nil }
       let name = Array(place.name)
       if try !places.entries(of: place.parent).contains(where: { $0.name == name }) { return place }
     }
@@ -48,10 +48,20 @@ struct Storability {
   private func nearestDirectory(above path: ArchivePath) throws(SystemError) -> (path: ArchivePath?, isParent: Bool)? {
     var parent = path.parent
     while let place = parent {
-      if try places.kind(of: place) == .directory { break }
+      if try kind(of: place) == .directory { break }
       parent = place.parent
     }
     return (parent, parent == path.parent)
+  }
+
+  /// What has a name; nothing, where the disk refuses already to look for it.
+  private func kind(of path: ArchivePath) throws(SystemError) -> FileKind? {
+    do {
+      return try places.kind(of: path)
+    } catch {
+      guard error.isOfDisk else { return nil }
+      throw error
+    }
   }
 
   private func acceptsFile(in directory: ArchivePath?) -> Bool {
