@@ -45,6 +45,11 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     SystemError(errno: EOPNOTSUPP, operation: operation)
   }
 
+  /// Something else stands where a directory was.
+  package init(notADirectory operation: String) {
+    self.init(errno: ENOTDIR, operation: operation)
+  }
+
   /// The rights were missing, as somebody else found.
   package init(noPermission operation: String) {
     self.init(errno: EACCES, operation: operation)

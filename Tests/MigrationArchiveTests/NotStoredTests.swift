@@ -88,7 +88,7 @@ import Testing
       #expect(sent.isDisjoint(with: staging.report.marks))
       try write(again.outlet.frames, to: staging)
       try check(staging, disk)
-      scratch.remove("destination/source")
+      try Directory.open(scratch.at("destination")).removeTree(Array("source".utf8))
       _ = try FolderSink.discard(0xABC, from: scratch.at("destination"))
     }
   }

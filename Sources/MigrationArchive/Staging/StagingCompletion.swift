@@ -112,7 +112,9 @@ extension Staging {
     setExtended(in: places, record, isRoot: isRoot)
     setTime(in: places, record)
     guard !isRoot else { return }
-    do {
+    do throws(SystemError) {
+      // What is no directory any more has other reasons than its file system's.
+      guard try places.kind(of: record.path) == .directory else { throw SystemError(notADirectory: "chmod") }
       try keepMode { () throws(SystemError) in try places.setMode(record.path, mode(of: record)) }
     } catch {
       throw ArchiveError("setting the rights of", record.path, error)
