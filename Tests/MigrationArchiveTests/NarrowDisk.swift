@@ -53,7 +53,7 @@ private final class NarrowPlaces: StagingPlaces {
     try places.makeHardLink(path, to: target)
   }
 
-  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try places.openFile(path) }
+  func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile { NarrowFile(try places.openFile(path)) }
   func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError) {
     try places.makeCopy(path, of: target)
   }

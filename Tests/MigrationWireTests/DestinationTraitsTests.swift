@@ -20,7 +20,8 @@ import Testing
       (ascii("a "), [.noTrailingSpace], .trailingSpaces), (ascii(" a"), [.noTrailingSpace], nil),
       (ascii("a "), [.noTrailingDot], nil), ([0x61, 0xFF], [.utf8Only], .otherEncodings), ([0x61, 0xFF], [], nil),
       ([0x61, 0xFF], [.noTrailingDot, .noWindowsCharacters], nil), (ascii("á漢😀"), [.utf8Only], nil),
-      (ascii("á"), [.asciiOnly], .nonASCII), (ascii("a"), [.asciiOnly], nil),
+      (ascii("á"), [.asciiOnly], .nonASCII), (ascii("a"), [.asciiOnly], nil), (ascii("aB"), [.noCapitals], .capitals),
+      (ascii("á1"), [.noCapitals], nil),
       // A surrogate, a long form of "/", a byte that begins nothing.
       ([0xED, 0xA0, 0x80], [.utf8Only], .otherEncodings), ([0xC0, 0xAF], [.utf8Only], .otherEncodings),
       ([0x80], [.utf8Only], .otherEncodings), ([0x61, 0x01], [.noWindowsCharacters], .windowsCharacters),
@@ -90,7 +91,7 @@ import Testing
     wide.nameRules = .foldsNames
     wide.timeGranularity = 2_000_000_000
     #expect(wide.refusesNothing)
-    for rule in [.utf8Only, .asciiOnly, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace]
+    for rule in [.utf8Only, .asciiOnly, .noCapitals, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace]
       as [DestinationTraits.NameRules]
     {
       #expect(!Self.traits(rule).refusesNothing)

@@ -22,13 +22,14 @@ extension DiskProbe {
   private static let samples: [(DestinationTraits.NameRules, [[UInt8]])] = [
     (.utf8Only, [[0x70, 0xFF], [0x70, 0xED, 0xA0, 0x78]]),
     (.asciiOnly, ["p\u{E9}", "p\u{6F22}"].map { Array($0.utf8) }),
+    (.noCapitals, [Array("Pq".utf8)]),
     (.noWindowsCharacters, (DestinationTraits.windowsCharacters + [0x01, 0x1F]).map { [UInt8(ascii: "p"), $0] }),
     (.noTrailingDot, [Array("p.".utf8)]),
     (.noTrailingSpace, [Array("p ".utf8)]),
   ]
 
   private static func hardest(_ last: UInt8) -> [UInt8] {
-    let name = [0x70, 0xFF] + Array("\u{E9}\u{6F22}".utf8) + DestinationTraits.windowsCharacters + [0x01, 0x1F]
+    let name = [0x50, 0x70, 0xFF] + Array("\u{E9}\u{6F22}".utf8) + DestinationTraits.windowsCharacters + [0x01, 0x1F]
     return name + [UInt8](repeating: UInt8(ascii: "n"), count: Limits.component - 1 - name.count) + [last]
   }
 

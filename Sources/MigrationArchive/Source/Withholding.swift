@@ -28,6 +28,7 @@ package struct Withholding: Equatable, Sendable {
     switch lack {
     case .otherEncodings: "no names that are not UTF-8"
     case .nonASCII: "no names that are not ASCII"
+    case .capitals: "no names with capital letters"
     case .windowsCharacters: "no names with control characters or one of \" * : < > ? \\ |"
     case .trailingDots: "no names that end in a dot"
     case .trailingSpaces: "no names that end in a space"

@@ -3,6 +3,7 @@ extension DestinationTraits {
   package enum Lack: UInt8, CaseIterable, Sendable {
     case otherEncodings
     case nonASCII
+    case capitals
     case windowsCharacters
     case trailingDots
     case trailingSpaces
@@ -18,7 +19,7 @@ extension DestinationTraits {
     /// How the other device is told.
     package var reason: RefusalReason {
       switch self {
-      case .otherEncodings, .nonASCII, .windowsCharacters, .trailingDots, .trailingSpaces: .nameNotAllowed
+      case .otherEncodings, .nonASCII, .capitals, .windowsCharacters, .trailingDots, .trailingSpaces: .nameNotAllowed
       case .longNames: .nameTooLong
       case .symbolicLinks: .kindNotSupported
       case .longTargets: .targetTooLong
@@ -70,6 +71,7 @@ extension DestinationTraits {
       if nameRules.contains(.utf8Only), String(validating: name, as: UTF8.self) == nil { return .otherEncodings }
       if nameRules.contains(.asciiOnly) { return .nonASCII }
     }
+    if nameRules.contains(.noCapitals), Self.hasCapitals(name) { return .capitals }
     if nameRules.contains(.noWindowsCharacters), name.contains(where: Self.isWindowsCharacter) {
       return .windowsCharacters
     }
@@ -85,8 +87,15 @@ extension DestinationTraits {
   }
 
   private var restrictsNames: Bool {
-    !nameRules.isDisjoint(with: [.utf8Only, .asciiOnly, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace])
+    !nameRules.isDisjoint(with: [
+      .utf8Only, .asciiOnly, .noCapitals, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace,
+    ])
       || longestName ?? Limits.component < Limits.component
+  }
+
+  private static func hasCapitals(_ name: ArraySlice<UInt8>) -> Bool {
+    let text = String(decoding: name, as: UTF8.self)
+    return text.lowercased() != text
   }
 
   /// Whether a byte of a name is one that file systems of Windows have no place for.

@@ -19,6 +19,8 @@ package struct DestinationTraits: Equatable, Sendable {
     fileprivate static let noSymbolicLinks = NameRules(rawValue: 32)
     /// A name must be ASCII.
     package static let asciiOnly = NameRules(rawValue: 64)
+    /// A name has no capital letter.
+    package static let noCapitals = NameRules(rawValue: 128)
   }
 
   /// The most bytes in a file; nil without a limit.
