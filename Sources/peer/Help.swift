@@ -249,7 +249,7 @@ enum Help {
         5  the connection was lost, or the other device's user interrupted it *
         6  there is not enough space *
         7  everything has arrived, but could not be put in place
-        8  done, but some items could not be sent
+        8  done, but some items could not be sent, or not be stored
         9  the source could not be read to its end *
       130  interrupted by Ctrl-C *
       143  ended by SIGTERM *
