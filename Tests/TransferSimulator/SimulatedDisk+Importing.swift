@@ -16,11 +16,14 @@ extension SimulatedDisk: ImportDestination {
 
   private func occupant(_ path: ArchivePath, in root: Node) throws(SystemError) -> Occupant? {
     guard let node = try directory(of: path, in: root).entries[Array(path.name)] else { return nil }
-    return Occupant(kind: node.kind, mode: node.state.mode, device: 1, inode: node.number)
+    return Occupant(
+      kind: node.kind, mode: node.state.mode, device: 1, inode: node.number, size: UInt64(node.state.data.count),
+      modified: node.state.modified)
   }
 
   func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     try operate(mayFail: false)
+    guard promisesToReplaceNothing else { throw SystemError(errno: EINVAL, operation: "rename") }
     let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: destination))
     guard to.entries[Array(target.name)] == nil else { throw SystemError(alreadyExisting: "rename") }
     rename(from, Array(path.name), to: to, Array(target.name))
@@ -29,10 +32,40 @@ extension SimulatedDisk: ImportDestination {
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
     try operate(mayFail: false)
     let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: destination))
-    guard to.entries[Array(target.name)]?.kind != .directory else {
-      throw SystemError(errno: EISDIR, operation: "rename")
+    if let there = to.entries[Array(target.name)], there.kind == .directory {
+      let isDirectory = from.entries[Array(path.name)]?.kind == .directory
+      guard isDirectory, there.entries.isEmpty else {
+        throw SystemError(errno: isDirectory ? ENOTEMPTY : EISDIR, operation: "rename")
+      }
     }
     rename(from, Array(path.name), to: to, Array(target.name))
+  }
+
+  func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
+    try operate(mayFail: false)
+    guard hasHardLinks else { throw SystemError(errno: EPERM, operation: "link") }
+    let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: destination))
+    guard to.entries[Array(target.name)] == nil else { throw SystemError(alreadyExisting: "link") }
+    guard let node = from.entries[Array(path.name)] else { throw SystemError(noSuchFile: "link") }
+    link(to, Array(target.name), node)
+  }
+
+  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+    try operate(mayFail: false)
+    let to = try directory(of: target, in: destination)
+    guard to.entries[Array(target.name)] == nil else { throw SystemError(alreadyExisting: "create") }
+    let node = node(isDirectory ? .directory : .regular)
+    link(to, Array(target.name), node)
+    return Occupant(kind: node.kind, mode: node.state.mode, device: 1, inode: node.number)
+  }
+
+  func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
+    try operate(mayFail: false)
+    let to = try directory(of: target, in: destination)
+    guard let node = to.entries[Array(target.name)] else { throw SystemError(noSuchFile: "remove") }
+    guard (node.kind == .directory) == isDirectory else { throw SystemError(errno: ENOTDIR, operation: "remove") }
+    guard node.entries.isEmpty else { throw SystemError(errno: ENOTEMPTY, operation: "remove") }
+    unlink(to, Array(target.name))
   }
 
   func arrivedPlaces() -> any StagingPlaces { SimulatedPlaces(self, beneath: destination) }

@@ -34,6 +34,8 @@ final class SimulatedDisk: @unchecked Sendable {
   var isFailing = false
   /// Whether a file can have several names.
   let hasHardLinks: Bool
+  /// Whether there is a rename that replaces nothing.
+  let promisesToReplaceNothing: Bool
   /// What it cannot hold.
   let bounds: Bounds?
   /// Whether the staging directory is there.
@@ -46,6 +48,7 @@ final class SimulatedDisk: @unchecked Sendable {
     self.mutation = mutation
     hasHardLinks = !world.dice.one(in: 4)
     bounds = .some(world.dice)
+    promisesToReplaceNothing = !world.dice.one(in: 3)
     tree = Node(number: 0, kind: .directory)
     journalNode = Node(number: 0, kind: .regular)
     destination = Node(number: 0, kind: .directory)

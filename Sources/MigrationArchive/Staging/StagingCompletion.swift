@@ -62,12 +62,14 @@ extension Staging {
   }
 
   private func removeIncomplete(in places: any StagingPlaces) throws(ArchiveError) {
-    let partials = shared.withLock { shared in
+    let (partials, refused) = shared.withLock { shared in
       shared.open = [:]
-      return shared.ledger.dropIncomplete()
+      let refused = shared.ledger.refusedWithoutRecord
+      return (shared.ledger.dropIncomplete(), refused)
     }
     for path in partials { try remove(path, in: places) }
-    try removeEmptied(partials, in: places)
+    // Of what was refused nothing is there, but perhaps a directory that was made for it.
+    try removeEmptied(partials + refused, in: places)
   }
 
   private func make(_ link: ItemRecord, in places: any StagingPlaces) throws {

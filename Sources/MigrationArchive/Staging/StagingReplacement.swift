@@ -84,11 +84,13 @@ extension Staging {
     guard !dropped.isEmpty else { return }
     var stale: [ItemRecord] = []
     var untrue: [JournalRecord] = []
+    var gone: [ArchivePath] = []
     try journal.forEach(upTo: journal.position) { position, record in
       if case .refused(let path, let generation, _, _) = record {
         let mark = keys.mark(path: path, generation: generation)
         guard dropped.contains(mark) else { return }
         shared.withLock { $0.ledger.dropRefused(mark) }
+        gone.append(path)
         untrue.append(.void(at: position))
       }
       guard let item = record.completedItem else { return }
@@ -110,7 +112,7 @@ extension Staging {
       case .file, .symbolicLink: try remove(item.path, in: places)
       }
     }
-    try removeEmptied(stale.map(\.path), in: places)
+    try removeEmptied(stale.map(\.path) + gone, in: places)
   }
 
   /// Removes a path, whatever is there.
@@ -131,8 +133,11 @@ extension Staging {
     }
     let nameless = shared.withLock { shared in candidates.filter { !shared.ledger.hasDirectory($0) } }
     let byDepth = nameless.sorted { ($0.depth, $0) > ($1.depth, $1) }
+    let storability = Storability(staging: self, places: places)
     for directory in byDepth {
       do {
+        // Another name leads to another item's directory.
+        if disk.traits.nameRules.contains(.foldsNames), try storability.foldedPlace(directory) != nil { continue }
         _ = try places.removeIfEmpty(directory)
       } catch {
         throw ArchiveError("removing", directory, error)

@@ -6,6 +6,9 @@ extension Ledger {
   /// Whether an item of this path is refused, in whatever state.
   package func refuses(path: ArchivePath) -> Bool { refused.holds(path: path) }
 
+  /// The refused files whose records have not come.
+  package var refusedWithoutRecord: [ArchivePath] { incomplete.filter { $0.value.isRefused }.keys.sorted() }
+
   /// Whether a state of an item is refused, or a file whose record has not come.
   package func isRefused(_ path: ArchivePath, _ generation: Generation) -> Bool {
     if let file = incomplete[path], file.generation == generation { return file.isRefused }
