@@ -367,7 +367,7 @@ class Lab:
             except Failure as failure:
                 self.say(f"{trial.disk.name}: {name}", "FAILED", failure)
                 outcomes[name] = "fails"
-        is_told = outcomes["tree"] == "arrives"
+        is_told = outcomes.get("tree") == "arrives"
         self.rows.append(row(
             trial.disk.name, outcomes["plain"], *((counted(list(trial.named.values())), trial.lost) if is_told else ("fails", "fails"))))
 
