@@ -205,6 +205,15 @@ def is_there(directory, name):
         return False
 
 
+def is_listed(directory, name):
+    """Whether a listing shows a name. By a descriptor of its own: on CIFS a second listing by one shows nothing new."""
+    listing = os.open(".", DIRECTORY, dir_fd=directory)
+    try:
+        return name in map(os.fsencode, os.listdir(listing))
+    finally:
+        os.close(listing)
+
+
 def folded(name):
     """What all names have in common that any file system takes for one."""
     return unicodedata.normalize("NFC", name.decode(errors="surrogateescape")).casefold()
@@ -231,7 +240,7 @@ class Walk:
             except OSError as error:
                 self.refuse(below, old, name, kind, reason_of(kind, error))
                 continue
-            if name not in map(os.fsencode, os.listdir(new)):
+            if not is_listed(new, name):
                 # It was made under another name.
                 remove_entry(new, name)
                 self.refuse(below, old, name, kind, ("nameNotAllowed",))
