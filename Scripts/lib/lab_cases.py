@@ -193,7 +193,7 @@ class Trial:
         transfer = self.transfer("plain", destination, "--existing", "skip")
         transfer.must_end(0)
         done = last(transfer.sent, "done")
-        equal((done["differing"], done["sentBytes"]), (0, 0), "what a second run finds different, and bytes sent again")
+        equal((done["differing"], done["bytes"]), (0, 0), "what a second run finds different, and content sent again")
         self.machine.drop_caches()
         self.judge("plain", destination)
         self.change(destination)

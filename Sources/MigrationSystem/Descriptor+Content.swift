@@ -62,13 +62,27 @@ extension Descriptor {
     do {
       try perform("clear") { csystem_punch_hole(raw, off_t(range.lowerBound), off_t(range.count)) }
     } catch  where error.isUnsupported {
-      let zeros = [UInt8](repeating: 0, count: Int(min(Int64(range.count), 1 << 20)))
-      var start = range.lowerBound
-      while start < range.upperBound {
-        let count = min(Int64(zeros.count), range.upperBound - start)
-        try unsafe write(at: start, zeros.span.extracting(0..<Int(count)).bytes)
-        start += count
+      try clearByWriting(range)
+    }
+  }
+
+  /// Writes zeros where something else is read: what was never written stays a hole.
+  private func clearByWriting(_ range: Range<Int64>) throws(SystemError) {
+    let size = Int(min(Int64(range.count), 1 << 20))
+    let zeros = [UInt8](repeating: 0, count: size)
+    var found = zeros
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let wanted = Int(min(Int64(size), range.upperBound - start))
+      var target = found.mutableSpan
+      let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+        try unsafe readFully(at: start, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
       }
+      if found[..<count].contains(where: { $0 != 0 }) {
+        try unsafe write(at: start, zeros.span.extracting(0..<count).bytes)
+      }
+      if count < wanted { return }
+      start += Int64(count)
     }
   }
 

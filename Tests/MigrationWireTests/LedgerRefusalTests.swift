@@ -87,6 +87,7 @@ import Testing
   @Test func `what the journal tells is taken back`() throws {
     var ledger = ledger()
     ledger.restore(refused: path("a:b"), 1, size: 7)
+    ledger.restore(refused: path("big"), 7, size: nil)
     ledger.restore(refused: path("big"), 1, size: nil)
     #expect(ledger.agrees(with: finish([file("a:b", 7)])) && ledger.isRefused(path("big"), 1))
     #expect(try ledger.admit(place(0..<10, "big")) == .held)
@@ -112,7 +113,7 @@ import Testing
     #expect(throws: Violation.self) { try ledger.receive(file("c", 1), hasContent: true) }
   }
 
-  @Test func `refused files without records are bounded like incomplete ones`() throws {
+  @Test func `refused files without records take no place of incomplete ones, and are bounded like them`() throws {
     var ledger = ledger()
     for index in 0..<Limits.incompleteFiles {
       _ = try ledger.admit(place(0..<1, "f\(index)"))

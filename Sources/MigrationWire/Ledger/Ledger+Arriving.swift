@@ -116,7 +116,13 @@ extension Ledger {
   }
 
   private mutating func open(_ path: ArchivePath, _ generation: Generation) throws(Violation) -> FileNumber {
-    guard incomplete.count < Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
+    // Only where there are many is it worth counting those that are refused, of which as many may wait for their records.
+    if incomplete.count >= Limits.incompleteFiles {
+      let refused = incomplete.values.count { $0.isRefused }
+      guard incomplete.count - refused < Limits.incompleteFiles, refused < Limits.incompleteFiles else {
+        throw Violation(.limit, "the incomplete files")
+      }
+    }
     let file = Incomplete(number: takeNumber(), generation: generation)
     incomplete[path] = file
     return file.number

@@ -46,10 +46,12 @@ extension Ledger {
 
   /// The journal tells of a refusal; without a size the record had not come.
   package mutating func restore(refused path: ArchivePath, _ generation: Generation, size: UInt64?) {
-    if let file = incomplete[path], file.generation == generation { discard(path) }
     if let size {
+      if let file = incomplete[path], file.generation == generation { discard(path) }
       refused.add(path, keys.mark(path: path, generation: generation), size: size)
-    } else if incomplete[path] == nil, incomplete.count < Limits.incompleteFiles {
+    } else {
+      // Another generation came before this one, and gave way.
+      discard(path)
       incomplete[path] = Incomplete(number: takeNumber(), generation: generation, isRefused: true)
     }
   }
