@@ -242,7 +242,7 @@ def test_names_that_fold_after_kills(work, kind):
 
 @pytest.mark.takes(8)
 @pytest.mark.parametrize("mode", ["skip", "keep-both", "replace"])
-@each(*FOLDING)
+@each("exFAT")
 def test_names_that_fold_and_are_there(work, kind, mode):
     """200 pairs onto a folder that has some of them: nothing is mixed, and nothing replaced but by its own name"""
     disk = Disk(kind, work)
@@ -261,7 +261,7 @@ def test_names_that_fold_and_are_there(work, kind, mode):
     work.figure = f"{len(named)} not stored, {len(differing)} differ"
 
 
-@each(*FOLDING)
+@each("exFAT")
 def test_a_root_whose_name_folds(work, kind):
     """a root whose name is that of something there but for case: refused, and kept beside it with keep-both"""
     disk = Disk(kind, work)

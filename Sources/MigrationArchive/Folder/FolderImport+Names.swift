@@ -4,11 +4,13 @@ import Synchronization
 
 /// Names that the destination takes for others, where staging tells them apart.
 extension FolderImport {
-  /// Whether what has the name of an item is another item of the archive, or may be: then this one cannot be stored, and what
+  /// Whether what has the name of an item is another item of the archive, or may be, or stays there under another name: then this one cannot be stored, and what
   /// the user wants of existing files does not matter.
   mutating func hasRival(_ path: ArchivePath, _ occupant: Occupant) throws(ArchiveError) -> Bool {
     guard let real = try listedPath(of: path, occupant) else { return true }
     if real == path { return false }
+    // What stays as it is has the name, and the sender, which knows it by another one, is told.
+    if existing == .skip, occupant.kind != .directory { return true }
     if besides.contains(real) { return true }
     return try isOfArchive(real)
   }

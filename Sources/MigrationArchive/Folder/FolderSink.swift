@@ -48,7 +48,7 @@ package final class FolderSink: ItemSink {
     guard held.withLock({ $0 == nil }) else { return }
     let isOurs: Bool
     do {
-      isOurs = try directory.directory.descriptor.lock()
+      isOurs = try directory.directory.descriptor.lockOnceFree()
     } catch {
       // A file system without locks: there is nothing that could be asked.
       return

@@ -50,8 +50,14 @@ struct ArchivePaths {
     key = staging.journal.key
     var hashes: Set<UInt64> = []
     try staging.journal.forEach(upTo: staging.journal.position) { [key] _, claim in
-      guard let item = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(item) }) else { return }
-      for path in item.path.lineage { hashes.insert(EarlierItems.hash(path, key)) }
+      let path: ArchivePath
+      if case .refused(let refused, _, _, _) = claim {
+        path = refused
+      } else {
+        guard let item = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(item) }) else { return }
+        path = item.path
+      }
+      for place in path.lineage { hashes.insert(EarlierItems.hash(place, key)) }
     }
     self.hashes = hashes
   }

@@ -43,29 +43,13 @@ package final class AppLock: Sendable {
   static func take(_ use: Use, of identifier: String, in files: HomeFiles) throws(HostError) -> AppLock {
     let file = try open(identifier, in: files)
     let isTaken = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") { () throws(SystemError) in
-      guard try lock(file.descriptor, exclusive: use != .running) else { return false }
+      guard try file.descriptor.lockOnceFree(exclusive: use != .running) else { return false }
       // The longest word decides the length, so that there is never a mixture of two.
       try unsafe file.descriptor.write(at: 0, use.line.utf8.span.bytes)
       return true
     }
     guard isTaken else { throw .inUse(identifier, holder(file.descriptor)) }
     return AppLock(use, file)
-  }
-
-  /// How long a lock may still be held by a process that was killed and has not let go of its files yet.
-  private static let patience = Duration.milliseconds(500)
-  private static let pause = Duration.milliseconds(20)
-
-  /// Locks a file. It waits a moment for a process that is ending to let go of the lock, and is false if another still has it.
-  private static func lock(_ file: borrowing Descriptor, exclusive: Bool) throws(SystemError) -> Bool {
-    let deadline = BootInstant.now() + patience
-    var poller = try Poller()
-    while try !file.lock(exclusive: exclusive) {
-      guard BootInstant.now() < deadline else { return false }
-      var nothing: [Poller.Interest] = []
-      _ = try poller.wait(&nothing, until: BootInstant.now() + pause)
-    }
-    return true
   }
 
   /// Who has the lock of an app; nil if nobody has. Nobody is kept from taking it by the question.
