@@ -134,7 +134,7 @@ class Shared(Disk):
         super().__init__(name, f"trans=virtio,version=9p2000.L,{options}")
 
     def shares(self, folder):
-        path = f"{folder}/shared"
+        path = f"{folder}/{self.slug}"
         os.makedirs(path, exist_ok=True)
         return {"shared": path}
 
