@@ -293,6 +293,7 @@ class Probe:
         self.ask("chown to 12:34", lambda: self.owner())
         self.ask("owner of a new file", lambda: "{0.st_uid}:{0.st_gid}".format(os.stat(self.new("file"))))
         self.ask("attribute user.", lambda: self.attribute("user.probe", b"value"))
+        self.ask("attribute user., empty", lambda: self.attribute("user.probe", b""))
         self.ask("attribute user., 60 KB", lambda: self.attribute("user.probe", b"v" * 60_000))
         self.ask("attribute trusted.", lambda: self.attribute("trusted.probe", b"value"))
         self.ask("attribute security.capability", lambda: self.attribute("security.capability", struct.pack("<IIIII", 0x02000001, 1024, 0, 0, 0)))
