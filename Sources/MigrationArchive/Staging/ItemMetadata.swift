@@ -34,7 +34,7 @@ extension Staging {
   private func setExtended(of file: any StagedFile, _ record: ItemRecord) {
     if !record.attributes.isEmpty {
       keep(.attribute) { () throws(SystemError) in
-        for attribute in record.attributes { try file.setAttribute(attribute) }
+        try record.attributes.forEachTried { (attribute) throws(SystemError) in try file.setAttribute(attribute) }
       }
     }
     if let owner = record.owner, preserved.owners {
@@ -50,7 +50,8 @@ extension Staging {
     let path = record.path
     if !record.attributes.isEmpty {
       keep(.attribute) { () throws(SystemError) in
-        for attribute in record.attributes { try places.setAttribute(path, attribute) }
+        try record.attributes.forEachTried { (attribute) throws(SystemError) in try places.setAttribute(path, attribute)
+        }
       }
     }
     setOwner(in: places, record)
@@ -138,5 +139,20 @@ extension Staging {
     }
     if let mode = record.mode, mode & 0o6000 != 0, !preserved.setIDBits { lost(.setIDBit) }
     if record.owner != nil, !preserved.owners { lost(.owner) }
+  }
+}
+
+extension [ExtendedAttribute] {
+  /// Does something with each, also after one that failed; fails with the first failure then.
+  fileprivate func forEachTried(_ body: (ExtendedAttribute) throws(SystemError) -> Void) throws(SystemError) {
+    var failure: SystemError?
+    for attribute in self {
+      do {
+        try body(attribute)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
   }
 }
