@@ -175,6 +175,16 @@ def refused(source, parent):
     return walk.refused, walk.collisions
 
 
+def name_reasons(directory, name):
+    """Which reasons there are against a name, whatever has it; of a link either this or its kind may be told."""
+    try:
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=directory))
+        os.unlink(name, dir_fd=directory)
+    except OSError as error:
+        return reason_of("file", error)
+    return ()
+
+
 def remove_deep(path):
     """Removes a tree whose paths may be longer than the kernel takes them."""
     above = os.open(os.path.dirname(path), DIRECTORY)
@@ -238,7 +248,8 @@ class Walk:
             try:
                 self.make(old, new, name, kind, status)
             except OSError as error:
-                self.refuse(below, old, name, kind, reason_of(kind, error))
+                reasons = reason_of(kind, error) + (name_reasons(new, name) if kind == "symbolic link" else ())
+                self.refuse(below, old, name, kind, reasons)
                 continue
             if not is_listed(new, name):
                 # It was made under another name.
