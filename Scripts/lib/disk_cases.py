@@ -161,7 +161,7 @@ def escaped(path):
 
 
 def right_list(named, source, destination):
-    """Requires that what is named as not stored is what the disk does not take from another program either.
+    """Requires that the disk takes none of the items named as not stored from another program either.
 
     Of names that are one there, any may be the one that was stored.
     """
@@ -322,7 +322,7 @@ def table(disks):
     return lines
 
 
-# The self-test: what arrived rightly, and what is wrong in one way each.
+# The self-test: trees that arrived rightly, and trees that are wrong in one way each.
 
 
 def copied(name, folder):

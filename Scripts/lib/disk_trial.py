@@ -100,7 +100,7 @@ class Kept:
         return self.once("hard links", make)
 
     def holes(self):
-        """Whether what is not written takes no room."""
+        """Whether ranges that were never written take no room."""
         def make():
             path = os.path.join(self.folder, "hole")
             try:

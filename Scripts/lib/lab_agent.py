@@ -31,7 +31,7 @@ class Agent:
                 left = left[os.write(self.port, left):]
 
     def lines(self):
-        """What comes from outside, a line at a time; the port reads as ended while no one listens there."""
+        """The lines that come from outside; the port reads as ended while it is closed there."""
         rest = b""
         while True:
             part = os.read(self.port, 65536)

@@ -189,7 +189,7 @@ class Trial:
         return "refused"
 
     def skip(self):
-        """Nothing is sent but what is missing, and what is there stays as it is."""
+        """Only missing files are sent, and present ones stay as they are."""
         destination = self.destination("plain")
         transfer = self.transfer("plain", destination, "--existing", "skip")
         transfer.must_end(0)
@@ -302,7 +302,7 @@ class Trial:
         return f"held {last(transfer.received, 'resumed')['heldBytes']} bytes"
 
     def large(self):
-        """A file that is too large for the disk is named, and what is beside it arrives."""
+        """A file that is too large for the disk is named, and its neighbours arrive."""
         destination = self.destination("large")
         transfer = self.transfer("large", destination)
         equal(transfer.named(), {b"large/film": "tooLarge"}, "what was not stored")

@@ -97,7 +97,7 @@ class NFS(Served):
         self.source = "-t nfs 127.0.0.1:/srv/disk/share" if version < "4" else "-t nfs4 127.0.0.1:/"
 
     def serve(self, machine):
-        # Without a short time of grace a server that has just started keeps everybody waiting for 90 s.
+        # Without a short time of grace a server that has just started keeps its clients waiting for 90 s.
         machine.shell(
             "mkdir -p /proc/fs/nfsd /run/rpcbind /var/lib/nfs/sm /var/lib/nfs/rpc_pipefs; mount -t nfsd nfsd /proc/fs/nfsd;"
             "mount -t rpc_pipefs pipefs /var/lib/nfs/rpc_pipefs;"

@@ -179,7 +179,7 @@ class Machine:
         return " ".join(said.split())[-400:]
 
     def end(self, is_in_order=True):
-        """Turns the machine off; with is_in_order it writes what is unwritten before."""
+        """Turns the machine off; with is_in_order it writes its caches before."""
         if is_in_order and not self.is_over:
             with contextlib.suppress(OSError, Failure):
                 self.tell(do="off")

@@ -30,7 +30,7 @@ extension Close {
   /// How many bytes of a name are shown: the last of a longer one.
   private static let shownName = 512
 
-  /// The reason in words for people, with the name that comes beside the message and with what is short. All of it is safe to
+  /// The reason in words for people, with the name that comes beside the message and with the shortage. All of it is safe to
   /// show.
   fileprivate var clause: String {
     let short = [bytes, items].map { $0.flatMap { $0.isShort ? $0 : nil } }

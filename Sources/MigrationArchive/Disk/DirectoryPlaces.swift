@@ -155,7 +155,7 @@ final class DirectoryPlaces: StagingPlaces {
     return SharedDirectory(try tree.directory.makeDirectories(path.bytes, mode: directoryMode))
   }
 
-  /// Makes one directory where what is above it is there. One that the disk finds by another name is in the way.
+  /// Makes one directory in its parent, which exists. One that the disk finds by another name is in the way.
   private func makeExactly(_ path: ArchivePath) throws(SystemError) {
     let parent = path.parent.map(\.bytes)
     let above =

@@ -3,7 +3,7 @@ import MigrationWire
 
 /// Finds out what a file system can do, by doing it in a directory of its own.
 ///
-/// It costs no room and some forty calls where everything is possible; what is not possible costs some more. It never fails.
+/// It costs no room and some forty calls where everything is possible, and some more elsewhere. It never fails.
 struct DiskProbe: ~Copyable {
   /// What its directory is called; a crash leaves no more than that.
   static let name = Array("probe".utf8)

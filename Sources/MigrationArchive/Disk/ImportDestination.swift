@@ -47,10 +47,10 @@ package protocol ImportDestination {
   func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant
   /// Removes an empty directory, or a file, at the destination.
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError)
-  /// Puts something staged in the place of something of the same kind at the destination, in one step: whoever looks sees the
+  /// Puts something staged in the place of something of the same kind at the destination, in one step: every look finds the
   /// one or the other. A directory takes the place of an empty one alone.
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError)
-  /// Whether what is at the destination is to the last byte, and in its time, what is staged. Directories never are.
+  /// Whether the entry at the destination equals the staged one to the last byte, and in its time. Directories never do.
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool
   /// The names in a directory of the destination as it lists them; nil where it finds each by that name alone.
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]?

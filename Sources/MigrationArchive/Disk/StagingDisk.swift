@@ -17,7 +17,7 @@ package protocol StagingDisk: Sendable {
   func availableBytes() -> UInt64?
   /// What its file system can do.
   var abilities: DiskAbilities { get }
-  /// Closes what is open of it, since it is about to be removed. It serves for nothing from then on.
+  /// Closes its open files, since it is about to be removed. It serves for nothing from then on.
   func letGo()
 }
 

@@ -2,9 +2,9 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// What is staged and cannot be put in its place, which is named and keeps nothing else from arriving.
+/// Staged items that cannot be put in their places: they are named, and keep nothing else from arriving.
 extension FolderImport {
-  /// Leaves an item, and what is beneath it, where it is staged.
+  /// Leaves an item, and everything beneath it, in staging.
   mutating func cannotStore(_ item: Item, _ reason: RefusalReason, _ cause: SystemError?) throws(ArchiveError) {
     guard staging.shared.withLock({ $0.mayRefuse }) else {
       throw failed(item.path, cause ?? SystemError(reason: reason.words, operation: "import"))

@@ -38,7 +38,7 @@ extension FolderImport {
 
   private func settle(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
     do {
-      // What is not staged any more has arrived.
+      // An item that is not staged any more has arrived.
       guard let item = try destination.occupant(ofStaged: path), let there = try destination.occupant(at: target)
       else { return }
       switch item.kind {

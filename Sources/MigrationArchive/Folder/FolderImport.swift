@@ -3,7 +3,7 @@ package import MigrationWire
 import Synchronization
 
 /// Moves what was verified from staging to the destination, each file, link and new folder by one rename, or by the steps of
-/// `Placing`. What is there is treated as the staging says: nothing is ever replaced unless that is wanted, and then a file by
+/// `Placing`. Existing entries are treated as the staging says: nothing is ever replaced unless that is wanted, and then a file by
 /// a whole file, in one step.
 ///
 /// It may be killed at any moment and run again: what is no longer staged was moved, and the journal says what of that is
@@ -23,7 +23,7 @@ package struct FolderImport {
   private var pending: [ArchivePath] = []
   /// Whether the file system renames with the promise to replace nothing, as far as is known.
   var renamesSafely = true
-  /// What is about to be given a name, and what the journal knows of that.
+  /// The items that are about to get their names, and those of which the journal knows that.
   var upcoming: [(path: ArchivePath, target: ArchivePath)] = []
   var told: [ArchivePath: ArchivePath] = [:]
   /// The directory in which a name was taken last, and names that items of the archive got beside others.
@@ -114,7 +114,7 @@ package struct FolderImport {
   /// How many items the journal is told of at once, where it must be told before they get their names.
   private static let together = 256
 
-  /// What is to become of some items, before the first of them is touched.
+  /// Decides the fates of some items before the first of them is touched.
   private mutating func fates(of items: ArraySlice<Item>) throws(ArchiveError) -> [Fate] {
     var fates: [Fate] = []
     (upcoming, told) = ([], [:])

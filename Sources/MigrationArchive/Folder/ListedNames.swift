@@ -8,7 +8,7 @@ struct ListedNames {
   let directory: ArchivePath?
   private let key: UInt128
   private var hashes: Set<UInt64> = []
-  /// The names by what is left of them without case and normalisation; nil where that was not asked for.
+  /// The names by their forms without case and normalisation; nil where that was not asked for.
   private var folded: [String: [UInt8]]?
 
   init(_ names: [[UInt8]], in directory: ArchivePath?, key: UInt128, folding: Bool = false) {

@@ -6,7 +6,7 @@ import MigrationSystem
 /// and loses the first. A directory, or a file that can have no second name, is renamed over an empty entry of that name which
 /// was made for it: the kernel refuses that for a directory into which anything was put, and a file is looked at before.
 struct Placing: Equatable {
-  /// What is to be done next.
+  /// The next thing to do.
   enum Step: Equatable {
     /// Rename as far as the kernel promises to replace nothing.
     case rename
@@ -65,7 +65,7 @@ struct Placing: Equatable {
     step =
       switch answer {
       case .done: next
-      // What is no longer ours is another's.
+      // An entry that is no longer ours is another's.
       case .no: .withdraw
       case .failed(let error): afterFailure(error)
       }

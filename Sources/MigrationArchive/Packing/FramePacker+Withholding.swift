@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// What is left out since the destination has said that it cannot hold it (Protocol §6.3).
+/// Items that are left out, since the destination has said that it cannot hold them (Protocol §6.3).
 extension FramePacker {
   /// Leaves an item out if the destination cannot hold it, as far as its record tells; false if it may.
   func withhold(_ record: ItemRecord) throws(ArchiveError) -> Bool {

@@ -7,7 +7,7 @@ struct SourceFileSystem: Sendable {
   private let stamps: StampKeeping
   private let clocks: SourceClocks
 
-  /// Asks about what is open.
+  /// Asks about an open file.
   init(of descriptor: borrowing Descriptor, _ clocks: SourceClocks) throws(SystemError) {
     device = try descriptor.status().device
     let name = try? descriptor.fileSystem()
@@ -44,6 +44,6 @@ struct SourceFileSystem: Sendable {
     try SourceFileSystem(of: descriptor, clocks)
   }
 
-  /// What is mounted on a name here is another file system.
+  /// A mount on a name here is another file system.
   private func keeping(_ status: FileStatus) -> StampKeeping { status.device == device ? stamps : .unknown }
 }

@@ -1,11 +1,11 @@
 import MigrationWire
 
 extension SourceTree {
-  /// What a destination lacks for each item, with what is beneath directories that it cannot hold; empty where it can hold
+  /// The lacks of a destination by item, those beneath directories that it cannot hold included; empty where it can hold
   /// everything.
   func lacks(of traits: DestinationTraits, beneath prefix: ArchivePath? = nil) -> [DestinationTraits.Lack?] {
     guard !traits.refusesNothing else { return [] }
-    // A directory comes before what is in it.
+    // A directory comes before its entries.
     let top: DestinationTraits.Lack? = prefix.flatMap { traits.lack(forPath: $0) } == nil ? nil : .directory
     var lacks: [DestinationTraits.Lack?] = []
     lacks.reserveCapacity(nodes.count)

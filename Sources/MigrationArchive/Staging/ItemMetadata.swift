@@ -129,7 +129,8 @@ extension Staging {
     abilities.keepsTimes && time.rounded(to: abilities.timeGranularity) == time
   }
 
-  /// Counts what of a record is not kept because nobody wants it, or since the file system takes it and keeps something else.
+  /// Counts the parts of a record that are not kept because the user does not ask for them, or since the file system takes them
+  /// and keeps something else.
   func countLosses(of record: ItemRecord) {
     if let modified = record.modified, !keeps(modified) { lost(.time) }
     if record.mode != nil, let fixed = abilities.fixedRights,

@@ -29,7 +29,7 @@ extension Staging {
   /// How many items of the archive are refused.
   package var notStored: UInt64 { shared.withLock { $0.ledger.refusedTotal.items } }
 
-  /// Refuses an item and journals it; what is staged of a file in parts goes. `claims` takes what the journal is told later,
+  /// Refuses an item and journals it; the staged parts of a file go. `claims` takes the record that the journal is told later,
   /// where nothing on the disk depends on it.
   func refuse(
     _ record: ItemRecord, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces,
@@ -93,8 +93,8 @@ extension Staging {
     let message: String?
   }
 
-  /// Refuses what is staged at some paths and everything beneath them, which cannot be put in its place. It stays in staging,
-  /// and goes with that.
+  /// Refuses the staged items at some paths and everything beneath them, which cannot be put in their places. They stay in
+  /// staging, and go with that.
   func refuseStaged(_ paths: [ArchivePath: WhyRefused]) throws(ArchiveError) {
     guard !paths.isEmpty else { return }
     let places = disk.places()

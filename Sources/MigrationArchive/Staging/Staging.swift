@@ -146,7 +146,7 @@ package final class Staging: Sendable {
     shared.withLock { Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes) }
   }
 
-  /// How much of the archive need not come any more: what is there, and what is refused.
+  /// How much of the archive need not come any more: the present and the refused items.
   package var settled: Tally {
     shared.withLock { Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes).adding($0.ledger.refusedTotal) }
   }
@@ -202,7 +202,7 @@ package final class Staging: Sendable {
     shared.withLock { $0.stage = .imported(total) }
   }
 
-  /// Closes the staging directory, which is about to be removed; what is known of it stays.
+  /// Closes the staging directory, which is about to be removed; its ledger stays.
   package func letGo() { disk.letGo() }
 
   /// Makes everything that was written before the call durable, and marks that in the journal.

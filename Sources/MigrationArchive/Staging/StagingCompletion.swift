@@ -68,7 +68,7 @@ extension Staging {
       return (shared.ledger.dropIncomplete(), refused)
     }
     for path in partials { try remove(path, in: places) }
-    // Of what was refused nothing is there, but perhaps a directory that was made for it.
+    // Of a refused item nothing is there, but perhaps a directory that was made for it.
     try removeEmptied(partials + refused, in: places)
   }
 
@@ -115,7 +115,7 @@ extension Staging {
     setTime(in: places, record)
     guard !isRoot else { return }
     do throws(SystemError) {
-      // What is no directory any more has other reasons than its file system's.
+      // Where a directory became something else, its file system is not to blame.
       guard try places.kind(of: record.path) == .directory else { throw SystemError(notADirectory: "chmod") }
       try keepMode { () throws(SystemError) in try places.setMode(record.path, mode(of: record)) }
     } catch {

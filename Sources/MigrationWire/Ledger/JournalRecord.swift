@@ -30,7 +30,7 @@ package enum JournalRecord: Equatable, Sendable {
   /// The destination cannot hold this state of an item: whatever is said of it anywhere in the journal is void. Without a size
   /// its record had not come.
   case refused(path: ArchivePath, generation: Generation, size: UInt64?, RefusalReason)
-  /// What is staged at this path is about to be given that one at the destination, whose name is free, in several steps: from
+  /// The staged item at this path is about to be given that one at the destination, whose name is free, in several steps: from
   /// now on an empty entry there, or a second name of the same thing, is this import's. Nil takes that back.
   case placing(ArchivePath, to: ArchivePath?)
 

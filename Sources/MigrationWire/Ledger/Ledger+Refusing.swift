@@ -18,7 +18,7 @@ extension Ledger {
   /// How many items are refused, and the sum of their sizes.
   package var refusedTotal: Tally { refused.total }
 
-  /// An item with a record cannot be held; the number of what is staged of it, if it is a file in parts.
+  /// An item with a record cannot be held; the number of its staged file, if it came in parts.
   @discardableResult
   package mutating func refuse(_ record: ItemRecord) -> FileNumber? {
     let mark = mark(record)
@@ -28,7 +28,7 @@ extension Ledger {
     return number
   }
 
-  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the number of what is staged.
+  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the number of its staged file.
   ///
   /// Without a record it waits for one: only that tells its size.
   package mutating func refuse(

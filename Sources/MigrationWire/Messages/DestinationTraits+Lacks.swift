@@ -80,7 +80,7 @@ extension DestinationTraits {
     return longestName.map { name.count > $0 } == true ? .longNames : nil
   }
 
-  /// Whether nothing that travels is refused by what is said here.
+  /// Whether these traits rule out nothing that travels.
   package var refusesNothing: Bool {
     !restrictsNames && keepsSymbolicLinks && longestTarget ?? Limits.linkTarget >= Limits.linkTarget
       && largestFile ?? Limits.fileSize >= Limits.fileSize
