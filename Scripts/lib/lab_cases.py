@@ -277,7 +277,7 @@ class Trial:
         sender = self.send(source, home, "--limit", "1M")
         sender.stdin.write(f"{code}\n".encode())
         sender.stdin.close()
-        held = receiver.wait_line(lambda line: '"progress"' in line and events_of([line])[0].get("bytes", 0) > 2_000_000, 60)
+        held = receiver.wait_line(lambda line: '"progress"' in line and events_of([line])[0].get("items", 0) > 150, 60)
         sender.kill()
         receiver.signal(signal.SIGKILL)
         sender.wait(20)
