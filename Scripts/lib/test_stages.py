@@ -77,7 +77,7 @@ def tests():
         suites("transfer suites, A to M", 120, "--filter", rf"^{transfer}\.[A-M]"),
         suites("transfer suites, N to Z", 120, "--filter", rf"^{transfer}\.[^A-M]"),
         Stage("acceptance", 260, script("acceptance", "--jobs", "4"), reader=lambda: Table(CHECKS), **release),
-        suites("archive suites", 110, "--filter", rf"^{archive}\."),
+        suites("archive suites", 150, "--filter", rf"^{archive}\."),
         suites("host suites", 30, "--filter", rf"^{host}\."),
         suites("kit suites", 20, "--filter", rf"^{kit}\."),
         suites("other suites", 50, *others),
