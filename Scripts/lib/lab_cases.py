@@ -10,49 +10,18 @@ import subprocess
 import sys
 import time
 
-from disk_cases import counted, head, losses, make_pairs, make_plain, make_tree, not_stored, row
+from disk_cases import counted, head, losses, not_stored, row
 from lab_disks import DESTINATION
 from lab_machine import PORT, Machine
+from lab_sources import CHANGED, GONE, OLD_TIME, make_sources
 from outside import SCRIPTS, Failure, Skip, check_line, equal, require
 
 PATIENCE = 400
 """How long a transfer or a judgement may take, in seconds: a guard against hangs. The machine is slow, and slower still where
 others use this one: on 9p each name of a path 200 directories deep is asked for anew."""
 
-OLD_TIME = 1_600_000_000 * 10**9
-
-
-def make_sources(folder):
-    """Everything that is sent and that results are compared with, each in a folder of its own."""
-    for name in "plain", "changed", "twice", "pairs", "tree", "large":
-        os.makedirs(f"{folder}/{name}")
-    make_plain(f"{folder}/plain")
-    make_plain(f"{folder}/changed")
-    change(f"{folder}/changed/plain")
-    make_plain(f"{folder}/twice")
-    os.rename(f"{folder}/twice/plain", f"{folder}/twice/plain (2)")
-    make_plain(f"{folder}/twice")
-    make_pairs(f"{folder}/pairs")
-    make_tree(f"{folder}/tree")
-    os.mkdir(f"{folder}/large/large")
-    with open(f"{folder}/large/large/a note", "wb") as file:
-        file.write(b"a note\n")
-    with open(f"{folder}/large/large/film", "wb") as file:
-        file.truncate((4 << 30) + 1)
-        file.write(b"begins")
-
-
-CHANGED, GONE = "Notes/Note 70.txt", "Notes/Note 71.txt"
-
-
-def change(folder):
-    """Gives one file another content and an older time, the names of its folders included."""
-    path = f"{folder}/{CHANGED}"
-    before = os.stat(os.path.dirname(path))
-    with open(path, "wb") as file:
-        file.write(b"written here\n")
-    os.utime(path, ns=(OLD_TIME, OLD_TIME))
-    os.utime(os.path.dirname(path), ns=(before.st_atime_ns, before.st_mtime_ns))
+SOURCES = "/mnt/sources"
+"""Where what was sent is in the machine, on a disk of its own."""
 
 
 def events_of(lines):
@@ -167,7 +136,7 @@ class Trial:
     def judge(self, name, destination, with_events=False):
         """Compares a source with a destination, as far as the disk can hold it; what the judge says."""
         ends = self.ENDS if with_events else ()
-        return self.judged("trees", f"/lab/sources/{name}", destination, f"{DESTINATION}/scratch", *ends)
+        return self.judged("trees", f"{SOURCES}/{name}", destination, f"{DESTINATION}/scratch", *ends)
 
     def judged(self, *words):
         return self.machine.run("python3", "/lab/Scripts/lib/lab_judge.py", *words, seconds=PATIENCE)
@@ -326,7 +295,10 @@ class Lab:
         shutil.copy(binary, self.binary)
         make_sources(f"{work}/sources")
         os.makedirs(f"{work}/Scripts/lib")
-        for name in "make-tree", "check-trees", "lib/disk_cases.py", "lib/disk_trial.py", "lib/lab_judge.py":
+        self.sources = f"{work}/sources.img"
+        with open(self.sources, "wb") as file:
+            file.truncate(1 << 30)
+        for name in "make-tree", "check-trees", "lib/disk_cases.py", "lib/disk_trial.py", "lib/lab_judge.py", "lib/lab_sources.py":
             shutil.copy(f"{SCRIPTS}/{name}", f"{work}/Scripts/{name}")
 
     def say(self, name, outcome, figure=""):
@@ -340,8 +312,9 @@ class Lab:
         machine = None
         begun = time.monotonic()
         try:
-            machine = Machine(self.parts, self.work, images, disk.shares(self.work), seconds=2400)
+            machine = Machine(self.parts, self.work, [*images, self.sources], disk.shares(self.work), seconds=2400)
             disk.prepare(machine)
+            self.prepare_sources(machine, f"/dev/vd{'abc'[len(images)]}")
             self.try_all(Trial(disk, machine, self.work, self.binary))
         except Skip as skip:
             self.say(disk.name, "skipped", skip)
@@ -354,6 +327,14 @@ class Lab:
                 for path in images:
                     os.remove(path)
         print(f"lab: {disk.name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+
+    @staticmethod
+    def prepare_sources(machine, device):
+        """Mounts the disk with what is sent; the first machine makes it."""
+        machine.load("ext4")
+        machine.shell(
+            f"mkdir -p {SOURCES}; if ! mount -t ext4 -o ro {device} {SOURCES} 2>/dev/null; then mkfs.ext4 -q {device};"
+            f"mount -t ext4 {device} {SOURCES}; python3 /lab/Scripts/lib/lab_sources.py {SOURCES}; mount -o remount,ro {SOURCES}; fi", 400)
 
     def try_all(self, trial):
         outcomes = {}

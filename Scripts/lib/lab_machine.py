@@ -107,7 +107,7 @@ class Machine:
             "-append", "console=ttyS0 panic=1 quiet mitigations=off", "-serial", f"file:{self.folder}/console",
             "-netdev", f"user,id=net,hostfwd=tcp:127.0.0.1:{self.port}-:{PORT}", "-device", "virtio-net-pci,netdev=net,romfile=",
             "-device", "virtio-rng-pci", "-device", "virtio-serial-pci",
-            "-chardev", f"socket,id=agent,path={self.folder}/agent,server=on,wait=off", "-device", "virtserialport,chardev=agent"]
+            "-chardev", "socket,id=agent,path=agent,server=on,wait=off", "-device", "virtserialport,chardev=agent"]
         for tag, path in {"root": parts.root, "lab": self.folder, **shares}.items():
             is_root = ",readonly=on" if tag == "root" else ""
             words += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{is_root}",
@@ -116,14 +116,20 @@ class Machine:
             words += ["-drive", f"file={disk},format=raw,if=virtio,cache=writeback"]
         with open(f"{self.folder}/emulator.log", "wb") as log:
             return subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, preexec_fn=end_with_parent)
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=self.folder,
+                preexec_fn=end_with_parent)
 
     def connect(self):
         require(self.process.poll() is None, "the emulator has ended")
-        with contextlib.suppress(OSError):
-            self.agent.connect(f"{self.folder}/agent")
+        # A socket's path may be 107 bytes long, and the folder's longer.
+        folder = os.open(self.folder, os.O_PATH)
+        try:
+            self.agent.connect(f"/proc/self/fd/{folder}/agent")
             return True
-        return False
+        except OSError:
+            return False
+        finally:
+            os.close(folder)
 
     # Words with the agent
 
