@@ -85,7 +85,7 @@ package enum TransferEvent: Sendable {
   case unconfined(reason: String, directories: [[UInt8]])
   /// A code to show, and for how many seconds it works.
   case code(PairingCode, lifetime: Double)
-  /// Somebody entered a wrong code; how many more are judged before no code is shown any more.
+  /// A wrong code was entered; how many more are judged before no code is shown any more.
   case wrongCode(attempt: Int, allowed: Int, from: String, left: Int)
   /// So many wrong codes were entered that none is shown any more, and by whom, most first. Either that ends the run, or the
   /// user can begin another wait.

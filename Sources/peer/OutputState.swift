@@ -15,7 +15,7 @@ struct OutputState: Sendable {
     var deadline: BootInstant
   }
 
-  /// Whether somebody else writes just now.
+  /// Whether another thread writes just now.
   enum Hold: Sendable {
     case none
     case wanted

@@ -30,7 +30,7 @@ protocol Report: Sendable {
   /// Nothing has happened for a while.
   mutating func tick(at moment: Moment) -> Rendering
 
-  /// So many messages were left out, since nobody read those before them.
+  /// So many messages were left out, since the reader did not take those before them.
   mutating func missed(_ count: UInt64) -> Rendering
 
   /// Takes away what will be drawn over, because somebody else writes now.

@@ -117,7 +117,7 @@ import Testing
     try appender.append(directory, at: Array("in./d".utf8))
     try appender.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))
     try appender.finish()
-    // The link, the directory that nobody appended, the one in it and the file in that.
+    // The link, the directory that was made on the way, the one in it and the file in that.
     #expect(packer.finish.withheld == 4 && packer.finish.total.items == 1 && packer.finish.unsent == 0)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// Codes of a real receiver that nobody tries, and of one that strangers try without an end.
+/// Codes of a real receiver without a single try, and of one that strangers try without an end.
 @Suite struct CodeLifeTests {
   /// So fast that a code is over in 0.3 s.
   private static let hasty = Pace(speed: 2_000)

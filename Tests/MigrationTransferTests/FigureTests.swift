@@ -128,6 +128,7 @@ extension TransferResult {
     #expect(count.seconds == 0)
     count.end()
     let seconds = count.seconds
+    // Time passes, and must not count.
     Thread.sleep(forTimeInterval: 0.01)
     count.begin()
     count.end()

@@ -18,7 +18,7 @@ package struct Bound: Equatable, Sendable {
 
 extension Offer {
   /// The most that the receiver takes upon this offer: sources live, so a quarter and a fixed margin may come on top; of an
-  /// estimate more, since nobody but an app's exporter knows what it will make.
+  /// estimate more, since only an app's exporter knows what it will make.
   package var bound: Bound {
     if flags.contains(.estimated) {
       return Bound(
