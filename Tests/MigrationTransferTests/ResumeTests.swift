@@ -227,10 +227,17 @@ extension Events {
     remembered.done = RememberedTransfer.Finished(
       done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
     remembered.unsent = 1
+    let path = try ArchivePath(Array("tree/a:b".utf8))
+    remembered.notStored = [Refusal(path: path, generation: 1, reason: .nameNotAllowed)]
     _ = try pair.sendingStore.create(remembered)
     // Nobody listens there.
-    let result = try pair.sender(to: 1, code: nil).result()
+    let sender = try pair.sender(to: 1, code: nil)
+    let result = try sender.result()
     #expect(result.total == Tally(items: 3, bytes: 4))
+    let isNamed = sender.events.all.contains { event in
+      if case .notStored(path.bytes, .nameNotAllowed, nil) = event { true } else { false }
+    }
+    #expect(isNamed)
     #expect((result.sentBytes, result.heldBytes, result.unsent) == (0, 4, 1))
     #expect(try pair.sendingStore.list().transfers.isEmpty)
   }

@@ -26,6 +26,14 @@ import Testing
       subject: .sources(sources.map { Array($0.utf8) }))
   }
 
+  private func refusals(_ count: Int, message: String? = "Ä") throws -> [Refusal] {
+    try (0..<count).map { number in
+      Refusal(
+        path: try ArchivePath(Array("a/\(number)".utf8)), generation: 7, reason: .nameTaken,
+        message: number == 0 ? nil : message)
+    }
+  }
+
   private func receiving(_ transfer: TransferID, into path: [UInt8], done: Int64? = nil) throws -> RememberedTransfer {
     var remembered = try sending(transfer)
     remembered = RememberedTransfer(
@@ -40,6 +48,7 @@ import Testing
             flags: []))))
     remembered.done = done.map { RememberedTransfer.Finished(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
     remembered.unsent = 6
+    if done != nil { remembered.notStored = try refusals(2) }
     return remembered
   }
 
@@ -49,6 +58,28 @@ import Testing
     ] {
       #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
     }
+  }
+
+  @Test func `as many names as a session may have are remembered`() throws {
+    var remembered = try receiving(2, into: [0x2F], done: 77)
+    remembered.notStored = try refusals(Limits.unsent + 9, message: String(repeating: "m", count: 400)).nameable
+    #expect(remembered.notStored.count == Limits.unsent)
+    #expect(remembered.encoded.count < RememberedTransfer.sizeLimit)
+    #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
+  }
+
+  /// A finished transfer as versions wrote it that remembered no names.
+  private static let nameless =
+    "cGVlciB0cmFuc2ZlciAxCgEQAAAAAAAAAAAAAAAAAAAACQIBAQMDAQIDBCAAAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0e"
+    + "HwUDb2xkBg8xOTIuMC4yLjc6NDc0NzAHEAAAAAAAAAPoAAAAAAAAB9AIIAAAAAAAAAAFAAAAAAAAAAYAAAAAAAAABQAAAAAAAAAG"
+    + "CQYAAAACL2EOCAAAAAAAAAfRDyMaAAAAHgEIAAAAAAAAAAUCCAAAAAAAAAAGBAgAAAAAAAAAAxAIAAAAAAAAAAQgK7RMlKYjscf/"
+    + "bPG36E62"
+
+  @Test func `what an earlier version remembered without names is read`() throws {
+    let old = try #require(Data(base64Encoded: Self.nameless))
+    let remembered = try RememberedTransfer(encoded: Array(old))
+    #expect(remembered.done?.done.notStored == 3 && remembered.notStored.isEmpty)
+    #expect(remembered.encoded == Array(old))
   }
 
   @Test func `a state that is cut or changed anywhere is refused`() throws {

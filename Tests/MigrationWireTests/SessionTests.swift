@@ -35,7 +35,7 @@ enum Sample {
   }
 
   private func sender(_ state: SenderState) throws -> SenderSession {
-    var session = SenderSession()
+    var session = SenderSession(features: [])
     if state == .greeting { return session }
     if state == .closed {
       _ = session.close(Sample.close)
@@ -90,7 +90,7 @@ enum Sample {
   }
 
   private func receiver(_ state: ReceiverState) throws -> ReceiverSession {
-    var session = ReceiverSession()
+    var session = ReceiverSession(features: [])
     if state == .greeting { return session }
     if state == .closed {
       _ = session.close(Sample.close)
@@ -184,8 +184,8 @@ enum Sample {
 
 /// Conversations between the two machines, each message through its bytes.
 @Suite struct ConversationTests {
-  private var sender = SenderSession()
-  private var receiver = ReceiverSession()
+  private var sender = SenderSession(features: .refusals)
+  private var receiver = ReceiverSession(features: .refusals)
 
   private func carried(_ message: ControlMessage) throws -> ControlMessage {
     guard case .control(let read)? = try Frame(message.frame) else { throw Violation(.unknown, "a message") }
@@ -297,8 +297,64 @@ enum Sample {
     #expect(try talk.toReceiver(.receipt) == .finish)
   }
 
+  /// Whether a receiver names an item in front of a DONE that answers the offer; the sender takes it in the same cases.
+  private func namesAgain(_ sender: Features, _ receiver: Features, _ offer: Offer) throws -> Bool {
+    var talk = self
+    (talk.sender, talk.receiver) = (SenderSession(features: sender), ReceiverSession(features: receiver))
+    _ = try talk.toReceiver(.greeting(Greeting(role: .sender, label: "", software: "", features: sender)))
+    _ = try talk.toSender(.greeting(Greeting(role: .receiver, label: "", software: "", features: receiver)))
+    _ = try talk.toReceiver(talk.sender.offer(offer))
+    guard let message = talk.receiver.refused(Sample.refused) else {
+      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+      return false
+    }
+    #expect(try talk.toSender(message) == .noteRefused(Sample.refused))
+    let done = Done(total: Tally(items: 9, bytes: 9), notStored: 1)
+    #expect(try talk.toSender(talk.receiver.answerAgain(done)) == .finish(done))
+    #expect(talk.receiver.refused(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    return true
+  }
+
+  @Test func `what is not stored is named in front of the last word that answers an offer, where both ends know of it`()
+    throws
+  {
+    let app = Offer.Contents.app(
+      AppIdentity(bundleIdentifier: "i", store: "s", platform: "p", version: "v"))
+    for (sender, receiver) in [(.refusals, .refusals), ([], .refusals), (.refusals, [])] as [(Features, Features)] {
+      for (transfer, contents) in [(7, Sample.offer.contents), (nil, Sample.offer.contents), (7, app)]
+        as [(TransferID?, Offer.Contents)]
+      {
+        let offer = Offer(transfer: transfer, contents: contents, items: 1, bytes: 2, allocated: 3, flags: [])
+        let isKnown = sender == receiver && transfer != nil && contents == Sample.offer.contents
+        #expect(try namesAgain(sender, receiver, offer) == isKnown)
+      }
+    }
+  }
+
+  @Test func `no more are named in front of the last word than in any session`() throws {
+    var talk = self
+    _ = try talk.toReceiver(.greeting(Greeting(role: .sender, label: "", software: "", features: .refusals)))
+    _ = try talk.toSender(.greeting(Greeting(role: .receiver, label: "", software: "", features: .refusals)))
+    let offer = Offer(transfer: 7, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])
+    _ = try talk.toReceiver(talk.sender.offer(offer))
+    let all = [Refusal](repeating: Sample.refused, count: Limits.unsent + 1)
+    #expect(all.nameable.count == Limits.unsent)
+    for refusal in all.nameable {
+      let message = talk.receiver.refused(refusal)
+      _ = try talk.toSender(try #require(message))
+    }
+    #expect(talk.receiver.refused(Sample.refused) == nil)
+    #expect(throws: Violation(.limit, "the items that are not stored")) {
+      try talk.toSender(.refused(Sample.refused))
+    }
+    let long = Refusal(path: path("a"), generation: 1, reason: .other, message: String(repeating: "b", count: 1_023))
+    let many = [Refusal](repeating: long, count: 5_000).nameable
+    #expect(many.count == Limits.unsentBytes / 1_024)
+  }
+
   private func offering(_ transfer: TransferID?, _ earlier: SenderSession.Earlier) throws -> SenderSession {
-    var session = SenderSession()
+    var session = SenderSession(features: .refusals)
     _ = try session.received(.greeting(Sample.greeting(.receiver)))
     let offer = Offer(
       transfer: transfer, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])

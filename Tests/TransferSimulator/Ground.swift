@@ -194,10 +194,10 @@ final class Ground {
     world.check(notStored == 0 || disk.bounds != nil, "a disk that holds everything refuses \(notStored) items")
   }
 
-  /// `refused` is what the sender has heard of in the session in which it said FINISH.
-  func senderFinished(_ done: Done, exportStart: Int, refused: Set<[UInt8]>?) {
+  /// `refused` is what the sender has heard of in the session in which it heard DONE.
+  func senderFinished(_ done: Done, exportStart: Int, refused: Set<[UInt8]>) {
     world.check(done.notStored == store?.done?.notStored, "the sender was told another number of items not stored")
-    if let refused { world.check(refused == refusedPaths, "the sender has not heard of all that is not stored") }
+    world.check(refused == refusedPaths, "the sender has not heard of all that is not stored")
     isSenderDone = true
     sender = nil
     world.check(store?.done != nil, "the sender was told done, and it is not")

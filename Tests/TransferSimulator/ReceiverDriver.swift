@@ -9,6 +9,8 @@ struct ReceiverStore {
   let keys: TransferKeys
   let offer: Offer
   var done: Done?
+  /// What is named as not stored.
+  var notStored: [Refusal] = []
 }
 
 /// One process of the receiver, from its start to its end: drives the real logic as the real engine does.
@@ -35,7 +37,7 @@ final class ReceiverDriver {
   /// Why the process ended by itself.
   private(set) var failure: String?
   private(set) var staging: Staging?
-  private var session = ReceiverSession()
+  private var session = ReceiverSession(features: .refusals)
   private var control: Wire?
   private var controlFrames = FrameReader()
   private var sessionID: SessionID = 0
@@ -123,7 +125,7 @@ final class ReceiverDriver {
       endStreams()
       control = wire
       controlFrames = FrameReader()
-      session = ReceiverSession()
+      session = ReceiverSession(features: .refusals)
       isOpen = false
       wire.attach(.receiver, received: { [self] in heard($0, on: wire) }, ended: { [self] in lostControl(wire) })
       say(.greeting(Greeting(role: .receiver, label: "", software: "", features: .refusals)))
@@ -188,7 +190,7 @@ final class ReceiverDriver {
 
   private func judge(_ offer: Offer) {
     guard isAlive, session.isJudging else { return }
-    if let done = ground.store?.done { return say(session.answerAgain(done)) }
+    if let store = ground.store, let done = store.done { return answerAgain(done, store.notStored) }
     // The end of the import that is going on answers.
     if isConcluding { return }
     do {
@@ -217,8 +219,14 @@ final class ReceiverDriver {
     }
   }
 
+  /// The offer is answered by DONE, behind the names of what is not stored.
+  private func answerAgain(_ done: Done, _ notStored: [Refusal]) {
+    for refusal in notStored { if let message = session.refused(refusal) { say(message) } }
+    say(session.answerAgain(done))
+  }
+
   private func tellRefusals() {
-    guard session.mayTellRefusals, let staging else { return }
+    guard session.mayTellRefusals, !session.isJudging, let staging else { return }
     let new = staging.refusals(from: told)
     told += new.count
     for refusal in new { if let message = session.refused(refusal) { say(message) } }
@@ -379,17 +387,19 @@ final class ReceiverDriver {
       try disk.operate(mayFail: false)
       let done = Done(total: total, notStored: staging.notStored)
       ground.refused(staging)
+      let named = Array(staging.refusals(from: 0))
       ground.store?.done = done
+      ground.store?.notStored = named
       ground.imported()
       try disk.operate(mayFail: false)
       disk.removeStaging()
       world.after(world.dice.roll(1...500)) { [self] in
         guard isAlive else { return }
-        tellRefusals()
         if session.isImporting {
+          tellRefusals()
           say(session.imported(done))
         } else if session.isJudging {
-          say(session.answerAgain(done))
+          answerAgain(done, named)
         }
       }
     } catch {

@@ -28,7 +28,7 @@ final class SenderDriver {
   private(set) var isDone = false
   /// Names the session that goes on; another number fences what still belongs to an older one.
   private(set) var sessionNumber = 0
-  private var session = SenderSession()
+  private var session = SenderSession(features: .refusals)
   private var control: Wire?
   private var controlFrames = FrameReader()
   private var tree: SourceTree
@@ -37,7 +37,6 @@ final class SenderDriver {
   private var held = HeldItems()
   private var hasExport = false
   /// Whether this session has said FINISH.
-  private var hasFinished = false
   private(set) var window: SendWindow?
   private var streams: [Stream] = []
   private var nextStream: UInt32 = 0
@@ -94,7 +93,7 @@ final class SenderDriver {
   private func begin(_ wire: Wire) {
     control = wire
     controlFrames = FrameReader()
-    session = SenderSession()
+    session = SenderSession(features: .refusals)
     held = HeldItems()
     (refused, heardRefused) = ([], [])
     wire.attach(
@@ -116,7 +115,6 @@ final class SenderDriver {
     sessionNumber += 1
     window = nil
     hasExport = false
-    hasFinished = false
     control?.detach(.sender)
     control?.cut()
     control = nil
@@ -170,7 +168,7 @@ final class SenderDriver {
       world.note("sender is done: \(done.total)")
       isDone = true
       window = nil
-      ground.senderFinished(done, exportStart: exportStart, refused: hasFinished ? heardRefused : nil)
+      ground.senderFinished(done, exportStart: exportStart, refused: heardRefused)
       control?.close(by: .sender)
       isAlive = false
     case .stop(let close):
@@ -208,7 +206,6 @@ final class SenderDriver {
       say(session.drop(Array(stale[start..<min(start + 3, stale.count)])))
     }
     ground.exported(packer.finish, unsent: outlet.unsent, listed: listed, start: exportStart)
-    hasFinished = true
     say(session.finish(packer.finish))
   }
 

@@ -27,6 +27,7 @@ extension IncomingTransfer {
     case .receiving: return false
     case .concluded(let total), .imported(let total):
       step { $0.course.recover() }
+      tellWithheld()
       try startImport(total) { staging }
       return true
     }
@@ -46,7 +47,7 @@ extension IncomingTransfer {
 
   /// The sender has said everything; what arrived is verified and imported, whatever becomes of the session.
   func conclude(_ finish: Finish, as part: TransferPart) throws {
-    let (reception, staging) = try step { state in
+    let (reception, staging, withheldItems) = try step { state in
       var course = state.course
       guard case .goOn = course.conclude(part.number), let reception = state.reception, let staging = state.staging
       else { throw SessionFailure.superseded }
@@ -59,12 +60,13 @@ extension IncomingTransfer {
       state.leftBehind = finish.leftBehind
       // What was announced may have been an estimate.
       state.total = finish.total
-      return (reception, staging)
+      return (reception, staging, state.withheldItems)
     }
     try startImport(finish.total) { [self] in
       try state.withLock { $0.entry }?.update { remembered in
         remembered.unsent = finish.unsent
         remembered.withheld = finish.withheld
+        remembered.notStored = withheldItems
       }
       reception.rest()
       try staging.complete(finish) { tell($0) }
@@ -83,7 +85,7 @@ extension IncomingTransfer {
           host.observe(.importing)
           let losses = try host.sink.importItems(of: staging) { tell($0) }
           tell(staging.clashes)
-          tellRefusals()
+          nameAll()
           let withheld = state.withLock { $0.withheld }
           let done = Done(
             total: total, losses: losses, notStored: staging.notStored.addingClamped(withheld))
@@ -116,28 +118,6 @@ extension IncomingTransfer {
     }
     host.ended(self, result, isHeard: mailbox != nil)
   }
-
-  /// Tells this device's user, and the session, of items that the destination cannot hold.
-  func tellRefusals() {
-    let (new, mailbox) = state.withLock { state -> (ArraySlice<Refusal>, Mailbox<ReceiverNews>?) in
-      let new = state.staging?.refusals(from: state.toldRefusals) ?? []
-      state.toldRefusals += new.count
-      return (new, state.mailbox)
-    }
-    for refusal in new {
-      host.observe(.notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message))
-    }
-    mailbox?.post(.refused)
-  }
-
-  /// The user hears of all of them again.
-  func tellRefusalsAgain() {
-    state.withLock { $0.toldRefusals = 0 }
-    tellRefusals()
-  }
-
-  /// The named ones, from a place in their order on.
-  func refusals(from start: Int) -> ArraySlice<Refusal> { state.withLock { $0.staging }?.refusals(from: start) ?? [] }
 
   private func tell(_ clashes: Clashes) {
     for renaming in clashes.renamed {

@@ -20,12 +20,14 @@ extension IncomingTransfer {
     state.withLock { $0.entry = entry }
   }
 
-  /// Remembers that it is done, since a sender that missed the answer may ask again, and removes the staging directory.
+  /// Remembers that it is done, and what is named as not stored, since a sender that missed the answer may ask again, and
+  /// removes the staging directory.
   ///
   /// In this order, and what fails is left to the next run: the journal says as well that all is imported.
   func leaveTombstone(_ done: Done) {
     do {
-      try state.withLock { $0.entry }?.finish(done)
+      let (entry, notStored) = state.withLock { ($0.entry, $0.notStored) }
+      try entry?.finish(done, notStored: notStored)
       state.withLock { $0.staging }?.letGo()
       try host.sink.clear(identifier)
     } catch {

@@ -96,6 +96,8 @@ extension IncomingTransfer {
         let answer = state.course.publish(part.number)
         guard case .goOn = answer else { return answer }
         state.reception = reception
+        // The sender says it again.
+        state.withheldItems = []
         state.total = Tally(items: offer.items, bytes: offer.bytes)
         return answer
       }

@@ -26,6 +26,12 @@ final class IncomingTransfer: Sendable {
     var withheld: UInt64 = 0
     /// How many of the named refusals this device's user knows.
     var toldRefusals = 0
+    /// What the sender has left out in the newest session, since the destination cannot hold it.
+    var withheldItems: [Refusal] = []
+    /// What is named as not stored, once all is imported.
+    var notStored: [Refusal] = []
+    /// Whether this device's user has heard of it in this run.
+    var isNotStoredTold = false
     var leftBehind: [LeftBehind] = []
     /// What the newest offer announces.
     var total = Tally()
@@ -59,7 +65,9 @@ final class IncomingTransfer: Sendable {
     self.host = host
     var state = State(entry: entry, keys: remembered.destination?.keys, unsent: remembered.unsent)
     state.withheld = remembered.withheld
+    state.withheldItems = remembered.notStored
     if let finished = remembered.done {
+      state.notStored = remembered.notStored
       state.course = Course(done: finished.done)
       state.heldBefore = finished.done.total
     }

@@ -10,7 +10,7 @@ struct ReceiverControl: ~Copyable {
   static let streams: UInt16 = 16
 
   private var link: ControlLink
-  private var session = ReceiverSession()
+  private var session: ReceiverSession
   private let transfer: IncomingTransfer
   private let host: any ReceptionHost
   /// This session's part in the transfer.
@@ -30,6 +30,7 @@ struct ReceiverControl: ~Copyable {
     host: any ReceptionHost
   ) {
     link = ControlLink(connection, pace: pace)
+    session = ReceiverSession(features: host.greeting.features)
     self.transfer = transfer
     self.isResumed = isResumed
     self.part = part
@@ -92,7 +93,9 @@ struct ReceiverControl: ~Copyable {
         host.observe(.paired(label: greeting.label, address: link.remoteAddress.hostDescription))
       }
     case .judge(let offer): try judge(offer)
-    case .noteUnsent(let unsent): host.observe(unsent.event)
+    case .noteUnsent(let unsent):
+      if let refused = unsent.refused { transfer.noteWithheld(refused, as: part) }
+      host.observe(unsent.event)
     case .drop(let marks): try transfer.drop(marks, as: part)
     case .conclude(let finish): try transfer.conclude(finish, as: part)
     case .stop(let close): throw close
@@ -123,11 +126,12 @@ struct ReceiverControl: ~Copyable {
     case .progress(let progress): tell(progress)
     case .refused: tellRefusals()
     case .imported(let done):
-      tellRefusals()
       // The end of an import that began in an earlier session answers the offer of this one.
       if session.isJudging {
+        for refusal in transfer.nameAgain() { tell(refusal) }
         link.say(session.answerAgain(done))
       } else if session.isImporting {
+        tellRefusals()
         link.say(session.imported(done))
       }
     case .failed(let failure): throw failure
@@ -184,12 +188,16 @@ struct ReceiverControl: ~Copyable {
     if isResumed { transfer.tellRefusalsAgain() }
   }
 
-  /// Tells the sender of items that the destination cannot hold, those of earlier sessions included.
+  /// Tells the sender of items that the destination cannot hold, those of earlier sessions included, once the ledger is told.
   private mutating func tellRefusals() {
-    guard session.mayTellRefusals else { return }
+    guard session.mayTellRefusals, !session.isJudging else { return }
     let new = transfer.refusals(from: toldRefusals)
     toldRefusals += new.count
-    for refusal in new { if let message = session.refused(refusal) { link.say(message) } }
+    for refusal in new { tell(refusal) }
+  }
+
+  private mutating func tell(_ refusal: Refusal) {
+    if let message = session.refused(refusal) { link.say(message) }
   }
 
   private var toldRefusals = 0

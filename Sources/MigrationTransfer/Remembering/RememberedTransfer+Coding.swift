@@ -64,6 +64,14 @@ extension RememberedTransfer {
     }
     fields.append(16) { $0.u64(unsent) }
     if withheld > 0 { fields.append(17) { $0.u64(withheld) } }
+    if !notStored.isEmpty {
+      fields.append(18) { writer in
+        for frame in notStored.map({ ControlMessage.refused($0).frame }) {
+          writer.u32(UInt32(frame.count))
+          writer.array(Array(frame))
+        }
+      }
+    }
     return fields
   }
 
@@ -106,6 +114,7 @@ extension RememberedTransfer {
     }
     unsent = try fields.readRequired(16, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
     withheld = try fields.read(17, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) } ?? 0
+    notStored = try Self.refusals(fields)
     done = try Self.finished(fields)
   }
 
@@ -124,6 +133,19 @@ extension RememberedTransfer {
     let header = try FrameHeader(frame.span.extracting(first: Limits.frameHeader))
     guard header.length == frame.count - Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
     return try ControlMessage(header.type, frame.span, Limits.frameHeader..<frame.count)
+  }
+
+  private static func refusals(_ fields: Fields) throws(Violation) -> [Refusal] {
+    let refusals = try fields.read(18, subject) { reader, bytes throws(Violation) in
+      var refusals: [Refusal] = []
+      while !reader.isAtEnd {
+        let frame = try reader.array(bytes, Int(try reader.u32(bytes)))
+        guard case .refused(let refusal)? = try message(frame) else { throw Violation(.value, subject) }
+        refusals.append(refusal)
+      }
+      return refusals
+    }
+    return refusals ?? []
   }
 
   private static func sources(_ fields: Fields) throws(Violation) -> [[UInt8]] {

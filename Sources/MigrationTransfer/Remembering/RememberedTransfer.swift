@@ -51,6 +51,8 @@ package struct RememberedTransfer: Equatable, Sendable {
   package var unsent: UInt64 = 0
   /// How many were left out since the destination cannot hold them, when that was last counted.
   package var withheld: UInt64 = 0
+  /// What is named as not stored: what the sender has left out, from FINISH on, and everything, once all is imported.
+  package var notStored: [Refusal] = []
   /// That all is imported: at a receiver a tombstone for a sender that missed the answer, at a sender the last that it did.
   package var done: Finished?
   package var subject: Subject

@@ -37,13 +37,14 @@ package final class TransferEntry: Sendable {
     }
   }
 
-  /// All is done: that is remembered until everybody knows it.
-  func finish(_ done: Done) throws(StoreError) {
+  /// All is done: that is remembered until everybody knows it, and so is what is named as not stored.
+  func finish(_ done: Done, notStored: [Refusal]) throws(StoreError) {
     let now = Timestamp.coarseNow().seconds
     try update { remembered in
       remembered.held = done.total
       remembered.total = done.total
       remembered.lastSeen = now
+      remembered.notStored = notStored
       remembered.done = RememberedTransfer.Finished(done: done, at: now)
     }
   }

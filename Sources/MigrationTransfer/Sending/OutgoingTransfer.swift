@@ -15,8 +15,26 @@ final class OutgoingTransfer: Sendable {
     var unsent: UInt64 = 0
     var leftOut = LeftOut()
     var leftBehind: [LeftBehind] = []
+    var named = NamedItems()
     var earlier = SenderSession.Earlier.notFinished
     var streams = StreamCount.first
+  }
+
+  /// What is named as not stored since a ledger was told, as much as one session may name.
+  private struct NamedItems {
+    var refusals: [Refusal] = []
+    private var paths: Set<ArchivePath> = []
+    private var budget = NamingBudget()
+
+    /// Takes one, and says whether it is told; `isAgain` leaves out what is here already.
+    mutating func add(_ refusal: Refusal, isAgain: Bool) -> Bool {
+      if isAgain, paths.contains(refusal.path) { return false }
+      if budget.take(refusal.size) {
+        refusals.append(refusal)
+        paths.insert(refusal.path)
+      }
+      return true
+    }
   }
 
   let identity: Identity
@@ -40,6 +58,7 @@ final class OutgoingTransfer: Sendable {
     receiver = remembered.peer
     var state = State(identifier: remembered.transfer, entry: entry, label: remembered.label)
     state.unsent = remembered.unsent
+    state.named.refusals = remembered.notStored
     state.earlier = .unknown
     state.heldBefore = remembered.done?.done.total.bytes
     self.state = Mutex(state)
@@ -83,7 +102,19 @@ final class OutgoingTransfer: Sendable {
   }
 
   /// A session has told what is held.
-  func held(_ tally: Tally) { state.withLock { $0.heldBefore = tally.bytes } }
+  func held(_ tally: Tally) {
+    state.withLock { state in
+      state.heldBefore = tally.bytes
+      // It is all named again.
+      state.named = NamedItems()
+    }
+  }
+
+  /// An item is named as not stored; whether the user is to hear of it. `isAgain` says that an earlier session may have named it.
+  @discardableResult
+  func note(_ refusal: Refusal, isAgain: Bool = false) -> Bool {
+    state.withLock { $0.named.add(refusal, isAgain: isAgain) }
+  }
 
   /// All is sent but so many items. A run that only hears the answer must know it, too.
   func finishing(_ finish: Finish) {
@@ -102,11 +133,14 @@ final class OutgoingTransfer: Sendable {
     traffic.end()
     // A run that only hears the answer has nothing to send.
     state.withLock { $0.heldBefore = $0.heldBefore ?? done.total.bytes }
-    try? state.withLock { $0.entry }?.finish(done)
+    let (entry, notStored) = state.withLock { ($0.entry, $0.named.refusals) }
+    try? entry?.finish(done, notStored: notStored)
   }
 
   /// What the receiver said in a run that was killed before it could tell its user.
   var done: Done? { state.withLock { $0.entry?.remembered.done?.done } }
+  /// What is named as not stored, by this run or by the one that remembered the transfer.
+  var notStored: [Refusal] { state.withLock { $0.named.refusals } }
 
   /// A session is over; notes how far it came, for those who list what is unfinished.
   func sessionEnded(arrived: Tally, total: Tally, address: String) {

@@ -46,7 +46,7 @@ struct SenderControl: ~Copyable {
   }
 
   private var link: ControlLink
-  private var session = SenderSession()
+  private var session: SenderSession
   private let transfer: OutgoingTransfer
   private let mailbox: Mailbox<SenderNews>
   private let surroundings: Surroundings
@@ -68,6 +68,7 @@ struct SenderControl: ~Copyable {
     surroundings: Surroundings
   ) {
     link = ControlLink(connection)
+    session = SenderSession(features: surroundings.greeting.features)
     self.transfer = transfer
     self.mailbox = mailbox
     self.surroundings = surroundings
@@ -142,7 +143,10 @@ struct SenderControl: ~Copyable {
       offerIfReady()
     case .unsent(let unsent):
       surroundings.observe(unsent.event)
-      if session.isStreaming, let message = session.unsent(unsent) { link.say(message) }
+      if session.isStreaming, let message = session.unsent(unsent) {
+        link.say(message)
+        if let refused = unsent.refused { transfer.note(refused) }
+      }
     case .exported(let finish, let stale):
       queue?.finish()
       self.finish = finish
@@ -162,9 +166,10 @@ struct SenderControl: ~Copyable {
   }
 
   private func note(_ refusal: Refusal) {
+    // Without a ledger it stands in front of a DONE that answers the offer.
+    guard transfer.note(refusal, isAgain: accept == nil) else { return }
     if let accept { queue?.refuse(accept.keys.mark(path: refusal.path, generation: refusal.generation)) }
-    surroundings.observe(
-      .notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message))
+    surroundings.observe(refusal.event)
   }
 
   private mutating func offerIfReady() {

@@ -19,6 +19,7 @@ extension Sender {
     var candidates = try unfinished()
     guard !candidates.isEmpty else { return nil }
     if let transfer = candidates.first, let done = transfer.done {
+      for refusal in transfer.notStored { observer(refusal.event) }
       return (transfer, SessionEnd(result: .success(done), hasProgressed: false))
     }
     observer(.connecting(address: options.target.text))

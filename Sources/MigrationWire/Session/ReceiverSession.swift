@@ -38,11 +38,13 @@ package struct ReceiverSession: Equatable, Sendable {
   }
 
   private var state = State.greeting
+  private let features: Features
   /// Whether items may be refused.
   private var mayRefuse = false
   private var refusals = NamingBudget()
 
-  package init() {}
+  /// Begins with the features that this end's greeting has.
+  package init(features: Features) { self.features = features }
 
   package var isDone: Bool { state == .done }
   package var isJudging: Bool { state == .judging }
@@ -62,12 +64,12 @@ package struct ReceiverSession: Equatable, Sendable {
     case .greeting(let greeting):
       guard state == .greeting, greeting.role == .sender else { throw Violation(.state, "the greeting") }
       state = .waiting
+      mayRefuse = features.intersection(greeting.features).contains(.refusals)
       return .meet(greeting)
     case .offer(let offer):
       guard state == .waiting else { throw Violation(.state, "the offer") }
       state = .judging
-      // What an earlier session refused may be told before DONE.
-      mayRefuse = offer.transfer != nil
+      mayRefuse = mayRefuse && offer.mayHaveRefusals
       return .judge(offer)
     case .unsent(let unsent): return try named(unsent)
     case .drop(let drop): return try dropped(drop.marks)

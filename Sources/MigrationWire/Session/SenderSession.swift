@@ -49,11 +49,13 @@ package struct SenderSession: Equatable, Sendable {
   }
 
   private var state = State.greeting
+  private let features: Features
   /// Whether the receiver may refuse items.
   private var mayRefuse = false
   private var refusals = NamingBudget()
 
-  package init() {}
+  /// Begins with the features that this end's greeting has.
+  package init(features: Features) { self.features = features }
 
   package var isDone: Bool { state == .done }
   package var isStreaming: Bool { if case .streaming = state { true } else { false } }
@@ -84,6 +86,7 @@ package struct SenderSession: Equatable, Sendable {
   private mutating func met(_ greeting: Greeting) throws(Violation) -> Action {
     guard state == .greeting, greeting.role == .receiver else { throw Violation(.state, "the greeting") }
     state = .preparing
+    mayRefuse = features.intersection(greeting.features).contains(.refusals)
     return .meet(greeting)
   }
 
@@ -146,8 +149,7 @@ package struct SenderSession: Equatable, Sendable {
   /// An offer that continues no transfer can have nothing earlier.
   package mutating func offer(_ offer: Offer, earlier: Earlier = .unknown) -> ControlMessage {
     precondition(state == .preparing, "an offer follows the greeting")
-    // What was refused in an earlier session may be told before DONE.
-    mayRefuse = offer.transfer != nil
+    mayRefuse = mayRefuse && offer.mayHaveRefusals
     state = .offered(mostStaged: offer.mostStaged, offer.transfer == nil ? .notFinished : earlier)
     return .offer(offer)
   }

@@ -1,0 +1,100 @@
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// What the destination cannot hold is named to both users again after both devices were started again, also when everything
+/// had arrived by then.
+@Suite struct NamedAgainTests {
+  private let source: Scratch
+  private let destination: Scratch
+  private let homes: Scratch
+  private let taken: ArchivePath
+  private let expected = ["tree/a:b: nameNotAllowed", "tree/taken: nameTaken"]
+
+  init() throws {
+    taken = try ArchivePath(Array("tree/taken".utf8))
+    (source, destination, homes) = (try Scratch(), try Scratch(), try Scratch())
+    for name in ["kept", "taken", "a:b"] { source.write("tree/\(name)", patternData(5_000)) }
+  }
+
+  private var sending: TransferStore { TransferStore(home: homes.at("sending")) }
+  private var receiving: TransferStore { TransferStore(home: homes.at("receiving")) }
+
+  private func named(_ events: Events) -> [String] {
+    events.all.compactMap { event in
+      guard case .notStored(let path, let reason, _) = event else { return nil }
+      return "\(String(decoding: path, as: UTF8.self)): \(reason)"
+    }.sorted()
+  }
+
+  private func sender(to port: UInt16, code: PairingCode?) throws -> RunningSender {
+    try RunningSender([source.at("tree")], to: port, giveUpAfter: 30, store: sending, code: code)
+  }
+
+  /// A run of both that ends when everything has arrived; the sender hears nothing of the import.
+  private func run(isImported: Bool) throws {
+    let sender = Condition<RunningSender?>(nil)
+    let sink = try NarrowSink(destination, taken: taken) { () throws(ArchiveError) in
+      _ = sender.wait { $0 }?.stop()
+      if !isImported { throw ArchiveError(.storage, "the disk fails") }
+    }
+    let receiver = try RunningReceiver(destination, giveUpAfter: 30, store: receiving, sink: sink)
+    let made = try self.sender(to: try receiver.port(), code: try receiver.events.code())
+    sender.withLock { $0 = made }
+    sender.broadcast()
+    guard isImported else {
+      #expect(receiver.failure()?.kind == .failed)
+      return
+    }
+    _ = try receiver.events.first { if case .done = $0 { true } else { nil } }
+    #expect(receiver.stop() == nil)
+    #expect(named(receiver.events) == expected)
+  }
+
+  /// A receiver that comes back, as soon as the one before has let go of the destination.
+  private func receiver() throws -> RunningReceiver {
+    let deadline = soon()
+    while true {
+      do {
+        return try RunningReceiver(destination, giveUpAfter: 30, store: receiving)
+      } catch let error as TransferFailure where error.kind == .refused && BootInstant.now() < deadline {
+        sched_yield()
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `both users hear of it when an import goes on, and when only its end is remembered`(isImported: Bool) throws {
+    try run(isImported: isImported)
+    let receiver = try receiver()
+    let sender = try sender(to: try receiver.port(), code: nil)
+    #expect(try sender.result().notStored == 2)
+    #expect(try receiver.result().notStored == 2)
+    #expect(named(sender.events) == expected)
+    #expect(named(receiver.events) == expected)
+    #expect(destination.content("tree/kept") == patternData(5_000))
+    #expect(try receiving.list().transfers.isEmpty && sending.list().transfers.isEmpty)
+  }
+
+  @Test func `what an earlier session of a run has named is not named again by one that only tells the end`() throws {
+    let identity = try Identity.generate()
+    let transfer = OutgoingTransfer(identity, pairedWith: identity.fingerprint)
+    let refusal = Refusal(path: taken, generation: 1, reason: .nameTaken)
+    #expect(transfer.note(refusal))
+    #expect(!transfer.note(refusal, isAgain: true))
+    #expect(transfer.notStored == [refusal])
+    transfer.held(Tally())
+    #expect(transfer.note(refusal, isAgain: true))
+    for number in 0..<2 * Limits.unsent {
+      let path = try ArchivePath(Array("\(number)".utf8))
+      #expect(transfer.note(Refusal(path: path, generation: 1, reason: .other), isAgain: true))
+    }
+    #expect(transfer.notStored.count == Limits.unsent)
+  }
+}
