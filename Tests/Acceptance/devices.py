@@ -173,13 +173,13 @@ class Process:
 
 
 class Waiting(Process):
-    """A receiver that shows where it listens, and a code."""
+    """A receiver that shows where it listens, and a code, unless it is known not to invite anybody."""
 
-    def __init__(self, work, arguments, user=None, port=0, home=None):
+    def __init__(self, work, arguments, user=None, port=0, home=None, is_inviting=True):
         super().__init__(
             work, ["receive", *arguments, "--listen", f"127.0.0.1:{port}", "--json"], user=user, home=home)
         self.port = self.event("listening")["port"]
-        self.pairing_code = self.event("code")["code"]
+        self.pairing_code = self.event("code")["code"] if is_inviting else None
 
     def event(self, name, count=1):
         def ready():
@@ -196,9 +196,9 @@ class Waiting(Process):
 class Receiver(Waiting):
     """One that waits for folders."""
 
-    def __init__(self, work, destination, user=None, port=0, options=()):
+    def __init__(self, work, destination, user=None, port=0, options=(), is_inviting=True):
         self.destination = destination
-        super().__init__(work, [destination, *options], user, port)
+        super().__init__(work, [destination, *options], user, port, is_inviting=is_inviting)
 
     def still_waits(self):
         require(self.is_running(), f"the receiver ended with {self.code}")

@@ -1,5 +1,6 @@
 """A relay through which a transfer lasts, which can spoil it, or fall silent."""
 
+import math
 import socket
 import threading
 import time
@@ -10,7 +11,8 @@ from outside import MIB
 class SlowLink:
     """A relay that passes every byte on, but slowly from the sender to the receiver, so that a transfer lasts.
 
-    Its connections share its rate. It can change a byte, or fall silent.
+    Its connections share its rate. It can change a byte, fall silent, keep back what one connection brings the sender, or
+    all that comes to the receiver behind so many bytes.
     """
 
     RATE = 8 * MIB
@@ -25,6 +27,9 @@ class SlowLink:
         self.spoilt = 0
         self.may_pass = threading.Event()
         self.may_pass.set()
+        self.muted = set()
+        self.most = math.inf
+        self.closed = threading.Event()
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
         self.passed = 0
@@ -51,7 +56,7 @@ class SlowLink:
                 near.close()
                 continue
             self.sockets += [near, far]
-            self.threads += [self.start(self.forward, near, far, self.count), self.start(self.forward, far, near, None)]
+            self.threads += [self.start(self.forward, near, far, self.count), self.start(self.forward, far, near, None, self.count)]
             self.count += 1
 
     def spoil(self, number):
@@ -62,13 +67,26 @@ class SlowLink:
         """Nothing comes through any more, and nobody is told."""
         self.may_pass.clear()
 
-    def forward(self, source, target, number):
+    def let_pass(self, count):
+        """Brings the receiver so many bytes, rounded up to what is read at a time, and then nothing more."""
+        self.most = count
+
+    def mute(self, number):
+        """The sender hears nothing more on a connection, and the receiver is not told."""
+        self.muted.add(number)
+
+    def forward(self, source, target, number, answered=None):
         try:
             while True:
                 part = source.recv(65536)
                 if not part:
                     break
                 self.may_pass.wait()
+                if answered in self.muted:
+                    continue
+                if number is not None and self.passed >= self.most:
+                    self.closed.wait()
+                    break
                 if number in self.to_spoil:
                     self.to_spoil.discard(number)
                     self.spoilt += 1
@@ -97,6 +115,7 @@ class SlowLink:
     def close(self):
         """Ends its connections and its threads."""
         self.may_pass.set()
+        self.closed.set()
         # First nobody comes any more; then whoever waits for bytes is woken.
         for sockets, threads in (([self.listening], [self.accepting]), (self.sockets, self.threads)):
             for one in sockets:

@@ -182,15 +182,50 @@ def test_a_varied_tree_on_a_disk_after_kills(work, kind):
     work.figure = f"not stored: {disk_cases.counted(list(named.values()))}"
 
 
-def killed_and_started(work, old, new, *options, share=0.4, rate=4 * MIB):
-    """Kills both in the middle of a transfer and starts them again."""
+@pytest.mark.takes(16)
+@each(*DIFFICULT)
+def test_a_varied_tree_on_a_disk_after_kills_at_the_end(work, kind):
+    """a varied tree, both killed when everything had arrived and started again: the same is named"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "tree"), disk.place("new")
+    before, sending, receiver = killed_at_the_end(work, old, new, "done")
+    end(sending, receiver, 8)
+    named = disk_cases.judge_tree(old, new, *ends(sending, receiver), disk.folder)
+    equal(named, before, "what is named again")
+    work.figure = f"not stored: {disk_cases.counted(list(named.values()))}"
+
+
+def killed_and_started(work, old, new, *options, share=0.4, rate=4 * MIB, most=None):
+    """Kills both in the middle of a transfer, of which the receiver gets so many bytes at most, and starts them again."""
     sending, receiver, link = begin(work, old, new, *options, port=own_port(), rate=rate)
+    if most is not None:
+        link.let_pass(most)
     wait_for_share(sending, receiver, share)
-    for process in (sending, receiver):
+    return started_again(work, old, new, options, sending, receiver, link)
+
+
+def killed_at_the_end(work, old, new, moment, rate=4 * MIB):
+    """Kills both at an event of the receiver behind the last byte, of which the sender has not heard, and starts them again.
+
+    What the receiver had named by then comes first.
+    """
+    sending, receiver, link = begin(work, old, new, port=own_port(), rate=rate)
+    wait_for_share(sending, receiver, 0.2)
+    link.mute(0)
+    receiver.event(moment)
+    again = started_again(work, old, new, (), sending, receiver, link)
+    equal((sending.code, receiver.code), (-signal.SIGKILL, -signal.SIGKILL), "what both were ended by")
+    return disk_cases.not_stored(receiver.events()), *again
+
+
+def started_again(work, old, new, options, sending, receiver, link):
+    for process in (receiver, sending):
         process.signal(signal.SIGKILL)
+    for process in (receiver, sending):
         process.wait()
     link.close()
-    again = Receiver(work, new, port=receiver.port, options=options)
+    # It shows no code while an import goes on.
+    again = Receiver(work, new, port=receiver.port, options=options, is_inviting=False)
     return sender(work, roots(old), again.port, None), again
 
 
@@ -235,8 +270,22 @@ def test_names_that_fold_after_kills(work, kind):
     """200 pairs, both killed in the middle and started again: nothing is mixed"""
     disk = Disk(kind, work)
     old, new = source_of(work, "pairs"), disk.place("new")
-    sending, receiver = killed_and_started(work, old, new, rate=MIB)
+    # A quarter never comes: whatever the machine does, the kill is in the middle.
+    sending, receiver = killed_and_started(work, old, new, rate=MIB, most=3 * MIB)
     named = judge_pairs(sending, receiver, new)
+    work.figure = f"{len(named)} of {2 * disk_cases.PAIRS} named"
+
+
+@pytest.mark.takes(12)
+@pytest.mark.parametrize("moment", ["staged", "done"])
+@each(*FOLDING)
+def test_names_that_fold_after_kills_at_the_end(work, kind, moment):
+    """200 pairs, both killed when everything had arrived and started again: nothing is mixed, and the same is named"""
+    disk = Disk(kind, work)
+    old, new = source_of(work, "pairs"), disk.place("new")
+    before, sending, receiver = killed_at_the_end(work, old, new, moment, rate=MIB)
+    named = judge_pairs(sending, receiver, new)
+    equal(named, before, "what is named again")
     work.figure = f"{len(named)} of {2 * disk_cases.PAIRS} named"
 
 
