@@ -173,7 +173,7 @@ class Process:
 
 
 class Waiting(Process):
-    """A receiver that shows where it listens, and a code, unless it is known not to invite anybody."""
+    """A receiver that shows where it listens, and a code, unless it is known not to invite a sender."""
 
     def __init__(self, work, arguments, user=None, port=0, home=None, is_inviting=True):
         super().__init__(

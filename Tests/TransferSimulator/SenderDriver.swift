@@ -36,7 +36,6 @@ final class SenderDriver {
   private var accept: Accept?
   private var held = HeldItems()
   private var hasExport = false
-  /// Whether this session has said FINISH.
   private(set) var window: SendWindow?
   private var streams: [Stream] = []
   private var nextStream: UInt32 = 0

@@ -7,7 +7,7 @@ extension Staging {
   /// The refusals that are named, in the order in which they came; the rest is counted.
   struct Refusals: Sendable {
     private(set) var named: [Refusal] = []
-    private var size = 0
+    private var budget = NamingBudget()
     /// Files whose records have not come.
     var awaited: [ArchivePath: RefusalReason] = [:]
     /// Makes names for trials.
@@ -15,9 +15,7 @@ extension Staging {
 
     /// Keeps as many as one session may name.
     mutating func name(_ refusal: Refusal) {
-      guard named.count < Limits.unsent, refusal.size <= Limits.unsentBytes - size else { return }
-      named.append(refusal)
-      size += refusal.size
+      if budget.take(refusal.size) { named.append(refusal) }
     }
   }
 

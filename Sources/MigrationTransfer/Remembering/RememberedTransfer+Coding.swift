@@ -68,7 +68,7 @@ extension RememberedTransfer {
       fields.append(18) { writer in
         for frame in notStored.map({ ControlMessage.refused($0).frame }) {
           writer.u32(UInt32(frame.count))
-          writer.array(Array(frame))
+          writer.array(frame)
         }
       }
     }

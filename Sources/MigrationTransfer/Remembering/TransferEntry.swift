@@ -37,7 +37,7 @@ package final class TransferEntry: Sendable {
     }
   }
 
-  /// All is done: that is remembered until everybody knows it, and so is what is named as not stored.
+  /// All is done: that is remembered until both ends know it, and so are the names of what is not stored.
   func finish(_ done: Done, notStored: [Refusal]) throws(StoreError) {
     let now = Timestamp.coarseNow().seconds
     try update { remembered in
