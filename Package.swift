@@ -27,6 +27,8 @@ let package = Package(
       cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
 
     .target(name: "MigrationWire", swiftSettings: product),
+    // What both ends decide: values over the wire's, which know no clock, no socket and no file.
+    .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
     .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
     .target(
       name: "MigrationTLS", dependencies: ["COpenSSL", "MigrationSystem", "MigrationWire"],
@@ -36,7 +38,7 @@ let package = Package(
       swiftSettings: product),
     .target(
       name: "MigrationTransfer",
-      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationWire"],
+      dependencies: ["MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationWire"],
       swiftSettings: product),
     .target(
       name: "MigrationHost", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
@@ -49,7 +51,8 @@ let package = Package(
     .executableTarget(
       name: "peer",
       dependencies: [
-        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire",
+        "MigrationArchive", "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTransfer",
+        "MigrationWire",
       ],
       swiftSettings: product),
 
@@ -59,6 +62,9 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: common),
     .testTarget(
       name: "MigrationWireTests", dependencies: ["MigrationWire", "TestSupport"], resources: [.copy("Vectors")],
+      swiftSettings: common),
+    .testTarget(
+      name: "MigrationEngineTests", dependencies: ["MigrationEngine", "MigrationWire", "TestSupport"],
       swiftSettings: common),
     .testTarget(
       name: "MigrationSystemTests", dependencies: ["MigrationSystem", "TestSupport"], swiftSettings: common),
@@ -71,8 +77,8 @@ let package = Package(
     .testTarget(
       name: "MigrationTransferTests",
       dependencies: [
-        "COpenSSL", "MigrationArchive", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire",
-        "TestSupport",
+        "COpenSSL", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
+        "MigrationWire", "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(
@@ -98,7 +104,9 @@ let package = Package(
       swiftSettings: common),
     .target(
       name: "TransferSimulator",
-      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationTransfer", "MigrationWire", "TestSupport"],
+      dependencies: [
+        "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTransfer", "MigrationWire", "TestSupport",
+      ],
       path: "Tests/TransferSimulator", swiftSettings: common),
     .executableTarget(
       name: "simulate", dependencies: ["TransferSimulator"], path: "Tests/simulate", swiftSettings: common),
@@ -106,8 +114,8 @@ let package = Package(
     .testTarget(
       name: "PeerTests",
       dependencies: [
-        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationWire", "TestSupport",
-        "peer",
+        "MigrationArchive", "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTransfer",
+        "MigrationWire", "TestSupport", "peer",
       ],
       swiftSettings: common),
   ],

@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationWire
 
 /// An X.509 certificate that only carries a key: no subject, no extensions, valid from 2000 to 9999.
 @safe struct Certificate: ~Copyable, @unchecked Sendable {

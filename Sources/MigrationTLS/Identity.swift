@@ -1,4 +1,5 @@
 import COpenSSL
+package import MigrationWire
 
 /// A device's key for one pairing: a P-256 key pair and the certificate that carries its public half.
 ///

@@ -1,3 +1,5 @@
+package import MigrationWire
+
 /// What ties a pairing to the TLS session that it runs in: the names and the associated data of its SPAKE2.
 ///
 /// A man in the middle has two TLS sessions. Their channel bindings differ, so do the identities, and both

@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationWire
 
 /// What all TLS sessions of one role and one identity have in common.
 ///

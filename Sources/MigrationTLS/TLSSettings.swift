@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationWire
 
 /// The settings of every context, in both roles.
 ///

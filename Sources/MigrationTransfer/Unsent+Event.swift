@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationWire
 
 extension Unsent {

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 

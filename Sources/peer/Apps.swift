@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationHost
 import MigrationSystem
 import MigrationTransfer

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationTransfer
 
 /// The number with which the program ends; the help texts say what each means.

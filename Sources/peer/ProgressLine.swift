@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationTransfer
 
 /// The one line that shows how far a transfer is, as wide as the terminal allows.

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationTransfer
 
 /// How fast a transfer is and when it is worth saying so: samples in, figures out, the time is passed in.

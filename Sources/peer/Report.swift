@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationTransfer
 
 /// Which end of the transfer this device is.

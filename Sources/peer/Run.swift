@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationHost
 import MigrationSystem
 import MigrationTransfer

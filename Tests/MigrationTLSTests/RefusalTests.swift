@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationWire
 import Testing
 
 @testable import MigrationTLS

@@ -1,4 +1,6 @@
+import MigrationEngine
 import MigrationSystem
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -87,7 +89,8 @@ import Testing
 
     private func origin(_ host: Int) -> Admission.Origin {
       let address = SocketAddress(numeric: "10.0.\(host >> 8).\(host & 255)", port: 0) ?? .loopback(port: 0)
-      return Admission.Origin(address: address, network: AddressRange(address), isFamiliar: false)
+      return Admission.Origin(
+        address: address.hostDescription, network: AddressRange(address).description, isFamiliar: false)
     }
 
     private mutating func comeFlood() {

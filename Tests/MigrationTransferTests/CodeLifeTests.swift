@@ -1,5 +1,6 @@
 import Glibc
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import TestSupport

@@ -1,4 +1,5 @@
 import Glibc
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire

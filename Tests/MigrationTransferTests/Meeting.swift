@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 
 @testable import MigrationTransfer

@@ -1,5 +1,6 @@
 import Foundation
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import TestSupport

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire

@@ -1,21 +1,5 @@
 package import MigrationWire
 
-/// What a transfer is about, before any of it is sent.
-package struct SourceSummary: Sendable {
-  package let contents: Offer.Contents
-  package let total: Tally
-  /// What the files take on disk.
-  package let allocated: UInt64
-  package let flags: Offer.Flags
-
-  package init(contents: Offer.Contents, total: Tally, allocated: UInt64, flags: Offer.Flags) {
-    self.contents = contents
-    self.total = total
-    self.allocated = allocated
-    self.flags = flags
-  }
-}
-
 /// Where the items of a transfer come from: folders, or an app's exporter.
 package protocol ItemSource: AnyObject, Sendable {
   /// What is sent, as it is known from run to run: the absolute paths of the sources, ascending.

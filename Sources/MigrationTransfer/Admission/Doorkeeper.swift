@@ -1,5 +1,7 @@
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
+import MigrationWire
 import Synchronization
 
 /// Keeps the door: asks `Admission` for the threads of all connections, and tells those that have to go.

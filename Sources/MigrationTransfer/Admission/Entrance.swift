@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 
 /// The listening thread's work: takes connections as fast as they come, and lets in those that `Admission` chooses.

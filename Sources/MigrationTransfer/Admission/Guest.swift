@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 
 /// A connection that was let in, and how its thread is told to give it up.

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 
@@ -46,9 +47,8 @@ final class ConsentDesk: Sendable {
       guard isNeeded() else { throw ArchiveError(.stopped, "the session is over") }
       guard let answer = other.leave({ ask(question, ending.raw) }) else { continue }
       if answer { return }
-      throw SessionFailure(
-        Close(.refused, "the offer was not accepted on the receiving device"),
-        TransferFailure(.refused, "the offer was not accepted"))
+      throw Fault(
+        .declined, "the offer was not accepted", telling: "the offer was not accepted on the receiving device")
     }
   }
 

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
@@ -50,7 +51,7 @@ extension IncomingTransfer {
     let (reception, staging, withheldItems) = try step { state in
       var course = state.course
       guard case .goOn = course.conclude(part.number), let reception = state.reception, let staging = state.staging
-      else { throw SessionFailure.superseded }
+      else { throw Fault.superseded }
       // In the same step: nothing is written between the last word of the session and the import.
       try reception.gate.shut()
       state.course = course
@@ -92,17 +93,17 @@ extension IncomingTransfer {
           leaveTombstone(done)
           end(.success(done))
         } catch {
-          end(.failure(SessionFailure(error)))
+          end(.failure(Fault(error)))
         }
       }
     } catch {
-      end(.failure(SessionFailure(error)))
+      end(.failure(Fault(error)))
       throw error
     }
   }
 
   /// The import is over: the session that is current in that step hears of it, and else the host alone.
-  private func end(_ result: Result<Done, SessionFailure>) {
+  private func end(_ result: Result<Done, Fault>) {
     traffic.end()
     let mailbox = step { state -> Mailbox<ReceiverNews>? in
       let isHeard =

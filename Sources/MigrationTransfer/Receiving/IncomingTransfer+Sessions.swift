@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -41,7 +42,7 @@ extension IncomingTransfer {
   }
 
   /// What becomes of the transfer at the end of a session, which fails it if a failure is given.
-  func leave(_ part: TransferPart, failing failure: SessionFailure?) -> Course.Answer {
+  func leave(_ part: TransferPart, failing failure: Fault?) -> Course.Answer {
     step { $0.course.leave(part.number, failing: failure) }
   }
 
@@ -62,8 +63,8 @@ extension IncomingTransfer {
   func isReceiving(as part: TransferPart) -> Bool { state.withLock { $0.course.isReceiving(part.number) } }
 
   /// The source no longer has what these marks name.
-  func drop(_ marks: [Mark], as part: TransferPart) throws(SessionFailure) {
-    try state.withLock { (state) throws(SessionFailure) in
+  func drop(_ marks: [Mark], as part: TransferPart) throws(Fault) {
+    try state.withLock { (state) throws(Fault) in
       guard state.course.isReceiving(part.number) else { throw .superseded }
       state.staging?.drop(marks)
     }
@@ -87,7 +88,7 @@ extension IncomingTransfer {
       case let answer: return (answer, nil)
       }
     }
-    guard let (answer, older) = begun else { throw SessionFailure.superseded }
+    guard let (answer, older) = begun else { throw Fault.superseded }
     if let admission = try admission(by: answer) { return admission }
     do {
       older?.stop()
@@ -109,7 +110,7 @@ extension IncomingTransfer {
   }
 
   /// What an answer says of an offer; nil if it is judged and taken.
-  private func admission(by answer: Course.Answer) throws(SessionFailure) -> Admission? {
+  private func admission(by answer: Course.Answer) throws(Fault) -> Admission? {
     switch answer {
     case .goOn: nil
     case .importing: .importing
@@ -136,7 +137,7 @@ extension IncomingTransfer {
   }
 
   private func checkContinuity(_ offer: Offer) throws {
-    guard offer.transfer == nil || offer.transfer == identifier else { throw SessionFailure.unknownTransfer }
+    guard offer.transfer == nil || offer.transfer == identifier else { throw Fault.unknownTransfer }
     guard let first = state.withLock({ $0.entry?.remembered.destination?.offer }) else { return }
     guard first.contents.isSame(as: offer.contents) else {
       throw Violation(.conflict, "an offer of other roots than at first")
@@ -168,17 +169,6 @@ extension IncomingTransfer {
     }
     return (made, keys)
   }
-}
-
-extension SessionFailure {
-  static let unknownTransfer = SessionFailure(
-    Close(.unknownTransfer, "this transfer is not known here", hint: "Start it anew, with a new code."),
-    TransferFailure(.refused, "the other device wants to continue a transfer that is not known here"))
-
-  /// A newer session acts on the transfer.
-  static let superseded = SessionFailure(
-    Close(.superseded, "the other device has connected anew"),
-    TransferFailure(.connectionLost, "the other device has connected anew"))
 }
 
 extension Offer {

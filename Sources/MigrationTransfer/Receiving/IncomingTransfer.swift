@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -8,7 +9,7 @@ import MigrationWire
 /// A session comes and goes with its control connection. What it must not take with it is here: the staging directory, the
 /// import once it has begun, and what the store remembers. What a session may do to it is the course's to say.
 final class IncomingTransfer: Sendable {
-  typealias Course = TransferCourse<Done, SessionFailure>
+  typealias Course = TransferCourse<Done, Fault>
 
   struct State {
     var course = Course()
@@ -78,7 +79,7 @@ final class IncomingTransfer: Sendable {
   var isDone: Bool { done != nil }
   var isImporting: Bool { state.withLock { $0.course.isImporting } }
   /// Why the transfer failed, if it did in this run.
-  var failure: SessionFailure? { state.withLock { $0.course.failure } }
+  var failure: Fault? { state.withLock { $0.course.failure } }
   /// Whether nothing would be lost with it.
   var isEmpty: Bool { state.withLock { $0.isEmpty } }
   /// What is staged by now.

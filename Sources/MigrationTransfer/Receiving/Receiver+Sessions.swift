@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -39,7 +40,7 @@ extension Receiver {
     }
   }
 
-  private func sessionEnded(_ transfer: IncomingTransfer, _ part: TransferPart, _ failure: SessionFailure) {
+  private func sessionEnded(_ transfer: IncomingTransfer, _ part: TransferPart, _ failure: Fault) {
     transfer.noteProgress()
     let isStopped = state.withLock { $0.stopped != nil }
     let mayComeBack = failure.senderMayComeBack && !isStopped && options.giveUpAfter > 0
@@ -125,7 +126,7 @@ extension Receiver: ReceptionHost {
     }
   }
 
-  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>, isHeard: Bool) {
+  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, Fault>, isHeard: Bool) {
     switch result {
     case .success:
       observer(.done(self.result(of: transfer)))

@@ -1,4 +1,5 @@
 package import MigrationArchive
+package import MigrationEngine
 package import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -103,7 +104,7 @@ package final class Receiver: Sendable {
       consent = try ConsentDesk(options.consent, besides: restart)
       self.entries = Mutex(entries)
     } catch {
-      throw SessionFailure(error).failure
+      throw Fault(error).failure
     }
   }
 
@@ -142,7 +143,7 @@ package final class Receiver: Sendable {
         .listening(addresses: socket.reachableAddresses, port: socket.port, from: options.from.map(\.description)))
       outcome = try acceptUntilOver(try Entrance(socket, keeper))
     } catch {
-      outcome = .failure(SessionFailure(error).failure)
+      outcome = .failure(Fault(error).failure)
     }
     shutDown()
     return try outcome.get()

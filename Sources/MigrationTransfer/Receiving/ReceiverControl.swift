@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -39,7 +40,7 @@ struct ReceiverControl: ~Copyable {
   }
 
   /// Holds the conversation to its end: the sender's receipt.
-  mutating func run() throws(SessionFailure) {
+  mutating func run() throws(Fault) {
     link.say(.greeting(host.greeting))
     defer { reception?.stop() }
     do {
@@ -49,7 +50,7 @@ struct ReceiverControl: ~Copyable {
         tick()
       }
     } catch {
-      let failure = judged(SessionFailure(error))
+      let failure = judged(Fault(error))
       if !(error is Close) { link.say(session.close(failure.close)) }
       // The other end hears of it at once; what cannot be broken off here is waited for afterwards.
       reception?.halt()
@@ -63,7 +64,7 @@ struct ReceiverControl: ~Copyable {
   ///
   /// The streams have a moment to judge what had come on them, so that no sender hides a violation behind the end of the
   /// control connection.
-  private func judged(_ failure: SessionFailure) -> SessionFailure {
+  private func judged(_ failure: Fault) -> Fault {
     // What this end failed by comes before what the other end makes of it.
     if failure.isTold, let own = ownFailure() { return own }
     guard failure.senderMayComeBack else { return failure }
@@ -72,7 +73,7 @@ struct ReceiverControl: ~Copyable {
   }
 
   /// What a worker of this session has failed by, if the sender cannot mend that.
-  private func ownFailure() -> SessionFailure? {
+  private func ownFailure() -> Fault? {
     for case .failed(let known) in part.mailbox.take() where !known.senderMayComeBack { return known }
     return nil
   }
@@ -103,7 +104,7 @@ struct ReceiverControl: ~Copyable {
   }
 
   private mutating func judge(_ offer: Offer) throws {
-    if !isResumed, offer.transfer != nil { throw SessionFailure.unknownTransfer }
+    if !isResumed, offer.transfer != nil { throw Fault.unknownTransfer }
     host.observe(.offer(offer, availableBytes: host.sink.availableBytes()))
     let (transfer, part, label, features) = (transfer, part, label, features)
     let address = link.remoteAddress.description
@@ -115,7 +116,7 @@ struct ReceiverControl: ~Copyable {
         case .importing: break
         }
       } catch {
-        part.mailbox.post(.failed(SessionFailure(error)))
+        part.mailbox.post(.failed(Fault(error)))
       }
     }
   }
@@ -135,14 +136,12 @@ struct ReceiverControl: ~Copyable {
         link.say(session.imported(done))
       }
     case .failed(let failure): throw failure
-    case .superseded: throw SessionFailure.superseded
+    case .superseded: throw Fault.superseded
     case .stop(let kind):
       // An import that has begun is not broken off, and the other end shall hear how it ends.
       if transfer.isImporting || transfer.isDone { return }
       if let failure = transfer.failure { throw failure }
-      throw SessionFailure(
-        Close(.interrupted, "the transfer was interrupted on the receiving device"),
-        TransferFailure(kind, "interrupted"))
+      throw Fault.interrupted(.receiver, by: kind)
     }
   }
 
@@ -182,7 +181,7 @@ struct ReceiverControl: ~Copyable {
     transfer.heldBefore = report.held
     if isResumed { host.observe(.resumed(heldBytes: report.held.bytes)) }
     // Streams may join from the moment that the sender reads the end of the ledger.
-    guard host.open(reception, of: transfer, as: part) else { throw SessionFailure.superseded }
+    guard host.open(reception, of: transfer, as: part) else { throw Fault.superseded }
     link.say(session.reported(report.held))
     tellRefusals()
     if isResumed { transfer.tellRefusalsAgain() }

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -10,7 +11,8 @@ extension Receiver {
     var address = remote
     address.port = 0
     let isFamiliar = state.withLock { $0.familiar.contains(address) }
-    return Admission.Origin(address: address, network: keeper.network(of: address), isFamiliar: isFamiliar)
+    return Admission.Origin(
+      address: address.hostDescription, network: keeper.network(of: address).description, isFamiliar: isFamiliar)
   }
 
   /// Serves a connection that was let in on a thread of its own.

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -11,7 +12,7 @@ enum ReceiverNews: Sendable {
   case refused
   /// Everything is imported, in this session or before it.
   case imported(Done)
-  case failed(SessionFailure)
+  case failed(Fault)
   /// A newer session of the same transfer has begun.
   case superseded
   case stop(TransferFailure.Kind)
@@ -35,5 +36,5 @@ protocol ReceptionHost: Sendable {
   /// Data streams of this reception may join from now on; false if its session was superseded.
   func open(_ reception: Reception, of transfer: IncomingTransfer, as part: TransferPart) -> Bool
   /// The import of a transfer has come to its end; whether a session hears of it and tells the sender.
-  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, SessionFailure>, isHeard: Bool)
+  func ended(_ transfer: IncomingTransfer, _ result: Result<Done, Fault>, isHeard: Bool)
 }

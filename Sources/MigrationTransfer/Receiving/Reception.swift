@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -86,7 +87,7 @@ final class Reception: Sendable {
       }
       run(&incoming)
     } catch {
-      mailbox.post(.failed(SessionFailure(error)))
+      mailbox.post(.failed(Fault(error)))
     }
   }
 
@@ -141,7 +142,7 @@ final class Reception: Sendable {
     } catch {
       // The sender replaces a stream that was cut; the control connection knows when it cannot.
       if let error = error as? ConnectionError, error.code != .violated { return }
-      let failure = SessionFailure(error)
+      let failure = Fault(error)
       mailbox.post(.failed(failure))
       incoming.close(failure.close)
     }

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationWire
 
 /// One session's part in a transfer: which one it is, and where its news go.

@@ -1,4 +1,4 @@
-package import MigrationTLS
+import MigrationTLS
 package import MigrationWire
 
 /// What a device remembers of a transfer that is not over.

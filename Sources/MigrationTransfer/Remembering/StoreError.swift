@@ -1,3 +1,4 @@
+package import MigrationEngine
 import MigrationSystem
 
 /// What is remembered could not be read or written.

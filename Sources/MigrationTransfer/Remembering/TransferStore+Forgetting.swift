@@ -1,4 +1,5 @@
 import MigrationArchive
+package import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -180,7 +181,7 @@ struct OutgoingStreams {
       } catch  where Self.isLoss(error) {
         context.mailbox.post(.streamLost(number))
       } catch {
-        context.mailbox.post(.failed(SessionFailure(error)))
+        context.mailbox.post(.failed(Fault(error)))
       }
     }
   }

@@ -1,4 +1,5 @@
 package import MigrationArchive
+package import MigrationEngine
 package import MigrationSystem
 import MigrationTLS
 package import MigrationWire
@@ -210,7 +211,7 @@ package final class Sender: Sendable {
 
 /// How one session of the sender ended.
 struct SessionEnd: Sendable {
-  let result: Result<Done, SessionFailure>
+  let result: Result<Done, Fault>
   /// Whether anything has arrived in it.
   let hasProgressed: Bool
 }

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -11,7 +12,7 @@ enum SenderNews: Sendable {
   case exported(Finish, stale: [Mark])
   case streamJoined(SendQueue.StreamNumber)
   case streamLost(SendQueue.StreamNumber)
-  case failed(SessionFailure)
+  case failed(Fault)
   case stop(TransferFailure.Kind)
 }
 
@@ -85,7 +86,7 @@ struct SenderControl: ~Copyable {
     return SessionEnd(result: result, hasProgressed: queue.map { $0.hasProgressed } ?? false)
   }
 
-  private mutating func converse() -> Result<Done, SessionFailure> {
+  private mutating func converse() -> Result<Done, Fault> {
     link.say(.greeting(surroundings.greeting))
     do {
       while !session.isDone {
@@ -94,7 +95,7 @@ struct SenderControl: ~Copyable {
         try tick()
       }
     } catch {
-      let failure = SessionFailure(error)
+      let failure = Fault(error)
       if !failure.isTold { link.say(session.close(failure.close)) }
       queue?.stop()
       link.close(within: surroundings.isStopped() ? .seconds(Curfew.forWords) : .seconds(2))
@@ -159,9 +160,7 @@ struct SenderControl: ~Copyable {
     case .streamLost(let number): if session.isStreaming { try streams?.lost(number) }
     case .failed(let failure): throw failure
     case .stop(let kind):
-      throw SessionFailure(
-        Close(.interrupted, "the transfer was interrupted on the sending device"),
-        TransferFailure(kind, "interrupted"))
+      throw Fault.interrupted(.sender, by: kind)
     }
   }
 
@@ -208,7 +207,7 @@ struct SenderControl: ~Copyable {
       } catch let error as ArchiveError where error.code == .stopped {
         // Whoever stopped it knows why.
       } catch {
-        mailbox.post(.failed(SessionFailure(error)))
+        mailbox.post(.failed(Fault(error)))
       }
     }
     tellIfPlain()

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -50,7 +51,7 @@ extension Sender {
         return try OutgoingTransfer(entry)
       }
     } catch {
-      throw SessionFailure(error).failure
+      throw Fault(error).failure
     }
   }
 
@@ -58,7 +59,7 @@ extension Sender {
   func comeBack(to transfer: OutgoingTransfer, _ backoff: inout Backoff) throws(TransferFailure) -> SessionEnd {
     switch try meet(transfer, &backoff, isFirst: false) {
     case .session(let end): return end
-    case .stranger: throw SessionFailure(PinMismatch()).failure
+    case .stranger: throw Fault(PinMismatch()).failure
     case .forgotten: throw AbortReason.unknownPeer.failure
     }
   }
@@ -85,7 +86,7 @@ extension Sender {
         // A name may not be found while the network is away.
         case let failure as TransferFailure where failure.kind == .connectionLost: last = failure.message
         case let failure as TransferFailure: throw failure
-        default: throw SessionFailure(error).failure
+        default: throw Fault(error).failure
         }
       }
       if options.giveUpAfter == 0 { throw Self.gaveUp(last) }

@@ -1,13 +1,11 @@
-import MigrationSystem
-
 /// The connections of one kind of origin in front of READY: who waits in the lobby, who is inside, and who makes room.
 ///
 /// A value; time and chance come with the events.
-struct AdmissionLane {
+struct AdmissionLane: Sendable {
   typealias Ticket = Admission.Ticket
   typealias Stage = Admission.Stage
 
-  private struct Visitor {
+  private struct Visitor: Sendable {
     let address: Int
     let network: Int
     var stage = Stage.silent
@@ -22,8 +20,8 @@ struct AdmissionLane {
 
   private let places: Admission.Places
   private var visitors: [Ticket: Visitor] = [:]
-  private var networks = AdmissionShares<AddressRange>()
-  private var addresses = AdmissionShares<SocketAddress>()
+  private var networks = AdmissionShares<String>()
+  private var addresses = AdmissionShares<String>()
   private var tokens: AdmissionTokens
   private(set) var inside = 0
 

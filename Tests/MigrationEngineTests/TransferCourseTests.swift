@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MigrationWire
+@testable import MigrationEngine
 
 private typealias Course = TransferCourse<Int, String>
 

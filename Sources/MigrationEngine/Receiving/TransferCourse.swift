@@ -1,8 +1,3 @@
-/// A session of a transfer at the receiver, told apart from all others of the same transfer.
-package struct SessionNumber: Hashable, Sendable {
-  fileprivate let value: UInt64
-}
-
 /// What the sessions of one transfer may do to it at the receiver (Protocol §7.3, §9.7).
 ///
 /// A value: each method is one step, which the engine takes under one lock, and answers what the engine does then. Only the
@@ -73,7 +68,7 @@ package struct TransferCourse<Success: Sendable, Failure: Sendable>: Sendable {
   /// A session comes, and supersedes the one before it. Valid in every state.
   package mutating func attach() -> SessionNumber {
     count += 1
-    let session = SessionNumber(value: count)
+    let session = SessionNumber(count)
     newest = session
     isHere = true
     return session

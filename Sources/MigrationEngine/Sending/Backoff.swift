@@ -1,9 +1,9 @@
 /// The pauses between tries to reach the other device again: growing, and within a time. Times are seconds.
-struct Backoff: Equatable, Sendable {
+package struct Backoff: Equatable, Sendable {
   private static let first = 0.1
   private static let longest = 10.0
   /// At a door that turns this device away: it is there, and who comes more often is let in sooner.
-  static let longestAtDoor = 1.0
+  package static let longestAtDoor = 1.0
 
   /// When to give up.
   private let deadline: Double
@@ -11,15 +11,15 @@ struct Backoff: Equatable, Sendable {
   private var pause = Backoff.first
 
   /// Gives up `patience` seconds from now; never starts with none.
-  init(now: Double, patience: Double, longest: Double = Backoff.longest) {
+  package init(now: Double, patience: Double, longest: Double? = nil) {
     deadline = now + patience
-    self.longest = longest
+    self.longest = longest ?? Self.longest
   }
 
   /// How long to wait before the next try; nil when it is time to give up.
   ///
   /// `spread` from 0 to 1 shortens it by up to a quarter, so that many that lost one device do not come back at a time.
-  mutating func next(now: Double, spread: Double) -> Double? {
+  package mutating func next(now: Double, spread: Double) -> Double? {
     guard now < deadline else { return nil }
     defer { pause = min(longest, pause * 2) }
     return min(pause * (1 - spread / 4), deadline - now)

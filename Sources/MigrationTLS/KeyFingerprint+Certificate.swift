@@ -1,39 +1,13 @@
 import COpenSSL
+import MigrationWire
 
-/// What a device is recognised by: the SHA-256 digest of its public key in the SubjectPublicKeyInfo form.
-package struct KeyFingerprint: Hashable, Sendable {
-  /// The number of bytes in a fingerprint.
-  package static let byteCount = 32
-
-  /// The digest, 32 bytes.
-  package let bytes: [UInt8]
-
-  /// Takes a digest that was kept before; nil unless it has 32 bytes.
-  package init?(bytes: [UInt8]) {
-    guard bytes.count == Self.byteCount else { return nil }
-    self.bytes = bytes
-  }
-
+extension KeyFingerprint {
   /// Digests the key of a certificate; throws unless that key is a point of P-256 in its one accepted encoding.
   init(ofCertificate certificate: OpaquePointer) throws(TLSError) {
     let info = try unsafe Self.publicKeyInfo(of: certificate)
-    bytes = unsafe sha256(info.span.bytes)
+    self.init(digest: unsafe sha256(info.span.bytes))
   }
-}
 
-extension KeyFingerprint: CustomStringConvertible {
-  /// The digest in lower-case hexadecimal digits.
-  package var description: String {
-    var text = ""
-    text.reserveCapacity(2 * bytes.count)
-    for byte in bytes {
-      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
-    }
-    return text
-  }
-}
-
-extension KeyFingerprint {
   /// What every SubjectPublicKeyInfo of an uncompressed point on the named curve P-256 begins with.
   private static let p256Prefix: [UInt8] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,

@@ -1,4 +1,4 @@
-@testable import MigrationWire
+@testable import MigrationEngine
 
 /// A receiver around a course, small enough to take all its steps in every order: some sessions with a data stream each,
 /// their offers' judging, and the import.

@@ -1,3 +1,5 @@
+import MigrationEngine
+
 @testable import MigrationWire
 
 /// One session of a `CourseModel`.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MigrationTransfer
+@testable import MigrationEngine
 
 /// A path on which each stream carries so much, and all together no more than something else lets through.
 private struct Path {

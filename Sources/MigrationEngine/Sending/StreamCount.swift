@@ -17,6 +17,17 @@ package struct StreamCount: Equatable, Sendable {
     package var isComplete = true
     /// Whether frames wait until a stream takes them, and nothing but the streams makes them wait.
     package var isWaiting = true
+
+    package init(
+      time: Double, bytes: UInt64, frames: UInt64, fewest: UInt64, isComplete: Bool = true, isWaiting: Bool = true
+    ) {
+      self.time = time
+      self.bytes = bytes
+      self.frames = frames
+      self.fewest = fewest
+      self.isComplete = isComplete
+      self.isWaiting = isWaiting
+    }
   }
 
   /// What to change.

@@ -56,7 +56,7 @@ struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
 }
 
 /// How fast connections are let in while a session goes on: a bucket of tokens. Times are seconds.
-struct AdmissionTokens {
+struct AdmissionTokens: Sendable {
   private let rate: Double
   private let burst: Double
   private var tokens: Double

@@ -1,11 +1,11 @@
-import MigrationWire
+package import MigrationWire
 
 extension TransferFailure {
   /// What a CLOSE from the other end means for this end's user (Protocol §10).
   ///
   /// The connection counts as lost only where the other end's user broke off, or where one end heard nothing more. What the other
   /// end failed by is told as that.
-  init(told close: Close) {
+  package init(told close: Close) {
     let kind: Kind =
       switch close.code {
       case .interrupted, .silent: .connectionLost
@@ -23,7 +23,7 @@ extension TransferFailure {
 
 extension TransferFailure.Subject {
   /// What a CLOSE says besides its words.
-  init(_ close: Close) { self.init(name: close.name, bytes: close.bytes, items: close.items) }
+  package init(_ close: Close) { self.init(name: close.name, bytes: close.bytes, items: close.items) }
 }
 
 extension Close {

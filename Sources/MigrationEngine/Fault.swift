@@ -1,0 +1,179 @@
+package import MigrationWire
+
+/// Why a session, a transfer or a part of one ends early: the one kind of failure that an engine knows.
+///
+/// Its code decides what the other end is told (Protocol §10), how this program exits, and whether the devices try again.
+package struct Fault: Error, Equatable, Sendable {
+  package enum Code: Hashable, Sendable {
+    /// The connection was cut, or fell silent.
+    case connection
+    /// The other end has broken the protocol.
+    case violation
+    /// The other end has sent more than it announced.
+    case announcement
+    /// The other end has said that it stops.
+    case told(Close.Code)
+    /// The user of this device stops.
+    case interrupted
+    /// A newer session acts on the transfer.
+    case superseded
+    /// The other device continues a transfer that this one does not know.
+    case unknownTransfer
+    /// The user of this device does not want the transfer.
+    case declined
+    /// The devices are not sure of each other.
+    case pairing
+    /// Something at the destination has the name.
+    case exists
+    case noSpace
+    /// The destination cannot be used.
+    case unfit
+    /// Another process works there.
+    case inUse
+    /// Two names are one at the destination.
+    case collision
+    case otherApp
+    /// The app has data already.
+    case holdsData
+    case importFailed
+    /// The user of this device has broken the import off.
+    case importCancelled
+    case exportFailed
+    /// What is to be sent cannot be read.
+    case source
+    /// The disk fails.
+    case storage
+    /// Something else of this device.
+    case device
+  }
+
+  package let code: Code
+  /// A lower-case clause for the user of this device; what came from the other one is escaped in it.
+  package let message: String
+  /// A sentence that says what to do.
+  package let hint: String?
+  /// What it is about, for programs.
+  package let subject: TransferFailure.Subject
+  /// How this program exits by it.
+  package let kind: TransferFailure.Kind
+  /// What the other end is told.
+  private let told: String
+  private let toldHint: String?
+
+  /// What the code does not say by itself is given: another hint, other words for the other end, another way to exit.
+  package init(
+    _ code: Code, _ message: String, hint: String? = nil, telling told: String? = nil, toldHint: String? = nil,
+    about subject: TransferFailure.Subject = TransferFailure.Subject(), as kind: TransferFailure.Kind? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.hint = hint ?? code.hint
+    self.subject = subject
+    self.kind = kind ?? code.kind
+    self.told = told ?? message
+    // Advice about a lost connection is each user's own.
+    self.toldHint = toldHint ?? (code == .connection ? nil : hint ?? code.hint)
+  }
+
+  /// What the other end is told.
+  package var close: Close {
+    Close(
+      code.close, told, hint: toldHint, name: subject.name, bytes: subject.bytes, items: subject.items)
+  }
+
+  /// What the user of this device is told.
+  package var failure: TransferFailure { TransferFailure(kind, message, hint: hint, about: subject) }
+
+  /// Whether the other end has said so, and needs no answer.
+  package var isTold: Bool { if case .told = code { true } else { false } }
+
+  /// Whether the sender connects again by itself.
+  package var isReconnectable: Bool { code == .connection || code == .told(.silent) }
+
+  /// Whether the receiver waits for the sender, which may come back by itself or by its user's hand.
+  package var senderMayComeBack: Bool { isReconnectable || code == .told(.interrupted) }
+}
+
+extension Fault {
+  /// The other end has broken the protocol.
+  package init(_ violation: Violation) {
+    self.init(violation.code == .announcement ? .announcement : .violation, violation.description)
+  }
+
+  /// The other end has said that it stops.
+  package init(told close: Close) {
+    let failure = TransferFailure(told: close)
+    self.init(
+      .told(close.code), failure.message, hint: failure.hint, about: failure.subject, as: failure.kind)
+  }
+
+  package static let superseded = Fault(.superseded, "the other device has connected anew")
+
+  package static let unknownTransfer = Fault(
+    .unknownTransfer, "the other device wants to continue a transfer that is not known here",
+    telling: "this transfer is not known here", toldHint: "Start it anew, with a new code.")
+
+  /// The user of this device ends what this end does.
+  package static func interrupted(_ role: Role, by kind: TransferFailure.Kind) -> Fault {
+    Fault(
+      .interrupted, "interrupted",
+      telling: "the transfer was interrupted on the \(role == .sender ? "sending" : "receiving") device", as: kind)
+  }
+}
+
+extension Fault.Code {
+  /// What the other end is told.
+  fileprivate var close: Close.Code {
+    switch self {
+    // The other end, if it hears it, takes it for what it is as well.
+    case .connection: .silent
+    case .violation, .pairing: .violation
+    case .announcement: .announcement
+    case .told(let code): code
+    case .interrupted: .interrupted
+    case .superseded: .superseded
+    case .unknownTransfer: .unknownTransfer
+    case .declined: .refused
+    case .exists: .exists
+    case .noSpace: .noSpace
+    case .unfit, .inUse, .collision, .holdsData: .unfit
+    case .otherApp: .otherApp
+    case .importFailed, .importCancelled: .importFailed
+    case .exportFailed, .source: .exportFailed
+    case .storage, .device: .storage
+    }
+  }
+
+  fileprivate var kind: TransferFailure.Kind {
+    switch self {
+    case .connection, .superseded: .connectionLost
+    case .pairing: .pairing
+    case .interrupted, .importCancelled: .interrupted
+    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp, .holdsData: .refused
+    case .noSpace: .noSpace
+    case .importFailed: .importFailed
+    case .exportFailed: .exportFailed
+    case .source: .usage
+    case .violation, .announcement, .told, .storage, .device: .failed
+    }
+  }
+
+  fileprivate var hint: String? {
+    switch self {
+    case .connection: "Start the same command on both devices again."
+    case .exists: "Choose another destination, or start 'peer receive' with --existing skip, keep-both or replace."
+    case .noSpace: "Free some space at the destination, and start again."
+    case .unfit: "Choose a directory that exists and that you may write to."
+    case .inUse: "Wait until it is done, or choose another destination."
+    case .collision: "Rename one of the two, or choose a destination that tells such names apart."
+    case .otherApp: "Start both devices' commands for the same app."
+    case .holdsData:
+      "Start 'peer receive' with --replace: what is there is set aside, and comes back if the import fails."
+    case .source: "Check the path, and that you may read it."
+    case .storage: "What has arrived is kept. When the disk is mended, start again."
+    case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,
+      .importFailed, .importCancelled, .exportFailed, .device:
+      nil
+    }
+  }
+}
