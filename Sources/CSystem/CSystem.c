@@ -246,6 +246,12 @@ int csystem_thread_id(void) { return gettid(); }
 
 int csystem_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
 
+static _Thread_local int is_loop;
+
+void csystem_enter_loop(void) { is_loop = 1; }
+
+int csystem_is_loop(void) { return is_loop; }
+
 int csystem_buffer_lines(void) { return setvbuf(stdout, NULL, _IOLBF, 0); }
 
 int csystem_terminal_width(int descriptor) {

@@ -5,6 +5,7 @@ import Glibc
 func calling<Result: FixedWidthInteger & SignedInteger>(
   _ operation: String, _ subject: @autoclosure () -> String? = nil, _ body: () -> Result
 ) throws(SystemError) -> Result {
+  LoopThread.check(operation)
   while true {
     let result = body()
     if result != -1 { return result }

@@ -45,6 +45,7 @@ import Glibc
   package func wait<Result: ~Copyable, Failure: Error>(
     until deadline: BootInstant? = nil, _ body: (inout State) throws(Failure) -> Result?
   ) throws(Failure) -> Result? {
+    LoopThread.check("wait for a condition")
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     while true {

@@ -33,6 +33,7 @@ package final class OwnerThread: Sendable {
 
   /// Returns once the thread has ended. Whoever joins second returns at once.
   package func join() {
+    LoopThread.check("wait for a thread")
     let joined = thread.withLock { thread in
       defer { thread = nil }
       return thread

@@ -11,7 +11,7 @@ import Testing
 /// Codes of a real receiver without a single try, and of one that strangers try without an end.
 @Suite struct CodeLifeTests {
   /// So fast that a code is over in 0.3 s.
-  private static let hasty = Pace(speed: 2_000)
+  private static let hasty = LoopClock(speed: 2_000)
 
   /// The failure when so many codes have been shown and the receiver is stopped.
   private func failure(after codes: Int) throws -> TransferFailure? {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func `after many codes that nobody tried somebody pairs`() throws {
-    let receiver = try RunningReceiver(try Scratch(), codePace: Pace(speed: 600))
+    let receiver = try RunningReceiver(try Scratch(), codePace: LoopClock(speed: 600))
     _ = try receiver.events.code(6)
     let port = try receiver.port()
     let deadline = soon()

@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `a connection that never shakes hands is ended in time`() throws {
-    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 10))
+    let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 10))
     let port = try receiver.port()
     let start = BootInstant.now()
     let silent = try StreamSocket.toThisMachine(port, from: "127.0.0.2")
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func `a connection that shakes hands and says nothing, or too little at a time, is ended in time`() throws {
-    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 5))
+    let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 5))
     let port = try receiver.port()
     let (start, watch) = (BootInstant.now(), try Stopwatch())
     var silent = try StrangeClient(port: port)
@@ -142,14 +142,14 @@ import Testing
   }
 
   @Test func `a paired device that falls silent is given up`() throws {
-    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 10))
+    let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 10))
     let sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     #expect(receiver.failure()?.kind == .connectionLost)
     _ = consume sender
   }
 
   @Test func `a code ends with its time, and another is shown`() throws {
-    let receiver = try RunningReceiver(try Scratch(), pace: Pace(speed: 300))
+    let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 300))
     let first = try receiver.events.code()
     let second = try receiver.events.code(2)
     #expect(first != second)

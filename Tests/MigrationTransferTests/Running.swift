@@ -52,9 +52,9 @@ final class RunningEnd: Sendable {
   }
 }
 
-extension Pace {
+extension LoopClock {
   /// A quarter of the clock's speed: deadlines of the program come four times as late, which a busy machine needs.
-  static let patient = Pace(speed: 0.25)
+  static let patient = LoopClock(speed: 0.25)
 }
 
 /// A real receiver on a thread of its own.
@@ -65,7 +65,8 @@ final class RunningReceiver: Sendable {
   private let end: RunningEnd
 
   init(
-    _ destination: Scratch, pace: Pace = .patient, codePace: Pace? = nil, port: UInt16 = 0, giveUpAfter: Double = 0,
+    _ destination: Scratch, pace: LoopClock = .patient, codePace: LoopClock? = nil, port: UInt16 = 0,
+    giveUpAfter: Double = 0,
     store: TransferStore? = nil, from ranges: [AddressRange] = [],
     consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
     sink: (any ItemSink)? = nil,

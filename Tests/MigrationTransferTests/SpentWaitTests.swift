@@ -13,7 +13,7 @@ import Testing
 /// A wait whose guesses are all spent: no code any more, unless the user wants another wait.
 @Suite struct SpentWaitTests {
   /// The delays of ninety-nine guesses in less than a second.
-  private static let hasty = Pace(speed: 300)
+  private static let hasty = LoopClock(speed: 300)
 
   private let source: Scratch
   private let destination: Scratch

@@ -90,25 +90,25 @@ struct StrangeClient: ~Copyable {
     guard try confirm(confirmations.confirmA) == nil else { throw AbortReason.codeMismatch }
     try connection.say(.ready, until: soon())
     let identity = identity
-    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
+    return StrangeSender(control: BlockingLink(connection, pace: .patient), identity: identity)
   }
 
   /// Comes back to a transfer that this identity has paired for.
   consuming func comeBack() throws -> StrangeSender {
     try ClientPairing.come(back: .resume, on: &connection, to: connection.peerFingerprint!, until: soon())
     let identity = identity
-    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
+    return StrangeSender(control: BlockingLink(connection, pace: .patient), identity: identity)
   }
 }
 
 /// A paired sender that says whatever a test wants.
 struct StrangeSender: ~Copyable {
-  var control: ControlLink
+  var control: BlockingLink
   let identity: Identity
   /// What has come and was not asked for yet.
   private var heard: [ControlMessage] = []
 
-  init(control: consuming ControlLink, identity: Identity) {
+  init(control: consuming BlockingLink, identity: Identity) {
     self.control = control
     self.identity = identity
   }

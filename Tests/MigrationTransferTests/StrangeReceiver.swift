@@ -40,7 +40,7 @@ final class StrangeReceiver: Sendable {
   func pair() throws -> StrangeSender {
     var connection = try accept()
     try prove(&connection)
-    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
+    return StrangeSender(control: BlockingLink(connection, pace: .patient), identity: identity)
   }
 
   /// The next connection, or nil if it ends before it has shaken hands.
@@ -90,7 +90,7 @@ final class StrangeReceiver: Sendable {
   func takeBack() throws -> StrangeSender {
     var connection = try acceptReturning()
     try ServerPairing.welcome(back: .resume, on: &connection, until: soon())
-    return StrangeSender(control: ControlLink(connection, pace: .patient), identity: identity)
+    return StrangeSender(control: BlockingLink(connection, pace: .patient), identity: identity)
   }
 
   /// Takes the next data stream, up to its JOIN.

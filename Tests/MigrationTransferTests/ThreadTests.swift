@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func `a fast clock keeps its deadlines sooner`() {
-    let pace = Pace(speed: 10)
+    let pace = LoopClock(speed: 10)
     let start = BootInstant.now()
     #expect(pace.instant(5, after: start) == start.advanced(by: .milliseconds(500)))
     // Between both readings, but for what a number in seconds is rounded by.

@@ -82,6 +82,10 @@ ssize_t csystem_random(void *buffer, size_t size);
 int csystem_thread_id(void);
 int csystem_name_thread(const char *name);
 
+// Marks the calling thread as an event loop's for as long as it lives.
+void csystem_enter_loop(void);
+int csystem_is_loop(void);
+
 // Lets standard output be written line by line, whatever it leads to.
 int csystem_buffer_lines(void);
 

@@ -31,11 +31,11 @@ final class Doorkeeper: Sendable {
 
   private let links = Mutex<Links?>(nil)
   private let state = Mutex(State())
-  private let pace: Pace
+  private let pace: LoopClock
   /// Signalled when there may be a place for somebody.
   private let attention: Wakeup
 
-  init(pace: Pace, attention: Wakeup) {
+  init(pace: LoopClock, attention: Wakeup) {
     self.pace = pace
     self.attention = attention
   }

@@ -24,6 +24,16 @@ struct Connection: ~Copyable {
   private var poller: Poller
   private var isAtEnd = false
   private var bound = ReadBound()
+  private var ending = Ending.notBegun
+
+  /// How far the end of a connection is.
+  private enum Ending {
+    case notBegun
+    /// close_notify is said.
+    case said
+    /// All of it has gone out: the other end's is waited for.
+    case sent
+  }
 
   /// Takes over a connected socket. `isStopped` says whether a wakeup means that the owner is to give up, as long as it
   /// waits for something of the other end.
@@ -141,6 +151,32 @@ struct Connection: ~Copyable {
 
   var hasPendingOutput: Bool { session.pendingOutput > 0 }
 
+  /// Goes on with closing as far as that goes without waiting; whether it is done: close_notify has gone out, and the other end
+  /// has closed as well. Closing a socket with unread bytes resets it, and what was sent may be lost.
+  mutating func stepClosing() throws(ConnectionError) -> Bool {
+    if ending == .notBegun {
+      try ConnectionError.tls { () throws(TLSError) in try session.close() }
+      ending = .said
+    }
+    if ending == .said {
+      guard try flush() else { return false }
+      try ConnectionError.system { () throws(SystemError) in try socket.shutdownWrite() }
+      ending = .sent
+    }
+    var rest = [UInt8](repeating: 0, count: 16 << 10)
+    while let count = try read(into: &rest, 0..<rest.count) {
+      if count == 0 { return true }
+    }
+    return false
+  }
+
+  /// What a poll waits for on the socket: bytes, unless they are not wanted now, and room for what is pending.
+  func interest(isReading: Bool) -> Poller.Interest {
+    var wanted: Poller.Readiness = isReading ? .readable : []
+    if hasPendingOutput { wanted.insert(.writable) }
+    return Poller.Interest(socket.raw, wanted)
+  }
+
   /// Takes ciphertext from the socket; false when there is none.
   private mutating func receive() throws(ConnectionError) -> Bool {
     guard !isAtEnd, session.inputSpace > 0 else { return false }
@@ -171,9 +207,7 @@ struct Connection: ~Copyable {
   /// Whoever does not read now says so, or bytes that have come would end every wait at once. A deadline in the past is
   /// told even if the socket is ready: nobody holds this end by sending without end.
   mutating func wait(until deadline: BootInstant?, isReading: Bool = true) throws(ConnectionError) -> Awakening {
-    var wanted: Poller.Readiness = isReading ? .readable : []
-    if hasPendingOutput { wanted.insert(.writable) }
-    var interests = [Poller.Interest(socket.raw, wanted), Poller.Interest(wakeup.raw, .readable)]
+    var interests = [interest(isReading: isReading), Poller.Interest(wakeup.raw, .readable)]
     let isReady = try ConnectionError.system { () throws(SystemError) in
       try poller.wait(&interests, until: deadline)
     }
@@ -249,22 +283,9 @@ struct Connection: ~Copyable {
 
   mutating func close(by deadline: BootInstant) {
     do {
-      try session.close()
-      while try !flush() { try waitToGoOn(until: deadline, isReading: false, "closing") }
-      try socket.shutdownWrite()
-      try drainUntilEnd(deadline)
+      while try !stepClosing() { try waitToGoOn(until: deadline, isReading: ending == .sent, "closing") }
     } catch {
       // It is closed one way or another.
-    }
-  }
-
-  /// Reads on until the other end closes as well: closing a socket with unread bytes resets it, and what was sent may be lost.
-  private mutating func drainUntilEnd(_ deadline: BootInstant) throws(ConnectionError) {
-    var rest = [UInt8](repeating: 0, count: 16 << 10)
-    while .now() < deadline {
-      let count = try read(into: &rest, 0..<rest.count)
-      if count == 0 { return }
-      if count == nil { try waitToGoOn(until: deadline, "closing") }
     }
   }
 }

@@ -30,12 +30,13 @@ final class CodeOffice: Sendable {
 
   private let state = Mutex(State())
   private let ranges: [AddressRange]
-  private let pace: Pace
+  private let pace: LoopClock
   private let observe: @Sendable (TransferEvent) -> Void
 
   /// Lets only addresses of some ranges pair; all of them where there is no range.
   init(
-    from ranges: [AddressRange] = [], pace: Pace = Pace(), observe: @escaping @Sendable (TransferEvent) -> Void
+    from ranges: [AddressRange] = [], pace: LoopClock = LoopClock(),
+    observe: @escaping @Sendable (TransferEvent) -> Void
   ) {
     self.ranges = ranges
     self.pace = pace

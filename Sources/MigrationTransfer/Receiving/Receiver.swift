@@ -24,9 +24,9 @@ package final class Receiver: Sendable {
     /// Where senders may pair from; from everywhere, if there is no range.
     package var from: [AddressRange] = []
     /// The clock of every deadline and code; tests let it run faster.
-    var pace = Pace()
+    var pace = LoopClock()
     /// The clock of codes and guesses where that is another one.
-    var codePace: Pace?
+    var codePace: LoopClock?
 
     package init(
       listen: HostAndPort, isPortChosen: Bool = true, label: String, software: String, giveUpAfter: Double = 600

@@ -10,13 +10,13 @@ struct ReceiverControl: ~Copyable {
   static let window: UInt64 = 32 << 20
   static let streams: UInt16 = 16
 
-  private var link: ControlLink
+  private var link: BlockingLink
   private var session: ReceiverSession
   private let transfer: IncomingTransfer
   private let host: any ReceptionHost
   /// This session's part in the transfer.
   private let part: TransferPart
-  private let pace: Pace
+  private let pace: LoopClock
   /// Whether the sender came back, instead of pairing.
   private let isResumed: Bool
 
@@ -27,10 +27,11 @@ struct ReceiverControl: ~Copyable {
 
   /// Takes over a connection that is past READY, whose wakeup is that of the part's mailbox.
   init(
-    _ connection: consuming Connection, of transfer: IncomingTransfer, isResumed: Bool, part: TransferPart, pace: Pace,
+    _ connection: consuming Connection, of transfer: IncomingTransfer, isResumed: Bool, part: TransferPart,
+    pace: LoopClock,
     host: any ReceptionHost
   ) {
-    link = ControlLink(connection, pace: pace)
+    link = BlockingLink(connection, pace: pace)
     session = ReceiverSession(features: host.greeting.features)
     self.transfer = transfer
     self.isResumed = isResumed

@@ -46,7 +46,7 @@ struct SenderControl: ~Copyable {
     let observe: @Sendable (TransferEvent) -> Void
   }
 
-  private var link: ControlLink
+  private var link: BlockingLink
   private var session: SenderSession
   private let transfer: OutgoingTransfer
   private let mailbox: Mailbox<SenderNews>
@@ -68,7 +68,7 @@ struct SenderControl: ~Copyable {
     _ connection: consuming Connection, _ transfer: OutgoingTransfer, mailbox: Mailbox<SenderNews>,
     surroundings: Surroundings
   ) {
-    link = ControlLink(connection)
+    link = BlockingLink(connection)
     session = SenderSession(features: surroundings.greeting.features)
     self.transfer = transfer
     self.mailbox = mailbox

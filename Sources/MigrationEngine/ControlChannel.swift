@@ -1,0 +1,84 @@
+package import MigrationWire
+
+/// The control connection's two directions as bytes (Protocol §7.4): messages, heartbeats, and silence noticed.
+///
+/// A value: bytes and moments in, messages and bytes out. Times are seconds on a clock that counts sleep.
+package struct ControlChannel: Sendable {
+  /// With so much unsent, nothing more is read: an other end that does not hear the answers gets no more of them.
+  private static let backlog = 256 << 10
+  /// With so little unsent, there is room for more of what need not be said at once.
+  private static let lowWater = 64 << 10
+
+  private var decoder = FrameDecoder()
+  private var heartbeat: Heartbeat
+  /// What is to be sent, from `sent` on.
+  package private(set) var outgoing: [UInt8] = []
+  package private(set) var sent = 0
+
+  /// Begins with a connection that is past READY.
+  package init(now: Double) { heartbeat = Heartbeat(now: now) }
+
+  /// How many bytes are still to be sent.
+  package var unsent: Int { outgoing.count - sent }
+  /// Whether the other end may be heard.
+  package var isReading: Bool { unsent < Self.backlog }
+  package var isDrained: Bool { unsent <= Self.lowWater }
+
+  /// When `beat` has something to do.
+  package var nextMoment: Double { heartbeat.next }
+
+  /// Queues a message.
+  package mutating func say(_ message: ControlMessage) { sayRaw(message.frame) }
+
+  /// Queues a whole frame as it is.
+  package mutating func sayRaw(_ frame: [UInt8]) {
+    if sent > 0, sent == outgoing.count {
+      outgoing.removeAll(keepingCapacity: true)
+      sent = 0
+    }
+    outgoing += frame
+  }
+
+  /// So many of the outgoing bytes are gone.
+  package mutating func sent(_ count: Int, now: Double) {
+    guard count > 0 else { return }
+    sent += count
+    heartbeat.sent(now: now)
+    if sent == outgoing.count {
+      outgoing.removeAll(keepingCapacity: true)
+      sent = 0
+    } else if sent > Self.backlog {
+      outgoing.removeFirst(sent)
+      sent = 0
+    }
+  }
+
+  /// Takes bytes right where they are to be; what `read` gives is how many came, or nil for none.
+  package mutating func read<Failure: Error>(
+    atMost count: Int, now: Double, _ read: (inout [UInt8], Range<Int>) throws(Failure) -> Int?
+  ) throws(Failure) -> Int? {
+    let got = try decoder.read(atMost: count, read)
+    if let got, got > 0 { heartbeat.heard(now: now) }
+    return got
+  }
+
+  /// Bytes have come.
+  package mutating func received(_ bytes: some Collection<UInt8>, now: Double) {
+    decoder.append(bytes)
+    heartbeat.heard(now: now)
+  }
+
+  /// The next message that has come whole; frames of later versions that may be ignored are.
+  package mutating func next() throws(Violation) -> ControlMessage? {
+    while let frame = try decoder.next() {
+      if let message = try ControlMessage(frame.type, decoder.bytes.span, frame.body) { return message }
+    }
+    return nil
+  }
+
+  /// Queues a PING if one is due; whether the other end has been silent for too long.
+  package mutating func beat(now: Double) -> Bool {
+    if let ping = heartbeat.due(now: now) { say(ping) }
+    return heartbeat.isSilent(now: now)
+  }
+}

@@ -1,0 +1,32 @@
+import MigrationSystem
+
+/// The threads that a loop has started for what blocks, counted until they end.
+final class Workers: Sendable {
+  private let running = Condition(0)
+
+  /// Runs `body` on a thread of its own.
+  func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    running.withLock { $0 += 1 }
+    do {
+      // It is counted instead of joined, so that finished threads leave nothing behind.
+      _ = try OwnerThread(name: name) { [self] in
+        body()
+        finish()
+      }
+    } catch {
+      finish()
+      throw error
+    }
+  }
+
+  /// Returns once all of them have ended, or the deadline has come; whether they have ended. The loop's thread does not call it.
+  @discardableResult
+  func wait(until deadline: BootInstant? = nil) -> Bool {
+    running.wait(until: deadline) { $0 == 0 ? true : nil } ?? false
+  }
+
+  private func finish() {
+    running.withLock { $0 -= 1 }
+    running.broadcast()
+  }
+}

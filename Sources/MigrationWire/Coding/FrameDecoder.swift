@@ -1,0 +1,71 @@
+/// Takes whole frames out of a stream of bytes (Protocol §6), however the bytes come.
+///
+/// Bytes are read right into its room. Who reads no more than is `missing` never has the beginning of another frame behind one,
+/// so that nothing is moved; who reads more gets the frames one after another.
+package struct FrameDecoder: Sendable {
+  /// A whole frame: its body lies at a range of the decoder's bytes until the next call that changes the decoder.
+  package struct Frame: Equatable, Sendable {
+    package let type: FrameType
+    package let body: Range<Int>
+  }
+
+  /// What has come, and room behind it.
+  package private(set) var bytes: [UInt8] = []
+  /// Where the next frame begins, and where what has come ends.
+  private var start = 0
+  private var end = 0
+
+  package init() {}
+
+  /// How many bytes of the next frame are missing, as far as that is known: first those of its header. Throws what the header
+  /// breaks.
+  package var missing: Int {
+    get throws(Violation) {
+      guard let header = try header else { return Limits.frameHeader - (end - start) }
+      return max(0, Limits.frameHeader + header.length - (end - start))
+    }
+  }
+
+  private var header: FrameHeader? {
+    get throws(Violation) {
+      guard end - start >= Limits.frameHeader else { return nil }
+      return try FrameHeader(bytes.span.extracting(start..<start + Limits.frameHeader))
+    }
+  }
+
+  /// Lets `read` fill room for at most so many bytes; what it gives is how many came, or nil for none.
+  package mutating func read<Failure: Error>(
+    atMost count: Int, _ read: (inout [UInt8], Range<Int>) throws(Failure) -> Int?
+  ) throws(Failure) -> Int? {
+    makeRoom(count)
+    let got = try read(&bytes, end..<end + count)
+    end += got ?? 0
+    return got
+  }
+
+  /// Takes bytes that came.
+  package mutating func append(_ new: some Collection<UInt8>) {
+    makeRoom(new.count)
+    for (offset, byte) in new.enumerated() { bytes[end + offset] = byte }
+    end += new.count
+  }
+
+  private mutating func makeRoom(_ count: Int) {
+    if start == end {
+      (start, end) = (0, 0)
+    } else if start > 0, end + count > bytes.count {
+      bytes.replaceSubrange(0..<end - start, with: Array(bytes[start..<end]))
+      (start, end) = (0, end - start)
+    }
+    if end + count > bytes.count { bytes += [UInt8](repeating: 0, count: end + count - bytes.count) }
+  }
+
+  /// The next whole frame; nil when it is not there.
+  package mutating func next() throws(Violation) -> Frame? {
+    guard let header = try header else { return nil }
+    let body = start + Limits.frameHeader
+    guard end - body >= header.length else { return nil }
+    start = body + header.length
+    return Frame(type: header.type, body: body..<start)
+  }
+}
