@@ -1,3 +1,4 @@
+import MigrationEngine
 import Glibc
 import MigrationArchive
 import MigrationSystem

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
