@@ -64,6 +64,9 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     self.cause = cause
   }
 
+  /// There is too little room for an offer.
+  init(_ shortage: SpaceShortage) { self.init(.noSpace, shortage.description, shortage: shortage) }
+
   /// A failure of the disk while something was done with an item.
   package init(_ action: String, _ path: ArchivePath, _ cause: SystemError) {
     self.init(.storage, "\(action) \(VisibleText.quoted(path)) failed", name: path.bytes, cause: cause)

@@ -111,7 +111,7 @@ extension ReceiveOptions {
       throw .usage(
         "the directory to receive into is empty text", hint: "name a directory, or leave it out for this one")
     }
-    app = try AppWishes(arguments)
+    app = try AppReceiveOptions(arguments)
     asks = arguments.has("--ask")
     if app != nil, directory != nil {
       throw .usage("an app's data has its place: \(VisibleText.quoted(directory ?? [])) is too much", .receive)

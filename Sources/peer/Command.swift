@@ -36,7 +36,7 @@ struct ReceiveOptions: Equatable, Sendable {
   /// Where to put what arrives; nil for the current directory.
   var directory: [UInt8]?
   /// The app whose data is wanted, instead of folders.
-  var app: AppWishes?
+  var app: AppReceiveOptions?
   /// Whether the person at the terminal is asked about what is offered.
   var asks = false
   /// Whether owners and groups are kept as the sender names them.
@@ -58,7 +58,7 @@ struct ReceiveOptions: Equatable, Sendable {
 }
 
 /// What `peer receive --app` was told of the app.
-struct AppWishes: Equatable, Sendable {
+struct AppReceiveOptions: Equatable, Sendable {
   var identifier: String
   /// What the exporter is told of this device; nil for what it is.
   var platform: String?

@@ -23,7 +23,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     receiving.consent = { entry.ask($0, until: $1) }
   }
   let receiver = try Receiver(
-    receiving, sink: try sink(options, home: home, output), store: TransferStore(home: home)
+    receiving, importer: try importer(options, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
   try interruption.watch { kind in
     output.hurry()
@@ -78,7 +78,7 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
 /// The directory to receive into, made if it is missing: only one that is there can be the bound of what is written.
 private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> Directory {
   try local { () throws(ArchiveError) in
-    try FolderSink.openOrMake(options.directory ?? Array(".".utf8))
+    try StagingArea.openOrMake(options.directory ?? Array(".".utf8))
   }
 }
 
@@ -90,20 +90,21 @@ private func local<Value: ~Copyable>(_ body: () throws(ArchiveError) -> Value) t
   }
 }
 
-private func sink(
+private func importer(
   _ options: ReceiveOptions, home: [UInt8], _ output: Output
-) throws(TransferFailure) -> any ItemSink {
+) throws(TransferFailure) -> any Importer {
   do {
     guard let app = options.app else {
-      return try FolderSink(
-        destination: options.directory ?? Array(".".utf8),
-        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits), existing: options.existing)
+      let area = try StagingArea(
+        at: options.directory ?? Array(".".utf8),
+        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits))
+      return FolderImporter(area, existing: options.existing)
     }
-    var wishes = AppSink.Wishes()
-    wishes.platform = app.platform ?? wishes.platform
-    wishes.options = app.options
-    wishes.replaces = app.replaces
-    return try AppSink(app: app.identifier, home: try AppHome(home: home), wishes: wishes) { output.handle($0) }
+    var wanted = AppImporter.Options()
+    wanted.platform = app.platform ?? wanted.platform
+    wanted.requested = app.options
+    wanted.replaces = app.replaces
+    return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted) { output.handle($0) }
   } catch let error as HostError {
     throw TransferFailure(error)
   } catch let error as ArchiveError {

@@ -9,7 +9,8 @@ import Testing
 /// A receiver's half of one transfer in a scratch directory's `destination`.
 struct Arrival {
   let scratch: Scratch
-  let sink: FolderSink
+  let importer: FolderImporter
+  let judgement: Judgement
   let staging: Staging
 
   init(
@@ -17,10 +18,11 @@ struct Arrival {
     existing: Existing? = nil
   ) throws {
     self.scratch = scratch
-    sink = try FolderSink(destination: scratch.at("destination"), preserving: preserving, existing: existing)
-    try sink.admit(offer, held: Tally())
-    try sink.lockOnceFree()
-    staging = try sink.stage(offer, transfer: transfer, keys: testKeys)
+    importer = try FolderImporter(scratch, preserving: preserving, existing: existing)
+    let terms = importer.terms(of: transfer, keys: testKeys)
+    judgement = try importer.judge(offer, held: Tally(), on: terms)
+    try importer.area.lockOnceFree()
+    staging = try importer.area.stage(offer, on: terms)
   }
 
   func writer() -> StagingWriter { StagingWriter(staging, sealer: HashSealer()) }
@@ -33,12 +35,12 @@ struct Arrival {
   @discardableResult
   func finish(_ finish: Finish) throws -> [Done.Loss] {
     try staging.complete(finish) { _ in }
-    let losses = try sink.importItems(of: staging) { _ in }
+    let losses = try importer.importItems(of: staging) { _ in }
     try clear()
     return losses
   }
 
-  func clear() throws { try sink.clear(staging.transfer) }
+  func clear() throws { try importer.area.clear(staging.transfer) }
 
   /// Where the archive grows, as a path beneath the scratch directory.
   var tree: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/tree" }
@@ -152,8 +154,27 @@ func failure(_ body: () throws -> Void) -> String? {
 
 func violation(_ code: Violation.Code) -> String { "violation \(code.rawValue)" }
 
-extension FolderSink {
-  /// Locks the destination, after another sink has given it back. A process that another test starts just now has a copy of
+extension FolderImporter {
+  /// Imports into a directory beneath the scratch directory.
+  convenience init(
+    _ scratch: Scratch, at name: String = "destination", preserving: Preserved = Preserved(), existing: Existing? = nil
+  ) throws(ArchiveError) {
+    self.init(try StagingArea(at: scratch.at(name), preserving: preserving), existing: existing)
+  }
+
+  /// Judges the offer of a transfer that begins.
+  func judge(_ offer: Offer) throws(ArchiveError) {
+    _ = try judge(offer, held: Tally(), on: terms(of: 0xABC, keys: testKeys))
+  }
+
+  /// Stages a transfer that begins.
+  func stage(_ offer: Offer, transfer: TransferID) throws(ArchiveError) -> Staging {
+    try area.stage(offer, on: terms(of: transfer, keys: testKeys))
+  }
+}
+
+extension StagingArea {
+  /// Locks the destination, after another area has given it back. A process that another test starts just now has a copy of
   /// every descriptor, locks included, until its program is loaded.
   func lockOnceFree() throws {
     let deadline = soon()

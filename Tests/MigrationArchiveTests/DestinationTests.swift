@@ -13,10 +13,10 @@ import Testing
     scratch.write("destination/file", [1])
     scratch.makeLink("destination/link", to: "nowhere")
     let before = scratch.snapshot("destination")
-    let sink = try FolderSink(destination: scratch.at("destination"))
+    let importer = try FolderImporter(scratch)
     for name in ["dir", "file", "link"] {
       do {
-        try sink.admit(offer(["a", name, "z"]), held: Tally())
+        try importer.judge(offer(["a", name, "z"]))
         Issue.record("\(name) was admitted")
       } catch {
         #expect(error.code == .exists && error.name == Array(name.utf8))
@@ -32,9 +32,9 @@ import Testing
     ] as [(UInt64, UInt64)])
   func `an offer that does not fit is refused with its figures`(_ items: UInt64, _ allocated: UInt64) throws {
     let scratch = try Scratch.withFolders()
-    let sink = try FolderSink(destination: scratch.at("destination"))
+    let importer = try FolderImporter(scratch)
     do {
-      try sink.admit(offer(items: items, allocated: allocated), held: Tally())
+      try importer.judge(offer(items: items, allocated: allocated))
       Issue.record("it was admitted")
     } catch {
       let shortage = try #require(error.shortage)
@@ -45,24 +45,24 @@ import Testing
 
   @Test func `an app's data is refused`() throws {
     let scratch = try Scratch.withFolders()
-    let sink = try FolderSink(destination: scratch.at("destination"))
+    let importer = try FolderImporter(scratch)
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
-    #expect(failure { try sink.admit(offer, held: Tally()) } == "destination")
-    #expect(sink.availableBytes() ?? 0 > 0)
+    #expect(failure { try importer.judge(offer) } == "destination")
+    #expect(importer.area.availableBytes() ?? 0 > 0)
   }
 
   @Test func `a missing destination is made with the staging directory and not before`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["new", "new/", "destination/deeper///"] {
       let bare = name.split(separator: "/").joined(separator: "/")
-      let sink = try FolderSink(destination: scratch.at(name))
-      try sink.admit(offer(), held: Tally())
-      #expect(sink.availableBytes() ?? 0 > 0)
+      let importer = try FolderImporter(scratch, at: name)
+      try importer.judge(offer())
+      #expect(importer.area.availableBytes() ?? 0 > 0)
       #expect(!scratch.exists(bare))
-      _ = try sink.stage(offer(), transfer: 1, keys: testKeys)
+      _ = try importer.stage(offer(), transfer: 1)
       #expect(scratch.names(bare).count == 1)
-      try sink.clear(1)
+      try importer.area.clear(1)
       #expect(scratch.names(bare) == [])
       try scratch.directory.descriptor.synchronize()
       #expect(rmdir("\(scratch.path)/\(bare)") == 0)
@@ -76,27 +76,27 @@ import Testing
     let scratch = try Scratch.withFolders()
     scratch.makeLink("dangling", to: "nowhere")
     let before = TreeSnapshot.of(scratch.path)
-    #expect(failure { _ = try FolderSink(destination: scratch.at(name)) } == "destination")
+    #expect(failure { _ = try FolderImporter(scratch, at: name) } == "destination")
     #expect(TreeSnapshot.of(scratch.path).differences(from: before) == [])
-    #expect(failure { _ = try FolderSink(destination: []) } == "destination")
+    #expect(failure { _ = try StagingArea(at: []) } == "destination")
   }
 
   @Test func `a link to a directory that the user named is followed`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeLink("link", to: "destination")
-    let sink = try FolderSink(destination: scratch.at("link"))
-    _ = try sink.stage(offer(), transfer: 1, keys: testKeys)
-    try sink.clear(1)
+    let importer = try FolderImporter(scratch, at: "link")
+    _ = try importer.stage(offer(), transfer: 1)
+    try importer.area.clear(1)
     #expect(scratch.names("destination") == [])
   }
 
   @Test func `a directory that cannot be written to is refused`() throws {
     let scratch = try Scratch.withFolders()
     try withoutPrivileges(owning: [scratch.path, scratch.path + "/destination"]) {
-      #expect(failure { _ = try FolderSink(destination: scratch.at("destination")) } == nil)
+      #expect(failure { _ = try FolderImporter(scratch) } == nil)
       scratch.setMode("destination", 0o500)
-      #expect(failure { _ = try FolderSink(destination: scratch.at("destination")) } == "destination")
-      #expect(failure { _ = try FolderSink(destination: scratch.at("destination/new")) } == "destination")
+      #expect(failure { _ = try FolderImporter(scratch) } == "destination")
+      #expect(failure { _ = try FolderImporter(scratch, at: "destination/new") } == "destination")
     }
   }
 
@@ -104,7 +104,7 @@ import Testing
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let before = scratch.names("destination")
-    #expect(failure { _ = try arrival.sink.stage(offer(), transfer: 0xABC, keys: testKeys) } == "destination")
+    #expect(failure { _ = try arrival.importer.stage(offer(), transfer: 0xABC) } == "destination")
     #expect(scratch.names("destination") == before)
     #expect(scratch.names(arrival.tree) == [])
     #expect(scratch.openDescriptors() <= 5)
@@ -115,9 +115,9 @@ import Testing
     let scratch = try Scratch.withFolders()
     try #require(mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0)
     defer { umount2("\(scratch.path)/destination", CInt(MNT_DETACH)) }
-    let sink = try FolderSink(destination: scratch.at("destination"))
-    #expect(failure { try sink.admit(offer(items: 1, allocated: 4 << 20), held: Tally()) } == "no space")
-    #expect(failure { try sink.admit(offer(items: 100, allocated: 0), held: Tally()) } == "no space")
+    let importer = try FolderImporter(scratch)
+    #expect(failure { try importer.judge(offer(items: 1, allocated: 4 << 20)) } == "no space")
+    #expect(failure { try importer.judge(offer(items: 100, allocated: 0)) } == "no space")
     scratch.write("destination/filler", pattern(1 << 20))
     do {
       let arrival = try Arrival(scratch, offer(items: 5, bytes: 16 << 20))
@@ -141,7 +141,7 @@ import Testing
     let file = open("\(scratch.path)/destination/filler", O_WRONLY | O_CLOEXEC)
     while posix_fallocate(file, 0, off_t(scratch.snapshot("destination")["filler"]!.size + 4096)) == 0 {}
     close(file)
-    #expect(failure { _ = try sink.stage(offer(), transfer: 5, keys: testKeys) } == "no space")
+    #expect(failure { _ = try importer.stage(offer(), transfer: 5) } == "no space")
     #expect(scratch.names("destination") == ["filler"])
   }
 }
@@ -167,7 +167,7 @@ import Testing
     }
     let before = scratch.snapshot("destination")["b"]
     do {
-      _ = try arrival.sink.importItems(of: arrival.staging) { _ in }
+      _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
       Issue.record("it was imported")
     } catch {
       #expect(error.code == .importFailed && error.name == [0x62])
@@ -178,7 +178,7 @@ import Testing
     #expect(scratch.snapshot(arrival.tree)["b/x"]?.content == [2])
     // Once the name is free, the same import goes through.
     try scratch.open("destination").directory.removeTree("b")
-    _ = try arrival.sink.importItems(of: arrival.staging) { _ in }
+    _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
     try arrival.clear()
     #expect(scratch.names("destination") == ["a", "b"])
     #expect(scratch.snapshot("outside").entries.count == 1)
@@ -202,7 +202,7 @@ import Testing
     try arrival.write(Array(frames[0..<3] + frames[3..<9].reversed()))
     var phases: [ImportProgress] = []
     try arrival.staging.complete(finish(records)) { phases.append($0) }
-    _ = try arrival.sink.importItems(of: arrival.staging) { phases.append($0) }
+    _ = try arrival.importer.importItems(of: arrival.staging) { phases.append($0) }
     try arrival.clear()
     #expect(phases.filter { $0.phase == .importing }.map(\.done) == [1, 2, 3])
     for (name, mode) in zip(names, [0, 0o500, 0o755] as [mode_t]) {

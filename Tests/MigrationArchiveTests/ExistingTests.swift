@@ -16,11 +16,11 @@ import Testing
 
   @Test func `skip adds what is missing and touches nothing else`() throws {
     let ground = try PreparedGround()
-    let clashes = try ground.migrate(.skip)
+    let conflicts = try ground.migrate(.skip)
     #expect(ground.broken(.skip, isWhole: true) == [])
-    #expect(clashes.renamed == [])
+    #expect(conflicts.renamed == [])
     #expect(
-      clashes.left.map(\.text) == [
+      conflicts.left.map(\.text) == [
         "notes.txt", "photos/folder-to-file", "photos/link", "photos/old.jpg", "photos/to-folder", "photos/sub/deep",
       ])
   }
@@ -37,7 +37,8 @@ import Testing
     #expect(link("\(scratch.path)/source/photos/old.jpg", "\(scratch.path)/source/photos/second") == 0)
     let roots = ["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") }
     let arrival = try Arrival(scratch, try Export(roots).offer, existing: .skip)
-    let present = try arrival.sink.present(try Export(roots).offer, for: arrival.staging)
+    let present = try arrival.importer.present(
+      try Export(roots).offer, for: arrival.staging, after: arrival.judgement)
     var held = HeldItems()
     held.add(Held(kind: .present, marks: present.present))
     held.add(Held(kind: .taken, marks: present.taken))
@@ -69,9 +70,15 @@ import Testing
     scratch.write("destination/root/file", pattern(3 << 20))
     let offer = offer(items: 2, allocated: 3 << 20)
     // With so much room: what the disk really has is others' business, too.
-    func shortage(_ existing: Existing) throws -> SpaceShortage? {
-      try FolderSink(destination: scratch.at("destination"), existing: existing)
-        .shortage(for: offer, held: Tally(), existing: nil, availableBytes: 1 << 20, availableItems: nil)
+    func shortage(_ existing: Existing) throws(ArchiveError) -> SpaceShortage? {
+      let importer = try FolderImporter(scratch, existing: existing)
+      do {
+        let terms = importer.terms(of: 0xABC, keys: testKeys)
+        _ = try importer.judge(offer, held: Tally(), on: terms, availableBytes: 1 << 20, availableItems: nil)
+        return nil
+      } catch {
+        return error.shortage
+      }
     }
     #expect(try shortage(.skip) == nil)
     #expect(try shortage(.replace)?.bytes == Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
@@ -83,12 +90,12 @@ import Testing
     try #require(mount("tmpfs", scratch.path("destination"), "tmpfs", 0, "size=8m") == 0)
     defer { umount2(scratch.path("destination"), CInt(MNT_DETACH)) }
     scratch.write("destination/root/file", pattern(3 << 20))
-    let room = try #require(try FolderSink(destination: scratch.at("destination")).availableBytes())
+    let room = try #require(try StagingArea(at: scratch.at("destination")).availableBytes())
     let big = offer(items: 2, allocated: room + (1 << 20))
-    let skipping = try FolderSink(destination: scratch.at("destination"), existing: .skip)
-    #expect(failure { try skipping.admit(big, held: Tally()) } == nil)
-    let replacing = try FolderSink(destination: scratch.at("destination"), existing: .replace)
-    #expect(failure { try replacing.admit(big, held: Tally()) } == "no space")
+    let skipping = try FolderImporter(scratch, existing: .skip)
+    #expect(failure { try skipping.judge(big) } == nil)
+    let replacing = try FolderImporter(scratch, existing: .replace)
+    #expect(failure { try replacing.judge(big) } == "no space")
   }
 
   @Test(
@@ -118,11 +125,11 @@ import Testing
 
   @Test func `replace puts files in the place of files, and beside what is of another kind`() throws {
     let ground = try PreparedGround()
-    let clashes = try ground.migrate(.replace)
+    let conflicts = try ground.migrate(.replace)
     #expect(ground.broken(.replace, isWhole: true) == [])
-    #expect(clashes.left == [])
+    #expect(conflicts.left == [])
     #expect(
-      clashes.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
+      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
         "photos/folder-to-file > photos/folder-to-file (2)", "photos/to-folder > photos/to-folder (2)",
       ])
   }
@@ -130,11 +137,11 @@ import Testing
   @Test func `keep-both gives a root whose name is taken the next free number`() throws {
     let ground = try PreparedGround()
     ground.scratch.write("destination/notes (2).txt", [7])
-    let clashes = try ground.migrate(.keepBoth)
+    let conflicts = try ground.migrate(.keepBoth)
     #expect(
       ground.destination.differences(from: ground.before).allSatisfy { $0.contains(" (") || $0.hasPrefix("new.txt") })
     #expect(
-      clashes.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
+      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
         "notes.txt > notes (3).txt", "photos > photos (2)",
       ])
     let arrived = ground.scratch.snapshot("destination/photos (2)")
@@ -226,8 +233,8 @@ import Testing
     let ground = try PreparedGround()
     do { _ = try ground.arrive(.skip) }
     func recovered(_ chosen: Existing?) throws -> Existing? {
-      let sink = try FolderSink(destination: ground.scratch.at("destination"), existing: chosen)
-      return try sink.recover(ground.export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())?.existing
+      let importer = try FolderImporter(ground.scratch, existing: chosen)
+      return try importer.recover(ground.export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())?.existing
     }
     #expect(try recovered(nil) == .skip)
     #expect(try recovered(.replace) == .replace)

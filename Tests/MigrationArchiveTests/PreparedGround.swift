@@ -73,22 +73,22 @@ struct PreparedGround {
     return arrival
   }
 
-  func migrate(_ existing: Existing) throws -> Clashes {
+  func migrate(_ existing: Existing) throws -> NameConflicts {
     // What a test has added to the source.
     let export = try Export(["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") })
     let arrival = try Arrival(scratch, export.offer, existing: existing)
     try arrival.write(export.outlet.frames)
     try arrival.finish(export.packer.finish)
-    return arrival.staging.clashes
+    return arrival.staging.nameConflicts
   }
 
   /// The same command once more.
   func goOn(_ existing: Existing?) throws {
-    let sink = try FolderSink(destination: scratch.at("destination"), existing: existing)
+    let importer = try FolderImporter(scratch, existing: existing)
     let staging = try #require(
-      try sink.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
-    _ = try sink.importItems(of: staging) { _ in }
-    try sink.clear(0xABC)
+      try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    _ = try importer.importItems(of: staging) { _ in }
+    try importer.area.clear(0xABC)
   }
 
   /// What a mode has done that it must not do, and, once it is through, what it has not done. With `mayClaim` a name that was

@@ -57,17 +57,17 @@ private final class Interruption {
 
   /// Takes back what is there, sends what is missing, and imports. Whatever happened, the tree must be right.
   func resume() throws -> Outcome {
-    let sink = try FolderSink(destination: scratch.at("destination"))
-    try sink.lockOnceFree()
+    let importer = try FolderImporter(scratch)
+    try importer.area.lockOnceFree()
     var outcome = Outcome.refused
     var staging: Staging?
     do {
-      staging = try sink.recover(export.offer, transfer: Self.transfer, keys: testKeys, sealer: HashSealer())
+      staging = try importer.recover(export.offer, transfer: Self.transfer, keys: testKeys, sealer: HashSealer())
       outcome = .resumed(staging?.held ?? Tally())
     } catch let error as ArchiveError where error.code == .journal {
-      _ = try sink.setAside(Self.transfer)
+      _ = try importer.area.setAside(Self.transfer)
     }
-    let recovered = try staging ?? sink.stage(export.offer, transfer: Self.transfer, keys: testKeys)
+    let recovered = try staging ?? importer.stage(export.offer, transfer: Self.transfer)
     if recovered.stage == .receiving {
       recovered.beginSession(export.offer)
       let again = try Export([scratch.at("source")], held: HeldItems(of: recovered), sizes: Self.sizes)
@@ -76,8 +76,8 @@ private final class Interruption {
       recovered.drop(again.packer.staleMarks)
       try recovered.complete(again.packer.finish) { _ in }
     }
-    _ = try sink.importItems(of: recovered) { _ in }
-    try sink.clear(Self.transfer)
+    _ = try importer.importItems(of: recovered) { _ in }
+    try importer.area.clear(Self.transfer)
     #expect(scratch.snapshot("destination/source").differences(from: wanted) == [])
     return outcome
   }
@@ -215,16 +215,16 @@ private final class Interruption {
       ])
       scratch.move("\(arrival.tree)/a", to: "destination/a")
     }
-    let sink = try FolderSink(destination: scratch.at("destination"))
+    let importer = try FolderImporter(scratch)
     let recovered = try #require(
-      try sink.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+      try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
     #expect(recovered.stage == .concluded(export.packer.finish.total))
-    _ = try sink.importItems(of: recovered) { _ in }
+    _ = try importer.importItems(of: recovered) { _ in }
     // Once more, as after a crash before the tombstone.
-    let again = try #require(try sink.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
     #expect(again.stage == .imported(export.packer.finish.total))
-    _ = try sink.importItems(of: again) { _ in }
-    try sink.clear(0xABC)
+    _ = try importer.importItems(of: again) { _ in }
+    try importer.area.clear(0xABC)
     #expect(scratch.snapshot("destination").differences(from: before) == [])
   }
 }

@@ -111,8 +111,8 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
   private func goOn(_ scratch: Scratch, after first: Selection, with second: Selection) throws -> Tally {
     let begun = try Export([scratch.at("source")], selecting: first)
     try Arrival(scratch, begun.offer).write(begun.outlet.frames)
-    let sink = try FolderSink(destination: scratch.at("destination"))
-    let staging = try #require(try sink.recover(begun.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    let importer = try FolderImporter(scratch)
+    let staging = try #require(try importer.recover(begun.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
     let again = try Export([scratch.at("source")], selecting: second, held: HeldItems(of: staging))
     #expect(try again.source.origin() == begun.source.origin())
     staging.beginSession(again.offer)
@@ -120,8 +120,8 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     for frame in again.outlet.frames { try writer.write(frame) }
     staging.drop(again.packer.staleMarks)
     try staging.complete(again.packer.finish) { _ in }
-    _ = try sink.importItems(of: staging) { _ in }
-    try sink.clear(0xABC)
+    _ = try importer.importItems(of: staging) { _ in }
+    try importer.area.clear(0xABC)
     return again.outlet.skipped
   }
 

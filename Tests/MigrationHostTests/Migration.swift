@@ -36,10 +36,10 @@ struct AppDevice {
     try AppSource(app: Self.identifier, home: try scratch.home(), idleLimit: idleLimit) { news.note($0) }
   }
 
-  func sink(_ news: News = News(), replaces: Bool = false) throws -> AppSink {
-    var wishes = AppSink.Wishes()
-    wishes.replaces = replaces
-    return try AppSink(app: Self.identifier, home: try scratch.home(), wishes: wishes) { news.note($0) }
+  func importer(_ news: News = News(), replaces: Bool = false) throws -> AppImporter {
+    var options = AppImporter.Options()
+    options.replaces = replaces
+    return try AppImporter(app: Self.identifier, home: try scratch.home(), options: options) { news.note($0) }
   }
 
   /// Whether nobody has the app's lock.
@@ -97,18 +97,19 @@ struct Migration {
   static let transfer: TransferID = 0xABC
 
   /// Stages what was exported, and lets the importer have it.
-  func arrive(at sink: AppSink, progress: (ImportProgress) -> Void = { _ in }) throws {
-    try sink.admit(offer, held: Tally())
+  func arrive(at importer: AppImporter, progress: (ImportProgress) -> Void = { _ in }) throws {
+    let terms = importer.terms(of: Self.transfer, keys: Self.keys)
+    _ = try importer.judge(offer, held: Tally(), on: terms)
     let sealer = HashSealer()
     let staging =
-      try sink.recover(offer, transfer: Self.transfer, keys: Self.keys, sealer: sealer)
-      ?? sink.stage(offer, transfer: Self.transfer, keys: Self.keys)
+      try importer.recover(offer, transfer: Self.transfer, keys: Self.keys, sealer: sealer)
+      ?? importer.area.stage(offer, on: terms)
     staging.beginSession(offer)
     let writer = StagingWriter(staging, sealer: sealer)
     for frame in outlet.frames { try writer.write(frame.span, entries: 0..<frame.count) }
     try staging.complete(packer.finish) { _ in }
-    _ = try sink.importItems(of: staging, progress: progress)
-    try sink.clear(Self.transfer)
+    _ = try importer.importItems(of: staging, progress: progress)
+    try importer.area.clear(Self.transfer)
   }
 }
 

@@ -17,7 +17,7 @@ import Testing
     let news = News()
     let migration = try Migration(from: try old.source())
     var progress: [ImportProgress] = []
-    try migration.arrive(at: try new.sink(news)) { progress.append($0) }
+    try migration.arrive(at: try new.importer(news)) { progress.append($0) }
     #expect(new.documents == old.documents)
     #expect(content("\(new.groupPath)/shared") == "shared")
     #expect(news.lines == ["importing version 2.7 of org.example.test"])
@@ -79,7 +79,7 @@ import Testing
   @Test func `an importer that throws leaves an empty container, the group as it is, and its words`() throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": "throw"]), try AppDevice())
     let migration = try Migration(from: try old.source())
-    let error = archiveError { try migration.arrive(at: try new.sink()) }
+    let error = archiveError { try migration.arrive(at: try new.importer()) }
     #expect(error?.code == .importFailed)
     #expect(new.documents.isEmpty)
     #expect(content("\(new.groupPath)/half") == "half")
@@ -87,7 +87,7 @@ import Testing
     #expect(failure.domain == "org.example.test" && failure.code == 7 && failure.text == "the author's own words")
     // The same transfer once more: what the importer had moved away is sent again.
     try write("", to: "\(old.app.containerPath)/Documents/behaviour")
-    try Migration(from: try old.source()).arrive(at: try new.sink())
+    try Migration(from: try old.source()).arrive(at: try new.importer())
     #expect(new.documents == old.documents)
     let record = try #require(new.app.importRecord)
     #expect(record.failure == nil)
@@ -97,10 +97,11 @@ import Testing
     let names = ["fifo", "directory", "link", "changed", "closed", "tree/inner", "kept"]
     let texts = names.map { ($0, "text of \($0)") } + [("behaviour", "spoil")]
     let (old, new) = (try AppDevice(Dictionary(uniqueKeysWithValues: texts)), try AppDevice())
-    #expect(archiveError { try Migration(from: try old.source()).arrive(at: try new.sink()) }?.code == .importFailed)
+    #expect(
+      archiveError { try Migration(from: try old.source()).arrive(at: try new.importer()) }?.code == .importFailed)
     #expect(new.documents.isEmpty)
     try write("", to: "\(old.app.containerPath)/Documents/behaviour")
-    try Migration(from: try old.source()).arrive(at: try new.sink())
+    try Migration(from: try old.source()).arrive(at: try new.importer())
     #expect(new.documents == old.documents)
   }
 
@@ -108,7 +109,7 @@ import Testing
   func `an importer that ends without a word has failed`(behaviour: String, reason: String) throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice())
     let migration = try Migration(from: try old.source())
-    let error = archiveError { try migration.arrive(at: try new.sink()) }
+    let error = archiveError { try migration.arrive(at: try new.importer()) }
     #expect(error?.code == .importFailed && error?.description.contains(reason) == true, "\(error as Any)")
     #expect(new.documents.isEmpty)
     #expect(new.app.importRecord?.failure?.domain == ReportedError.systemDomain)
@@ -119,12 +120,12 @@ import Testing
   func `an import that is broken off is undone, whatever the importer does`(behaviour: String) throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice(["own": "data"]))
     let (migration, news) = (try Migration(from: try old.source()), News())
-    let sink = try new.sink(news, replaces: true)
+    let importer = try new.importer(news, replaces: true)
     let stopper = try RunningThread("stopper") {
-      defer { sink.interrupt() }
+      defer { importer.interrupt() }
       try news.wait(for: "importing version 1.0 of org.example.test")
     }
-    let error = archiveError { try migration.arrive(at: sink) }
+    let error = archiveError { try migration.arrive(at: importer) }
     try stopper.value()
     #expect(error?.code == .cancelled)
     #expect(new.documents == ["own": "data"])
@@ -134,7 +135,7 @@ import Testing
   @Test func `a container with data is refused, and nothing is touched`() throws {
     let (old, new) = (try AppDevice(["kept": "text"]), try AppDevice(["own": "data"]))
     let migration = try Migration(from: try old.source())
-    let error = archiveError { try migration.arrive(at: try new.sink()) }
+    let error = archiveError { try migration.arrive(at: try new.importer()) }
     #expect(error?.code == .holdsData)
     #expect(new.documents == ["own": "data"])
     #expect(new.app.importRecord == nil)

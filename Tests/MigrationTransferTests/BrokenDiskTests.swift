@@ -12,12 +12,12 @@ import Testing
   @Test func `a disk that fails at the receiver is told by its name at the sender, and is no lost connection`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     source.write("tree/file", patternData(1000))
-    let sink = SlowSink(try FolderSink(destination: Array(destination.path.utf8))) { step, _ in
+    let importer = SlowImporter(FolderImporter(try StagingArea(at: Array(destination.path.utf8)))) { step, _ in
       guard step == .present else { return }
       // What is received goes into a directory that is not there any more.
       for name in destination.names() { try? FileManager.default.removeItem(atPath: destination.path(name) + "/tree") }
     }
-    let receiver = try RunningReceiver(destination, giveUpAfter: 30, sink: sink)
+    let receiver = try RunningReceiver(destination, giveUpAfter: 30, importer: importer)
     let sender = try RunningSender(
       [source.at("tree")], to: try receiver.port(), giveUpAfter: 30, code: try receiver.events.code())
     let (there, here) = (try #require(receiver.failure()), try #require(sender.failure()))

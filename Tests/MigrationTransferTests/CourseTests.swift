@@ -21,7 +21,7 @@ import Testing
     try race { try Rivals() }
   }
 
-  @Test func `the same with a sink that takes its time`() throws {
+  @Test func `the same with an importer that takes its time`() throws {
     try race { try Rivals(meeting: Meeting()) }
   }
 
@@ -55,10 +55,10 @@ import Testing
   @Test func `a session that comes while another one's offer is judged waits for that, and is judged then`() throws {
     let barrier = Gateway()
     let destination = try Scratch()
-    let sink = SlowSink(try FolderSink(destination: Array(destination.path.utf8))) { step, _ in
-      if step == .stage { barrier.pass() }
+    let importer = SlowImporter(FolderImporter(try StagingArea(at: Array(destination.path.utf8)))) { step, _ in
+      if step == .present { barrier.pass() }
     }
-    let receiver = try RunningReceiver(destination, giveUpAfter: 60, sink: sink)
+    let receiver = try RunningReceiver(destination, giveUpAfter: 60, importer: importer)
     defer { barrier.open() }
     var older = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     older.control.say(StrangeSender.greeting)
@@ -81,10 +81,10 @@ import Testing
   @Test func `a session that comes while the import goes on hears of its end`() throws {
     let barrier = Gateway()
     let destination = try Scratch()
-    let sink = SlowSink(try FolderSink(destination: Array(destination.path.utf8))) { step, _ in
+    let importer = SlowImporter(FolderImporter(try StagingArea(at: Array(destination.path.utf8)))) { step, _ in
       if step == .importItems { barrier.pass() }
     }
-    let receiver = try RunningReceiver(destination, giveUpAfter: 60, sink: sink)
+    let receiver = try RunningReceiver(destination, giveUpAfter: 60, importer: importer)
     defer { barrier.open() }
     var older = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     _ = try #require(try older.begin(StrangeSender.offer([Attack.root])))

@@ -8,12 +8,12 @@ import MigrationSystem
 /// Chance decides where. Whoever is awaited may never come there, so that every wait is short.
 final class Meeting: Sendable {
   private struct Place: Hashable {
-    let step: SlowSink.Step
+    let step: SlowImporter.Step
     let count: Int
   }
 
   /// The newer session's judging.
-  private static let judging = [Place(step: .admit, count: 2), Place(step: .present, count: 2)]
+  private static let judging = [Place(step: .judge, count: 2), Place(step: .present, count: 2)]
   /// The import of what was concluded first.
   private static let importing = Place(step: .importItems, count: 1)
 
@@ -29,8 +29,8 @@ final class Meeting: Sendable {
     (held, awaited) = holdsJudging ? (judging, Self.importing) : (Self.importing, judging)
   }
 
-  /// Comes to a step of the sink, so often by now.
-  func hold(_ step: SlowSink.Step, _ count: Int) {
+  /// Comes to a step of the importer, so often by now.
+  func hold(_ step: SlowImporter.Step, _ count: Int) {
     let place = Place(step: step, count: count)
     state.withLock { _ = $0.insert(place) }
     state.broadcast()

@@ -41,11 +41,11 @@ import Testing
   /// A run of both that ends when everything has arrived; the sender hears nothing of the import.
   private func run(isImported: Bool) throws {
     let sender = Condition<RunningSender?>(nil)
-    let sink = try NarrowSink(destination, taken: taken) { () throws(ArchiveError) in
+    let importer = try NarrowImporter(destination, taken: taken) { () throws(ArchiveError) in
       _ = sender.wait { $0 }?.stop()
       if !isImported { throw ArchiveError(.storage, "the disk fails") }
     }
-    let receiver = try RunningReceiver(destination, giveUpAfter: 30, store: receiving, sink: sink)
+    let receiver = try RunningReceiver(destination, giveUpAfter: 30, store: receiving, importer: importer)
     let made = try self.sender(to: try receiver.port(), code: try receiver.events.code())
     sender.withLock { $0 = made }
     sender.broadcast()

@@ -43,9 +43,10 @@ final class Rivals: Sendable {
     self.meeting = meeting
     let destination = try Scratch(inMemory: true)
     self.destination = destination
-    let sink = try FolderSink(destination: Array(destination.path.utf8))
+    let importer = FolderImporter(try StagingArea(at: Array(destination.path.utf8)))
     receiver = try RunningReceiver(
-      destination, giveUpAfter: 60, sink: meeting.map { meeting in SlowSink(sink) { meeting.hold($0, $1) } } ?? sink
+      destination, giveUpAfter: 60,
+      importer: meeting.map { meeting in SlowImporter(importer) { meeting.hold($0, $1) } } ?? importer
     ) { meeting?.hold($0) }
   }
 

@@ -69,7 +69,7 @@ final class RunningReceiver: Sendable {
     giveUpAfter: Double = 0,
     store: TransferStore? = nil, from ranges: [AddressRange] = [],
     consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
-    sink: (any ItemSink)? = nil,
+    importer: (any Importer)? = nil,
     seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
   ) throws {
     self.destination = destination
@@ -83,7 +83,7 @@ final class RunningReceiver: Sendable {
     options.restart = restart
     options.consent = consent
     let receiver = try Receiver(
-      options, sink: try sink ?? FolderSink(destination: Array(destination.path.utf8)), store: store
+      options, importer: try importer ?? FolderImporter(StagingArea(at: Array(destination.path.utf8))), store: store
     ) { event in
       events.add(event)
       seeing(event)

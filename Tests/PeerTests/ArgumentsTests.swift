@@ -84,13 +84,13 @@ import Testing
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")
         == SendOptions(
           sources: [], app: "org.example", idleLimit: 120, to: HostAndPort(host: "h", port: 47470)))
-    var wishes = AppWishes(identifier: "org.example", platform: "android")
-    wishes.options = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
-    wishes.replaces = true
+    var options = AppReceiveOptions(identifier: "org.example", platform: "android")
+    options.options = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
+    options.replaces = true
     #expect(
       try parse(
         "receive", "--app=org.example", "--option", "a=b=c", "--platform", "android", "--option=d=", "--replace")
-        == .receive(ReceiveOptions(app: wishes)))
+        == .receive(ReceiveOptions(app: options)))
   }
 
   @Test func `the code comes from the prompt, a file or standard input`() throws {

@@ -98,9 +98,9 @@ final class ReceiverDriver {
     ground.noteJournal()
     do {
       let staging = try Staging.recover(
-        from: disk, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: HashSealer(store.keys))
+        from: disk, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: HashSealer(store.keys),
+        existing: ground.furniture.existing)
       self.staging = staging
-      if staging.existing != ground.furniture.existing { try staging.treat(existing: ground.furniture.existing) }
       world.note("recovered \(staging.held) \(staging.stage)")
       ground.recovered(staging)
       switch staging.stage {

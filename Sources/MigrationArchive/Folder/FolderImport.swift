@@ -76,7 +76,7 @@ package struct FolderImport {
       }
       guard let there, try hasMoved(path, move, there) else { continue }
       noteArrival(at: move.target, of: path)
-      if move.target != path { staging.shared.withLock { $0.clashes.noteRenamed(path, move.target) } }
+      if move.target != path { staging.shared.withLock { $0.nameConflicts.noteRenamed(path, move.target) } }
       try finish(path, at: move.target)
     }
   }
@@ -144,7 +144,7 @@ package struct FolderImport {
     case .merges:
       pending.append(item.path)
       if existing == .replace { merged.append(item.path) }
-    case .stays: staging.shared.withLock { $0.clashes.noteLeft(item.path) }
+    case .stays: staging.shared.withLock { $0.nameConflicts.noteLeft(item.path) }
     case .isThere:
       // A link was made and the other name not removed, where a rename cannot promise to replace nothing.
       try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) }
@@ -165,7 +165,7 @@ package struct FolderImport {
     case .taken: return try perform(try fate(of: item), on: item)
     case .failed(let error): return try refuse(item, error)
     }
-    if target != item.path { staging.shared.withLock { $0.clashes.noteRenamed(item.path, target) } }
+    if target != item.path { staging.shared.withLock { $0.nameConflicts.noteRenamed(item.path, target) } }
     if mustFinish { try finish(item.path, at: target) }
   }
 

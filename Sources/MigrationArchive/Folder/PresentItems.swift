@@ -9,6 +9,11 @@ package struct PresentItems: Equatable, Sendable {
   /// Marks of kind 3, ascending.
   package private(set) var taken: [Mark] = []
 
+  /// What everything there takes: so much of an offer of the same need not come.
+  private(set) var tally = Tally()
+  /// The greatest unit that every time there is a multiple of, in nanoseconds; 0 where there is no time.
+  private var timeUnit: UInt128 = 0
+
   package init() {}
 
   /// Looks at every name there, through no link and into no other file system. No file is opened. Of more names than a sender
@@ -18,11 +23,14 @@ package struct PresentItems: Equatable, Sendable {
     beneath roots: [[UInt8]], of destination: borrowing Directory, keys: TransferKeys, timeGranularity: UInt32 = 1
   ) throws(SystemError) {
     try PresentWalk.run(roots, destination) { path, status, target in
+      tally = tally.adding(
+        Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
       guard taken.count < Limits.presentMarks else { return }
       taken.append(keys.takenMark(path: path))
       switch status.kind {
       case .regular:
         let modified = ItemTime(status.modified).rounded(to: timeGranularity)
+        note(modified)
         present.append(keys.presentMark(path: path, size: UInt64(status.size), modified: modified))
       case .symbolicLink: if let target { present.append(keys.presentMark(path: path, target: target)) }
       case .directory, .fifo, .socket, .blockDevice, .characterDevice: break
@@ -32,14 +40,15 @@ package struct PresentItems: Equatable, Sendable {
     taken.sort()
   }
 
-  /// What the files beneath the roots take: so much of an offer of the same need not come.
-  static func tally(beneath roots: [[UInt8]], of destination: borrowing Directory) throws(SystemError) -> Tally {
-    var tally = Tally()
-    try PresentWalk.run(roots, destination) { _, status, _ in
-      tally = tally.adding(
-        Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
-    }
-    return tally
+  private mutating func note(_ time: ItemTime) {
+    guard timeUnit != 1 else { return }
+    var rest = (Int128(time.seconds) * 1_000_000_000 + Int128(time.nanoseconds)).magnitude
+    while rest != 0 { (timeUnit, rest) = (rest, timeUnit % rest) }
+  }
+
+  /// Whether its times are multiples of so many nanoseconds, so that rounding them would change nothing.
+  func isExact(timeGranularity: UInt32) -> Bool {
+    timeGranularity <= 1 || timeUnit % UInt128(timeGranularity) == 0
   }
 }
 

@@ -36,9 +36,7 @@ package final class Staging: Sendable {
     var moving: [ArchivePath: Move] = [:]
     /// What imports that were killed were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
-    var existing = Existing.refuse
-    var formerExisting: Existing?
-    var clashes = Clashes()
+    var nameConflicts = NameConflicts()
     var open: [Ledger.FileNumber: OpenFile] = [:]
     var losses: [Done.Loss.Kind: UInt64] = [:]
     /// What the sender says that the source no longer has.
@@ -67,6 +65,10 @@ package final class Staging: Sendable {
   package let abilities: DiskAbilities
   let journal: JournalFile
   let umask: UInt32
+  /// What becomes of items whose names are taken at the destination.
+  package let existing: Existing
+  /// What was wanted before, if this process was told something else.
+  package let formerExisting: Existing?
   let preserved: Preserved
   let shared: Mutex<Shared>
 
@@ -76,6 +78,8 @@ package final class Staging: Sendable {
     preserving preserved: Preserved = Preserved(), existing: Existing = .refuse
   ) throws(ArchiveError) {
     self.preserved = preserved
+    self.existing = existing
+    formerExisting = nil
     self.transfer = transfer
     self.keys = keys
     self.disk = disk
@@ -83,7 +87,7 @@ package final class Staging: Sendable {
     roots = Self.roots(of: offer)
     shared = Mutex(
       Shared(
-        ledger: Ledger(keys: keys, bound: offer.bound), existing: existing, metadataRoom: Self.metadataRoom(on: disk)))
+        ledger: Ledger(keys: keys, bound: offer.bound), metadataRoom: Self.metadataRoom(on: disk)))
     journal = JournalFile(disk.journal, key: keys.journalKey, position: 0)
     do {
       umask = try CurrentProcess.umask()
@@ -95,12 +99,15 @@ package final class Staging: Sendable {
     }
   }
 
-  /// Goes on with what was taken back.
+  /// Goes on with what was recovered.
   init(
     on disk: any StagingDisk, roots: Set<[UInt8]>?, transfer: TransferID, keys: TransferKeys, journal: JournalFile,
-    umask: UInt32, preserving preserved: Preserved, shared: consuming Shared
+    umask: UInt32, preserving preserved: Preserved, existing: Existing, formerExisting: Existing?,
+    shared: consuming Shared
   ) {
     self.preserved = preserved
+    self.existing = existing
+    self.formerExisting = formerExisting
     self.transfer = transfer
     self.keys = keys
     self.disk = disk

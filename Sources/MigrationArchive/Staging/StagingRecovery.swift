@@ -16,10 +16,12 @@ extension Staging {
   /// Takes back what an earlier process left on a disk.
   ///
   /// What lies in front of the last sync mark is believed; later claims are checked against their tags. What is there and not
-  /// claimed is removed. Throws an `ArchiveError` with the code journal when the journal cannot be believed at all.
+  /// claimed is removed. `existing` is what is wanted of names that are taken, if that may be something else than at the
+  /// beginning; it holds for later runs as well. Throws an `ArchiveError` with the code journal when the journal cannot be believed at all.
   package static func recover(
     from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
-    sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), import fate: ImportFate = .told
+    sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), existing: Existing? = nil,
+    import fate: ImportFate = .told
   ) throws -> Staging {
     do {
       var survey = try JournalSurvey(of: disk.journal, keys: keys, transfer: transfer)
@@ -27,16 +29,18 @@ extension Staging {
       // The journal's first record is durable before anything is staged: without it there may be nothing.
       if survey.end == 0, survey.trusted == 0, try disk.places().entries(of: nil).isEmpty {
         try disk.journal.truncate(to: 0)
-        return try Staging(on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved)
+        return try Staging(
+          on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved, existing: existing ?? .refuse)
       }
       guard survey.isSound else { throw ArchiveError(.journal, "the journal of what was staged is damaged") }
       let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
       let staging = Staging(
         on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
-        umask: try CurrentProcess.umask(), preserving: preserved,
+        umask: try CurrentProcess.umask(), preserving: preserved, existing: existing ?? survey.existing,
+        formerExisting: existing == nil || existing == survey.existing ? nil : survey.existing,
         shared: Shared(
           ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
-          earlierPlacing: survey.placing, existing: survey.existing))
+          earlierPlacing: survey.placing))
       // Behind the end there may be the rest of a record that was cut short.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
       var replay = StagingReplay(staging, survey, sealer: sealer)
@@ -49,6 +53,7 @@ extension Staging {
         // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
         try staging.synchronize()
       }
+      if staging.formerExisting != nil { try staging.noteExisting() }
       return staging
     } catch let error as SystemError {
       throw ArchiveError(.storage, "what was staged cannot be read", cause: error)
@@ -65,6 +70,15 @@ extension Staging {
       let path = try record(at: position).path
       // What cannot be taken away could not be set either.
       try? places.clearExtendedMetadata(path)
+    }
+  }
+
+  /// Lets later runs know of another way to treat names that are taken.
+  private func noteExisting() throws(ArchiveError) {
+    do {
+      try journal.appendDurably([.existing(existing)])
+    } catch {
+      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
     }
   }
 

@@ -11,7 +11,7 @@ extension IncomingTransfer {
     guard let entry, let keys, let destination = entry.remembered.destination else { return false }
     if isDone {
       // What is left of the staging directory was being removed.
-      try host.sink.clear(identifier)
+      try host.importer.area.clear(identifier)
       return false
     }
     guard let staging = try recoverOrSetAside(destination.offer, keys) else { return false }
@@ -37,9 +37,9 @@ extension IncomingTransfer {
   /// What was staged; nil if nothing is there, or nothing that can be believed.
   private func recoverOrSetAside(_ offer: Offer, _ keys: TransferKeys) throws -> Staging? {
     do {
-      return try host.sink.recover(offer, transfer: identifier, keys: keys, sealer: try ChunkSealer(keys))
+      return try host.importer.recover(offer, transfer: identifier, keys: keys, sealer: try ChunkSealer(keys))
     } catch let error as ArchiveError where error.code == .journal {
-      let aside = try host.sink.setAside(identifier)
+      let aside = try host.importer.area.setAside(identifier)
       host.observe(
         .notice("\(error); it is kept as \(VisibleText.quoted(aside)) and everything is sent again"))
       return nil
@@ -84,8 +84,8 @@ extension IncomingTransfer {
           let staging = try complete()
           host.observe(.staged)
           host.observe(.importing)
-          let losses = try host.sink.importItems(of: staging) { tell($0) }
-          tell(staging.clashes)
+          let losses = try host.importer.importItems(of: staging) { tell($0) }
+          tell(staging.nameConflicts)
           nameAll()
           let withheld = state.withLock { $0.withheld }
           let done = Done(
@@ -120,12 +120,12 @@ extension IncomingTransfer {
     host.ended(self, result, isHeard: mailbox != nil)
   }
 
-  private func tell(_ clashes: Clashes) {
-    for renaming in clashes.renamed {
+  private func tell(_ conflicts: NameConflicts) {
+    for renaming in conflicts.renamed {
       host.observe(.renamed(path: renaming.path.bytes, target: renaming.target.bytes))
     }
-    for path in clashes.left { host.observe(.unsent(Unsent(path: path.bytes, reason: .differing))) }
-    state.withLock { $0.leftOut.add(differing: clashes.leftCount) }
+    for path in conflicts.left { host.observe(.unsent(Unsent(path: path.bytes, reason: .differing))) }
+    state.withLock { $0.leftOut.add(differing: conflicts.leftCount) }
   }
 
   private func tell(_ progress: ImportProgress) {

@@ -17,7 +17,7 @@ extension IncomingTransfer {
         held: Tally(),
         subject: .destination(
           RememberedTransfer.Destination(
-            path: try host.sink.place(), port: host.port, keys: keys, offer: offer.withoutTransfer))))
+            path: try host.importer.area.place(), port: host.port, keys: keys, offer: offer.withoutTransfer))))
     state.withLock { $0.entry = entry }
   }
 
@@ -30,7 +30,7 @@ extension IncomingTransfer {
       let (entry, notStored) = state.withLock { ($0.entry, $0.notStored) }
       try entry?.finish(done, notStored: notStored)
       state.withLock { $0.staging }?.letGo()
-      try host.sink.clear(identifier)
+      try host.importer.area.clear(identifier)
     } catch {
       host.observe(.notice("what was staged is still there: \(error)"))
     }
@@ -59,7 +59,7 @@ extension IncomingTransfer {
   /// Gives up what is there, which is nothing.
   func discard() {
     stop()
-    try? host.sink.clear(identifier)
+    try? host.importer.area.clear(identifier)
     forget()
   }
 }

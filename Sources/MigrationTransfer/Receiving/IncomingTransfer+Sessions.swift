@@ -124,14 +124,14 @@ extension IncomingTransfer {
     _ offer: Offer, label: String, features: Features, address: String, as part: TransferPart
   ) throws -> Reception {
     try checkContinuity(offer)
-    let (staging, keys) = try staging(for: offer, label: label, address: address) { [self] in
+    let (staging, judgement) = try staging(for: offer, label: label, address: address) { [self] in
       state.withLock { $0.course.isCurrent(part.number) }
     }
-    let present = try host.sink.present(offer, for: staging)
+    let present = try host.importer.present(offer, for: staging, after: judgement)
     let features = host.greeting.features.intersection(features).intersection(offer.usableFeatures)
     staging.beginSession(offer, mayRefuse: features.contains(.refusals))
     return Reception(
-      session: .randomIdentifier(), client: client, keys: keys,
+      session: .randomIdentifier(), client: client, keys: staging.keys,
       features: features, staging: staging, present: present, mailbox: part.mailbox, traffic: traffic,
       synced: { [weak self] in self?.noteProgress() }, refused: { [weak self] in self?.tellRefusals() })
   }
@@ -146,28 +146,28 @@ extension IncomingTransfer {
 
   private func staging(
     for offer: Offer, label: String, address: String, while isNeeded: () -> Bool
-  ) throws -> (Staging, TransferKeys) {
+  ) throws -> (Staging, Judgement) {
     let (staging, known) = state.withLock { ($0.staging, $0.keys) }
-    try host.sink.admit(offer, held: staging?.settled ?? Tally(), existing: staging?.existing)
-    if let staging, let known { return (staging, known) }
+    let terms = staging?.terms ?? host.importer.terms(of: identifier, keys: known ?? .random())
+    let judgement = try host.importer.judge(offer, held: staging?.settled ?? Tally(), on: terms)
+    if let staging { return (staging, judgement) }
     try host.consent.require(
-      ConsentQuestion(offer: offer, label: label, address: address, availableBytes: host.sink.availableBytes()),
+      ConsentQuestion(offer: offer, label: label, address: address, availableBytes: judgement.availableBytes),
       while: isNeeded)
-    let keys = known ?? .random()
     // The store knows before anything is staged, so that nothing staged is ever without an owner.
-    try remember(offer, keys, label: label, address: address)
+    try remember(offer, terms.keys, label: label, address: address)
     let made: Staging
     do {
-      made = try host.sink.stage(offer, transfer: identifier, keys: keys)
+      made = try host.importer.area.stage(offer, on: terms)
     } catch {
       if known == nil { forget() }
       throw error
     }
     state.withLock { state in
       state.staging = made
-      state.keys = keys
+      state.keys = terms.keys
     }
-    return (made, keys)
+    return (made, judgement)
   }
 }
 

@@ -104,7 +104,8 @@ extension Receiver {
 extension Receiver: ReceptionHost {
   var greeting: Greeting {
     Greeting(
-      role: .receiver, label: options.label, software: options.software, features: .ofThisDevice, request: sink.request)
+      role: .receiver, label: options.label, software: options.software, features: .ofThisDevice,
+      request: importer.request)
   }
 
   var port: UInt16 { state.withLock { $0.port } }

@@ -63,7 +63,7 @@ package final class Receiver: Sendable {
     var outcome: Result<TransferResult, TransferFailure>?
   }
 
-  let sink: any ItemSink
+  let importer: any Importer
   let store: TransferStore?
   let options: Options
   let observer: @Sendable (TransferEvent) -> Void
@@ -83,17 +83,17 @@ package final class Receiver: Sendable {
 
   /// Fails if somebody else receives into the same destination.
   package init(
-    _ options: Options, sink: any ItemSink, store: TransferStore? = nil,
+    _ options: Options, importer: any Importer, store: TransferStore? = nil,
     observer: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     self.options = options
-    self.sink = sink
+    self.importer = importer
     self.store = store
     self.observer = observer
     office = CodeOffice(from: options.from, pace: options.codePace ?? options.pace, observe: observer)
     do {
-      try sink.lock()
-      let entries = try Self.entries(of: store, at: sink)
+      try importer.area.lock()
+      let entries = try Self.entries(of: store, at: importer.area)
       // One key serves all that is unfinished at a destination: a sender sees it before the receiver knows who comes.
       identity = try entries.first.map { try Identity(encoded: $0.remembered.identity) } ?? Identity.generate()
       context = try TLSContext(role: .server, identity: identity)
@@ -109,10 +109,10 @@ package final class Receiver: Sendable {
   }
 
   /// What is remembered of this destination, newest first; what another process works on is left to it.
-  private static func entries(of store: TransferStore?, at sink: any ItemSink) throws -> [TransferEntry] {
+  private static func entries(of store: TransferStore?, at area: StagingArea) throws -> [TransferEntry] {
     guard let store else { return [] }
     try store.purge(now: Timestamp.coarseNow().seconds)
-    return try store.remembered(at: try sink.place()).compactMap { listed in
+    return try store.remembered(at: try area.place()).compactMap { listed in
       try? store.open(listed.remembered.transfer, role: .receiver)
     }
   }
@@ -126,7 +126,7 @@ package final class Receiver: Sendable {
     }
     // Nothing is received any more; an import that has begun goes on.
     for transfer in transfers where !transfer.isImporting { transfer.halt() }
-    sink.interrupt()
+    importer.interrupt()
     consent.giveUp()
     control?.post(.stop(kind))
     attention.signal()

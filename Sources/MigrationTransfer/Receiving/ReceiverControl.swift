@@ -106,7 +106,7 @@ struct ReceiverControl: ~Copyable {
 
   private mutating func judge(_ offer: Offer) throws {
     if !isResumed, offer.transfer != nil { throw Fault.unknownTransfer }
-    host.observe(.offer(offer, availableBytes: host.sink.availableBytes()))
+    host.observe(.offer(offer, availableBytes: host.importer.area.availableBytes()))
     let (transfer, part, label, features) = (transfer, part, label, features)
     let address = link.remoteAddress.description
     try host.start("admission") {
@@ -166,24 +166,20 @@ struct ReceiverControl: ~Copyable {
           transfer: reception.staging.transfer, session: reception.session, keys: reception.keys, window: Self.window,
           streams: Self.streams, features: reception.features,
           traits: reception.features.contains(.refusals) ? reception.staging.abilities.traits : nil)))
-    let report = reception.staging.report
-    for page in report.marks.pages(of: Limits.marksInFrame) {
-      link.say(session.report(Held(kind: .staged, marks: page)))
-    }
-    for page in reception.present.present.pages(of: Limits.marksInFrame) {
-      link.say(session.report(Held(kind: .present, marks: page)))
-    }
-    if features.contains(.leavingOut) {
-      for page in reception.present.taken.pages(of: Limits.marksInFrame) {
-        link.say(session.report(Held(kind: .taken, marks: page)))
-      }
-    }
-    for partial in report.partials { link.say(session.report(partial)) }
-    transfer.heldBefore = report.held
-    if isResumed { host.observe(.resumed(heldBytes: report.held.bytes)) }
+    var reader = LedgerReader(
+      reception.staging, present: reception.present, tellsTaken: features.contains(.leavingOut))
+    var part: LedgerReader.Part
+    repeat {
+      part = reader.next()
+      for page in part.pages { link.say(session.report(page)) }
+      for partial in part.partials { link.say(session.report(partial)) }
+    } while part.end == nil
+    let held = part.end ?? Tally()
+    transfer.heldBefore = held
+    if isResumed { host.observe(.resumed(heldBytes: held.bytes)) }
     // Streams may join from the moment that the sender reads the end of the ledger.
-    guard host.open(reception, of: transfer, as: part) else { throw Fault.superseded }
-    link.say(session.reported(report.held))
+    guard host.open(reception, of: transfer, as: self.part) else { throw Fault.superseded }
+    link.say(session.reported(held))
     tellRefusals()
     if isResumed { transfer.tellRefusalsAgain() }
   }
@@ -214,12 +210,5 @@ struct ReceiverControl: ~Copyable {
     guard session.isReceiving, BootInstant.now() >= lastTick.advanced(by: .milliseconds(200)) else { return }
     lastTick = .now()
     host.observe(.progress(transfer.overall(.receiving)))
-  }
-}
-
-extension Array {
-  /// The elements in order, in arrays of at most `size`.
-  func pages(of size: Int) -> [[Element]] {
-    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
   }
 }

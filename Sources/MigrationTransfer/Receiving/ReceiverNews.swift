@@ -21,7 +21,7 @@ enum ReceiverNews: Sendable {
 /// What a transfer and its sessions need of the program that they run in.
 protocol ReceptionHost: Sendable {
   var greeting: Greeting { get }
-  var sink: any ItemSink { get }
+  var importer: any Importer { get }
   /// What remembers transfers; nil where nothing is to be remembered.
   var store: TransferStore? { get }
   var identity: Identity { get }

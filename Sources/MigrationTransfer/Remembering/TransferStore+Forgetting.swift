@@ -91,7 +91,7 @@ extension TransferStore {
     }
     guard let destination = remembered.destination else { return nil }
     do {
-      guard try FolderSink.discard(remembered.transfer, from: destination.path) else {
+      guard try StagingArea.discard(remembered.transfer, from: destination.path) else {
         return "\(VisibleText.quoted(destination.path)) is not there, and nothing was removed in it"
       }
       return nil

@@ -267,3 +267,10 @@ struct SenderControl: ~Copyable {
       totalItems: max(total.items, arrived.items), phaseFraction: fraction)
   }
 }
+
+extension Array {
+  /// The elements in order, in arrays of at most `size`.
+  fileprivate func pages(of size: Int) -> [[Element]] {
+    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+  }
+}

@@ -2,7 +2,7 @@ package import MigrationWire
 import Synchronization
 
 /// What an import met at the destination that had a name which was to be given.
-package struct Clashes: Equatable, Sendable {
+package struct NameConflicts: Equatable, Sendable {
   /// How many are kept by name; the rest is only counted.
   private static let named = 10_000
 
@@ -28,25 +28,9 @@ package struct Clashes: Equatable, Sendable {
 }
 
 extension Staging {
-  /// What becomes of items whose names are taken at the destination.
-  package var existing: Existing { shared.withLock { $0.existing } }
-
-  /// What was wanted before, if this process was told something else.
-  package var formerExisting: Existing? { shared.withLock { $0.formerExisting } }
-
   /// What the import met so far.
-  package var clashes: Clashes { shared.withLock { $0.clashes } }
+  package var nameConflicts: NameConflicts { shared.withLock { $0.nameConflicts } }
 
-  /// Another way is wanted from now on, also by whoever takes this back later.
-  package func treat(existing: Existing) throws(ArchiveError) {
-    do {
-      try journal.appendDurably([.existing(existing)])
-    } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
-    }
-    shared.withLock { shared in
-      shared.formerExisting = shared.existing
-      shared.existing = existing
-    }
-  }
+  /// What is settled of the transfer.
+  package var terms: TransferTerms { TransferTerms(transfer: transfer, keys: keys, existing: existing) }
 }

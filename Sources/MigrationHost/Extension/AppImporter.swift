@@ -4,39 +4,41 @@ package import MigrationWire
 import Synchronization
 
 /// An app that data arrives for, and its extension, which imports it.
-package final class AppSink: ItemSink {
-  /// What the destination wants of the exporter.
-  package struct Wishes: Sendable {
+package final class AppImporter: Importer {
+  /// What the user of this device wants of the migration.
+  package struct Options: Sendable {
     package var platform = AppSource.platform
-    package var options: [AppRequest.Option] = []
+    /// What the exporter is asked for.
+    package var requested: [AppRequest.Option] = []
     /// Whether data that the app has is set aside, to be put back if the import fails.
     package var replaces = false
 
     package init() {}
   }
 
+  package let area: StagingArea
   private let app: InstalledApp
   private let launch: ExtensionLaunch
-  private let wishes: Wishes
-  private let staged: FolderSink
+  private let options: Options
   /// The app that the data comes from, as the newest offer has it.
   private let origin = Mutex<AppIdentity?>(nil)
   private let isInterrupted = Mutex(false)
 
   /// Takes the app for the migration. It cannot be started until this is gone.
   package init(
-    app identifier: String, home: AppHome, wishes: Wishes, observer: @escaping @Sendable (HostNews) -> Void
+    app identifier: String, home: AppHome, options: Options = Options(),
+    observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
     let (app, lock) = try home.app(identifier, for: .migrating)
     if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
     try app.prepareContainer()
     self.app = app
-    self.wishes = wishes
+    self.options = options
     launch = ExtensionLaunch(app: app, lock: lock, observe: observer)
     if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
     try app.files.makeDirectory(app.stagingPlace)
     do {
-      staged = try FolderSink(destination: Array(app.stagingPath.utf8))
+      area = try StagingArea(at: Array(app.stagingPath.utf8))
     } catch {
       throw HostError(.storage, error.description)
     }
@@ -45,17 +47,21 @@ package final class AppSink: ItemSink {
   deinit { launch.sweep() }
 
   package var request: AppRequest? {
-    AppRequest(bundleIdentifier: app.identifier, platform: wishes.platform, options: wishes.options)
+    AppRequest(bundleIdentifier: app.identifier, platform: options.platform, options: options.requested)
   }
 
-  package func place() throws(ArchiveError) -> [UInt8] { try staged.place() }
-  /// The app's own lock is held already.
-  package func lock() throws(ArchiveError) { try staged.lock() }
-  package func availableBytes() -> UInt64? { staged.availableBytes() }
+  /// Names of an app's container are never taken: what is there gives way as a whole.
+  package var existing: Existing? { nil }
 
-  package func present(_ offer: Offer, for staging: Staging) throws(ArchiveError) -> PresentItems { PresentItems() }
+  package func present(
+    _ offer: Offer, for staging: Staging, after judgement: Judgement
+  ) throws(ArchiveError) -> PresentItems {
+    PresentItems()
+  }
 
-  package func admit(_ offer: Offer, held: Tally, existing: Existing? = nil) throws(ArchiveError) {
+  package func judge(
+    _ offer: Offer, held: Tally, on terms: TransferTerms
+  ) throws(ArchiveError) -> Judgement {
     guard case .app(let identity) = offer.contents else {
       throw ArchiveError(
         .otherApp, "the other device offers folders, and the data of \(app.identifier) is expected here")
@@ -66,12 +72,13 @@ package final class AppSink: ItemSink {
         "the other device offers the data of \(VisibleText.of(identity.bundleIdentifier)), and that of "
           + "\(app.identifier) is expected here", name: Array(identity.bundleIdentifier.utf8))
     }
-    if !wishes.replaces, try hosting({ () throws(HostError) in try app.holdsData }) {
+    if !options.replaces, try hosting({ () throws(HostError) in try app.holdsData }) {
       throw ArchiveError(
         .holdsData, "\(app.identifier) has data on this device already", name: Array(app.identifier.utf8))
     }
-    try staged.checkSpace(for: offer, held: held)
+    try area.checkRoom(for: offer, held: held)
     origin.withLock { $0 = identity }
+    return Judgement(availableBytes: area.availableBytes())
   }
 
   /// Whether data is this app's, or that of an edition that it takes for itself.
@@ -83,24 +90,12 @@ package final class AppSink: ItemSink {
     }
   }
 
-  // MARK: Staging
-
-  package func stage(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws(ArchiveError) -> Staging {
-    try staged.stage(offer, transfer: transfer, keys: keys)
-  }
-
-  package func recover(
-    _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing
-  ) throws -> Staging? {
-    // A success that was noted for the app is one, whether or not the journal could say so before the end of that run.
+  /// A success that was noted for the app is one, whether or not the journal could say so before the end of that run.
+  package func fate(of transfer: TransferID) -> Staging.ImportFate {
     let record = app.importRecord
     let isDone = record?.failure == nil && record?.transfer == transfer.hexadecimal
-    return try staged.recover(
-      offer, transfer: transfer, keys: keys, sealer: sealer, import: isDone ? .succeeded : .mustBeAsked)
+    return isDone ? .succeeded : .mustBeAsked
   }
-
-  package func setAside(_ transfer: TransferID) throws(ArchiveError) -> [UInt8] { try staged.setAside(transfer) }
-  package func clear(_ transfer: TransferID) throws(ArchiveError) { try staged.clear(transfer) }
 
   // MARK: The import
 

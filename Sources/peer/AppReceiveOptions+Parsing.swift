@@ -2,7 +2,7 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-extension AppWishes {
+extension AppReceiveOptions {
   /// Understands what `peer receive` is told of an app; nil if it is told of none.
   init?(_ arguments: Arguments) throws(TransferFailure) {
     guard let app = try arguments.app() else {
