@@ -84,6 +84,45 @@ import Testing
     #expect(try shortage(.replace)?.bytes == Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
   }
 
+  @Test func `what is there is looked at once a session: where room is short, when the offer is judged`() throws {
+    for isShort in [true, false] {
+      let scratch = try Scratch.withFolders()
+      scratch.write("destination/root/file", pattern(3 << 20))
+      let importer = try FolderImporter(scratch, existing: .skip)
+      let terms = importer.terms(of: 0xABC, keys: testKeys)
+      let offer = offer(items: 3, allocated: 3 << 20)
+      let judgement = try importer.judge(
+        offer, held: Tally(), on: terms, availableBytes: isShort ? 1 << 20 : 1 << 30, availableItems: nil)
+      let staging = try importer.area.stage(offer, on: terms)
+      // What comes later is met when it is imported.
+      scratch.write("destination/root/later", [1])
+      let present = try importer.present(offer, for: staging, after: judgement)
+      #expect(present.taken.count == (isShort ? 2 : 3) && present.present.count == (isShort ? 1 : 2))
+      // Marks of other keys are none of this transfer.
+      let other = try importer.area.stage(
+        offer, on: TransferTerms(transfer: 0xDEF, keys: TransferKeys(tagKey: 1, hashKey: 2), existing: .skip))
+      #expect(try importer.present(offer, for: other, after: judgement).taken.count == 3)
+    }
+  }
+
+  @Test func `times are looked at again where the destination rounds them`() throws {
+    let scratch = try Scratch.withFolders()
+    func isExact(_ nanoseconds: [Int], _ granularity: UInt32) throws -> Bool {
+      for (index, time) in nanoseconds.enumerated() {
+        scratch.write("destination/root/\(index)", [1])
+        scratch.setTime("destination/root/\(index)", 1_600_000_000 + time / 1_000_000_000, time % 1_000_000_000)
+      }
+      return try PresentItems(
+        beneath: [Array("root".utf8)], of: scratch.open("destination").directory, keys: testKeys
+      ).isExact(timeGranularity: granularity)
+    }
+    #expect(try isExact([2_000_000_000, 4_000_000_000], 2_000_000_000))
+    #expect(try !isExact([2_000_000_000, 3_000_000_000], 2_000_000_000))
+    #expect(try isExact([2_000_000_000, 3_000_000_000], 1_000_000_000))
+    #expect(try !isExact([100, 250], 100) && isExact([100, 250], 1) && isExact([100, 300], 100))
+    #expect(PresentItems().isExact(timeGranularity: 2_000_000_000))
+  }
+
   @Test(.enabled(if: canMount, "no file system can be mounted"))
   func `with skip an offer of more than is free is taken, if the rest is there`() throws {
     let scratch = try Scratch.withFolders()

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// What happens to each item, seen what has its name.
 extension FolderImport {

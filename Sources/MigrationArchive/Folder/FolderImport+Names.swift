@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Names that the destination takes for others, where staging tells them apart.
 extension FolderImport {

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// How what arrives gets its name: the steps of `Placing`, done.
 extension FolderImport {

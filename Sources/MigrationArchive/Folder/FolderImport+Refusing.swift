@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Staged items that cannot be put in their places: they are named, and keep nothing else from arriving.
 extension FolderImport {

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// What imports that were killed were about to place in several steps, as far as the journal's survey keeps it.
 struct EarlierPlacing: Sendable {

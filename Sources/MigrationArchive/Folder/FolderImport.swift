@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// Moves what was verified from staging to the destination, each file, link and new folder by one rename, or by the steps of
 /// `Placing`. Existing entries are treated as the staging says: nothing is ever replaced unless that is wanted, and then a file by

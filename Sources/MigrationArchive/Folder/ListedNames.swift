@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// The names in one directory of the destination, as it lists them. It may find an entry by others, too: in another case, in
 /// another normalisation, by a short form.

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// What of a record's metadata is kept in staging, and what is counted as lost.
 extension Staging {

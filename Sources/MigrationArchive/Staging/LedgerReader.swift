@@ -1,5 +1,4 @@
 package import MigrationWire
-import Synchronization
 
 /// Tells a sender what there is, part by part (Protocol §6.4): what is staged, what the destination has already, and the
 /// incomplete files.

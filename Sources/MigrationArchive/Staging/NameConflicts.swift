@@ -1,5 +1,4 @@
 package import MigrationWire
-import Synchronization
 
 /// What an import met at the destination that had a name which was to be given.
 package struct NameConflicts: Equatable, Sendable {

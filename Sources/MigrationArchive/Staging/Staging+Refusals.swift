@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// Items that the destination cannot hold: each is refused, journaled and named, and everything else goes on (Protocol §9.8).
 extension Staging {
@@ -23,9 +22,6 @@ extension Staging {
   package func refusals(from start: Int) -> ArraySlice<Refusal> {
     shared.withLock { $0.refusals.named.dropFirst(start) }
   }
-
-  /// How many items of the archive are refused.
-  package var notStored: UInt64 { shared.withLock { $0.ledger.refusedTotal.items } }
 
   /// Refuses an item and journals it; the staged parts of a file go. `claims` takes the record that the journal is told later,
   /// where nothing on the disk depends on it.

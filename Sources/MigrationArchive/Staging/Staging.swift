@@ -1,11 +1,14 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// One transfer's archive while it is assembled, on a disk of its own.
 ///
-/// Several streams write at a time, each through its own `StagingWriter`; what they share is behind one lock. It outlives
-/// sessions, and what an earlier process left is taken back by `StagingRecovery`.
+/// Several streams write at a time, each through its own `StagingWriter`. It outlives sessions, and `recover` makes it of what
+/// an earlier process left.
+///
+/// Its locks are taken in this order: the ledger's, which a worker also holds while it makes, removes or journals what must not
+/// meet what another stream brings; beneath it the journal's, held while records are written; and last that of the figures,
+/// held for nothing else. A loop takes the last one alone.
 package final class Staging: Sendable {
   /// How far the archive is.
   package enum Stage: Equatable, Sendable {
@@ -38,7 +41,6 @@ package final class Staging: Sendable {
     var earlierPlacing = EarlierPlacing()
     var nameConflicts = NameConflicts()
     var open: [Ledger.FileNumber: OpenFile] = [:]
-    var losses: [Done.Loss.Kind: UInt64] = [:]
     /// What the sender says that the source no longer has.
     var dropped: Set<Mark> = []
     /// Where the journal's records of this session begin.
@@ -70,7 +72,7 @@ package final class Staging: Sendable {
   /// What was wanted before, if this process was told something else.
   package let formerExisting: Existing?
   let preserved: Preserved
-  let shared: Mutex<Shared>
+  let shared: GuardedLedger
 
   /// Starts an archive on an empty disk.
   package init(
@@ -85,7 +87,7 @@ package final class Staging: Sendable {
     self.disk = disk
     abilities = disk.abilities
     roots = Self.roots(of: offer)
-    shared = Mutex(
+    shared = GuardedLedger(
       Shared(
         ledger: Ledger(keys: keys, bound: offer.bound), metadataRoom: Self.metadataRoom(on: disk)))
     journal = JournalFile(disk.journal, key: keys.journalKey, position: 0)
@@ -115,7 +117,7 @@ package final class Staging: Sendable {
     self.roots = roots
     self.journal = journal
     self.umask = umask
-    self.shared = Mutex(shared)
+    self.shared = GuardedLedger(shared)
   }
 
   /// The names of the roots that an offer announces.
@@ -147,28 +149,6 @@ package final class Staging: Sendable {
   }
 
   private static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.availableBytes() ?? .max) / 2 }
-
-  /// How much is there, complete or not, and how many items are complete.
-  package var held: Tally {
-    shared.withLock { Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes) }
-  }
-
-  /// How much of the archive need not come any more: the present and the refused items.
-  package var settled: Tally {
-    shared.withLock { Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes).adding($0.ledger.refusedTotal) }
-  }
-
-  /// What the destination could not hold so far.
-  package var losses: [Done.Loss] {
-    shared.withLock { shared in
-      shared.losses.map { Done.Loss(kind: $0.key, count: $0.value) }.sorted { $0.kind.rawValue < $1.kind.rawValue }
-    }
-  }
-
-  /// Counts something that the destination cannot hold.
-  func lost(_ kind: Done.Loss.Kind, _ count: UInt64 = 1) {
-    shared.withLock { $0.losses[kind, default: 0] += count }
-  }
 
   /// The ledger as it is told to the sender: marks ascending, then the incomplete files.
   package var report: (marks: [Mark], partials: [Partial], held: Tally) {

@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 extension Staging {
   /// Compares what is there with what the sender says it must be, and makes what waits for the end: hard links,

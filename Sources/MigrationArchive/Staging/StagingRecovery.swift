@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 extension Staging {
   /// What is known of an import besides what the journal says.

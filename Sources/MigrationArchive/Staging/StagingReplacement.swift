@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// What happens when the source has changed since an earlier session: new items in the place of old ones.
 extension Staging {

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Goes through the claims of a journal in their order, and takes into the ledger those that count.
 struct StagingReplay {

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Compares the tree with what is claimed of it, by names alone: what nobody claims is removed, and what is not there is
 /// no longer held. No file is opened.

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Where entries go: what may come, and what makes way for it.
 extension StagingWriter {

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// What becomes of an item that the destination cannot hold.
 extension StagingWriter {

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Writes what one data stream brings into staging; one thread uses it.
 package final class StagingWriter {

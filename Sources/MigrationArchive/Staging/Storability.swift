@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// Finds out whether an error that met an item is the item's own or the disk's: by trying at the same place what every disk
 /// can do.

@@ -1,0 +1,86 @@
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// A ledger is told in parts, each of which fits, in the order of Protocol §6.4.
+@Suite struct LedgerReaderTests {
+  private let scratch: Scratch
+  private let staging: Staging
+  private let present: PresentItems
+
+  /// So many whole files, and so many in parts; as many at the destination.
+  init() throws { self = try Self(whole: 40, partial: 7) }
+
+  private init(whole: Int, partial: Int) throws {
+    scratch = try Scratch.withFolders()
+    let offer = offer(items: UInt64(whole + partial + 1))
+    let arrival = try Arrival(scratch, offer)
+    staging = arrival.staging
+    staging.beginSession(offer)
+    try arrival.write([
+      Crafted.frame { frame in
+        for index in 0..<whole { frame.file(try record("root/\(index)", .file(size: 1)), [1]) }
+        for index in 0..<partial {
+          for piece in 0...index { try frame.chunk("root/p\(index)", 1, at: UInt64(piece) * 20, pattern(10)) }
+        }
+      }
+    ])
+    for index in 0..<whole { scratch.write("destination/there/\(index)", [1]) }
+    present = try PresentItems(
+      beneath: [Array("there".utf8)], of: scratch.open("destination").directory, keys: testKeys)
+  }
+
+  private func parts(length: Int = 1 << 20, tellsTaken: Bool = true) -> [LedgerReader.Part] {
+    var reader = LedgerReader(staging, present: present, tellsTaken: tellsTaken, partLength: length)
+    var parts: [LedgerReader.Part] = []
+    repeat { parts.append(reader.next()) } while parts.last?.end == nil && parts.count < 1_000
+    return parts
+  }
+
+  private func length(_ part: LedgerReader.Part) -> Int {
+    part.pages.reduce(0) { $0 + ControlMessage.held($1).frame.count }
+      + part.partials.reduce(0) { $0 + ControlMessage.partial($1).frame.count }
+  }
+
+  @Test(arguments: [100, 101, 117, 250, 1_000, 1 << 20])
+  func `every mark and every incomplete file is told once, in parts that fit`(_ length: Int) throws {
+    let parts = parts(length: length)
+    let pages = parts.flatMap(\.pages)
+    func marks(_ kind: Held.Kind) -> [Mark] { pages.filter { $0.kind == kind }.flatMap(\.marks) }
+    #expect(marks(.staged) == staging.shared.withLock { $0.ledger.marks } && marks(.staged).count == 40)
+    #expect(marks(.present) == present.present && marks(.present).count == 40)
+    #expect(marks(.taken) == present.taken && marks(.taken).count == 41)
+    #expect(parts.flatMap(\.partials) == staging.shared.withLock { $0.ledger.partials })
+    #expect(parts.flatMap(\.partials).count == 7)
+    #expect(parts.map(\.end).dropLast().allSatisfy { $0 == nil })
+    #expect(parts.last?.end == staging.held.counting(40))
+    for part in parts { #expect(self.length(part) <= length || part.pages.isEmpty && part.partials.count == 1) }
+    if length == 1 << 20 { #expect(parts.count == 1) }
+  }
+
+  @Test func `a sender takes the parts for one ledger, and one that does not leave out is told of no names`() throws {
+    for tellsTaken in [true, false] {
+      let parts = parts(length: 150, tellsTaken: tellsTaken)
+      let kinds = parts.flatMap(\.pages).map(\.kind.rawValue)
+      #expect(kinds == kinds.sorted() && kinds.contains(3) == tellsTaken)
+      // No incomplete file comes before the last mark.
+      let last = try #require(parts.lastIndex { !$0.pages.isEmpty })
+      #expect(parts[..<last].allSatisfy { $0.partials.isEmpty })
+    }
+  }
+
+  @Test func `a ledger of nothing is its end`() throws {
+    let empty = try Self(whole: 0, partial: 0)
+    var reader = LedgerReader(empty.staging, present: PresentItems(), tellsTaken: true)
+    let part = reader.next()
+    #expect(part.pages == [] && part.partials == [] && part.end == Tally())
+  }
+}
+
+extension Tally {
+  /// The same, of so many items.
+  fileprivate func counting(_ items: UInt64) -> Tally { Tally(items: items, bytes: bytes) }
+}

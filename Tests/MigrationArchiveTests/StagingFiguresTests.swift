@@ -1,0 +1,138 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// What those who must not wait for a disk may ask of an archive.
+@Suite struct StagingFiguresTests {
+  /// Holds a thread up until it is let go.
+  private final class Barrier: Sendable {
+    private let state = Condition((isReached: false, isOpen: false))
+
+    func pass() {
+      state.withLock { $0.isReached = true }
+      state.broadcast()
+      _ = state.wait(until: soon()) { $0.isOpen ? true : nil }
+    }
+
+    func open() {
+      state.withLock { $0.isOpen = true }
+      state.broadcast()
+    }
+
+    /// Whether a thread is held up, instead of being through.
+    func isReached(unless isThrough: () -> Bool) throws -> Bool {
+      let deadline = soon()
+      while BootInstant.now() < deadline {
+        let isReached = state.wait(until: .now() + .milliseconds(20)) { $0.isReached ? true : nil }
+        if isReached == true { return true }
+        if isThrough() { return false }
+      }
+      throw TookTooLong("that a disk stands still")
+    }
+  }
+
+  /// New states of what an earlier session has brought, in parts and whole, so that everything is done that may be done.
+  private func frames() throws -> (old: [[UInt8]], new: [[UInt8]]) {
+    let old = try Crafted.frame { frame in
+      frame.file(try record("root/whole", .file(size: 3)), [1, 2, 3])
+      try frame.chunk("root/parts", 1, at: 0, pattern(100))
+      frame.item(try record("root/tree", .directory))
+      frame.file(try record("root/tree/leaf", .file(size: 1)), [9])
+    }
+    let new = try (0..<4).map { index in
+      try Crafted.frame { frame in
+        switch index {
+        case 0: frame.file(try record("root/whole", .file(size: 2), generation: 2), [4, 5])
+        case 1: try frame.chunk("root/parts", 2, at: 0, pattern(50))
+        case 2: frame.file(try record("root/tree", .file(size: 1), generation: 2), [7])
+        default: frame.item(try record("root/parts", .file(size: 50), generation: 2))
+        }
+      }
+    }
+    return ([old], new)
+  }
+
+  /// An archive that a second session is about to change, on a disk that stands still at one operation of that.
+  private func staging(_ scratch: Scratch) throws -> (Staging, MortalDisk) {
+    let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
+    let disk = MortalDisk(
+      try DirectoryDisk(making: Staging.name(of: 0xABC), in: directory), dyingAt: nil, diesAfter: false)
+    let staging = try Staging(on: disk, for: offer(), transfer: 0xABC, keys: testKeys)
+    staging.beginSession(offer())
+    let writer = StagingWriter(staging, sealer: HashSealer())
+    for frame in try frames().old { try writer.write(frame) }
+    staging.beginSession(offer())
+    return (staging, disk)
+  }
+
+  @Test func `how far it is can be asked whatever a disk does that stands still`() throws {
+    var stops = 0
+    while true {
+      let scratch = try Scratch.withFolders()
+      let (staging, disk) = try staging(scratch)
+      let barrier = Barrier()
+      defer { barrier.open() }
+      let stop = stops
+      disk.life.withLock { $0.stranger = ($0.operations + stop + 1, { barrier.pass() }) }
+      let new = try frames().new
+      let isThrough = Mutex(false)
+      let writing = try RunningThread("writer") {
+        defer { isThrough.withLock { $0 = true } }
+        let writer = StagingWriter(staging, sealer: HashSealer())
+        for frame in new { try writer.write(frame) }
+      }
+      let isHeld = try barrier.isReached { isThrough.withLock { $0 } }
+      // On a thread of its own, so that a wait fails the test instead of the machine.
+      let asking = try RunningThread("asking") {
+        (staging.held, staging.settled, staging.notStored, staging.losses)
+      }
+      let answer = try asking.value()
+      #expect(answer.0.items <= 4 && answer.1 == answer.0 && answer.2 == 0 && answer.3 == [])
+      barrier.open()
+      try writing.value()
+      #expect(staging.held == Tally(items: 3, bytes: 53))
+      guard isHeld else { break }
+      stops += 1
+    }
+    #expect(stops > 20)
+  }
+
+  @Test func `the figures are the ledger's after each step, refusals and a recovery included`() throws {
+    let scratch = try Scratch.withFolders()
+    let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
+    let name = Staging.name(of: 0xABC)
+    func check(_ staging: Staging) {
+      let (held, refused) = staging.shared.withLock {
+        (Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes), $0.ledger.refusedTotal)
+      }
+      #expect(staging.held == held && staging.notStored == refused.items && staging.settled == held.adding(refused))
+    }
+    let frames = try [
+      Crafted.frame { $0.file(try record("root/a", .file(size: 3)), [1, 2, 3]) },
+      Crafted.frame { $0.file(try record("root/b:c", .file(size: 2)), [1, 2]) },
+      Crafted.frame { try $0.chunk("root/d", 1, at: 0, pattern(100)) },
+      Crafted.frame { $0.item(try link("root/link", to: "a")) },
+    ]
+    do {
+      let disk = NarrowDisk(try DirectoryDisk(making: name, in: directory))
+      let staging = try Staging(on: disk, for: offer(), transfer: 0xABC, keys: testKeys)
+      staging.beginSession(offer())
+      check(staging)
+      let writer = StagingWriter(staging, sealer: HashSealer())
+      for frame in frames {
+        try writer.write(frame)
+        check(staging)
+      }
+      #expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
+    }
+    let disk = NarrowDisk(try DirectoryDisk(opening: name, in: directory))
+    let staging = try Staging.recover(
+      from: disk, for: offer(), transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+    check(staging)
+    #expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
+  }
+}
