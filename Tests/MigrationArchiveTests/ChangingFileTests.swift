@@ -212,7 +212,7 @@ import Testing
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(3_000_000))
     let source = try FolderSource(paths: [scratch.at("source")])
-    _ = try source.prepare { false }
+    _ = try source.prepare(until: StopSignal())
     let outlet = Outlet()
     outlet.stop()
     let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())

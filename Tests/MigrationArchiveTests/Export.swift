@@ -18,7 +18,7 @@ struct Export {
     betweenWalkAndExport change: () -> Void = {}
   ) throws {
     source = try FolderSource(paths: paths, selecting: selection)
-    summary = try source.prepare { false }
+    summary = try source.prepare(until: StopSignal())
     change()
     self.outlet = outlet
     packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held, traits: traits, sizes: sizes)

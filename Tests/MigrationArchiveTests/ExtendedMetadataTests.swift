@@ -46,7 +46,7 @@ import Testing
   ) throws -> [Done.Loss] {
     scratch.letSettle()
     let source = try FolderSource(paths: [scratch.at("source")], withOwners: withOwners)
-    let summary = try source.prepare { false }
+    let summary = try source.prepare(until: StopSignal())
     let outlet = Outlet()
     let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
     try source.export(to: packer, for: nil)

@@ -53,7 +53,7 @@ import Testing
     #expect(
       failure { _ = try FolderSource(paths: [scratch.at("source/secret"), scratch.at("outside/secret")]) } == "source")
     let source = try FolderSource(paths: [scratch.at("source"), scratch.at("outside"), scratch.at("destination")])
-    guard case .folders(let roots) = try source.prepare(isStopped: { false }).contents else {
+    guard case .folders(let roots) = try source.prepare(until: StopSignal()).contents else {
       Issue.record("no folders")
       return
     }
@@ -66,7 +66,7 @@ import Testing
     for name in names { scratch.write(name, []) }
     let source = try FolderSource(paths: names.map { scratch.at($0) })
     #expect(scratch.openDescriptors() == 2)
-    #expect(try source.prepare { false }.total.items == 300)
+    #expect(try source.prepare(until: StopSignal()).total.items == 300)
   }
 }
 
@@ -241,7 +241,7 @@ import Testing
     let scratch = try Scratch.withFolders()
     let source = try FolderSource(paths: [scratch.at("source")])
     scratch.move("source", to: "elsewhere")
-    #expect(failure { _ = try source.prepare { false } } == "source")
+    #expect(failure { _ = try source.prepare(until: StopSignal()) } == "source")
   }
 
   @Test func `a source that becomes a special file is named`() throws {
@@ -250,7 +250,7 @@ import Testing
     scratch.move("source", to: "elsewhere")
     #expect(mkfifo("\(scratch.path)/source", 0o600) == 0)
     let outlet = Outlet()
-    #expect(try source.prepare { false }.total == Tally())
+    #expect(try source.prepare(until: StopSignal()).total == Tally())
     try source.export(
       to: FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems()), for: nil)
     #expect(outlet.unsent == [Unsent(path: Array("source".utf8), reason: .notSendable)])

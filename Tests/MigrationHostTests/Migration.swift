@@ -80,7 +80,7 @@ struct Migration {
     from source: AppSource, platform: String = "linux", options: [String: String] = [:],
     outlet: Outlet = Outlet()
   ) throws {
-    let summary = try source.prepare { outlet.isStopped }
+    let summary = try source.prepare(until: outlet.stopSignal)
     offer = Offer(
       transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
       allocated: summary.allocated, flags: summary.flags)

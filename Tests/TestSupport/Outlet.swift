@@ -51,8 +51,13 @@ package final class Outlet: FrameOutlet {
     return state.withLock { $0.isStopped }
   }
 
+  package let stopSignal = StopSignal()
+
   /// Ends the export.
-  package func stop() { state.withLock { $0.isStopped = true } }
+  package func stop() {
+    state.withLock { $0.isStopped = true }
+    stopSignal.set()
+  }
 
   package func buffer() throws(ArchiveError) -> FrameBuffer {
     let number = state.withLock { state in

@@ -324,6 +324,7 @@ final class SimulatedOutlet: FrameOutlet, @unchecked Sendable {
   }
 
   var isStopped: Bool { !sender.isCurrent(number) }
+  let stopSignal = StopSignal()
 
   func unsent(_ unsent: Unsent) throws(ArchiveError) { self.unsent += 1 }
 

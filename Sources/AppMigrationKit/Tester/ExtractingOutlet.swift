@@ -23,6 +23,9 @@ final class ExtractingOutlet: FrameOutlet {
   /// Asked within the export's task.
   var isStopped: Bool { Task.isCancelled }
 
+  /// Never set: an exporter in this process is cancelled with its task.
+  let stopSignal = StopSignal()
+
   func buffer() throws(ArchiveError) -> FrameBuffer {
     if isStopped { throw ArchiveError(.stopped, "the export was cancelled") }
     return state.withLock { $0.spare.take() } ?? FrameBuffer(capacity: Limits.plainLength)

@@ -39,8 +39,8 @@ package final class FolderSource: ItemSource {
     return origin.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
-    let tree = try SourceWalk.walk(roots, selecting: selection, isStopped: isStopped)
+  package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
+    let tree = try SourceWalk.walk(roots, selecting: selection) { stop.isSet }
     let summary = SourceSummary(
       contents: .folders(roots.map { Root(kind: $0.kind, name: $0.name) }), total: tree.total,
       allocated: tree.allocated, flags: .compressible)

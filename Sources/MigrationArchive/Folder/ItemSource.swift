@@ -4,8 +4,8 @@ package import MigrationWire
 package protocol ItemSource: AnyObject, Sendable {
   /// What is sent, as it is known from run to run: the absolute paths of the sources, ascending.
   func origin() throws(ArchiveError) -> [[UInt8]]
-  /// Finds out what there is, without reading content; called once, on a thread of its own, until `isStopped`.
-  func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary
+  /// Finds out what there is, without reading content; called once, on a thread of its own, until it is to stop.
+  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary
   /// Adds every item to the packer; called once a session, on a thread of its own. `request` is what the receiver asked for.
   func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError)
   /// What of it a destination cannot hold, as far as that was seen before the first byte is sent.

@@ -24,6 +24,8 @@ package protocol FrameOutlet: Sendable {
   func unsent(_ unsent: Unsent) throws(ArchiveError)
   /// Whether the transfer is over: the next call would throw.
   var isStopped: Bool { get }
+  /// Set when the transfer is over, for waits that this outlet does not end itself.
+  var stopSignal: StopSignal { get }
   /// Counts something that the receiver holds already.
   func skipped(items: UInt64, bytes: UInt64)
   /// Whether the destination cannot hold an item, as the receiver has said meanwhile: its content need not come.

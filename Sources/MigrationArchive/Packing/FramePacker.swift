@@ -230,6 +230,7 @@ package final class FramePacker {
 
   /// Whether the transfer is over.
   package var isStopped: Bool { outlet.isStopped }
+  package var stopSignal: StopSignal { outlet.stopSignal }
 
   package func pause(seconds: Double) throws(ArchiveError) { try outlet.pause(seconds: seconds) }
 

@@ -10,9 +10,6 @@ struct AppExport: ~Copyable {
     case stopped(isKilled: Bool)
   }
 
-  /// How long the end of a transfer may go unnoticed while the exporter appends nothing.
-  private static let attention = Duration.milliseconds(50)
-
   private var conversation: ExtensionConversation
   private let packer: FramePacker
   private let appender: ItemAppender
@@ -30,6 +27,7 @@ struct AppExport: ~Copyable {
     self.name = name
     appender = ItemAppender(packer: packer)
     watch = ExportWatch(idleLimit: idleLimit, now: Self.now)
+    self.conversation.heed(packer.stopSignal)
   }
 
   /// Seconds on a clock that stands still while the machine sleeps, as the exporter does.
@@ -59,7 +57,7 @@ struct AppExport: ~Copyable {
   private mutating func converse() throws -> End {
     while true {
       if packer.isStopped, !watch.isCancelled { try cancel() }
-      let event = try conversation.next(until: BootInstant.now().advanced(by: Self.attention))
+      let event = try conversation.next(until: deadline)
       switch consume event {
       case .nothing:
         // Only now: while this process did not run, an append may have come.
@@ -74,6 +72,11 @@ struct AppExport: ~Copyable {
         throw Violation(.state, "a message of the extension")
       }
     }
+  }
+
+  /// When to look at the watch, on a clock that may be ahead of the watch's: then it is looked at once more.
+  private var deadline: BootInstant? {
+    watch.deadline.map { BootInstant.now().advanced(by: .seconds(max(0, $0 - Self.now))) }
   }
 
   private mutating func cancel() throws(SystemError) {

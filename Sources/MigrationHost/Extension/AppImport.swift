@@ -15,13 +15,14 @@ struct AppImport: ~Copyable {
   }
 
   private var conversation: ExtensionConversation
-  /// Whether the user wants it to end.
-  private let isUnwanted: @Sendable () -> Bool
+  /// Set when the user wants it to end.
+  private let stop: StopSignal
   private var cancelledAt: BootInstant?
 
-  init(_ conversation: consuming ExtensionConversation, isUnwanted: @escaping @Sendable () -> Bool) {
+  init(_ conversation: consuming ExtensionConversation, until stop: StopSignal) {
     self.conversation = conversation
-    self.isUnwanted = isUnwanted
+    self.stop = stop
+    self.conversation.heed(stop)
   }
 
   /// Lets the importer take what stands in a directory, and returns when the process is gone.
@@ -44,13 +45,13 @@ struct AppImport: ~Copyable {
   /// Nil where only the end of the process tells what happened.
   private mutating func converse(_ progress: (UInt32) -> Void) throws -> End? {
     while true {
-      if let cancelledAt {
-        if BootInstant.now() >= cancelledAt.advanced(by: .seconds(ExportWatch.grace)) { return .cancelled }
-      } else if isUnwanted() {
+      if stop.isSet, cancelledAt == nil {
         cancelledAt = .now()
         try conversation.say(.cancel)
       }
-      let event = try conversation.next(until: BootInstant.now().advanced(by: .milliseconds(50)))
+      let deadline = cancelledAt?.advanced(by: .seconds(ExportWatch.grace))
+      if let deadline, BootInstant.now() >= deadline { return .cancelled }
+      let event = try conversation.next(until: deadline)
       switch consume event {
       case .nothing: continue
       case .ended: return cancelledAt == nil ? nil : .cancelled

@@ -22,7 +22,8 @@ package final class AppImporter: Importer {
   private let options: Options
   /// The app that the data comes from, as the newest offer has it.
   private let origin = Mutex<AppIdentity?>(nil)
-  private let isInterrupted = Mutex(false)
+  /// Set when the user wants an import to end.
+  private let stop = StopSignal()
 
   /// Takes the app for the migration. It cannot be started until this is gone.
   package init(
@@ -105,7 +106,7 @@ package final class AppImporter: Importer {
     // An earlier run did all of it and could not say so any more.
     if case .imported = staging.stage { return staging.losses }
     guard let origin = origin.withLock({ $0 }) else { preconditionFailure("an import follows an offer") }
-    if isInterrupted.withLock({ $0 }) {
+    if stop.isSet {
       throw ArchiveError(.cancelled, "the import of \(app.identifier) was broken off")
     }
     let transfer = staging.transfer.hexadecimal
@@ -115,7 +116,7 @@ package final class AppImporter: Importer {
     }
     let directory = "\(app.stagingPath)/\(String(decoding: Staging.name(of: staging.transfer), as: UTF8.self))/tree"
     let conversation = try start(directory, staging)
-    let run = AppImport(conversation) { self.isInterrupted.withLock { $0 } }
+    let run = AppImport(conversation, until: stop)
     func tell(_ millionths: UInt32) {
       progress(ImportProgress(phase: .importing, done: UInt64(millionths), total: 1_000_000))
     }
@@ -138,7 +139,7 @@ package final class AppImporter: Importer {
   private func start(_ directory: String, _ staging: Staging) throws(ArchiveError) -> ExtensionConversation {
     do {
       try staging.expose()
-      return try launch.start(.importing(from: directory)) { self.isInterrupted.withLock { $0 } }
+      return try launch.start(.importing(from: directory), until: stop)
     } catch {
       try hosting { () throws(HostError) in try app.abandonImport() }
       if error.code == .stopped { throw ArchiveError(.cancelled, "the import of \(app.identifier) was broken off") }
@@ -154,7 +155,7 @@ package final class AppImporter: Importer {
     }
   }
 
-  package func interrupt() { isInterrupted.withLock { $0 = true } }
+  package func interrupt() { stop.set() }
 
   private func hosting<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
     do {

@@ -46,17 +46,17 @@ package final class AppSource: ItemSource {
     return origin.starts(with: mark) ? String(decoding: origin.dropFirst(mark.count), as: UTF8.self) : nil
   }
 
-  package func prepare(isStopped: @escaping @Sendable () -> Bool) throws(ArchiveError) -> SourceSummary {
-    var conversation = try launch.start(.export, isStopped: isStopped)
+  package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
+    var conversation = try launch.start(.export, until: stop)
     let description: ExportDescription
     do {
-      description = try describe(&conversation, isStopped)
+      description = try describe(&conversation, until: stop)
     } catch {
       conversation.kill()
       let end = conversation.close()
       throw (error as? ArchiveError) ?? failure("did not describe its export: it \(end.words)")
     }
-    let items = ContainerCount.items(of: app, isStopped: isStopped)
+    let items = ContainerCount.items(of: app) { stop.isSet }
     let estimate = UInt64(description.estimate)
     var ready: ExtensionConversation? = conversation
     described.withLock { $0 = ready.take() }
@@ -71,13 +71,13 @@ package final class AppSource: ItemSource {
   }
 
   private func describe(
-    _ conversation: inout ExtensionConversation, _ isStopped: () -> Bool
+    _ conversation: inout ExtensionConversation, until stop: StopSignal
   ) throws -> ExportDescription {
     try conversation.say(.describe)
     let deadline = BootInstant.now().advanced(by: .seconds(idleLimit))
     while true {
-      if isStopped() { throw ArchiveError(.stopped, "the transfer is over") }
-      let event = try conversation.next(until: BootInstant.now().advanced(by: .milliseconds(50)))
+      if stop.isSet { throw ArchiveError(.stopped, "the transfer is over") }
+      let event = try conversation.next(until: deadline)
       switch consume event {
       case .message(.described(let description), _): return try checked(description)
       case .message(.ended(let error?), _): throw failure("failed before its export: \(error.words)")
@@ -103,7 +103,7 @@ package final class AppSource: ItemSource {
     let conversation: ExtensionConversation
     switch consume described {
     case .some(let first): conversation = first
-    case .none: conversation = try launch.start(.export) { packer.isStopped }
+    case .none: conversation = try launch.start(.export, until: packer.stopSignal)
     }
     let export = AppExport(conversation, of: app.identifier, to: packer, idleLimit: idleLimit)
     let end = try export.run(platform: request?.platform ?? Self.platform, options: request?.options ?? [])

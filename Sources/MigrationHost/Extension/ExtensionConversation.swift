@@ -5,7 +5,7 @@ import MigrationWire
 struct ExtensionConversation: ~Copyable, Sendable {
   enum Event: ~Copyable {
     case message(ExtensionMessage, Descriptor?)
-    /// Nothing came until the deadline.
+    /// Nothing came until the deadline, or until the stop signal that is heeded was set.
     case nothing
     /// The process is gone, or has closed its end.
     case ended
@@ -19,6 +19,8 @@ struct ExtensionConversation: ~Copyable, Sendable {
   private var channel: Channel
   private let process: ExtensionProcess
   private var poller: Poller
+  private let attention: Wakeup
+  private var heeded: StopSignal?
   /// Whether the extension has just been answered, and so mostly says the next thing at once.
   private var isPrompt = false
 
@@ -27,6 +29,16 @@ struct ExtensionConversation: ~Copyable, Sendable {
     self.channel = channel
     self.process = process
     poller = try Poller()
+    attention = try Wakeup()
+  }
+
+  deinit { heeded?.remove(attention) }
+
+  /// Lets a stop signal end every wait for what happens next, in the place of the one before.
+  mutating func heed(_ stop: StopSignal) {
+    heeded?.remove(attention)
+    heeded = stop
+    stop.add(attention)
   }
 
   /// The next thing that happens. Throws a `Violation` where the extension breaks the rules, or a `SystemError`.
@@ -40,8 +52,15 @@ struct ExtensionConversation: ~Copyable, Sendable {
       case .nothing: break
       }
       if process.end != nil { return .ended }
-      var interests = [Poller.Interest(channel.raw, .readable), Poller.Interest(process.endedDescriptor, .readable)]
+      var interests = [
+        Poller.Interest(channel.raw, .readable), Poller.Interest(process.endedDescriptor, .readable),
+        Poller.Interest(attention.raw, .readable),
+      ]
       if try !poller.wait(&interests, until: deadline) { return .nothing }
+      if !interests[2].ready.isEmpty {
+        attention.clear()
+        return .nothing
+      }
     }
   }
 

@@ -45,14 +45,15 @@ struct ExtensionLaunch: Sendable {
     return nil
   }
 
-  /// Starts it, and returns once it has said that it can do what is wanted.
+  /// Starts it, and returns once it has said that it can do what is wanted. The conversation heeds the stop signal.
   func start(
-    _ purpose: Purpose, isStopped: () -> Bool
+    _ purpose: Purpose, until stop: StopSignal
   ) throws(ArchiveError) -> ExtensionConversation {
     do {
       var conversation = try launch(purpose)
       do {
-        try awaitReadiness(&conversation, purpose, isStopped)
+        conversation.heed(stop)
+        try awaitReadiness(&conversation, purpose, stop)
         return conversation
       } catch {
         conversation.kill()
@@ -94,9 +95,9 @@ struct ExtensionLaunch: Sendable {
   }
 
   private func awaitReadiness(
-    _ conversation: inout ExtensionConversation, _ purpose: Purpose, _ isStopped: () -> Bool
+    _ conversation: inout ExtensionConversation, _ purpose: Purpose, _ stop: StopSignal
   ) throws {
-    let abilities = try abilities(of: &conversation, isStopped)
+    let abilities = try abilities(of: &conversation, until: stop)
     guard abilities.contains(purpose.isImport ? .imports : .exports) else {
       throw ArchiveError(
         .exportFailed, "the extension of \(app.identifier) cannot \(purpose.isImport ? "import" : "export")")
@@ -104,11 +105,11 @@ struct ExtensionLaunch: Sendable {
   }
 
   private func abilities(
-    of conversation: inout ExtensionConversation, _ isStopped: () -> Bool
+    of conversation: inout ExtensionConversation, until stop: StopSignal
   ) throws -> ExtensionAbilities {
     let deadline = BootInstant.now().advanced(by: Self.patience)
-    while !isStopped() {
-      let event = try conversation.next(until: BootInstant.now().advanced(by: .milliseconds(50)))
+    while !stop.isSet {
+      let event = try conversation.next(until: deadline)
       switch consume event {
       case .message(.ready(let abilities), _): return abilities
       case .nothing where BootInstant.now() < deadline: continue

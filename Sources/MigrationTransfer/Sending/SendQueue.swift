@@ -20,6 +20,7 @@ final class SendQueue: FrameOutlet {
     var refused: Set<Mark> = []
   }
 
+  let stopSignal = StopSignal()
   private let state: Condition<State>
   private let unsentItem: @Sendable (Unsent) -> Void
 
@@ -92,6 +93,7 @@ final class SendQueue: FrameOutlet {
       return Array(state.wakeups.values)
     }
     state.broadcast()
+    stopSignal.set()
     for wakeup in wakeups { wakeup.signal() }
   }
 

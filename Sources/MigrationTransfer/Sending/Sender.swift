@@ -50,6 +50,8 @@ package final class Sender: Sendable {
   let observer: @Sendable (TransferEvent) -> Void
   let state = Condition(State())
   let threads = ThreadGroup()
+  /// Set when the user ends the transfer.
+  private let stopping = StopSignal()
   private let isPlainTold = Flag()
   private let isWithholdingTold = Flag()
 
@@ -69,7 +71,7 @@ package final class Sender: Sendable {
       try threads.start("walk") { [self] in
         let summary: Result<SourceSummary, ArchiveError>
         do throws(ArchiveError) {
-          summary = .success(try source.prepare { self.isStopped })
+          summary = .success(try source.prepare(until: stopping))
         } catch {
           summary = .failure(error)
         }
@@ -91,6 +93,7 @@ package final class Sender: Sendable {
       return state.mailbox
     }
     state.broadcast()
+    stopping.set()
     threads.setCurfew(BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd + source.graceAtTheEnd)))
     mailbox?.post(.stop(kind))
   }
