@@ -12,13 +12,15 @@ extension SenderEngine {
     case lookUpUnfinished
     /// A worker: the user enters the code. Leads to `codeEntered`.
     case askCode
+    /// The workers of `walk` and `askCode` are to end soon. Their events follow.
+    case stopPreparing
     /// A worker: the slow derivation of Protocol §4.4, before there is a connection. Leads to `derived`.
     case deriveSecret(PairingCode)
     /// The user of this device hears of something.
     case tell(TransferEvent)
     /// The same, of how far the transfer is: what has arrived is read from the window's counters.
     case tellProgress(SessionNumber, TransferPhase, total: Tally, fraction: Double?)
-    /// The run is over; what still goes on ends with the process.
+    /// The run is over; what still goes on ends with the process. Nothing follows.
     case finish(Result<TransferResult, TransferFailure>)
 
     // MARK: Reaching the receiver
@@ -58,7 +60,7 @@ extension SenderEngine {
     case finishWindow(SessionNumber)
     /// Every worker of the session is to end soon. Their events follow.
     case stopSession(SessionNumber)
-    /// Leads at once to `window`.
+    /// Leads at once to `window`. Only a session that has begun its export is asked.
     case readWindow(SessionNumber)
 
     // MARK: Workers of a transfer
@@ -77,8 +79,9 @@ extension SenderEngine {
   package enum Purpose: Equatable, Sendable {
     /// To pair by the secret that was derived, with a fresh key.
     case pair
-    /// To come back to a transfer, with its key. A receiver with another key than the pinned one is a stranger.
-    case resume(TransferID)
+    /// To come back to a transfer, with its key. A receiver with another key than the pinned one is a stranger. Nil names the
+    /// transfer that was just paired and has no name yet.
+    case resume(TransferID?)
   }
 
   /// What an export needs.
@@ -92,12 +95,9 @@ extension SenderEngine {
     package let request: AppRequest?
     /// Whether data may be compressed, as far as the engine knows.
     package let isCompressible: Bool
-    /// Whether the user has heard what the destination cannot hold.
-    package let isWithholdingTold: Bool
 
     package init(
-      accept: Accept, summary: SourceSummary, label: String, address: String, request: AppRequest?,
-      isCompressible: Bool, isWithholdingTold: Bool
+      accept: Accept, summary: SourceSummary, label: String, address: String, request: AppRequest?, isCompressible: Bool
     ) {
       self.accept = accept
       self.summary = summary
@@ -105,7 +105,6 @@ extension SenderEngine {
       self.address = address
       self.request = request
       self.isCompressible = isCompressible
-      self.isWithholdingTold = isWithholdingTold
     }
   }
 }

@@ -40,6 +40,8 @@ extension SenderEngine {
 
     // MARK: Workers of a session; those of an older one end with its number
 
+    /// News of the export, before it sends anything: what of the source the destination cannot hold, a lower-case clause.
+    case withholding(SessionNumber, clause: String)
     /// News of the export: an item that could not be sent.
     case unsent(SessionNumber, Unsent)
     /// The worker of `export` has ended: everything is exported and written; the marks are of held items that the source no

@@ -18,6 +18,8 @@ package struct SenderEngine: Sendable {
     package var wantsCompression = false
     /// Whether this device can compress.
     package var canCompress = true
+    /// How many seconds more than others the source's workers may take to end.
+    package var graceAtTheEnd = 0.0
 
     package init(greeting: Greeting, target: String, streams: UInt32? = nil, giveUpAfter: Double) {
       self.greeting = greeting
@@ -27,13 +29,92 @@ package struct SenderEngine: Sendable {
     }
   }
 
-  private let settings: Settings
+  var phase = Phase.idle
+  var facts: RunFacts
+  var work = PendingWork()
+  /// Why the run ends although nothing has failed or finished it: the user stops, or there is nothing to send. The first reason
+  /// counts.
+  var abandoned: Fault?
+  /// When the run ends, whatever still goes on.
+  var curfew: Double?
+  private var lastSession: UInt64 = 0
 
-  package init(_ settings: Settings) { self.settings = settings }
+  package init(_ settings: Settings) { facts = RunFacts(settings) }
 
-  /// When something may be different without an event.
-  package var nextMoment: Double? { nil }
+  var settings: Settings { facts.settings }
 
   /// An event has happened; what is done about it, in this order.
-  package mutating func handle(_ event: Event, now: Double) -> [Action] { [] }
+  package mutating func handle(_ event: Event, now: Double) -> [Action] {
+    guard work.expects(event) else { return [] }
+    work.end(event)
+    if case .over = phase { return [] }
+    var actions: [Action] = []
+    react(to: event, now, &actions)
+    work.begin(actions)
+    // What follows without another event.
+    while true {
+      var next: [Action] = []
+      guard moveOn(now, &next) else { return actions }
+      work.begin(next)
+      actions += next
+    }
+  }
+
+  /// When something may be different without an event.
+  package var nextMoment: Double? {
+    switch phase {
+    case .waiting(_, let moment): moment
+    case .conversing(let conversation, _): [conversation.nextMoment, curfew].compactMap { $0 }.min()
+    case .closing, .counting, .finishing: curfew
+    case .idle, .lookingUp, .askingCode, .deriving, .dialing, .over: nil
+    }
+  }
+
+  /// How many workers have begun and not ended.
+  package var runningWorkers: Int { work.workers }
+
+  /// A number for a session that begins.
+  mutating func nextSession() -> SessionNumber {
+    lastSession += 1
+    return SessionNumber(lastSession)
+  }
+
+  private mutating func react(to event: Event, _ now: Double, _ actions: inout [Action]) {
+    switch event {
+    case .begin: begin(&actions)
+    case .walked(let result): walked(result, now, &actions)
+    case .lookedUp(let result): lookedUp(result, now, &actions)
+    case .codeEntered(let result): codeEntered(result, now, &actions)
+    case .derived(let fault): derived(fault, now, &actions)
+    case .stop(let kind): stop(kind, now, &actions)
+    case .timePassed, .noted: break
+    case .dialing(let first): dialing(first, &actions)
+    case .dialed(.success(let meeting), _): met(meeting, now, &actions)
+    case .dialed(.failure(let failure), let spread): unmet(failure, spread, now, &actions)
+    case .closed(_, let spread): closed(spread)
+    case .window(_, let counts): counted(counts, now, &actions)
+    case .received(_, let message):
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        try conversation.received(message, &facts, now, &actions)
+      }
+    case .broke(_, let fault): breakOff(fault, now, &actions)
+    case .withholding(_, let clause):
+      converse(now, &actions) { (_, facts, actions) throws(Fault) in facts.tellWithholding(clause, &actions) }
+    case .unsent(_, let unsent):
+      converse(now, &actions) { (conversation, _, actions) throws(Fault) in conversation.unsent(unsent, &actions) }
+    case .exported(_, let result):
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        try conversation.exported(result, &facts, &actions)
+      }
+    case .streamJoined(_, let stream):
+      converse(now, &actions) { (conversation, _, actions) throws(Fault) in
+        conversation.joined(stream, now, &actions)
+      }
+    case .streamEnded(_, let stream, let end):
+      converse(now, &actions) { (conversation, _, actions) throws(Fault) in
+        try conversation.ended(stream, end, now, &actions)
+      }
+    case .recorded(let transfer, let traffic): recorded(transfer, traffic, now, &actions)
+    }
+  }
 }

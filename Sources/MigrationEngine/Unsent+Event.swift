@@ -1,9 +1,8 @@
-import MigrationEngine
-import MigrationWire
+package import MigrationWire
 
 extension Unsent {
   /// What the users of both devices are told: an item that was left out since the destination cannot hold it is not stored.
-  var event: TransferEvent {
+  package var event: TransferEvent {
     if let refusal { return .notStored(path: path, reason: refusal, message: message) }
     return .unsent(self)
   }

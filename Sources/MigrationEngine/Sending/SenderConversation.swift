@@ -1,0 +1,192 @@
+import MigrationWire
+
+/// One session of a sender, from READY to its last word.
+struct SenderConversation: Sendable {
+  /// How often the user hears how far it is, in seconds.
+  static let progressPause = 0.2
+
+  let number: SessionNumber
+  private let meeting: SenderEngine.Meeting
+  /// Whether this device came back, instead of pairing.
+  private let isReturn: Bool
+  private var session = SenderSession()
+  /// What the receiver has said of itself.
+  private var peer: Greeting?
+  private var accept: Accept?
+  /// Nil before the receiver has told what it holds.
+  private(set) var streams: StreamPlan?
+  /// What will have arrived in the end, as far as is known.
+  private var total = Tally()
+  private var nextProgress: Double
+  /// The receiver has said that all is done, and that is being written down.
+  private(set) var done: Done?
+
+  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, isReturn: Bool, now: Double) {
+    self.number = number
+    self.meeting = meeting
+    self.isReturn = isReturn
+    nextProgress = now + Self.progressPause
+  }
+
+  var connection: ConnectionID { meeting.connection }
+  var address: String { meeting.address }
+
+  // MARK: The control connection
+
+  /// A message came.
+  mutating func received(
+    _ message: ControlMessage, _ facts: inout SenderEngine.RunFacts, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) throws(Fault) {
+    let action: SenderSession.Action
+    do throws(Violation) {
+      action = try session.received(message)
+    } catch {
+      throw Fault(error)
+    }
+    switch action {
+    case .nothing: break
+    case .say(let message): actions.append(.say(connection, message))
+    case .meet(let greeting):
+      peer = greeting
+      if !isReturn { actions.append(.tell(.paired(label: greeting.label, address: meeting.host))) }
+      offerIfReady(facts, &actions)
+    case .begin(let accept): self.accept = accept
+    case .keepHeld(let page): actions.append(.keepHeld(number, page))
+    case .keepPartial(let partial): actions.append(.keepPartial(number, partial))
+    case .stream(let held): beginStreaming(held, &facts, now, &actions)
+    case .show(let progress):
+      let phase: TransferPhase = progress.phase == .importing ? .importing : .verifying
+      actions.append(.tellProgress(number, phase, total: total, fraction: progress.fraction))
+    case .noteRefused(let refusal): note(refusal, &actions)
+    case .finish(let done):
+      guard let transfer = facts.transfer.identifier else {
+        preconditionFailure("a receiver is done with a transfer that has a name")
+      }
+      self.done = done
+      // The receiver forgets the transfer when it hears the receipt; a sender that is killed then must know that it is done.
+      actions.append(.recordDone(transfer, done))
+    case .stop(let close): throw Fault(told: close)
+    }
+  }
+
+  /// Makes the offer once the receiver is known and the walk has ended.
+  mutating func offerIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
+    guard peer != nil, let summary = facts.summary else { return }
+    total = summary.total
+    let offer = Offer(
+      transfer: facts.transfer.identifier, contents: summary.contents, items: total.items, bytes: total.bytes,
+      allocated: summary.allocated, flags: summary.flags)
+    actions += [
+      .tell(.offer(offer, availableBytes: nil)),
+      .say(connection, session.offer(offer, earlier: facts.transfer.earlier)),
+    ]
+  }
+
+  private func note(_ refusal: Refusal, _ actions: inout [SenderEngine.Action]) {
+    if let accept {
+      actions.append(.refuse(number, accept.keys.mark(path: refusal.path, generation: refusal.generation)))
+    }
+    actions.append(
+      .tell(.notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message)))
+  }
+
+  // MARK: The export and its streams
+
+  private mutating func beginStreaming(
+    _ held: Tally, _ facts: inout SenderEngine.RunFacts, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let peer, let accept, let summary = facts.summary else {
+      preconditionFailure("an acceptance answers an offer")
+    }
+    facts.transfer.heldBefore = held.bytes
+    facts.transfer.identifier = accept.transfer
+    if isReturn { actions.append(.tell(.resumed(heldBytes: held.bytes))) }
+    let obstacle = Self.obstacle(summary, accept, facts.settings)
+    actions.append(
+      .export(
+        number,
+        SenderEngine.ExportOrder(
+          accept: accept, summary: summary, label: peer.label, address: address, request: peer.request,
+          isCompressible: obstacle == nil)))
+    facts.tellPlain(obstacle, &actions)
+    var streams = StreamPlan(
+      number, accept, fixed: facts.settings.streams, count: facts.transfer.streams, now: now)
+    streams.open(now, &actions)
+    self.streams = streams
+  }
+
+  /// What keeps the data as it is, as a clause; nil where it may be compressed.
+  private static func obstacle(
+    _ summary: SourceSummary, _ accept: Accept, _ settings: SenderEngine.Settings
+  ) -> String? {
+    if !summary.flags.contains(.compressible) { return "its exporter does not want the data to be compressed" }
+    if !settings.canCompress { return "nothing is compressed: libzstd.so.1 is not on this device" }
+    if !accept.features.contains(.zstd) { return "nothing is compressed: the other device cannot decompress" }
+    return nil
+  }
+
+  /// An item could not be sent. The receiver hears of as many as may be named.
+  mutating func unsent(_ unsent: Unsent, _ actions: inout [SenderEngine.Action]) {
+    actions.append(.tell(unsent.event))
+    if let message = session.unsent(unsent) { actions.append(.say(connection, message)) }
+  }
+
+  /// The export has ended, and everything is written.
+  mutating func exported(
+    _ result: Result<SenderEngine.Exported, Fault>, _ facts: inout SenderEngine.RunFacts,
+    _ actions: inout [SenderEngine.Action]
+  ) throws(Fault) {
+    let (finish, stale) = { ($0.finish, $0.stale) }(try result.get())
+    guard let transfer = facts.transfer.identifier else {
+      preconditionFailure("what is exported belongs to a transfer that has a name")
+    }
+    facts.transfer.finish = finish
+    total = finish.total
+    streams?.finish(&actions)
+    actions += [.finishWindow(number), .noteFinish(transfer, finish)]
+    for start in stride(from: 0, to: stale.count, by: Limits.marksInFrame) {
+      let page = Array(stale[start..<min(start + Limits.marksInFrame, stale.count)])
+      actions.append(.say(connection, session.drop(page)))
+    }
+    actions += [
+      .say(connection, session.finish(finish)), .tellProgress(number, .verifying, total: total, fraction: nil),
+    ]
+  }
+
+  mutating func joined(_ stream: SenderEngine.StreamNumber, _ now: Double, _ actions: inout [SenderEngine.Action]) {
+    streams?.joined(stream, now, &actions)
+  }
+
+  mutating func ended(
+    _ stream: SenderEngine.StreamNumber, _ end: SenderEngine.StreamEnd, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) throws(Fault) {
+    try streams?.ended(stream, end, now, &actions)
+  }
+
+  /// The window was looked at.
+  mutating func looked(
+    _ counts: SenderEngine.WindowCounts, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) {
+    streams?.looked(counts, now, &actions)
+  }
+
+  // MARK: Time
+
+  var nextMoment: Double? {
+    guard session.isStreaming else { return nil }
+    return [streams?.nextMoment, nextProgress].compactMap { $0 }.min()
+  }
+
+  /// Does what needs no event but time; whether anything was to be done.
+  mutating func moveOn(_ now: Double, _ actions: inout [SenderEngine.Action]) -> Bool {
+    guard session.isStreaming else { return false }
+    streams?.moveOn(now, &actions)
+    if now >= nextProgress {
+      nextProgress = now + Self.progressPause
+      actions.append(.tellProgress(number, .sending, total: total, fraction: nil))
+    }
+    return !actions.isEmpty
+  }
+}

@@ -1,0 +1,67 @@
+import MigrationWire
+
+/// How a run ends.
+extension SenderEngine {
+  /// The user ends the run.
+  mutating func stop(_ kind: TransferFailure.Kind, _ now: Double, _ actions: inout [Action]) {
+    setCurfew(now)
+    abandon(.interrupted(.sender, by: kind), now, &actions)
+  }
+
+  /// The run is to end, whatever it does.
+  mutating func abandon(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
+    abandoned = abandoned ?? fault
+    switch phase {
+    case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting:
+      prepareFinish(.failure(fault.failure), now, &actions)
+    case .conversing:
+      stopPreparing(&actions)
+      breakOff(fault, now, &actions)
+    case .closing, .counting, .finishing, .over: break
+    }
+  }
+
+  /// The transfer is done.
+  mutating func conclude(
+    _ transfer: TransferID, _ result: TransferResult, _ now: Double, _ actions: inout [Action]
+  ) {
+    actions += [.forget(transfer), .tell(.done(result))]
+    prepareFinish(.success(result), now, &actions)
+  }
+
+  /// The result is known. What still works is told to end, and waited for.
+  mutating func prepareFinish(
+    _ result: Result<TransferResult, TransferFailure>, _ now: Double, _ actions: inout [Action]
+  ) {
+    stopPreparing(&actions)
+    if work.isDialing { actions.append(.stopDialing) }
+    setCurfew(now)
+    phase = .finishing(result)
+  }
+
+  private func stopPreparing(_ actions: inout [Action]) {
+    if work.isPreparing { actions.append(.stopPreparing) }
+  }
+
+  private mutating func setCurfew(_ now: Double) {
+    curfew = curfew ?? now + Curfew.atTheEnd + settings.graceAtTheEnd
+  }
+
+  /// No time is left: nothing is waited for any more.
+  mutating func endAtCurfew(_ now: Double, _ actions: inout [Action]) -> Bool {
+    switch phase {
+    case .finishing(let result): finish(result, &actions)
+    case .closing(let end), .counting(let end): decide(after: end, hasProgressed: false, now, &actions)
+    case .conversing:
+      guard let abandoned else { return false }
+      prepareFinish(.failure(abandoned.failure), now, &actions)
+    case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .over: return false
+    }
+    return true
+  }
+
+  mutating func finish(_ result: Result<TransferResult, TransferFailure>, _ actions: inout [Action]) {
+    phase = .over
+    actions.append(.finish(result))
+  }
+}

@@ -1,0 +1,78 @@
+import MigrationWire
+
+extension SenderEngine {
+  /// What holds at any time and is broken; nil when all is well.
+  package func checkInvariants() -> String? {
+    let items = work.items
+    if Set(items.filter { $0 != .note }).count != items.count(where: { $0 != .note }) {
+      return "something goes on twice"
+    }
+    if case .over = phase { return nil }
+    if let broken = brokenPreparation(items) ?? brokenSession(items) { return broken }
+    return isStuck(items) ? "nothing goes on, and nothing is waited for" : nil
+  }
+
+  private func brokenPreparation(_ items: [PendingWork.Item]) -> String? {
+    let (isLookingUp, isAsking, isDeriving, isDialing, isEnding) =
+      switch phase {
+      case .lookingUp: (true, false, false, false, false)
+      case .askingCode: (false, true, false, false, false)
+      case .deriving: (false, false, true, false, false)
+      case .dialing: (false, false, false, true, false)
+      // What went on may be ending.
+      case .finishing: (true, true, true, true, true)
+      case .idle, .waiting, .conversing, .closing, .counting, .over: (false, false, false, false, false)
+      }
+    for (item, isExpected) in [
+      (PendingWork.Item.lookUp, isLookingUp), (.question, isAsking), (.derivation, isDeriving), (.dial, isDialing),
+    ] {
+      if items.contains(item) ? !isExpected : isExpected && !isEnding { return "\(item) does not fit the phase" }
+    }
+    if case .idle = phase { return items.isEmpty ? nil : "something goes on before the beginning" }
+    let mustWalk = facts.summary == nil && abandoned == nil && !isEnding
+    return mustWalk && !items.contains(.walk) ? "the source is not walked" : nil
+  }
+
+  private func brokenSession(_ items: [PendingWork.Item]) -> String? {
+    let (session, connection): (SessionNumber?, ConnectionID?) =
+      switch phase {
+      case .conversing(let conversation, _): (conversation.number, conversation.connection)
+      case .closing(let end), .counting(let end): (end.session, end.connection)
+      case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .finishing, .over: (nil, nil)
+      }
+    if items.contains(where: { $0.session != nil && $0.session != session }) {
+      return "a worker of an older session was not waited for"
+    }
+    let isFinishing = if case .finishing = phase { true } else { false }
+    for case .connection(let open) in items where open != connection && !isFinishing {
+      return "\(open) is open without a session"
+    }
+    switch phase {
+    case .conversing(let conversation, _):
+      if !items.contains(.connection(conversation.connection)) { return "a session has no connection" }
+      let isRecording = items.contains { if case .record = $0 { true } else { false } }
+      if isRecording != (conversation.done != nil) { return "the last word is not being written down" }
+      let workers = items.compactMap { if case .stream(_, let number) = $0 { number } else { nil } }
+      return conversation.streams?.brokenInvariant(workers)
+    case .counting(let end):
+      return items.contains(.look(end.session)) ? nil : "the window is not looked at"
+    case .finishing: return curfew == nil ? "the end has no curfew" : nil
+    case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .closing, .over: return nil
+    }
+  }
+
+  /// Whether no event can come that changes anything.
+  private func isStuck(_ items: [PendingWork.Item]) -> Bool {
+    if case .idle = phase { return false }
+    return nextMoment == nil && items.allSatisfy { $0 == .note || $0 == .walk }
+  }
+}
+
+extension StreamPlan {
+  /// What is broken among the streams of which these have workers; nil when all is well.
+  func brokenInvariant(_ workers: [StreamNumber]) -> String? {
+    if started.sorted() != workers.sorted() { return "a stream's worker is not known" }
+    if started.count(where: { !hasJoined($0) }) > 2 { return "too many streams are on their way" }
+    return isWithinLimit ? nil : "there are more streams than the receiver takes"
+  }
+}

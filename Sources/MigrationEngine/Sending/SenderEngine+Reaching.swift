@@ -1,0 +1,106 @@
+import MigrationWire
+
+/// How a run begins, and how the receiver is reached.
+extension SenderEngine {
+  mutating func begin(_ actions: inout [Action]) {
+    guard case .idle = phase else { return }
+    phase = .lookingUp
+    actions += [.walk, .lookUpUnfinished]
+  }
+
+  /// The walk has ended.
+  mutating func walked(_ result: Result<SourceSummary, Fault>, _ now: Double, _ actions: inout [Action]) {
+    switch result {
+    case .success(let summary):
+      facts.summary = summary
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        conversation.offerIfReady(facts, &actions)
+      }
+    // The user need not enter a code, nor wait for the other device, to hear of it.
+    case .failure(let fault): abandon(fault, now, &actions)
+    }
+  }
+
+  /// It is known what earlier runs have begun, newest first.
+  mutating func lookedUp(
+    _ result: Result<[UnfinishedTransfer], Fault>, _ now: Double, _ actions: inout [Action]
+  ) {
+    guard case .lookingUp = phase else { return }
+    switch result {
+    case .failure(let fault): prepareFinish(.failure(fault.failure), now, &actions)
+    case .success(let transfers):
+      guard let newest = transfers.first else { return askCode(&actions) }
+      if let done = newest.done {
+        return conclude(newest.identifier, Transfer(newest).result(done, Traffic()), now, &actions)
+      }
+      actions.append(.tell(.connecting(address: settings.target)))
+      let others = Array(transfers.dropFirst())
+      dial(.resuming(newest, others: others, now: now, giveUpAfter: settings.giveUpAfter), &actions)
+    }
+  }
+
+  private mutating func askCode(_ actions: inout [Action]) {
+    phase = .askingCode
+    actions.append(.askCode)
+  }
+
+  mutating func codeEntered(
+    _ result: Result<PairingCode, TransferFailure>, _ now: Double, _ actions: inout [Action]
+  ) {
+    guard case .askingCode = phase else { return }
+    switch result {
+    case .success(let code):
+      phase = .deriving
+      actions.append(.deriveSecret(code))
+    case .failure(let failure): prepareFinish(.failure(failure), now, &actions)
+    }
+  }
+
+  /// The code's secret is there. Only now is the receiver dialled: a busy one keeps a place for those that do not hesitate.
+  mutating func derived(_ fault: Fault?, _ now: Double, _ actions: inout [Action]) {
+    guard case .deriving = phase else { return }
+    if let fault { return prepareFinish(.failure(fault.failure), now, &actions) }
+    dial(.pairing(now: now, giveUpAfter: settings.giveUpAfter), &actions)
+  }
+
+  mutating func dial(_ plan: DialPlan, _ actions: inout [Action]) {
+    phase = .dialing(plan)
+    actions.append(.dial(plan.purpose))
+  }
+
+  /// The addresses behind the target are known.
+  mutating func dialing(_ first: String, _ actions: inout [Action]) {
+    guard case .dialing(var plan) = phase else { return }
+    plan.tellAddress(first, &actions)
+    phase = .dialing(plan)
+  }
+
+  /// The receiver was met: a session begins, unless the run ends already.
+  mutating func met(_ meeting: Meeting, _ now: Double, _ actions: inout [Action]) {
+    let connection = meeting.connection
+    actions.append(.converse(connection))
+    guard case .dialing(let plan) = phase else {
+      if let abandoned { actions.append(.say(connection, .close(abandoned.close))) }
+      return actions.append(.close(connection, until: now + Curfew.forWords))
+    }
+    if case .resume(let transfer, _) = plan.aim { facts.transfer = Transfer(transfer) }
+    phase = .conversing(SenderConversation(nextSession(), meeting, isReturn: plan.isReturn, now: now), plan)
+    actions.append(.say(connection, .greeting(settings.greeting)))
+  }
+
+  /// A dial came to nothing.
+  mutating func unmet(_ failure: DialFailure, _ spread: Double, _ now: Double, _ actions: inout [Action]) {
+    guard case .dialing(var plan) = phase else { return }
+    let step = plan.failed(failure, spread, now: now, &actions)
+    follow(step, plan, now, &actions)
+  }
+
+  mutating func follow(_ step: DialPlan.Step, _ plan: DialPlan, _ now: Double, _ actions: inout [Action]) {
+    switch step {
+    case .wait(let moment): phase = .waiting(plan, until: moment)
+    case .dial: dial(plan, &actions)
+    case .pair: askCode(&actions)
+    case .end(let failure): prepareFinish(.failure(failure), now, &actions)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import MigrationWire
+
+/// How sessions go on and end.
+extension SenderEngine {
+  /// Something happens in the session that goes on, if one does. A fault ends it.
+  mutating func converse(
+    _ now: Double, _ actions: inout [Action],
+    _ step: (inout SenderConversation, inout RunFacts, inout [Action]) throws(Fault) -> Void
+  ) {
+    guard case .conversing(var conversation, let plan) = phase else { return }
+    do throws(Fault) {
+      try step(&conversation, &facts, &actions)
+      phase = .conversing(conversation, plan)
+    } catch {
+      // Once the receiver has said that all is done, nothing changes that.
+      guard conversation.done == nil else { return }
+      if !error.isTold { actions.append(.say(conversation.connection, .close(error.close))) }
+      end(conversation, plan, .failed(error), now, &actions)
+    }
+  }
+
+  /// The session that goes on, if one does, ends by a fault.
+  mutating func breakOff(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
+    converse(now, &actions) { (_, _, _) throws(Fault) in throw fault }
+  }
+
+  /// The last word of the receiver is written down: it may forget the transfer.
+  mutating func recorded(_ transfer: TransferID, _ traffic: Traffic, _ now: Double, _ actions: inout [Action]) {
+    guard case .conversing(let conversation, let plan) = phase, let done = conversation.done else { return }
+    actions.append(.say(conversation.connection, .receipt))
+    end(conversation, plan, .done(transfer, facts.transfer.result(done, traffic)), now, &actions)
+  }
+
+  private mutating func end(
+    _ conversation: SenderConversation, _ plan: DialPlan, _ outcome: SessionEnd.Outcome, _ now: Double,
+    _ actions: inout [Action]
+  ) {
+    if let found = conversation.streams?.found { facts.transfer.streams = found }
+    let (number, connection) = (conversation.number, conversation.connection)
+    let isHurried = curfew != nil
+    actions += [
+      .stopSession(number),
+      .close(connection, until: now + (isHurried ? Curfew.forWords : Curfew.atLeisure)),
+    ]
+    phase = .closing(
+      SessionEnd(
+        session: number, connection: connection, address: conversation.address,
+        hasExported: conversation.streams != nil, outcome: outcome, plan: plan))
+  }
+
+  /// The connection of a session is closed.
+  mutating func closed(_ spread: Double) {
+    guard case .closing(var end) = phase else { return }
+    end.spread = spread
+    phase = .closing(end)
+  }
+
+  /// A session has ended, and all its workers; how far has it come?
+  mutating func count(_ end: SessionEnd, _ now: Double, _ actions: inout [Action]) {
+    guard end.hasExported, case .failed = end.outcome else { return goOn(after: end, WindowCounts(), now, &actions) }
+    phase = .counting(end)
+    actions.append(.readWindow(end.session))
+  }
+
+  /// The window was looked at.
+  mutating func counted(_ counts: WindowCounts, _ now: Double, _ actions: inout [Action]) {
+    if case .counting(let end) = phase { return goOn(after: end, counts, now, &actions) }
+    converse(now, &actions) { (conversation, _, actions) throws(Fault) in
+      conversation.looked(counts, now, &actions)
+    }
+  }
+
+  private mutating func goOn(
+    after end: SessionEnd, _ counts: WindowCounts, _ now: Double, _ actions: inout [Action]
+  ) {
+    if case .failed = end.outcome, let transfer = facts.transfer.identifier, let summary = facts.summary {
+      actions.append(.note(transfer, arrived: counts.arrived, total: summary.total, address: end.address))
+    }
+    decide(after: end, hasProgressed: counts.hasProgressed, now, &actions)
+  }
+
+  /// A session is over: the run ends, or the sender comes back.
+  mutating func decide(
+    after end: SessionEnd, hasProgressed: Bool, _ now: Double, _ actions: inout [Action]
+  ) {
+    switch end.outcome {
+    case .done(let transfer, let result): conclude(transfer, result, now, &actions)
+    case .failed(let fault) where fault.isReconnectable && settings.giveUpAfter > 0:
+      if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
+      actions.append(.tell(.interrupted(reason: fault.failure.message)))
+      var plan = end.plan.comingBack(
+        to: facts.transfer.identifier, hasProgressed: hasProgressed, now: now, giveUpAfter: settings.giveUpAfter)
+      let step = plan.pause(end.spread, now: now)
+      follow(step, plan, now, &actions)
+    case .failed(let fault): prepareFinish(.failure(fault.failure), now, &actions)
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import MigrationWire
+
+/// The data streams of a session: opened a few at a time, replaced when they break, and as many as help (Protocol §7.3). Times are
+/// seconds.
+struct StreamPlan: Sendable {
+  typealias StreamNumber = SenderEngine.StreamNumber
+  typealias Action = SenderEngine.Action
+
+  /// How often in a row a stream may be lost without having brought anything.
+  private static let losses = 16
+  /// After so many tries, one that has never joined and carries nothing is given up: something on the way wants no more.
+  private static let refusals = 4
+  /// How many may be on their way to joining, since the receiver has few places for those that have not.
+  private static let places = 2
+  /// How often it is looked how they do.
+  private static let lookPause = 0.1
+
+  private struct Stream: Equatable {
+    enum State: Equatable {
+      /// Leads to joining, once it is due and there is a place.
+      case queued(due: Double)
+      case joining
+      case joined
+    }
+
+    let number: StreamNumber
+    /// The broken stream whose frames come again on this one.
+    let replaces: StreamNumber?
+    /// How many before it in its line were lost without having brought anything.
+    let attempts: Int
+    /// Whether it is to stay; else it ends when everything of it is written.
+    var stays: Bool
+    var state: State
+
+    /// When it may be on its way; nil if it is, or was.
+    var due: Double? { if case .queued(let due) = state { due } else { nil } }
+  }
+
+  private let session: SessionNumber
+  private let identifier: SessionID
+  /// How many the receiver takes.
+  private let limit: Int
+  /// Nil where the user has fixed the number.
+  private var count: StreamCount?
+  /// Those that have not come to their end. An heir has the place of the stream that it replaces.
+  private var streams: [Stream] = []
+  private var nextNumber: StreamNumber = 0
+  /// How many are still to be opened.
+  private var missing: Int
+  private var nextLook: Double
+  /// Whether everything is written, so that a stream needs no heir.
+  private var isOver = false
+
+  /// The receiver has accepted, and said how many it takes; `count` were found best before.
+  init(_ session: SessionNumber, _ accept: Accept, fixed: UInt32?, count: Int, now: Double) {
+    self.session = session
+    identifier = accept.session
+    limit = Int(accept.streams)
+    nextLook = now + Self.lookPause
+    if let fixed {
+      missing = max(1, min(Int(fixed), limit))
+    } else {
+      let found = StreamCount(count: count, limit: limit, now: now)
+      self.count = found
+      missing = found.count
+    }
+  }
+
+  /// The number that was found best; nil where the user has fixed it.
+  var found: Int? { count?.found }
+
+  private var joining: Int { streams.count { $0.state == .joining } }
+
+  // MARK: What happens to them
+
+  /// Opens streams that are missing. Unless the user has fixed their number, all but the first come once more frames wait than
+  /// those carry that come up, and one that has just come.
+  mutating func open(waiting: Int = 0, _ now: Double, _ actions: inout [Action]) {
+    while missing > 0, joining < Self.places, streams.count < limit,
+      count == nil || streams.isEmpty || waiting > joining + 1
+    {
+      missing -= 1
+      streams.append(
+        Stream(number: takeNumber(), replaces: nil, attempts: 0, stays: true, state: .queued(due: now)))
+      startQueued(now, &actions)
+    }
+  }
+
+  mutating func joined(_ number: StreamNumber, _ now: Double, _ actions: inout [Action]) {
+    guard let index = index(of: number) else { return }
+    streams[index].state = .joined
+    startQueued(now, &actions)
+    if count == nil {
+      open(now, &actions)
+    } else if missing > 0 {
+      actions.append(.readWindow(session))
+    }
+  }
+
+  mutating func ended(
+    _ number: StreamNumber, _ end: SenderEngine.StreamEnd, _ now: Double, _ actions: inout [Action]
+  ) throws(Fault) {
+    guard let index = index(of: number) else { return }
+    switch end {
+    case .finished: remove(index, &actions)
+    case .lost(let hasBrought): try replace(index, hasBrought: hasBrought, now, &actions)
+    case .stopped: try replace(index, hasBrought: false, now, &actions)
+    case .failed(let fault): throw fault
+    }
+  }
+
+  /// Everything is written: no stream need be opened any more.
+  mutating func finish(_ actions: inout [Action]) {
+    isOver = true
+    missing = 0
+    actions += streams.filter { $0.due != nil }.map { .forgetStream(session, $0.number) }
+    streams.removeAll { $0.due != nil }
+  }
+
+  /// A stream broke: another one comes for it, the later the more were lost in vain.
+  private mutating func replace(
+    _ index: Int, hasBrought: Bool, _ now: Double, _ actions: inout [Action]
+  ) throws(Fault) {
+    if isOver { return remove(index, &actions) }
+    let broken = streams[index]
+    // One that has not joined has not said that it comes: its heir replaces whom it was to replace.
+    let hadJoined = broken.state == .joined
+    if !hadJoined, broken.replaces == nil, giveUp(broken, now) {
+      remove(index, &actions)
+      return startQueued(now, &actions)
+    }
+    let attempts = hasBrought ? 1 : broken.attempts + 1
+    guard attempts <= Self.losses else { throw Fault(.connection, "the data connections keep breaking") }
+    let pause = attempts == 1 ? 0 : min(2, 0.01 * Double(1 << attempts))
+    let heir = Stream(
+      number: takeNumber(), replaces: hadJoined ? broken.number : broken.replaces, attempts: attempts,
+      stays: broken.stays, state: .queued(due: now + pause))
+    streams[index] = heir
+    actions.append(.moveFrames(session, from: broken.number, to: heir.number))
+    startQueued(now, &actions)
+  }
+
+  /// Gives up a stream that has never joined and carries nothing, if it was to end, or others do well without it.
+  private mutating func giveUp(_ broken: Stream, _ now: Double) -> Bool {
+    guard broken.stays else { return true }
+    guard broken.attempts + 1 >= Self.refusals, streams.count(where: \.stays) > 1 else { return false }
+    count?.cannotOpen(now: now)
+    return true
+  }
+
+  // MARK: Looks
+
+  /// When something is to be done without an event.
+  var nextMoment: Double? {
+    let start = joining < Self.places ? streams.compactMap(\.due).min() : nil
+    return [start, count == nil ? nil : nextLook].compactMap { $0 }.min()
+  }
+
+  /// Starts what is due, and wants to know how the streams do.
+  mutating func moveOn(_ now: Double, _ actions: inout [Action]) {
+    startQueued(now, &actions)
+    guard count != nil, now >= nextLook else { return }
+    nextLook = now + Self.lookPause
+    actions.append(.readWindow(session))
+  }
+
+  /// It is known how the streams do: some are opened, or end.
+  mutating func looked(_ counts: SenderEngine.WindowCounts, _ now: Double, _ actions: inout [Action]) {
+    guard !isOver else { return }
+    open(waiting: counts.waitingFrames, now, &actions)
+    let observation = observation(counts, now)
+    switch count?.look(observation) {
+    case nil, .stay: break
+    case .open(let more):
+      missing += more
+      open(waiting: counts.waitingFrames, now, &actions)
+    case .end(let surplus):
+      for index in streams.indices.filter({ streams[$0].stays }).suffix(surplus) {
+        streams[index].stays = false
+        actions.append(.retire(session, streams[index].number))
+      }
+    }
+  }
+
+  private func observation(_ counts: SenderEngine.WindowCounts, _ now: Double) -> StreamCount.Observation {
+    StreamCount.Observation(
+      time: now, bytes: counts.writtenLength, frames: counts.writtenFrames,
+      fewest: streams.filter(\.stays).map { counts.framesOfStream[$0.number] ?? 0 }.min() ?? 0,
+      isComplete: missing == 0 && streams.allSatisfy { $0.state == .joined },
+      isWaiting: counts.waitingFrames > 0 && !counts.isLimited)
+  }
+
+  // MARK: For checks
+
+  /// Those that are on their way or have joined.
+  var started: [StreamNumber] { streams.filter { $0.due == nil }.map(\.number) }
+
+  func hasJoined(_ number: StreamNumber) -> Bool { streams.contains { $0.number == number && $0.state == .joined } }
+
+  var isWithinLimit: Bool { streams.count <= limit }
+
+  // MARK: One of them
+
+  private func index(of number: StreamNumber) -> Int? { streams.firstIndex { $0.number == number } }
+
+  private mutating func takeNumber() -> StreamNumber {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  private mutating func remove(_ index: Int, _ actions: inout [Action]) {
+    actions.append(.forgetStream(session, streams.remove(at: index).number))
+  }
+
+  /// Starts what is due, the oldest first, while there is a place.
+  private mutating func startQueued(_ now: Double, _ actions: inout [Action]) {
+    while joining < Self.places,
+      let number = streams.filter({ $0.due.map { $0 <= now } ?? false }).map(\.number).min(),
+      let index = index(of: number)
+    {
+      streams[index].state = .joining
+      let stream = streams[index]
+      let join = Join(session: identifier, stream: stream.number, replaces: stream.replaces)
+      actions.append(.openStream(session, join, attempts: stream.attempts))
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import MigrationWire
+
+@testable import MigrationEngine
+
+extension SenderEngine.Action {
+  /// The action in a few words, with everything that may differ.
+  var text: String {
+    switch self {
+    case .walk: "walk"
+    case .lookUpUnfinished: "look up"
+    case .askCode: "ask code"
+    case .stopPreparing: "stop preparing"
+    case .deriveSecret(let code): "derive \(String(decoding: code.digits, as: UTF8.self))"
+    case .tell(let event): "tell \(event.text)"
+    case .tellProgress(let session, let phase, let total, let fraction):
+      "progress \(session.value) \(phase) of \(total.items)/\(total.bytes)" + (fraction.map { " \($0)" } ?? "")
+    case .finish(.success(let result)): "finish done \(result.text)"
+    case .finish(.failure(let failure)): "finish \(failure.text)"
+    case .dial(.pair): "dial to pair"
+    case .dial(.resume(let transfer)): "dial to resume \(transfer.map { "\($0)" } ?? "the paired")"
+    case .stopDialing: "stop dialing"
+    case .converse(let connection): "converse \(connection.number)"
+    case .say(let connection, let message): "say \(connection.number) \(message.text)"
+    case .close(let connection, let until): "close \(connection.number) until \(rounded(until))"
+    case .keepHeld(let session, let page): "keep \(session.value) held \(page.marks.count)"
+    case .keepPartial(let session, let partial): "keep \(session.value) partial \(partial.path)"
+    case .export(let session, let order): "export \(session.value) \(order.text)"
+    case .openStream(let session, let join, let attempts):
+      "open \(session.value).\(join.stream)" + (join.replaces.map { " for \($0)" } ?? "")
+        + (attempts > 0 ? " attempts \(attempts)" : "")
+        + (join.session == Fixture.accept.session ? "" : " of another session")
+    case .moveFrames(let session, let from, let to): "move \(session.value).\(from) to \(to)"
+    case .retire(let session, let stream): "retire \(session.value).\(stream)"
+    case .forgetStream(let session, let stream): "forget stream \(session.value).\(stream)"
+    case .refuse(let session, let mark):
+      "refuse \(session.value)" + (mark == Fixture.refusedMark ? "" : " something else")
+    case .finishWindow(let session): "finish window \(session.value)"
+    case .stopSession(let session): "stop \(session.value)"
+    case .readWindow(let session): "read window \(session.value)"
+    case .noteFinish(let transfer, let finish): "note finish \(transfer) \(finish.total.items)/\(finish.total.bytes)"
+    case .recordDone(let transfer, let done): "record \(transfer) \(done.total.items)/\(done.total.bytes)"
+    case .note(let transfer, let arrived, let total, let address):
+      "note \(transfer) \(arrived.items)/\(arrived.bytes) of \(total.items)/\(total.bytes) at \(address)"
+    case .forget(let transfer): "forget \(transfer)"
+    }
+  }
+}
+
+/// Thousandths, so that sums of seconds can be compared.
+func rounded(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
+
+extension SenderEngine.ExportOrder {
+  fileprivate var text: String {
+    [
+      "\(accept.transfer)", "\(summary.total.items)/\(summary.total.bytes)", label, address,
+      request?.bundleIdentifier ?? "no app", isCompressible ? "compressible" : "plain",
+    ].joined(separator: ", ")
+  }
+}
+
+extension TransferResult {
+  fileprivate var text: String {
+    "\(total.items)/\(total.bytes) sent \(sentBytes) saved \(savedBytes) held \(heldBytes) in \(seconds)"
+      + " unsent \(unsent) losses \(losses.count) left out \(leftOut.present) not stored \(notStored)"
+      + " left behind \(leftBehind.count)"
+  }
+}
+
+extension TransferFailure {
+  fileprivate var text: String { "\(kind): \(message)" + (hint.map { " (\($0))" } ?? "") }
+}
+
+extension TransferEvent {
+  fileprivate var text: String {
+    switch self {
+    case .connecting(let address): "connecting \(address)"
+    case .paired(let label, let address): "paired \(label) \(address)"
+    case .offer(let offer, let available):
+      "offer \(offer.text)" + (available == nil ? "" : " with room")
+    case .interrupted(let reason): "interrupted \(reason)"
+    case .resumed(let held): "resumed \(held)"
+    case .notice(let text): "notice \(text)"
+    case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
+    case .notStored(let path, let reason, let message):
+      "not stored \(String(decoding: path, as: UTF8.self)) \(reason)" + (message.map { " \($0)" } ?? "")
+    case .done(let result): "done \(result.text)"
+    default: "\(self)"
+    }
+  }
+}
+
+extension Offer {
+  fileprivate var text: String {
+    "\(transfer.map { "\($0)" } ?? "new") \(items)/\(bytes) allocated \(allocated) flags \(flags.rawValue)"
+  }
+}
+
+extension ControlMessage {
+  fileprivate var text: String {
+    switch self {
+    case .greeting(let greeting): "greeting \(greeting.label)"
+    case .offer(let offer): "offer \(offer.text)"
+    case .drop(let drop): "drop \(drop.marks.count)"
+    case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
+    case .finish(let finish): "finish \(finish.total.items)/\(finish.total.bytes)"
+    case .receipt: "receipt"
+    case .pong(let token): "pong \(token)"
+    case .close(let close): "close \(close.code.rawValue) \(close.message)"
+    default: "\(self)"
+    }
+  }
+}
+
+extension SenderEngine {
+  /// The phase in a word.
+  var phaseName: String {
+    switch phase {
+    case .idle: "idle"
+    case .lookingUp: "looking up"
+    case .askingCode: "asking"
+    case .deriving: "deriving"
+    case .dialing: "dialing"
+    case .waiting(_, let moment): "waiting until \(rounded(moment))"
+    case .conversing: "conversing"
+    case .closing: "closing"
+    case .counting: "counting"
+    case .finishing: "finishing"
+    case .over: "over"
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import MigrationWire
+
+@testable import MigrationEngine
+
+/// What the sender's tests let happen.
+enum Fixture {
+  static let code = PairingCode(number: 1_234_567)
+  static let summary = summary(.compressible)
+  static let receiver = KeyFingerprint(digest: [UInt8](repeating: 1, count: KeyFingerprint.byteCount))
+  static let otherReceiver = KeyFingerprint(digest: [UInt8](repeating: 2, count: KeyFingerprint.byteCount))
+  static let path: ArchivePath = {
+    guard let path = try? ArchivePath(Array("tree/file".utf8)) else { preconditionFailure("a good path") }
+    return path
+  }()
+  static let keys = TransferKeys(tagKey: 3, hashKey: 4)
+  static let accept = accept()
+  static let refusal = Refusal(path: path, generation: 5, reason: .tooLarge, message: "too big")
+  static let refusedMark = keys.mark(path: path, generation: 5)
+  static let finish = Finish(
+    total: Tally(items: 9, bytes: 900), unsent: 2, digest: 6, leftOut: LeftOut(present: 3),
+    leftBehind: [LeftBehind(name: Array("user.x".utf8), count: 1)])
+  static let done = Done(total: finish.total, losses: [Done.Loss(kind: .mode, count: 1)], notStored: 1)
+  static let traffic = Traffic(sent: 800, saved: 70, seconds: 1.5)
+  static let unsent = Unsent(path: Array("tree/gone".utf8), reason: .vanished)
+  static let withheld = Unsent(path: path, notStorable: .tooLarge)
+  static let cut = Fault(.connection, "cut")
+  static let counts = counts { _ in }
+
+  static func summary(_ flags: Offer.Flags) -> SourceSummary {
+    SourceSummary(
+      contents: .folders([Root(kind: .directory, name: Array("tree".utf8))]), total: Tally(items: 10, bytes: 1000),
+      allocated: 4096, flags: flags)
+  }
+
+  static func accept(streams: UInt16 = 16, features: Features = [.zstd, .refusals]) -> Accept {
+    Accept(transfer: 77, session: 88, keys: keys, window: 32 << 20, streams: streams, features: features)
+  }
+
+  static func counts(_ change: (inout SenderEngine.WindowCounts) -> Void) -> SenderEngine.WindowCounts {
+    var counts = SenderEngine.WindowCounts()
+    counts.arrived = Tally(items: 4, bytes: 400)
+    counts.hasProgressed = true
+    change(&counts)
+    return counts
+  }
+
+  static func greeting(_ request: AppRequest? = nil) -> Greeting {
+    Greeting(role: .receiver, label: "there", software: "", features: [], request: request)
+  }
+
+  static func meeting(_ connection: UInt64) -> SenderEngine.Meeting {
+    SenderEngine.Meeting(
+      connection: ConnectionID(connection), receiver: receiver, host: "host", address: "host:7")
+  }
+
+  static func unfinished(
+    _ identifier: TransferID, _ receiver: KeyFingerprint = receiver, unsent: UInt64 = 0, done: Done? = nil
+  ) -> SenderEngine.UnfinishedTransfer {
+    SenderEngine.UnfinishedTransfer(identifier: identifier, receiver: receiver, unsent: unsent, done: done)
+  }
+
+  static func failure(_ words: String) -> TransferFailure { TransferFailure(.failed, words) }
+}

@@ -1,0 +1,157 @@
+import MigrationWire
+
+@testable import MigrationEngine
+
+extension SenderTrial {
+  /// A state of a run, which has a name in the tables.
+  static func inState(_ name: String) -> SenderTrial {
+    var trial = SenderTrial()
+    switch name {
+    case "idle": break
+    case "looking up": trial.take(.begin)
+    case "asking": trial.begin(isWalked: false)
+    case "deriving":
+      trial.begin(isWalked: false)
+      trial.take(.codeEntered(.success(Fixture.code)))
+    case "pairing": trial.beginPairing(isWalked: false)
+    case "pairing again":
+      trial.beginPairing(isWalked: false)
+      trial.fail(.turnedAway(Fixture.failure("busy"), reason: "busy"))
+    case "resuming": trial.begin([Fixture.unfinished(7), Fixture.unfinished(8, Fixture.otherReceiver)], isWalked: false)
+    case "resuming again":
+      trial.begin([Fixture.unfinished(7)], isWalked: false)
+      trial.fail(.unreached(Fixture.failure("far"), reason: "it is far"))
+    case "greeting":
+      trial.beginPairing()
+      trial.meet()
+    case "preparing":
+      trial.beginPairing(isWalked: false)
+      trial.meet()
+      trial.hear(.greeting(Fixture.greeting()))
+    case "offered":
+      trial.begin([Fixture.unfinished(7)])
+      trial.meet()
+      trial.hear(.greeting(Fixture.greeting()))
+    case "comparing":
+      trial.beginPairing()
+      trial.meet()
+      trial.hear(.greeting(Fixture.greeting()))
+      trial.hear(.accept(Fixture.accept))
+    case "streaming":
+      trial = .streaming()
+      trial.join(0)
+    case "finishing":
+      trial = .streaming()
+      trial.join(0)
+      trial.take(.exported(trial.session, .success(Exported.some)))
+    case "recording":
+      trial = .streaming()
+      trial.join(0)
+      trial.take(.exported(trial.session, .success(Exported.some)))
+      trial.hear(.done(Fixture.done))
+    case "closing done":
+      trial = .inState("recording")
+      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
+      trial.end(0, .finished)
+    case "closing cut":
+      trial = .inState("streaming")
+      trial.take(.broke(ConnectionID(1), Fixture.cut))
+      trial.take(.exported(trial.session, .failure(Fixture.cut)))
+      trial.end(0, .stopped)
+    case "counting":
+      trial = .inState("closing cut")
+      trial.close()
+    case "waiting":
+      trial = .inState("counting")
+      trial.take(.window(trial.session, Fixture.counts))
+    case "coming back":
+      trial = .inState("waiting")
+      trial.pass(1)
+    case "ending":
+      trial = .inState("resuming")
+      trial.take(.stop(.interrupted))
+    case "over":
+      trial = .inState("ending")
+      trial.pass(5)
+    default: preconditionFailure("\(name) is no state")
+    }
+    return trial
+  }
+
+  typealias Exported = SenderEngine.Exported
+
+  /// Everything that may happen in a first session, each with a name.
+  static let events: [(name: String, event: SenderEngine.Event)] = run + dials + messages + workers
+
+  private static let run: [(name: String, event: SenderEngine.Event)] = [
+    ("begin", .begin),
+    ("walked", .walked(.success(Fixture.summary))),
+    ("walk fails", .walked(.failure(Fault(.source, "no source")))),
+    ("nothing unfinished", .lookedUp(.success([]))),
+    ("two unfinished", .lookedUp(.success([Fixture.unfinished(7), Fixture.unfinished(8)]))),
+    ("one is done", .lookedUp(.success([Fixture.unfinished(7, unsent: 3, done: Fixture.done), Fixture.unfinished(8)]))),
+    ("look-up fails", .lookedUp(.failure(Fault(.storage, "no memory")))),
+    ("code", .codeEntered(.success(Fixture.code))),
+    ("no code", .codeEntered(.failure(Fixture.failure("no code")))),
+    ("derived", .derived(nil)),
+    ("derivation fails", .derived(Fault(.device, "no secret"))),
+    ("stop", .stop(.terminated)),
+    ("noted", .noted),
+  ]
+
+  private static let dials: [(name: String, event: SenderEngine.Event)] = [
+    ("addresses", .dialing(first: "address")),
+    ("met", .dialed(.success(Fixture.meeting(1)), spread: 0)),
+    ("unresolved", .dialed(.failure(.unresolved(Fixture.failure("no name"))), spread: 0)),
+    ("unreached", .dialed(.failure(.unreached(Fixture.failure("far"), reason: "it is far")), spread: 1)),
+    ("turned away", .dialed(.failure(.turnedAway(Fixture.failure("busy"), reason: "it is busy")), spread: 0.4)),
+    ("stranger", .dialed(.failure(.stranger(Fixture.receiver)), spread: 0)),
+    ("other stranger", .dialed(.failure(.stranger(Fixture.otherReceiver)), spread: 0)),
+    ("forgotten", .dialed(.failure(.forgotten), spread: 0)),
+    ("dial stopped", .dialed(.failure(.stopped), spread: 0)),
+    ("dial fails", .dialed(.failure(.failed(Fixture.failure("broken"))), spread: 0)),
+  ]
+
+  private static let messages: [(name: String, event: SenderEngine.Event)] = [
+    ("GREETING", .greeting(Fixture.greeting(AppRequest(bundleIdentifier: "app", platform: "linux")))),
+    ("GREETING of a sender", .greeting(Greeting(role: .sender, label: "", software: "", features: []))),
+    ("ACCEPT", .accept(Fixture.accept)),
+    ("HELD", .held(Held(kind: .staged, marks: [1, 2]))),
+    ("PARTIAL", .partial(Partial(path: Fixture.path, generation: 5, ranges: ByteRanges()))),
+    ("HELD_END", .heldEnd(HeldEnd(held: Tally(items: 0, bytes: 20)))),
+    ("PROGRESS", .progress(ImportProgress(phase: .verifying, done: 1, total: 4))),
+    ("PROGRESS importing", .progress(ImportProgress(phase: .importing, done: 0, total: 0))),
+    ("REFUSED", .refused(Fixture.refusal)),
+    ("DONE", .done(Fixture.done)),
+    ("another DONE", .done(Done(total: Tally(items: 1, bytes: 1)))),
+    ("RECEIPT", .receipt),
+    ("PING", .ping(9)),
+    ("PONG", .pong(9)),
+    ("CLOSE interrupted", .close(Close(.interrupted, "away"))),
+    ("CLOSE silent", .close(Close(.silent, "silence"))),
+    ("CLOSE full", .close(Close(.noSpace, "full"))),
+  ].map { ($0, .received(ConnectionID(1), $1)) }
+
+  private static let workers: [(name: String, event: SenderEngine.Event)] = [
+    ("cut", .broke(ConnectionID(1), Fixture.cut)),
+    ("violation", .broke(ConnectionID(1), Fault(.violation, "nonsense"))),
+    ("closed", .closed(ConnectionID(1), spread: 1)),
+    ("withholding", .withholding(SessionNumber(1), clause: "some are too large")),
+    ("unsent", .unsent(SessionNumber(1), Fixture.unsent)),
+    ("exported", .exported(SessionNumber(1), .success(.some))),
+    ("export fails", .exported(SessionNumber(1), .failure(Fault(.exportFailed, "no export")))),
+    ("stream joined", .streamJoined(SessionNumber(1), 0)),
+    ("stream finished", .streamEnded(SessionNumber(1), 0, .finished)),
+    ("stream lost", .streamEnded(SessionNumber(1), 0, .lost(hasBrought: true))),
+    ("stream stopped", .streamEnded(SessionNumber(1), 0, .stopped)),
+    ("stream fails", .streamEnded(SessionNumber(1), 0, .failed(Fault(.violation, "no END")))),
+    ("window", .window(SessionNumber(1), Fixture.counts)),
+    ("recorded", .recorded(Fixture.accept.transfer, Fixture.traffic)),
+  ]
+}
+
+extension SenderEngine.Exported {
+  /// What the tests' exports come to, with marks for two pages.
+  static let some = SenderEngine.Exported(
+    finish: Fixture.finish, stale: (0...Mark(Limits.marksInFrame)).map { $0 })
+}

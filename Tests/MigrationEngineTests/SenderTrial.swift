@@ -1,0 +1,103 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// An engine to which a test lets things happen. What it does comes back in words.
+struct SenderTrial {
+  private(set) var engine: SenderEngine
+  var now = 100.0
+  /// Which connection and session go on, or came last.
+  private(set) var connection: UInt64 = 0
+
+  init(giveUpAfter: Double = 600, _ change: (inout SenderEngine.Settings) -> Void = { _ in }) {
+    var settings = SenderEngine.Settings(
+      greeting: Greeting(role: .sender, label: "here", software: "", features: []), target: "target",
+      giveUpAfter: giveUpAfter)
+    change(&settings)
+    engine = SenderEngine(settings)
+  }
+
+  var session: SessionNumber { SessionNumber(connection) }
+
+  @discardableResult
+  mutating func take(_ event: SenderEngine.Event, after seconds: Double = 0) -> [String] {
+    now += seconds
+    let actions = engine.handle(event, now: now)
+    if let broken = engine.checkInvariants() {
+      Issue.record("\(broken), after \(event)")
+    }
+    return actions.map(\.text)
+  }
+
+  @discardableResult
+  mutating func hear(_ message: ControlMessage, after seconds: Double = 0) -> [String] {
+    take(.received(ConnectionID(connection), message), after: seconds)
+  }
+
+  @discardableResult
+  mutating func meet(after seconds: Double = 0) -> [String] {
+    connection += 1
+    return take(.dialed(.success(Fixture.meeting(connection)), spread: 0), after: seconds)
+  }
+
+  @discardableResult
+  mutating func fail(_ failure: SenderEngine.DialFailure, spread: Double = 0, after seconds: Double = 0) -> [String] {
+    take(.dialed(.failure(failure), spread: spread), after: seconds)
+  }
+
+  @discardableResult
+  mutating func join(_ stream: SenderEngine.StreamNumber, after seconds: Double = 0) -> [String] {
+    take(.streamJoined(session, stream), after: seconds)
+  }
+
+  @discardableResult
+  mutating func end(
+    _ stream: SenderEngine.StreamNumber, _ end: SenderEngine.StreamEnd, after seconds: Double = 0
+  ) -> [String] {
+    take(.streamEnded(session, stream, end), after: seconds)
+  }
+
+  @discardableResult
+  mutating func close(spread: Double = 0, after seconds: Double = 0) -> [String] {
+    take(.closed(ConnectionID(connection), spread: spread), after: seconds)
+  }
+
+  @discardableResult
+  mutating func pass(_ seconds: Double) -> [String] { take(.timePassed, after: seconds) }
+
+  // MARK: Ways that many tests go
+
+  /// Begins, and finds what earlier runs have left.
+  mutating func begin(_ unfinished: [SenderEngine.UnfinishedTransfer] = [], isWalked: Bool = true) {
+    take(.begin)
+    if isWalked { take(.walked(.success(Fixture.summary))) }
+    take(.lookedUp(.success(unfinished)))
+  }
+
+  /// Begins, and dials to pair.
+  mutating func beginPairing(isWalked: Bool = true) {
+    begin(isWalked: isWalked)
+    take(.codeEntered(.success(Fixture.code)))
+    take(.derived(nil))
+  }
+
+  /// From READY to the ledger's end.
+  mutating func stream(_ accept: Accept = Fixture.accept, held: Tally = Tally()) -> [String] {
+    hear(.greeting(Fixture.greeting()))
+    hear(.accept(accept))
+    return hear(.heldEnd(HeldEnd(held: held)))
+  }
+
+  /// A session whose streams are up, from the beginning.
+  static func streaming(
+    giveUpAfter: Double = 600, _ accept: Accept = Fixture.accept,
+    _ change: (inout SenderEngine.Settings) -> Void = { _ in }
+  ) -> SenderTrial {
+    var trial = SenderTrial(giveUpAfter: giveUpAfter, change)
+    trial.beginPairing()
+    trial.meet()
+    _ = trial.stream(accept)
+    return trial
+  }
+}
