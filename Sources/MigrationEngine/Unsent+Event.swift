@@ -9,7 +9,7 @@ extension Unsent {
 
   /// An item that the sender left out since the destination cannot hold it, named as one that the receiver refused. No
   /// generation of it was looked at.
-  var refused: Refusal? {
+  package var refused: Refusal? {
     guard let refusal, let path = try? ArchivePath(path) else { return nil }
     return Refusal(path: path, generation: 0, reason: refusal, message: message)
   }
@@ -17,5 +17,5 @@ extension Unsent {
 
 extension Refusal {
   /// What the user is told of it.
-  var event: TransferEvent { .notStored(path: path.bytes, reason: reason, message: message) }
+  package var event: TransferEvent { .notStored(path: path.bytes, reason: reason, message: message) }
 }

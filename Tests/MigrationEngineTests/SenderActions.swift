@@ -23,7 +23,8 @@ extension SenderEngine.Action {
     case .say(let connection, let message): "say \(connection.number) \(message.text)"
     case .close(let connection, let until): "close \(connection.number) until \(rounded(until))"
     case .keepHeld(let session, let page): "keep \(session.value) held \(page.marks.count)"
-    case .keepPartial(let session, let partial): "keep \(session.value) partial \(partial.path)"
+    case .keepPartial(let session, let partial):
+      "keep \(session.value) partial \(String(decoding: partial.path.bytes, as: UTF8.self))"
     case .export(let session, let order): "export \(session.value) \(order.text)"
     case .openStream(let session, let join, let attempts):
       "open \(session.value).\(join.stream)" + (join.replaces.map { " for \($0)" } ?? "")
@@ -38,7 +39,8 @@ extension SenderEngine.Action {
     case .stopSession(let session): "stop \(session.value)"
     case .readWindow(let session): "read window \(session.value)"
     case .noteFinish(let transfer, let finish): "note finish \(transfer) \(finish.total.items)/\(finish.total.bytes)"
-    case .recordDone(let transfer, let done): "record \(transfer) \(done.total.items)/\(done.total.bytes)"
+    case .recordDone(let transfer, let done, let refusals):
+      "record \(transfer) \(done.total.items)/\(done.total.bytes) refusals \(refusals.count)"
     case .note(let transfer, let arrived, let total, let address):
       "note \(transfer) \(arrived.items)/\(arrived.bytes) of \(total.items)/\(total.bytes) at \(address)"
     case .forget(let transfer): "forget \(transfer)"
@@ -112,7 +114,7 @@ extension ControlMessage {
 }
 
 extension SenderEngine {
-  /// The phase in a word.
+  /// The phase in a few words.
   var phaseName: String {
     switch phase {
     case .idle: "idle"
@@ -124,7 +126,8 @@ extension SenderEngine {
     case .conversing: "conversing"
     case .closing: "closing"
     case .counting: "counting"
-    case .finishing: "finishing"
+    case .finishing(.success): "finishing done"
+    case .finishing(.failure(let failure)): "finishing \(failure.text)"
     case .over: "over"
     }
   }

@@ -45,7 +45,7 @@ enum Fixture {
   }
 
   static func greeting(_ request: AppRequest? = nil) -> Greeting {
-    Greeting(role: .receiver, label: "there", software: "", features: [], request: request)
+    Greeting(role: .receiver, label: "there", software: "", features: .refusals, request: request)
   }
 
   static func meeting(_ connection: UInt64) -> SenderEngine.Meeting {

@@ -17,7 +17,8 @@ extension SenderTrial {
     case "pairing again":
       trial.beginPairing(isWalked: false)
       trial.fail(.turnedAway(Fixture.failure("busy"), reason: "busy"))
-    case "resuming": trial.begin([Fixture.unfinished(7), Fixture.unfinished(8, Fixture.otherReceiver)], isWalked: false)
+    case "resuming":
+      trial.begin([Fixture.unfinished(7), Fixture.unfinished(8, Fixture.otherReceiver)], isWalked: false)
     case "resuming again":
       trial.begin([Fixture.unfinished(7)], isWalked: false)
       trial.fail(.unreached(Fixture.failure("far"), reason: "it is far"))
@@ -37,18 +38,20 @@ extension SenderTrial {
       trial.meet()
       trial.hear(.greeting(Fixture.greeting()))
       trial.hear(.accept(Fixture.accept))
+    case "opening": trial = .streaming()
     case "streaming":
       trial = .streaming()
       trial.join(0)
+      trial.take(.window(trial.session, SenderEngine.WindowCounts()))
     case "finishing":
-      trial = .streaming()
-      trial.join(0)
+      trial = .inState("streaming")
       trial.take(.exported(trial.session, .success(Exported.some)))
     case "recording":
-      trial = .streaming()
-      trial.join(0)
-      trial.take(.exported(trial.session, .success(Exported.some)))
+      trial = .inState("finishing")
       trial.hear(.done(Fixture.done))
+    case "recording and stopped":
+      trial = .inState("recording")
+      trial.take(.stop(.interrupted))
     case "closing done":
       trial = .inState("recording")
       trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
@@ -83,13 +86,28 @@ extension SenderTrial {
   /// Everything that may happen in a first session, each with a name.
   static let events: [(name: String, event: SenderEngine.Event)] = run + dials + messages + workers
 
+  /// Times that may pass.
+  static let times = [("0.1 s", 0.1), ("0.25 s", 0.25), ("3 s", 3)]
+
+  /// What the loop never tells: a connection that nothing has closed is closed, a stream joins twice.
+  func isPossible(_ event: SenderEngine.Event) -> Bool {
+    switch (engine.phase, event) {
+    case (.conversing, .closed): false
+    case (.conversing(let conversation, _), .streamJoined(_, let stream)):
+      conversation.streams?.hasJoined(stream) != true
+    default: true
+    }
+  }
+
   private static let run: [(name: String, event: SenderEngine.Event)] = [
     ("begin", .begin),
     ("walked", .walked(.success(Fixture.summary))),
     ("walk fails", .walked(.failure(Fault(.source, "no source")))),
     ("nothing unfinished", .lookedUp(.success([]))),
     ("two unfinished", .lookedUp(.success([Fixture.unfinished(7), Fixture.unfinished(8)]))),
-    ("one is done", .lookedUp(.success([Fixture.unfinished(7, unsent: 3, done: Fixture.done), Fixture.unfinished(8)]))),
+    (
+      "one is done", .lookedUp(.success([Fixture.unfinished(7, unsent: 3, done: Fixture.done), Fixture.unfinished(8)]))
+    ),
     ("look-up fails", .lookedUp(.failure(Fault(.storage, "no memory")))),
     ("code", .codeEntered(.success(Fixture.code))),
     ("no code", .codeEntered(.failure(Fixture.failure("no code")))),
@@ -147,6 +165,15 @@ extension SenderTrial {
     ("stream fails", .streamEnded(SessionNumber(1), 0, .failed(Fault(.violation, "no END")))),
     ("window", .window(SessionNumber(1), Fixture.counts)),
     ("recorded", .recorded(Fixture.accept.transfer, Fixture.traffic)),
+  ]
+
+  /// What belongs to a session that is over, or to a connection, a stream or a transfer that there is not.
+  static let lateEvents: [SenderEngine.Event] = [
+    .received(ConnectionID(9), .ping(1)), .broke(ConnectionID(9), Fixture.cut), .closed(ConnectionID(9), spread: 0),
+    .withholding(SessionNumber(9), clause: ""), .unsent(SessionNumber(9), Fixture.unsent),
+    .exported(SessionNumber(9), .success(.some)), .streamJoined(SessionNumber(9), 0),
+    .streamEnded(SessionNumber(9), 0, .lost(hasBrought: false)), .streamEnded(SessionNumber(1), 9, .finished),
+    .streamJoined(SessionNumber(1), 9), .window(SessionNumber(9), Fixture.counts), .recorded(999, Fixture.traffic),
   ]
 }
 

@@ -1,17 +1,90 @@
+import MigrationWire
 import Testing
 
 @testable import MigrationEngine
 
+/// What a sender does upon each event in each state, as data: a state after "#", then the events that have an effect there.
+///
+/// A line is an event, its actions, and the phase that follows; what is not listed does nothing. "late" lists messages that break
+/// the protocol there, "a session" stands for what is the same in every session.
+enum SenderTable {
+  struct Row: Equatable {
+    let actions: String
+    let phase: String
+  }
+
+  /// What is the same in every session that goes on.
+  private static let session = """
+    PING | say 1 pong 9 | conversing
+    CLOSE interrupted | stop 1; close 1 until 102.0 | closing
+    CLOSE silent | stop 1; close 1 until 102.0 | closing
+    CLOSE full | stop 1; close 1 until 102.0 | closing
+    cut | say 1 close 16 cut; stop 1; close 1 until 102.0 | closing
+    violation | say 1 close 3 nonsense; stop 1; close 1 until 102.0 | closing
+    """
+
+  /// What the violation is called that a message is at the wrong time.
+  private static let subjects = [
+    "GREETING": "the greeting", "GREETING of a sender": "the greeting", "ACCEPT": "the acceptance",
+    "HELD": "a page of the ledger", "PARTIAL": "an incomplete file", "HELD_END": "the end of the ledger",
+    "PROGRESS": "the import's progress", "PROGRESS importing": "the import's progress",
+    "REFUSED": "an item that is not stored", "DONE": "the receiver's last word",
+    "another DONE": "the receiver's last word", "RECEIPT": "a message that only a sender sends",
+  ]
+
+  /// The rows of all states, in order.
+  static let states: [(name: String, rows: [String: Row])] = {
+    var states: [(name: String, rows: [String: Row])] = []
+    for line in [before, sessions, endings].joined(separator: "\n").split(separator: "\n").map(String.init) {
+      if line.hasPrefix("# ") {
+        states.append((String(line.dropFirst(2)), [:]))
+      } else {
+        states[states.count - 1].rows.merge(rows(line)) { _, new in new }
+      }
+    }
+    return states
+  }()
+
+  private static func rows(_ line: String) -> [String: Row] {
+    if line == "a session" {
+      return session.split(separator: "\n").reduce(into: [:]) { $0.merge(rows(String($1))) { _, new in new } }
+    }
+    if line.hasPrefix("late: ") {
+      return line.dropFirst(6).split(separator: ", ").reduce(into: [:]) { rows, name in
+        let words = "the other device broke the protocol: \(subjects[String(name)] ?? "?") came at the wrong time"
+        rows[String(name)] = Row(
+          actions: "say 1 close 3 \(words); stop 1; close 1 until 102.0", phase: "closing")
+      }
+    }
+    let parts = line.split(separator: " | ").map(String.init)
+    return [parts[0]: Row(actions: parts[1] == "-" ? "" : parts[1], phase: parts[2])]
+  }
+}
+
 @Suite struct SenderTableTests {
-  @Test func print1() {
-    for state in ["idle", "looking up", "asking", "deriving", "pairing", "pairing again", "resuming", "resuming again", "greeting", "preparing", "offered", "comparing", "streaming", "finishing", "recording", "closing done", "closing cut", "counting", "waiting", "coming back", "ending", "over"] {
-      print("STATE \(state) = \(SenderTrial.inState(state).engine.phaseName)")
-      for (name, event) in SenderTrial.events {
+  @Test(arguments: SenderTable.states.map(\.name))
+  func `in each state each event has the effect that the table says, and no other`(_ state: String) throws {
+    var rows = try #require(SenderTable.states.first { $0.name == state }).rows
+    let timed = SenderTrial.times.map { (name: $0.0, event: SenderEngine.Event.timePassed, after: $0.1) }
+    for (name, event, seconds) in SenderTrial.events.map({ (name: $0.name, event: $0.event, after: 0.0) }) + timed {
+      var trial = SenderTrial.inState(state)
+      guard trial.isPossible(event) else { continue }
+      let before = trial.engine.phaseName
+      let actions = trial.take(event, after: seconds).joined(separator: "; ")
+      let expected = rows.removeValue(forKey: name) ?? SenderTable.Row(actions: "", phase: before)
+      #expect(
+        SenderTable.Row(actions: actions, phase: trial.engine.phaseName) == expected, "\(name) while \(state)")
+    }
+    #expect(rows.isEmpty)
+  }
+
+  @Test func `an event of another session, or of another connection, does nothing`() {
+    for (state, _) in SenderTable.states {
+      for event in SenderTrial.lateEvents {
         var trial = SenderTrial.inState(state)
         let before = trial.engine.phaseName
-        let actions = trial.take(event)
-        if actions.isEmpty, before == trial.engine.phaseName { continue }
-        print("| \(name) | \(actions.joined(separator: "; ")) | \(trial.engine.phaseName)")
+        #expect(trial.take(event) == [], "\(event) while \(state)")
+        #expect(trial.engine.phaseName == before)
       }
     }
   }

@@ -12,7 +12,7 @@ struct SenderTrial {
 
   init(giveUpAfter: Double = 600, _ change: (inout SenderEngine.Settings) -> Void = { _ in }) {
     var settings = SenderEngine.Settings(
-      greeting: Greeting(role: .sender, label: "here", software: "", features: []), target: "target",
+      greeting: Greeting(role: .sender, label: "here", software: "", features: .refusals), target: "target",
       giveUpAfter: giveUpAfter)
     change(&settings)
     engine = SenderEngine(settings)

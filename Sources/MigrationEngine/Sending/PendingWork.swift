@@ -81,9 +81,10 @@ extension SenderEngine.Action {
     case .export(let session, _): .export(session)
     case .openStream(let session, let join, _): .stream(session, join.stream)
     case .readWindow(let session): .look(session)
-    case .recordDone(let transfer, _): .record(transfer)
+    case .recordDone(let transfer, _, _): .record(transfer)
     case .noteFinish, .note, .forget: .note
-    case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .keepHeld, .keepPartial, .moveFrames,
+    case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .keepHeld, .keepPartial,
+      .moveFrames,
       .retire, .forgetStream, .refuse, .finishWindow, .stopSession:
       nil
     }

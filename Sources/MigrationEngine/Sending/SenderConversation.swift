@@ -9,7 +9,7 @@ struct SenderConversation: Sendable {
   private let meeting: SenderEngine.Meeting
   /// Whether this device came back, instead of pairing.
   private let isReturn: Bool
-  private var session = SenderSession()
+  private var session: SenderSession
   /// What the receiver has said of itself.
   private var peer: Greeting?
   private var accept: Accept?
@@ -21,8 +21,10 @@ struct SenderConversation: Sendable {
   /// The receiver has said that all is done, and that is being written down.
   private(set) var done: Done?
 
-  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, isReturn: Bool, now: Double) {
+  /// Begins at READY with the features of this end's greeting.
+  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, _ features: Features, isReturn: Bool, now: Double) {
     self.number = number
+    session = SenderSession(features: features)
     self.meeting = meeting
     self.isReturn = isReturn
     nextProgress = now + Self.progressPause
@@ -58,14 +60,14 @@ struct SenderConversation: Sendable {
     case .show(let progress):
       let phase: TransferPhase = progress.phase == .importing ? .importing : .verifying
       actions.append(.tellProgress(number, phase, total: total, fraction: progress.fraction))
-    case .noteRefused(let refusal): note(refusal, &actions)
+    case .noteRefused(let refusal): note(refusal, &facts.transfer, &actions)
     case .finish(let done):
       guard let transfer = facts.transfer.identifier else {
         preconditionFailure("a receiver is done with a transfer that has a name")
       }
       self.done = done
       // The receiver forgets the transfer when it hears the receipt; a sender that is killed then must know that it is done.
-      actions.append(.recordDone(transfer, done))
+      actions.append(.recordDone(transfer, done, refusals: facts.transfer.named.refusals))
     case .stop(let close): throw Fault(told: close)
     }
   }
@@ -83,12 +85,15 @@ struct SenderConversation: Sendable {
     ]
   }
 
-  private func note(_ refusal: Refusal, _ actions: inout [SenderEngine.Action]) {
+  private func note(
+    _ refusal: Refusal, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
+  ) {
+    // Without a ledger it stands in front of a DONE that answers the offer.
+    guard transfer.named.add(refusal, isAgain: accept == nil) else { return }
     if let accept {
       actions.append(.refuse(number, accept.keys.mark(path: refusal.path, generation: refusal.generation)))
     }
-    actions.append(
-      .tell(.notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message)))
+    actions.append(.tell(refusal.event))
   }
 
   // MARK: The export and its streams
@@ -99,8 +104,7 @@ struct SenderConversation: Sendable {
     guard let peer, let accept, let summary = facts.summary else {
       preconditionFailure("an acceptance answers an offer")
     }
-    facts.transfer.heldBefore = held.bytes
-    facts.transfer.identifier = accept.transfer
+    facts.transfer.begin(accept, held: held)
     if isReturn { actions.append(.tell(.resumed(heldBytes: held.bytes))) }
     let obstacle = Self.obstacle(summary, accept, facts.settings)
     actions.append(
@@ -127,9 +131,13 @@ struct SenderConversation: Sendable {
   }
 
   /// An item could not be sent. The receiver hears of as many as may be named.
-  mutating func unsent(_ unsent: Unsent, _ actions: inout [SenderEngine.Action]) {
+  mutating func unsent(
+    _ unsent: Unsent, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
+  ) {
     actions.append(.tell(unsent.event))
-    if let message = session.unsent(unsent) { actions.append(.say(connection, message)) }
+    guard let message = session.unsent(unsent) else { return }
+    actions.append(.say(connection, message))
+    if let refused = unsent.refused { _ = transfer.named.add(refused) }
   }
 
   /// The export has ended, and everything is written.

@@ -67,8 +67,9 @@ extension SenderEngine {
 
     /// A worker: all is sent but so many items, which a run that only hears the answer must know. Leads to `noted`.
     case noteFinish(TransferID, Finish)
-    /// A worker: the receiver has said that all is done; durable before the receipt is said. Leads to `recorded`.
-    case recordDone(TransferID, Done)
+    /// A worker: the receiver has said that all is done, and these are named as not stored; durable before the receipt is said.
+    /// Leads to `recorded`.
+    case recordDone(TransferID, Done, refusals: [Refusal])
     /// A worker: a session is over; notes how far it came. Leads to `noted`.
     case note(TransferID, arrived: Tally, total: Tally, address: String)
     /// A worker: the transfer is done, or the other device no longer knows it. Leads to `noted`.

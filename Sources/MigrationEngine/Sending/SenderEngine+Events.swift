@@ -70,12 +70,17 @@ extension SenderEngine {
     package let unsent: UInt64
     /// What the receiver said in a run that ended before it could tell its user.
     package let done: Done?
+    /// What was named as not stored, which is kept beside that.
+    package let refusals: [Refusal]
 
-    package init(identifier: TransferID, receiver: KeyFingerprint, unsent: UInt64 = 0, done: Done? = nil) {
+    package init(
+      identifier: TransferID, receiver: KeyFingerprint, unsent: UInt64 = 0, done: Done? = nil, refusals: [Refusal] = []
+    ) {
       self.identifier = identifier
       self.receiver = receiver
       self.unsent = unsent
       self.done = done
+      self.refusals = refusals
     }
   }
 

@@ -37,12 +37,23 @@ extension SenderEngine {
     var finish: Finish?
     /// What the receiver had when the newest session began, once one has told.
     var heldBefore: UInt64?
+    /// What is named as not stored.
+    var named: NamedItems
     /// How many data streams were found best, for the next session.
     var streams = StreamCount.first
 
     init(_ unfinished: UnfinishedTransfer? = nil) {
       self.unfinished = unfinished
       identifier = unfinished?.identifier
+      named = NamedItems(unfinished?.refusals ?? [])
+    }
+
+    /// A receiver has accepted an offer, and told what it holds.
+    mutating func begin(_ accept: Accept, held: Tally) {
+      identifier = accept.transfer
+      heldBefore = held.bytes
+      // It is all named again.
+      named = NamedItems()
     }
 
     /// What the sessions until now have said of the end of the export.

@@ -31,6 +31,7 @@ extension SenderEngine {
     case .success(let transfers):
       guard let newest = transfers.first else { return askCode(&actions) }
       if let done = newest.done {
+        actions += newest.refusals.map { .tell($0.event) }
         return conclude(newest.identifier, Transfer(newest).result(done, Traffic()), now, &actions)
       }
       actions.append(.tell(.connecting(address: settings.target)))
@@ -84,7 +85,9 @@ extension SenderEngine {
       return actions.append(.close(connection, until: now + Curfew.forWords))
     }
     if case .resume(let transfer, _) = plan.aim { facts.transfer = Transfer(transfer) }
-    phase = .conversing(SenderConversation(nextSession(), meeting, isReturn: plan.isReturn, now: now), plan)
+    let conversation = SenderConversation(
+      nextSession(), meeting, settings.greeting.features, isReturn: plan.isReturn, now: now)
+    phase = .conversing(conversation, plan)
     actions.append(.say(connection, .greeting(settings.greeting)))
   }
 

@@ -12,6 +12,7 @@ extension SenderEngine {
       try step(&conversation, &facts, &actions)
       phase = .conversing(conversation, plan)
     } catch {
+      phase = .conversing(conversation, plan)
       // Once the receiver has said that all is done, nothing changes that.
       guard conversation.done == nil else { return }
       if !error.isTold { actions.append(.say(conversation.connection, .close(error.close))) }

@@ -101,7 +101,9 @@ package struct SenderEngine: Sendable {
     case .withholding(_, let clause):
       converse(now, &actions) { (_, facts, actions) throws(Fault) in facts.tellWithholding(clause, &actions) }
     case .unsent(_, let unsent):
-      converse(now, &actions) { (conversation, _, actions) throws(Fault) in conversation.unsent(unsent, &actions) }
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        conversation.unsent(unsent, &facts.transfer, &actions)
+      }
     case .exported(_, let result):
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
         try conversation.exported(result, &facts, &actions)

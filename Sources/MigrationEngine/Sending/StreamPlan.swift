@@ -105,7 +105,9 @@ struct StreamPlan: Sendable {
     case .finished: remove(index, &actions)
     case .lost(let hasBrought): try replace(index, hasBrought: hasBrought, now, &actions)
     case .stopped: try replace(index, hasBrought: false, now, &actions)
-    case .failed(let fault): throw fault
+    case .failed(let fault):
+      remove(index, &actions)
+      throw fault
     }
   }
 

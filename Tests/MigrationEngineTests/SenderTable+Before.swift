@@ -1,0 +1,67 @@
+extension SenderTable {
+  /// What a run does before it meets the receiver.
+  static let before = """
+    # idle
+    begin | walk; look up | looking up
+    stop | finish terminated: interrupted | over
+    # looking up
+    walk fails | - | finishing usage: no source (Check the path, and that you may read it.)
+    nothing unfinished | ask code | asking
+    two unfinished | tell connecting target; dial to resume 7 | dialing
+    one is done | forget 7; tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored \
+    1 left behind 0; stop preparing | finishing done
+    look-up fails | stop preparing | finishing failed: no memory (What has arrived is kept. When the disk is \
+    mended, start again.)
+    stop | stop preparing | finishing terminated: interrupted
+    # asking
+    walk fails | stop preparing | finishing usage: no source (Check the path, and that you may read it.)
+    code | derive 12345671 | deriving
+    no code | stop preparing | finishing failed: no code
+    stop | stop preparing | finishing terminated: interrupted
+    # deriving
+    walk fails | - | finishing usage: no source (Check the path, and that you may read it.)
+    derived | dial to pair | dialing
+    derivation fails | stop preparing | finishing failed: no secret
+    stop | stop preparing | finishing terminated: interrupted
+    # pairing
+    walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
+    stop | stop preparing; stop dialing | finishing terminated: interrupted
+    addresses | tell connecting address | dialing
+    met | converse 1; say 1 greeting here | conversing
+    unresolved | stop preparing | finishing failed: no name
+    unreached | stop preparing | finishing failed: far
+    turned away | tell notice the other device is busy; trying again | waiting until 100.09
+    stranger | stop preparing | finishing pairing: The other device's key is not the one you paired with. Stopped.
+    other stranger | stop preparing | finishing pairing: The other device's key is not the one you paired with. \
+    Stopped.
+    forgotten | stop preparing | finishing refused: the other device does not know this transfer (Start it anew, \
+    with a new code.)
+    dial stopped | stop preparing | finishing interrupted: interrupted
+    dial fails | stop preparing | finishing failed: broken
+    # pairing again
+    walk fails | finish usage: no source (Check the path, and that you may read it.) | over
+    stop | stop preparing | finishing terminated: interrupted
+    0.1 s | dial to pair | dialing
+    0.25 s | dial to pair | dialing
+    3 s | dial to pair | dialing
+    # resuming
+    walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
+    stop | stop preparing; stop dialing | finishing terminated: interrupted
+    met | converse 1; say 1 greeting here | conversing
+    unresolved | tell notice the other device cannot be reached yet (no name); trying again | waiting until 100.1
+    unreached | tell notice the other device cannot be reached yet (it is far); trying again | waiting until 100.075
+    turned away | tell notice the other device cannot be reached yet (it is busy); trying again | waiting until 100.09
+    stranger | ask code | asking
+    other stranger | dial to resume 8 | dialing
+    forgotten | tell notice the other device no longer has what was begun before; everything is sent anew; forget \
+    7; dial to resume 8 | dialing
+    dial stopped | stop preparing | finishing interrupted: interrupted
+    dial fails | stop preparing | finishing failed: broken
+    # resuming again
+    walk fails | finish usage: no source (Check the path, and that you may read it.) | over
+    stop | stop preparing | finishing terminated: interrupted
+    0.1 s | dial to resume 7 | dialing
+    0.25 s | dial to resume 7 | dialing
+    3 s | dial to resume 7 | dialing
+    """
+}
