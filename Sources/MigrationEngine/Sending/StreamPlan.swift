@@ -142,9 +142,8 @@ struct StreamPlan: Sendable {
     startQueued(now, &actions)
   }
 
-  /// Gives up a stream that has never joined and carries nothing, if it was to end, or others do well without it.
+  /// Gives up a stream that has never joined and carries nothing, if others do well without it.
   private mutating func giveUp(_ broken: Stream, _ now: Double) -> Bool {
-    guard broken.stays else { return true }
     guard broken.attempts + 1 >= Self.refusals, streams.count(where: \.stays) > 1 else { return false }
     count?.cannotOpen(now: now)
     return true

@@ -1,0 +1,124 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// A path on which each stream carries so many frames a second, and all together no more than something else lets through.
+private struct Path {
+  var trial: StreamPlanTrial
+  let perStream: Double
+  var atMost = Double.infinity
+  var isLimited = false
+  var waiting = 8
+  /// A stream that carries nothing.
+  var idle: StreamPlan.StreamNumber?
+  /// What was done, and when.
+  private(set) var log: [String] = []
+  private var frames: [StreamPlan.StreamNumber: Double] = [:]
+  private var all = 0.0
+
+  init(perStream: Double, count: Int = 2) {
+    self.perStream = perStream
+    trial = StreamPlanTrial(count: count)
+    note(trial.open())
+  }
+
+  mutating func run(_ seconds: Double) {
+    for _ in 0..<Int(seconds * 10) {
+      let busy = trial.started.filter { $0 != idle }
+      let each = min(perStream, atMost / Double(busy.count)) / 10
+      for number in busy {
+        frames[number, default: 0] += each
+        all += each
+      }
+      guard trial.pass(0.1).contains("read window 1") else { continue }
+      look()
+    }
+  }
+
+  private mutating func look() {
+    let (frames, all, isLimited) = (frames, all, isLimited)
+    note(
+      trial.look(waiting: waiting) { counts in
+        counts.framesOfStream = frames.mapValues { UInt64($0) }
+        counts.writtenFrames = UInt64(all)
+        counts.writtenLength = UInt64(all * 1e6)
+        counts.isLimited = isLimited
+      })
+  }
+
+  private mutating func note(_ actions: [String]) {
+    log += actions
+    // What is opened comes up at once.
+    for number in trial.started where !trial.plan.hasJoined(number) {
+      if trial.join(number).contains("read window 1") { look() }
+    }
+  }
+}
+
+/// How many streams there are: what the count says is done, and what it must know it is told.
+@Suite struct SenderStreamCountTests {
+  @Test func `where each stream brings more, there are as many in the end as the receiver takes`() {
+    var path = Path(perStream: 100)
+    path.run(20)
+    #expect(path.log == (0..<16).map { "open 1.\($0)" })
+    #expect(path.trial.plan.found == 16)
+  }
+
+  @Test func `where more streams bring nothing, the newest are retired again`() {
+    var path = Path(perStream: 100)
+    path.atMost = 200
+    path.run(2)
+    #expect(path.log == ["open 1.0", "open 1.1", "open 1.2", "open 1.3", "retire 1.2", "retire 1.3"])
+    #expect(path.trial.plan.found == 2)
+    // A retired stream that breaks has an heir for what it had under way, and that one is not counted.
+    #expect(path.trial.end(3, .lost(hasBrought: true)) == ["move 1.3 to 4", "open 1.4 for 3 attempts 1"])
+    path.trial.join(4)
+    #expect(path.trial.end(4, .finished) == ["forget stream 1.4"])
+    #expect(path.trial.end(2, .finished) == ["forget stream 1.2"])
+    #expect(path.trial.started == [0, 1])
+  }
+
+  @Test func `where the user's limit holds streams back, there are no more of them`() {
+    var path = Path(perStream: 100)
+    path.isLimited = true
+    path.run(10)
+    #expect(path.log == ["open 1.0", "open 1.1"])
+  }
+
+  @Test func `where no frames wait, there are no more streams`() {
+    var path = Path(perStream: 100)
+    path.run(0.1)
+    path.waiting = 0
+    path.run(10)
+    #expect(path.log == ["open 1.0", "open 1.1"])
+  }
+
+  @Test func `a stream that brings nothing yet is waited for`() {
+    var path = Path(perStream: 100)
+    path.idle = 1
+    path.run(1.5)
+    #expect(path.log == ["open 1.0", "open 1.1"])
+    path.run(2)
+    #expect(path.log.count == 4)
+  }
+
+  @Test func `while a stream is replaced, nothing is measured`() {
+    var path = Path(perStream: 100)
+    path.run(0.2)
+    // Every heir is lost on its way: there is always one that comes up.
+    var number: StreamPlan.StreamNumber = 1
+    for _ in 0..<8 {
+      path.trial.end(number, .lost(hasBrought: true))
+      number = path.trial.started.max() ?? number
+      #expect(path.trial.pass(0.1) == ["read window 1"])
+      #expect(
+        path.trial.look(waiting: 8) { counts in
+          counts.writtenFrames = 1000
+          counts.writtenLength = 1_000_000_000
+          counts.framesOfStream = [0: 500, number: 500]
+        } == [])
+      path.trial.join(number)
+    }
+  }
+}

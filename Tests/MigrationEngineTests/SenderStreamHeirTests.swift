@@ -1,0 +1,159 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Streams that break: who comes for them, when, and for how long.
+@Suite struct SenderStreamHeirTests {
+  @Test func `the heir of a stream that had joined replaces it`() {
+    var trial = StreamPlanTrial(fixed: 1)
+    #expect(trial.open() == ["open 1.0"])
+    trial.join(0)
+    #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 1", "open 1.1 for 0 attempts 1"])
+    trial.join(1)
+    #expect(trial.end(1, .stopped) == ["move 1.1 to 2"])
+    #expect(trial.pass(0.04) == ["open 1.2 for 1 attempts 2"])
+  }
+
+  @Test func `an heir that never joined passes on whom it was to replace, and what that had under way`() {
+    var trial = StreamPlanTrial(fixed: 1)
+    _ = trial.open()
+    trial.join(0)
+    trial.end(0, .lost(hasBrought: false))
+    #expect(trial.end(1, .lost(hasBrought: false)) == ["move 1.1 to 2"])
+    #expect(trial.next == 0.04)
+    #expect(trial.pass(0.039) == [])
+    #expect(trial.pass(0.001) == ["open 1.2 for 0 attempts 2"])
+    #expect(trial.end(2, .lost(hasBrought: false)) == ["move 1.2 to 3"])
+    #expect(trial.next == 0.08)
+    #expect(trial.pass(0.08) == ["open 1.3 for 0 attempts 3"])
+    trial.join(3)
+    // It has joined: the next one comes for it.
+    #expect(trial.end(3, .lost(hasBrought: false)) == ["move 1.3 to 4"])
+    #expect(trial.pass(0.16) == ["open 1.4 for 3 attempts 4"])
+  }
+
+  @Test func `a stream that never joined has an heir that replaces none`() {
+    var trial = StreamPlanTrial(fixed: 1)
+    _ = trial.open()
+    #expect(trial.end(0, .lost(hasBrought: false)) == ["move 1.0 to 1", "open 1.1 attempts 1"])
+  }
+
+  @Test func `what has brought something begins to count its losses anew`() {
+    var trial = StreamPlanTrial(fixed: 1)
+    _ = trial.open()
+    trial.join(0)
+    for number in 0..<3 as Range<UInt32> {
+      trial.end(number, .lost(hasBrought: false))
+      _ = trial.pass(2)
+    }
+    trial.join(3)
+    #expect(trial.end(3, .lost(hasBrought: true)) == ["move 1.3 to 4", "open 1.4 for 3 attempts 1"])
+  }
+
+  @Test func `sixteen losses in a row are borne, ever more slowly, and not one more`() {
+    var trial = StreamPlanTrial(fixed: 1)
+    _ = trial.open()
+    trial.join(0)
+    var pauses: [Double?] = []
+    for number in 0..<16 as Range<UInt32> {
+      #expect(trial.end(number, .lost(hasBrought: false)) != nil)
+      pauses.append(trial.next)
+      _ = trial.pass(2)
+    }
+    #expect(pauses == [nil, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28] + Array(repeating: 2, count: 9))
+    #expect(trial.end(16, .lost(hasBrought: false)) == nil)
+  }
+
+  @Test func `of two streams one that is refused four times is given up, and the other is left alone`() {
+    var trial = StreamPlanTrial(fixed: 2)
+    _ = trial.open()
+    trial.join(0)
+    for number in 1..<4 as Range<UInt32> {
+      #expect(trial.end(number, .lost(hasBrought: false))?.first == "move 1.\(number) to \(number + 1)")
+      _ = trial.pass(2)
+    }
+    #expect(trial.end(4, .lost(hasBrought: false)) == ["forget stream 1.4"])
+    #expect(trial.started == [0])
+    #expect(trial.pass(10) == [])
+  }
+
+  @Test func `the last stream is never given up, nor one that has frames to send again`() {
+    var trial = StreamPlanTrial(fixed: 1)
+    _ = trial.open()
+    for number in 0..<6 as Range<UInt32> {
+      #expect(trial.end(number, .lost(hasBrought: false))?.first == "move 1.\(number) to \(number + 1)")
+      _ = trial.pass(2)
+    }
+    var heir = StreamPlanTrial(fixed: 2)
+    _ = heir.open()
+    heir.join(0)
+    heir.join(1)
+    for number in 1..<7 as Range<UInt32> {
+      #expect(heir.end(number, .lost(hasBrought: false))?.first?.hasPrefix("move") == true)
+      _ = heir.pass(2)
+    }
+  }
+
+  @Test func `what is given up makes room on the way for another one that is queued`() {
+    var trial = StreamPlanTrial(fixed: 3)
+    _ = trial.open()
+    trial.join(0)
+    #expect(trial.started == [0, 1, 2])
+    // Both have failed twice, one of them just now.
+    trial.end(1, .lost(hasBrought: false))
+    trial.end(2, .lost(hasBrought: false))
+    trial.end(3, .lost(hasBrought: false))
+    trial.end(4, .lost(hasBrought: false))
+    #expect(trial.next == 0.04)
+    #expect(trial.pass(0.04) == ["open 1.5 attempts 2", "open 1.6 attempts 2"])
+  }
+
+  @Test func `the count hears of what cannot be opened`() {
+    var trial = StreamPlanTrial(count: 2)
+    _ = trial.open()
+    trial.join(0)
+    _ = trial.look(waiting: 8)
+    for number in 1..<5 as Range<UInt32> {
+      trial.end(number, .lost(hasBrought: false))
+      _ = trial.pass(2)
+    }
+    #expect(trial.started == [0])
+    #expect(trial.plan.found == 1)
+  }
+
+  @Test func `a third stream waits for a place among those that are on their way`() {
+    var trial = StreamPlanTrial(fixed: 3)
+    #expect(trial.open() == ["open 1.0", "open 1.1"])
+    trial.join(0)
+    #expect(trial.started == [0, 1, 2])
+    // The heir waits for a place, and nothing is to be done about that.
+    #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 3"])
+    #expect(trial.next == nil)
+    #expect(trial.pass(1) == [])
+    #expect(trial.join(2) == ["open 1.3 for 0 attempts 1"])
+  }
+
+  @Test func `of several that wait for a place the oldest is first`() {
+    var trial = StreamPlanTrial(fixed: 4)
+    _ = trial.open()
+    trial.join(0)
+    trial.join(1)
+    #expect(trial.started == [0, 1, 2, 3])
+    // 2 and 3 are on their way.
+    #expect(trial.end(1, .lost(hasBrought: true)) == ["move 1.1 to 4"])
+    #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 5"])
+    #expect(trial.join(2) == ["open 1.4 for 1 attempts 1"])
+    #expect(trial.join(3) == ["open 1.5 for 0 attempts 1"])
+  }
+
+  @Test func `a fault of a stream is the session's, and the stream is forgotten`() {
+    var plan = StreamPlan(SessionNumber(1), Fixture.accept, fixed: 1, count: 1, now: 0)
+    var actions: [SenderEngine.Action] = []
+    plan.open(0, &actions)
+    #expect(throws: Fixture.cut) {
+      try plan.ended(0, .failed(Fixture.cut), 0, &actions)
+    }
+    #expect(actions.map(\.text) == ["open 1.0", "forget stream 1.0"])
+  }
+}

@@ -1,0 +1,170 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// The streams of a session, to which a test lets things happen.
+struct StreamPlanTrial {
+  private(set) var plan: StreamPlan
+  private(set) var now = 100.0
+  /// Those that were told to begin and have not ended.
+  private(set) var started: [StreamPlan.StreamNumber] = []
+
+  init(fixed: UInt32? = nil, count: Int = 2, limit: UInt16 = 16) {
+    plan = StreamPlan(SessionNumber(1), Fixture.accept(streams: limit), fixed: fixed, count: count, now: now)
+  }
+
+  mutating func open() -> [String] {
+    did { plan, now, actions in plan.open(now, &actions) }
+  }
+
+  @discardableResult
+  mutating func join(_ number: StreamPlan.StreamNumber) -> [String] {
+    did { plan, now, actions in plan.joined(number, now, &actions) }
+  }
+
+  /// What follows; nil where the session ends by it.
+  @discardableResult
+  mutating func end(_ number: StreamPlan.StreamNumber, _ end: SenderEngine.StreamEnd) -> [String]? {
+    started.removeAll { $0 == number }
+    var actions: [SenderEngine.Action] = []
+    do throws(Fault) {
+      try plan.ended(number, end, now, &actions)
+    } catch {
+      #expect(error == Fault(.connection, "the data connections keep breaking"))
+      return nil
+    }
+    return did { _, _, all in all = actions }
+  }
+
+  mutating func look(waiting: Int, _ change: (inout SenderEngine.WindowCounts) -> Void = { _ in }) -> [String] {
+    did { plan, now, actions in
+      var counts = SenderEngine.WindowCounts()
+      counts.waitingFrames = waiting
+      change(&counts)
+      plan.looked(counts, now, &actions)
+    }
+  }
+
+  mutating func finish() -> [String] { did { plan, _, actions in plan.finish(&actions) } }
+
+  mutating func pass(_ seconds: Double) -> [String] {
+    now += seconds
+    return did { plan, now, actions in plan.moveOn(now, &actions) }
+  }
+
+  /// In how many seconds something is to be done.
+  var next: Double? { plan.nextMoment.map { rounded($0 - now) } }
+
+  private mutating func did(
+    _ body: (inout StreamPlan, Double, inout [SenderEngine.Action]) -> Void
+  ) -> [String] {
+    var actions: [SenderEngine.Action] = []
+    body(&plan, now, &actions)
+    for case .openStream(_, let join, _) in actions { started.append(join.stream) }
+    #expect(plan.brokenInvariant(started) == nil)
+    return actions.map(\.text)
+  }
+}
+
+@Suite struct SenderStreamPlanTests {
+  @Test func `the first stream comes at once, and others when more frames wait than come up with streams`() {
+    var trial = StreamPlanTrial(count: 4)
+    #expect(trial.open() == ["open 1.0"])
+    #expect(trial.look(waiting: 2) == [])
+    #expect(trial.look(waiting: 3) == ["open 1.1"])
+    // Two are on their way.
+    #expect(trial.look(waiting: 8) == [])
+    #expect(trial.join(0) == ["read window 1"])
+    #expect(trial.look(waiting: 2) == [])
+    #expect(trial.look(waiting: 3) == ["open 1.2"])
+    trial.join(1)
+    trial.join(2)
+    #expect(trial.look(waiting: 1) == [])
+    #expect(trial.look(waiting: 2) == ["open 1.3"])
+    // All that are wanted are there: nothing need be known.
+    #expect(trial.join(3) == [])
+    #expect(trial.look(waiting: 8) == [])
+  }
+
+  @Test func `several streams that are missing come together, two at a time`() {
+    var trial = StreamPlanTrial(count: 4)
+    #expect(trial.open() == ["open 1.0"])
+    trial.join(0)
+    #expect(trial.look(waiting: 8) == ["open 1.1", "open 1.2"])
+    #expect(trial.join(2) == ["read window 1"])
+    #expect(trial.look(waiting: 8) == ["open 1.3"])
+  }
+
+  @Test func `a fixed number of streams is opened without a look, two at a time`() {
+    var trial = StreamPlanTrial(fixed: 4)
+    #expect(trial.open() == ["open 1.0", "open 1.1"])
+    #expect(trial.next == nil)
+    #expect(trial.join(1) == ["open 1.2"])
+    #expect(trial.join(0) == ["open 1.3"])
+    #expect(trial.join(2) == [])
+    #expect(trial.join(3) == [])
+    #expect(trial.pass(5) == [])
+    #expect(trial.plan.found == nil)
+    #expect(trial.look(waiting: 8) == [])
+  }
+
+  @Test(arguments: [(fixed: 64, limit: 3, count: 3), (fixed: 2, limit: 3, count: 2), (fixed: 0, limit: 3, count: 1)])
+  func `no more streams are opened than the receiver takes, and one at least`(
+    _ fixed: Int, _ limit: Int, _ count: Int
+  ) {
+    var trial = StreamPlanTrial(fixed: UInt32(fixed), limit: UInt16(limit))
+    _ = trial.open()
+    for number in 0..<16 where trial.started.contains(UInt32(number)) { trial.join(UInt32(number)) }
+    #expect(trial.started.count == count)
+  }
+
+  @Test func `a receiver that takes one stream gets one, however many were best before`() {
+    var trial = StreamPlanTrial(count: 8, limit: 1)
+    #expect(trial.open() == ["open 1.0"])
+    #expect(trial.join(0) == [])
+    #expect(trial.look(waiting: 8) == [])
+    #expect(trial.plan.found == 1)
+  }
+
+  @Test func `it is looked how the streams do ten times a second`() {
+    var trial = StreamPlanTrial()
+    _ = trial.open()
+    #expect(trial.next == 0.1)
+    #expect(trial.pass(0.099) == [])
+    #expect(trial.pass(0.001) == ["read window 1"])
+    #expect(trial.next == 0.1)
+    #expect(trial.pass(1) == ["read window 1"])
+    #expect(trial.next == 0.1)
+  }
+
+  @Test func `of streams that do not exist nothing is heard`() {
+    var trial = StreamPlanTrial()
+    _ = trial.open()
+    #expect(trial.join(7) == [])
+    #expect(trial.end(7, .finished) == [])
+  }
+
+  @Test func `when everything is written, nothing is opened or replaced any more`() {
+    var trial = StreamPlanTrial(fixed: 4)
+    _ = trial.open()
+    trial.join(0)
+    trial.join(1)
+    #expect(trial.started == [0, 1, 2, 3])
+    trial.end(0, .lost(hasBrought: false))
+    trial.end(0, .lost(hasBrought: false))
+    #expect(trial.finish() == ["forget stream 1.4"])
+    #expect(trial.join(2) == [])
+    #expect(trial.end(1, .lost(hasBrought: true)) == ["forget stream 1.1"])
+    #expect(trial.end(2, .finished) == ["forget stream 1.2"])
+    #expect(trial.end(3, .stopped) == ["forget stream 1.3"])
+  }
+
+  @Test func `when everything is written, what was missing is not opened, and a late look changes nothing`() {
+    var trial = StreamPlanTrial(count: 4)
+    _ = trial.open()
+    #expect(trial.finish() == [])
+    #expect(trial.join(0) == [])
+    #expect(trial.look(waiting: 8) == [])
+  }
+}
