@@ -1,0 +1,136 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// How runs end: by a user, by what fails, and in time.
+@Suite struct SenderEndingTests {
+  @Test func `the first reason that a user has for the end is the one that counts`() {
+    var trial = SenderTrial.inState("ending")
+    #expect(trial.take(.stop(.terminated)) == [])
+    trial.take(.walked(.failure(Fault(.device, "stopped"))))
+    #expect(trial.fail(.stopped) == ["finish interrupted: interrupted"])
+  }
+
+  @Test func `the end waits for what still works, and not beyond its curfew`() {
+    var trial = SenderTrial { $0.graceAtTheEnd = 2 }
+    trial.begin(isWalked: false)
+    #expect(trial.take(.stop(.terminated)) == ["stop preparing"])
+    #expect(trial.engine.runningWorkers == 2)
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 2.9)
+    #expect(trial.take(.walked(.success(Fixture.summary))) == [])
+    // A second word moves nothing.
+    #expect(trial.take(.stop(.interrupted), after: 1) == [])
+    #expect(trial.pass(1.899) == [])
+    #expect(trial.pass(0.001) == ["finish terminated: interrupted"])
+    #expect(trial.engine.nextMoment == nil)
+    #expect(trial.engine.runningWorkers == 1)
+    #expect(trial.take(.codeEntered(.success(Fixture.code))) == [])
+    #expect(trial.engine.runningWorkers == 0)
+  }
+
+  @Test func `what has failed waits for what still works in the same way`() {
+    var trial = SenderTrial()
+    trial.begin(isWalked: false)
+    #expect(trial.take(.codeEntered(.failure(Fixture.failure("no code")))) == ["stop preparing"])
+    #expect(trial.take(.stop(.terminated)) == [])
+    #expect(trial.pass(0.899) == [])
+    #expect(trial.pass(0.001) == ["finish failed: no code"])
+  }
+
+  @Test func `a walk that fails ends the run at once, and the session with it`() {
+    var trial = SenderTrial()
+    trial.begin(isWalked: false)
+    let fault = Fault(.source, "no source")
+    let words = "usage: no source (Check the path, and that you may read it.)"
+    #expect(trial.take(.walked(.failure(fault))) == ["stop preparing"])
+    #expect(trial.take(.codeEntered(.failure(Fixture.failure("stopped")))) == ["finish \(words)"])
+
+    var session = SenderTrial.inState("preparing")
+    #expect(
+      session.take(.walked(.failure(fault))) == ["say 1 close 11 no source", "stop 1", "close 1 until 102.0"])
+    #expect(session.close() == ["finish \(words)"])
+  }
+
+  @Test func `a walk that fails while the run comes to an end or waits is the reason of the end`() {
+    let fault = Fault(.source, "no source")
+    var trial = SenderTrial.inState("preparing")
+    trial.take(.broke(ConnectionID(1), Fixture.cut))
+    #expect(trial.take(.walked(.failure(fault))) == [])
+    #expect(trial.close() == ["finish usage: no source (Check the path, and that you may read it.)"])
+  }
+
+  @Test func `a user's end in a session is told, and the session's workers are waited for`() {
+    var trial = SenderTrial.inState("streaming")
+    #expect(
+      trial.take(.stop(.terminated)) == [
+        "say 1 close 2 the transfer was interrupted on the sending device", "stop 1", "close 1 until 100.4",
+      ])
+    #expect(trial.end(0, .stopped, after: 0.1) == [])
+    #expect(trial.close(after: 0.1) == [])
+    #expect(trial.take(.exported(SessionNumber(1), .failure(Fixture.cut))) == ["read window 1"])
+    #expect(
+      trial.take(.window(SessionNumber(1), Fixture.counts)) == ["note 77 4/400 of 10/1000 at host:7"])
+    #expect(trial.take(.noted) == ["finish terminated: interrupted"])
+  }
+
+  @Test func `a user's end comes in time though nothing of a session ends`() {
+    var trial = SenderTrial.inState("streaming")
+    trial.take(.stop(.interrupted))
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
+    #expect(trial.pass(0.899) == [])
+    #expect(trial.pass(0.001) == ["finish interrupted: interrupted"])
+  }
+
+  @Test func `a user's end after a cut is no failure of the connection`() {
+    var trial = SenderTrial.inState("closing cut")
+    #expect(trial.take(.stop(.terminated)) == [])
+    trial.close(after: 0.2)
+    #expect(
+      trial.take(.window(SessionNumber(1), Fixture.counts)) == ["note 77 4/400 of 10/1000 at host:7"])
+    #expect(trial.take(.noted) == ["finish terminated: interrupted"])
+
+    var counting = SenderTrial.inState("counting")
+    #expect(counting.take(.stop(.terminated)) == [])
+    #expect(counting.pass(0.9) == ["finish terminated: interrupted"])
+  }
+
+  @Test func `a user's end after another one does not hide why that came`() {
+    var trial = SenderTrial.inState("streaming")
+    trial.hear(.close(Close(.noSpace, "full")))
+    #expect(trial.take(.stop(.terminated)) == [])
+    #expect(trial.pass(0.9) == ["finish noSpace: the other device stopped: full"])
+  }
+
+  @Test func `what is done is done, though the user ends the run while that is written down`() {
+    var trial = SenderTrial.inState("recording and stopped")
+    trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
+    #expect(trial.end(0, .finished) == [])
+    let result = "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
+    #expect(trial.close() == ["forget 77", "tell \(result)"])
+    #expect(trial.take(.noted) == [])
+    #expect(trial.take(.noted) == ["finish \(result)"])
+  }
+
+  @Test func `what is done is done, though the last words take too long`() {
+    var trial = SenderTrial.inState("closing done")
+    trial.take(.stop(.terminated))
+    let result = "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
+    #expect(trial.pass(0.9) == ["forget 77", "tell \(result)", "finish \(result)"])
+  }
+
+  @Test func `the walk is stopped at once when the user ends a session, and not once more`() {
+    var trial = SenderTrial.inState("preparing")
+    #expect(trial.take(.stop(.terminated)).first == "stop preparing")
+    #expect(trial.close() == [])
+    #expect(trial.take(.walked(.failure(Fixture.cut))) == ["finish terminated: interrupted"])
+  }
+
+  @Test func `a run that is over does nothing more`() {
+    for (name, event) in SenderTrial.events {
+      var trial = SenderTrial.inState("over")
+      #expect(trial.take(event) == [], "\(name)")
+      #expect(trial.engine.phaseName == "over")
+    }
+  }
+}

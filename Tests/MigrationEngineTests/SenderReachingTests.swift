@@ -1,0 +1,169 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// How a sender comes to its first session: what it asks the user, whom it dials, and for how long.
+@Suite struct SenderReachingTests {
+  private let busy = SenderEngine.DialFailure.turnedAway(Fixture.failure("busy"), reason: "it is busy")
+  private let far = SenderEngine.DialFailure.unreached(Fixture.failure("far"), reason: "it is far")
+
+  @Test func `the code is asked for only when there is nothing to continue`() {
+    var trial = SenderTrial()
+    #expect(trial.take(.begin) == ["walk", "look up"])
+    #expect(trial.take(.lookedUp(.success([]))) == ["ask code"])
+    #expect(trial.take(.codeEntered(.success(Fixture.code))) == ["derive 12345671"])
+    #expect(trial.take(.derived(nil)) == ["dial to pair"])
+    // The walk goes on beside all that, and the offer waits for it.
+    #expect(trial.meet() == ["converse 1", "say 1 greeting here"])
+    #expect(trial.hear(.greeting(Fixture.greeting())) == ["tell paired there host"])
+    let offer = "offer new 10/1000 allocated 4096 flags 2"
+    #expect(trial.take(.walked(.success(Fixture.summary))) == ["tell \(offer)", "say 1 \(offer)"])
+    #expect(trial.take(.walked(.success(Fixture.summary))) == [])
+  }
+
+  @Test func `what an earlier run began is continued without a code, and the receiver is told which it is`() {
+    var trial = SenderTrial()
+    trial.take(.begin)
+    #expect(
+      trial.take(.lookedUp(.success([Fixture.unfinished(7)]))) == ["tell connecting target", "dial to resume 7"])
+    #expect(trial.take(.dialing(first: "address")) == [])
+    trial.meet()
+    #expect(trial.hear(.greeting(Fixture.greeting())) == [])
+    let offer = "offer 7 10/1000 allocated 4096 flags 2"
+    #expect(trial.take(.walked(.success(Fixture.summary))) == ["tell \(offer)", "say 1 \(offer)"])
+  }
+
+  @Test func `a code that was derived is tried for thirty seconds at a busy door, at least once a second`() {
+    var trial = SenderTrial()
+    trial.beginPairing()
+    let begun = trial.now
+    #expect(trial.take(.dialing(first: "address")) == ["tell connecting address"])
+    var pauses: [Double] = []
+    var told: [[String]] = []
+    while true {
+      let before = trial.now
+      let actions = trial.fail(busy)
+      guard let next = trial.engine.nextMoment, trial.engine.phaseName.hasPrefix("waiting") else {
+        #expect(actions == ["finish failed: busy"])
+        break
+      }
+      told.append(actions)
+      pauses.append(rounded(next - before))
+      #expect(trial.pass(next - before - 0.001) == [])
+      #expect(trial.pass(0.001) == ["dial to pair"])
+      // The addresses are told once.
+      #expect(trial.take(.dialing(first: "address")) == [])
+    }
+    #expect(pauses.prefix(5) == [0.1, 0.2, 0.4, 0.8, 1])
+    #expect(Set(pauses.dropFirst(4).dropLast()) == [1])
+    #expect(rounded(trial.now - begun) == 30)
+    #expect(told.first == ["tell notice the other device is busy; trying again"])
+    #expect(Set(told.dropFirst()) == [[]])
+  }
+
+  @Test func `a sender that does not want to wait is told at once that the receiver is busy`() {
+    var trial = SenderTrial(giveUpAfter: 0)
+    trial.beginPairing()
+    #expect(trial.fail(busy) == ["finish failed: busy"])
+  }
+
+  @Test func `a sender that gives up sooner waits no longer at a busy door`() {
+    var trial = SenderTrial(giveUpAfter: 0.15)
+    trial.beginPairing()
+    trial.fail(busy)
+    #expect(trial.pass(0.1) == ["dial to pair"])
+    trial.fail(busy)
+    #expect(trial.pass(0.051) == ["dial to pair"])
+    #expect(trial.fail(busy) == ["finish failed: busy"])
+  }
+
+  @Test func `what an earlier run began is sought until it is time to give up, and the user hears of it once`() {
+    var trial = SenderTrial(giveUpAfter: 25)
+    trial.begin([Fixture.unfinished(7)])
+    let begun = trial.now
+    #expect(trial.fail(far) == ["tell notice the other device cannot be reached yet (it is far); trying again"])
+    var pauses: [Double] = []
+    while let next = trial.engine.nextMoment, trial.engine.phaseName.hasPrefix("waiting") {
+      pauses.append(rounded(next - trial.now))
+      #expect(trial.pass(next - trial.now) == ["dial to resume 7"])
+      let actions = trial.fail(pauses.count == 1 ? busy : far)
+      if trial.engine.phaseName != "over" {
+        #expect(actions == [])
+        continue
+      }
+      #expect(
+        actions == [
+          "finish connectionLost: the other device cannot be reached: it is far (What has arrived is kept. Check the "
+            + "address, and start the same command on both devices again.)"
+        ])
+    }
+    #expect(pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 2.3])
+    #expect(rounded(trial.now - begun) == 25)
+  }
+
+  @Test func `a sender that does not want to wait tries once what an earlier run began`() {
+    var trial = SenderTrial(giveUpAfter: 0)
+    trial.begin([Fixture.unfinished(7)])
+    #expect(
+      trial.fail(busy).first?.hasPrefix("finish connectionLost: the other device cannot be reached: it is busy") == true
+    )
+  }
+
+  @Test func `a device with the key of another transfer gets that one, and no third`() {
+    let third = KeyFingerprint(digest: [UInt8](repeating: 3, count: KeyFingerprint.byteCount))
+    var trial = SenderTrial()
+    trial.begin([
+      Fixture.unfinished(7), Fixture.unfinished(8, third), Fixture.unfinished(9, Fixture.otherReceiver),
+      Fixture.unfinished(10, Fixture.otherReceiver),
+    ])
+    #expect(trial.fail(.stranger(Fixture.otherReceiver)) == ["dial to resume 9"])
+    // The same key is there: the device has forgotten it.
+    #expect(
+      trial.fail(.forgotten) == [
+        "tell notice the other device no longer has what was begun before; everything is sent anew", "forget 9",
+        "ask code",
+      ])
+  }
+
+  @Test func `a device with the key of none of them is paired with anew`() {
+    var trial = SenderTrial()
+    trial.begin([Fixture.unfinished(7), Fixture.unfinished(8)])
+    #expect(trial.fail(.stranger(Fixture.otherReceiver)) == ["ask code"])
+    trial.take(.codeEntered(.success(Fixture.code)))
+    trial.take(.derived(nil))
+    trial.meet()
+    // Nothing of the earlier run is meant.
+    #expect(
+      trial.hear(.greeting(Fixture.greeting())) == [
+        "tell paired there host", "tell offer new 10/1000 allocated 4096 flags 2",
+        "say 1 offer new 10/1000 allocated 4096 flags 2",
+      ])
+  }
+
+  @Test func `what the device has forgotten is forgotten here, and the next is tried, in order`() {
+    var trial = SenderTrial()
+    trial.begin([Fixture.unfinished(7), Fixture.unfinished(8), Fixture.unfinished(9)])
+    let notice = "tell notice the other device no longer has what was begun before; everything is sent anew"
+    #expect(trial.fail(.forgotten) == [notice, "forget 7", "dial to resume 8"])
+    #expect(trial.fail(.forgotten) == [notice, "forget 8", "dial to resume 9"])
+    trial.meet()
+    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 offer 9 10/1000 allocated 4096 flags 2")
+  }
+
+  @Test func `what an earlier run has heard is the end of this one`() {
+    var trial = SenderTrial()
+    trial.take(.begin)
+    let done = Fixture.unfinished(7, unsent: 3, done: Fixture.done)
+    let entry = SenderEngine.UnfinishedTransfer(
+      identifier: 7, receiver: Fixture.receiver, unsent: done.unsent, done: done.done, refusals: [Fixture.refusal])
+    let result =
+      "done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored 1 left behind 0"
+    #expect(
+      trial.take(.lookedUp(.success([entry]))) == [
+        "tell not stored tree/file tooLarge too big", "forget 7", "tell \(result)", "stop preparing",
+      ])
+    #expect(trial.take(.noted) == [])
+    #expect(trial.take(.walked(.failure(Fault(.device, "stopped")))) == ["finish \(result)"])
+  }
+}

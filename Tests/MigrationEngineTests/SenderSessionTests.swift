@@ -1,0 +1,251 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+extension SenderTrial {
+  /// The connection is cut, and everything of the session ends.
+  mutating func cut(_ fault: Fault = Fixture.cut, brought: Bool = false, spread: Double = 0) -> [String] {
+    take(.broke(ConnectionID(connection), fault))
+    take(.exported(session, .failure(Fixture.cut)))
+    for stream in 0..<8 as Range<UInt32> { end(stream, .stopped) }
+    close(spread: spread)
+    return take(.window(session, Fixture.counts { $0.hasProgressed = brought }))
+  }
+
+  /// Comes back, and goes on as far as the ledger's end.
+  mutating func comeBack(after seconds: Double = 10) -> [String] {
+    pass(seconds)
+    meet()
+    return stream(held: Tally(items: 0, bytes: 30))
+  }
+}
+
+/// How sessions follow each other, and what goes over from one to the next.
+@Suite struct SenderSessionTests {
+  private let note = "note 77 4/400 of 10/1000 at host:7"
+
+  @Test func `a session is over when its connection is closed and all its workers have ended, in any order`() {
+    let events: [SenderEngine.Event] = [
+      .closed(ConnectionID(1), spread: 0), .exported(SessionNumber(1), .success(.some)),
+      .streamEnded(SessionNumber(1), 0, .lost(hasBrought: true)),
+    ]
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+      var trial = SenderTrial.streaming()
+      trial.take(.broke(ConnectionID(1), Fixture.cut))
+      #expect(trial.take(events[order[0]]) == [])
+      #expect(trial.take(events[order[1]]) == [])
+      #expect(trial.take(events[order[2]]) == ["read window 1"])
+    }
+  }
+
+  @Test func `a look that is under way is waited for`() {
+    var trial = SenderTrial.streaming()
+    #expect(trial.pass(0.1) == ["read window 1"])
+    trial.take(.broke(ConnectionID(1), Fixture.cut))
+    trial.take(.exported(SessionNumber(1), .failure(Fixture.cut)))
+    trial.end(0, .stopped)
+    #expect(trial.close() == [])
+    #expect(trial.take(.window(SessionNumber(1), Fixture.counts)) == ["read window 1"])
+  }
+
+  @Test func `what happens in a session that ends is not looked at`() {
+    var trial = SenderTrial.streaming()
+    trial.take(.broke(ConnectionID(1), Fixture.cut))
+    #expect(trial.hear(.ping(1)) == [])
+    #expect(trial.hear(.close(Close(.noSpace, "full"))) == [])
+    #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)) == [])
+    #expect(trial.take(.withholding(SessionNumber(1), clause: "x")) == [])
+    #expect(trial.join(0) == [])
+    #expect(trial.pass(1) == [])
+    #expect(trial.engine.nextMoment == nil)
+  }
+
+  @Test func `a session that has not come to the export has no window, and is noted only if it has a name`() {
+    var trial = SenderTrial.inState("comparing")
+    trial.take(.broke(ConnectionID(1), Fixture.cut))
+    #expect(trial.close() == ["tell interrupted cut"])
+    // It has no name yet, and the receiver knows this device by its key.
+    #expect(trial.pass(1) == ["dial to resume the paired"])
+
+    var named = SenderTrial.inState("offered")
+    named.take(.broke(ConnectionID(1), Fixture.cut))
+    #expect(named.close() == ["note 7 0/0 of 10/1000 at host:7", "tell interrupted cut"])
+
+    var unwalked = SenderTrial()
+    unwalked.begin([Fixture.unfinished(7)], isWalked: false)
+    unwalked.meet()
+    unwalked.take(.broke(ConnectionID(1), Fixture.cut))
+    #expect(unwalked.close() == ["tell interrupted cut"])
+  }
+
+  @Test func `the pauses of coming back go on where a session brought nothing, and begin anew where it did`() {
+    var trial = SenderTrial.streaming()
+    var pauses: [Double] = []
+    for brought in [false, false, false, true, false] {
+      #expect(trial.cut(brought: brought) == [note, "tell interrupted cut"])
+      pauses.append(rounded((trial.engine.nextMoment ?? 0) - trial.now))
+      _ = trial.comeBack()
+    }
+    #expect(pauses == [0.1, 0.2, 0.4, 0.1, 0.2])
+  }
+
+  @Test func `a pause is shorter by up to a quarter, at random`() {
+    var trial = SenderTrial.streaming()
+    _ = trial.cut(spread: 1)
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.075)
+  }
+
+  @Test func `a sender that comes back says nothing of tries, and gives up in time`() {
+    var trial = SenderTrial.streaming(giveUpAfter: 1)
+    _ = trial.cut()
+    var tries = 0
+    while trial.engine.phaseName.hasPrefix("waiting") {
+      #expect(trial.pass((trial.engine.nextMoment ?? 0) - trial.now) == ["dial to resume 77"])
+      tries += 1
+      let actions = trial.fail(.unreached(Fixture.failure("far"), reason: "it is far"))
+      if trial.engine.phaseName.hasPrefix("waiting") { #expect(actions == []) }
+    }
+    #expect(tries == 4)
+    #expect(trial.engine.phaseName.hasPrefix("finishing connectionLost: the other device cannot be reached: it is far"))
+  }
+
+  @Test func `a connection that dies again and again without bringing anything is given up in time`() {
+    var trial = SenderTrial.streaming(giveUpAfter: 5)
+    _ = trial.cut()
+    _ = trial.comeBack()
+    #expect(trial.cut() == [note, "tell interrupted cut"])
+    #expect(
+      trial.engine.phaseName.hasPrefix(
+        "finishing connectionLost: the other device cannot be reached: it does not answer"))
+  }
+
+  @Test func `a sender that does not want to wait fails by what cut it off`() {
+    var trial = SenderTrial.streaming(giveUpAfter: 0)
+    #expect(trial.cut() == [note])
+    #expect(
+      trial.engine.phaseName
+        == "finishing connectionLost: cut (Start the same command on both devices again.)")
+  }
+
+  @Test func `a receiver that heard nothing more is come back to, and one whose user ended it is not`() {
+    var trial = SenderTrial.streaming()
+    #expect(
+      trial.cut(Fault(told: Close(.silent, "silence"))) == [note, "tell interrupted the other device stopped: silence"])
+    var interrupted = SenderTrial.streaming()
+    #expect(interrupted.cut(Fault(told: Close(.interrupted, "away"))) == [note])
+    #expect(interrupted.engine.phaseName == "finishing connectionLost: the other device stopped: away")
+    var broken = SenderTrial.streaming()
+    #expect(broken.cut(Fault(.violation, "nonsense")) == [note])
+    #expect(broken.engine.phaseName == "finishing failed: nonsense")
+  }
+
+  @Test func `streams that keep breaking end the session as a cut does`() {
+    var trial = SenderTrial.streaming { $0.streams = 1 }
+    trial.join(0)
+    var last: [String] = []
+    for stream in 0...16 as ClosedRange<UInt32> {
+      last = trial.end(stream, .lost(hasBrought: false))
+      trial.pass(2)
+    }
+    let until = rounded(trial.now)
+    #expect(last == ["say 1 close 16 the data connections keep breaking", "stop 1", "close 1 until \(until)"])
+    trial.take(.exported(SessionNumber(1), .failure(Fixture.cut)))
+    #expect(trial.close() == ["read window 1"])
+    trial.take(.window(SessionNumber(1), Fixture.counts))
+    #expect(trial.engine.phaseName.hasPrefix("waiting"))
+  }
+
+  @Test func `a later session continues the transfer, says what is held, and does not pair`() {
+    var trial = SenderTrial.streaming()
+    _ = trial.cut()
+    trial.pass(1)
+    #expect(trial.meet() == ["converse 2", "say 2 greeting here"])
+    let offer = "offer 77 10/1000 allocated 4096 flags 2"
+    #expect(trial.hear(.greeting(Fixture.greeting())) == ["tell \(offer)", "say 2 \(offer)"])
+    #expect(trial.hear(.accept(Fixture.accept)) == [])
+    #expect(
+      trial.hear(.heldEnd(HeldEnd(held: Tally(items: 0, bytes: 30)))) == [
+        "tell resumed 30", "export 2 77, 10/1000, there, host:7, no app, compressible", "open 2.0",
+      ])
+    trial.take(.exported(SessionNumber(2), .success(.some)))
+    trial.hear(.done(Fixture.done))
+    trial.take(.recorded(77, Fixture.traffic))
+    trial.end(0, .finished)
+    // What it held when the last session began.
+    #expect(
+      trial.close().last
+        == "tell done 9/900 sent 800 saved 70 held 30 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1")
+  }
+
+  @Test func `what the receiver held is never more than what it has in the end`() {
+    var trial = SenderTrial()
+    trial.beginPairing()
+    trial.meet()
+    _ = trial.stream(held: Tally(items: 0, bytes: 5000))
+    trial.take(.exported(SessionNumber(1), .success(.some)))
+    trial.hear(.done(Fixture.done))
+    trial.take(.recorded(77, Fixture.traffic))
+    trial.end(0, .finished)
+    #expect(trial.close().last?.contains("held 900 ") == true)
+  }
+
+  @Test func `an offer after FINISH is answered by the same totals only`() {
+    var trial = SenderTrial.inState("finishing")
+    trial.end(0, .finished)
+    trial.take(.broke(ConnectionID(1), Fixture.cut))
+    trial.close()
+    trial.take(.window(SessionNumber(1), Fixture.counts))
+    trial.pass(1)
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    var other = trial
+    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
+    #expect(
+      other.hear(.done(Done(total: Tally(items: 1)))).first
+        == "say 2 close 3 the other device broke the protocol: the receiver's last word contradicts what came before")
+  }
+
+  @Test func `an offer before any FINISH of this run is not answered by DONE, that of an earlier run may be`() {
+    var trial = SenderTrial.streaming()
+    _ = trial.cut()
+    trial.pass(1)
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    #expect(trial.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
+
+    var earlier = SenderTrial()
+    earlier.begin([Fixture.unfinished(7, unsent: 6)])
+    earlier.meet()
+    earlier.hear(.greeting(Fixture.greeting()))
+    #expect(earlier.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 0"])
+    earlier.take(.recorded(7, Traffic()))
+    #expect(
+      earlier.close() == [
+        "forget 7",
+        "tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 6 losses 1 left out 0 not stored 1 left behind 0",
+      ])
+  }
+
+  @Test func `as many streams as were found best are opened in the next session`() {
+    var trial = SenderTrial.streaming()
+    let waiting = Fixture.counts { $0.waitingFrames = 8 }
+    trial.join(0)
+    #expect(trial.take(.window(trial.session, waiting)) == ["open 1.1"])
+    // The second is refused until it is given up.
+    for stream in 1..<5 as Range<UInt32> {
+      trial.end(stream, .lost(hasBrought: false))
+      if trial.pass(2).contains("read window 1") { trial.take(.window(trial.session, waiting)) }
+    }
+    _ = trial.cut()
+    #expect(trial.comeBack().contains("open 2.0"))
+    // One is enough: no look is needed for another one.
+    #expect(trial.join(0) == [])
+  }
+
+  @Test func `a fixed number of streams is opened in each session`() {
+    var trial = SenderTrial.streaming { $0.streams = 2 }
+    _ = trial.cut()
+    #expect(trial.comeBack().suffix(2) == ["open 2.0", "open 2.1"])
+  }
+}

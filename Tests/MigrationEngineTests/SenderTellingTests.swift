@@ -1,0 +1,168 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// What the user and the other device hear in sessions, and how often.
+@Suite struct SenderTellingTests {
+  @Test(arguments: [
+    (Offer.Flags(), true, Features.zstd, "its exporter does not want the data to be compressed"),
+    (.compressible, false, .zstd, "nothing is compressed: libzstd.so.1 is not on this device"),
+    (.compressible, true, Features(), "nothing is compressed: the other device cannot decompress"),
+  ])
+  func `a user who wants compression hears once why there is none`(
+    _ flags: Offer.Flags, _ canCompress: Bool, _ features: Features, _ reason: String
+  ) {
+    for wantsCompression in [true, false] {
+      var trial = SenderTrial {
+        $0.wantsCompression = wantsCompression
+        $0.canCompress = canCompress
+      }
+      trial.take(.begin)
+      trial.take(.walked(.success(Fixture.summary(flags))))
+      trial.take(.lookedUp(.success([])))
+      trial.take(.codeEntered(.success(Fixture.code)))
+      trial.take(.derived(nil))
+      trial.meet()
+      let notice = wantsCompression ? ["tell notice \(reason)"] : []
+      let accept = Fixture.accept(features: features)
+      #expect(
+        trial.stream(accept) == ["export 1 77, 10/1000, there, host:7, no app, plain"] + notice + ["open 1.0"])
+      _ = trial.cut()
+      trial.pass(1)
+      trial.meet()
+      #expect(
+        trial.stream(accept) == [
+          "tell resumed 0", "export 2 77, 10/1000, there, host:7, no app, plain", "open 2.0",
+        ])
+    }
+  }
+
+  @Test func `a user who wants compression and has it hears nothing`() {
+    var trial = SenderTrial { $0.wantsCompression = true }
+    trial.beginPairing()
+    trial.meet()
+    #expect(trial.stream() == ["export 1 77, 10/1000, there, host:7, no app, compressible", "open 1.0"])
+  }
+
+  @Test func `an app's export is told what the receiver asks for`() {
+    var trial = SenderTrial()
+    trial.beginPairing()
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting(AppRequest(bundleIdentifier: "app.notes", platform: "linux"))))
+    trial.hear(.accept(Fixture.accept))
+    #expect(
+      trial.hear(.heldEnd(HeldEnd(held: Tally()))).first
+        == "export 1 77, 10/1000, there, host:7, app.notes, compressible")
+  }
+
+  @Test func `what the destination cannot hold is told once in a run`() {
+    var trial = SenderTrial.streaming()
+    #expect(
+      trial.take(.withholding(SessionNumber(1), clause: "some are too large"))
+        == ["tell notice some are too large"])
+    _ = trial.cut()
+    _ = trial.comeBack()
+    #expect(trial.take(.withholding(SessionNumber(2), clause: "some are too large")) == [])
+  }
+
+  @Test func `the user hears five times a second how far it is`() {
+    var trial = SenderTrial.streaming { $0.streams = 1 }
+    let told = ["progress 1 sending of 10/1000"]
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
+    #expect(trial.pass(0.199) == [])
+    #expect(trial.pass(0.001) == told)
+    // Not the sooner for coming late.
+    #expect(trial.pass(0.35) == told)
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
+    // Events are no reason not to tell it, and the other device's tell it alone once everything is sent.
+    #expect(trial.hear(.ping(1), after: 0.2) == ["say 1 pong 1"] + told)
+    trial.take(.exported(SessionNumber(1), .success(.some)))
+    #expect(trial.pass(10) == [])
+    #expect(trial.engine.nextMoment == nil)
+  }
+
+  @Test func `what is to be done for a stream is done in time as well`() {
+    var trial = SenderTrial.streaming()
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.1)
+    trial.pass(0.1)
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.1)
+  }
+
+  @Test func `before streaming nothing is told by the clock`() {
+    var trial = SenderTrial.inState("comparing")
+    #expect(trial.engine.nextMoment == nil)
+    #expect(trial.pass(10) == [])
+    // The first figure comes with the first look then.
+    #expect(trial.hear(.heldEnd(HeldEnd(held: Tally()))).last == "progress 1 sending of 10/1000")
+  }
+
+  @Test func `the receiver hears of as many unsent items as may be named, the user of all`() {
+    var trial = SenderTrial.streaming()
+    for _ in 0..<Limits.unsent {
+      #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)).count == 2)
+    }
+    #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)) == ["tell unsent tree/gone"])
+  }
+
+  @Test func `what is named as not stored is kept with the last word, each session's anew`() {
+    var trial = SenderTrial.streaming()
+    trial.hear(.refused(Fixture.refusal))
+    trial.hear(.refused(Fixture.refusal))
+    _ = trial.cut()
+    _ = trial.comeBack()
+    #expect(trial.hear(.refused(Fixture.refusal)).count == 2)
+    #expect(
+      trial.take(.unsent(SessionNumber(2), Fixture.withheld)) == [
+        "tell not stored tree/file tooLarge", "say 2 unsent tree/file",
+      ])
+    trial.take(.unsent(SessionNumber(2), Fixture.unsent))
+    trial.take(.exported(SessionNumber(2), .success(.some)))
+    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 2"])
+  }
+
+  @Test func `what has been named as not stored is not named again in front of DONE`() {
+    var trial = SenderTrial.inState("finishing")
+    trial.hear(.refused(Fixture.refusal))
+    trial.end(0, .finished)
+    trial.take(.broke(ConnectionID(1), Fixture.cut))
+    trial.close()
+    trial.take(.window(SessionNumber(1), Fixture.counts))
+    trial.pass(1)
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    #expect(trial.hear(.refused(Fixture.refusal)) == [])
+    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
+  }
+
+  @Test func `what an earlier run has been told as not stored is kept, and told where it is new`() {
+    var trial = SenderTrial()
+    trial.begin([
+      SenderEngine.UnfinishedTransfer(identifier: 7, receiver: Fixture.receiver, refusals: [Fixture.refusal])
+    ])
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    #expect(trial.hear(.refused(Fixture.refusal)) == [])
+    #expect(trial.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 1"])
+  }
+
+  @Test func `no more is kept of what is not stored than a session may name`() {
+    var named = NamedItems(Array(repeating: Fixture.refusal, count: Limits.unsent))
+    #expect(named.refusals.count == Limits.unsent)
+    let isTold = named.add(Fixture.refusal)
+    #expect(isTold)
+    #expect(named.refusals.count == Limits.unsent)
+  }
+
+  @Test func `stale items are told in pages, before the end of the export`() {
+    for (count, pages) in [(0, [Int]()), (1, [1]), (Limits.marksInFrame, [Limits.marksInFrame])] {
+      var trial = SenderTrial.streaming { $0.streams = 1 }
+      let stale = (0..<Mark(count)).map { $0 }
+      let exported = SenderEngine.Exported(finish: Fixture.finish, stale: stale)
+      #expect(
+        trial.take(.exported(SessionNumber(1), .success(exported))) == [
+          "finish window 1", "note finish 77 9/900",
+        ] + pages.map { "say 1 drop \($0)" } + ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
+    }
+  }
+}

@@ -1,0 +1,278 @@
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationEngine
+
+/// A sender's loop that does nothing itself: it lets anything happen that may, in any order, and checks what must hold.
+///
+/// What goes on it knows from the actions alone, so that it finds what the engine forgets.
+struct SenderWalk {
+  private enum Work: Hashable {
+    case walk, lookUp, question, derivation, dial, note
+    case export(SessionNumber)
+    case stream(SessionNumber, UInt32)
+    case record(TransferID)
+  }
+
+  private var engine: SenderEngine
+  private var dice: Generator
+  private var now = 0.0
+  private var work: [Work] = []
+  /// What goes on of it that has been told to end.
+  private var isStopped: Set<SessionNumber> = []
+  private var joined: Set<UInt32> = []
+  private var connection: ConnectionID?
+  private var isClosing = false
+  private var connections: UInt64 = 0
+  private var session: SessionNumber?
+  private var isExported = false
+  /// What the receiver said last, and what it may say next.
+  private var talk: [ControlMessage] = []
+  private(set) var finished = 0
+  private(set) var steps = 0
+  /// What the walk has seen of phases.
+  private(set) var phases: Set<String> = []
+
+  init(seed: UInt64) {
+    var dice = Generator(seed: seed)
+    var settings = SenderEngine.Settings(
+      greeting: Greeting(role: .sender, label: "", software: "", features: [.refusals, .zstd]), target: "",
+      streams: Bool.random(using: &dice) ? nil : UInt32.random(in: 0...20, using: &dice),
+      giveUpAfter: [0, 1, 600].randomElement(using: &dice) ?? 0)
+    settings.graceAtTheEnd = Bool.random(using: &dice) ? 1 : 0
+    engine = SenderEngine(settings)
+    self.dice = dice
+  }
+
+  /// Runs to the end of the run, and to the end of all work.
+  mutating func run() {
+    happens(.begin)
+    while finished == 0, steps < 2000 {
+      step()
+      phases.insert(String(engine.phaseName.prefix { $0 != " " }))
+    }
+    if finished == 0 { happens(.stop(.interrupted)) }
+    // Time alone ends a run that is stopped.
+    for _ in 0..<20 where finished == 0 {
+      now = engine.nextMoment ?? now + 1
+      happens(.timePassed)
+    }
+    #expect(finished == 1)
+    while let last = work.last { end(last) }
+    #expect(engine.runningWorkers == 0)
+    happens(.stop(.terminated))
+    #expect(finished == 1)
+  }
+
+  // MARK: What happens
+
+  private mutating func step() {
+    switch Int.random(in: 0..<100, using: &dice) {
+    case 0: late()
+    case 1 where steps > 50: happens(.stop([.interrupted, .terminated].randomElement(using: &dice) ?? .failed))
+    case 2..<12: passTime()
+    case 12..<40:
+      if let one = work.randomElement(using: &dice) { end(one) }
+    case 40..<50: news()
+    default: hear()
+    }
+  }
+
+  /// Something of an older session, or of nothing.
+  private mutating func late() {
+    let old = SessionNumber((session?.value ?? 1) - 1)
+    happens(.streamEnded(old, 0, .lost(hasBrought: false)))
+    happens(.exported(old, .success(.some)))
+    happens(.unsent(old, Fixture.unsent))
+    happens(.window(old, Fixture.counts))
+    happens(.received(ConnectionID(0), .close(Close(.noSpace, ""))))
+    happens(.broke(ConnectionID(0), Fault(.storage, "")))
+  }
+
+  private mutating func passTime() {
+    let next = engine.nextMoment ?? now
+    now = max(now, [next, now + 0.05, now + 0.3, now + 3].randomElement(using: &dice) ?? now)
+    happens(.timePassed)
+  }
+
+  private mutating func end(_ one: Work) {
+    guard let index = work.firstIndex(of: one) else { return }
+    work.remove(at: index)
+    let isGood = Int.random(in: 0..<8, using: &dice) > 0
+    let spread = Double.random(in: 0...1, using: &dice)
+    switch one {
+    case .walk:
+      happens(.walked(isGood ? .success(Fixture.summary) : .failure(Fault(.source, "no source"))))
+    case .lookUp:
+      let unfinished = (0..<UInt64.random(in: 0...3, using: &dice)).map {
+        Fixture.unfinished(TransferID($0 + 1), $0 % 2 == 0 ? Fixture.receiver : Fixture.otherReceiver)
+      }
+      happens(.lookedUp(isGood ? .success(unfinished) : .failure(Fault(.storage, "no memory"))))
+    case .question:
+      happens(.codeEntered(isGood ? .success(Fixture.code) : .failure(Fixture.failure("no code"))))
+    case .derivation: happens(.derived(isGood ? nil : Fault(.device, "no secret")))
+    case .dial:
+      connections += 1
+      happens(.dialed(dialed(), spread: spread))
+    case .note: happens(.noted)
+    case .export(let number):
+      // Everything is written before it has ended well.
+      let isDone = isGood && !isStopped.contains(number)
+      isExported = isExported || isDone
+      happens(.exported(number, isDone ? .success(.some) : .failure(Fault(.exportFailed, "no export"))))
+    case .stream(let number, let stream): happens(.streamEnded(number, stream, streamEnd(number)))
+    case .record(let transfer): happens(.recorded(transfer, Fixture.traffic))
+    }
+  }
+
+  private mutating func dialed() -> Result<SenderEngine.Meeting, SenderEngine.DialFailure> {
+    let failure = Fixture.failure("broken")
+    let failures: [SenderEngine.DialFailure] = [
+      .unresolved(failure), .unreached(failure, reason: "far"), .turnedAway(failure, reason: "busy"),
+      .stranger(Fixture.otherReceiver), .forgotten, .stopped, .failed(failure),
+    ]
+    guard Int.random(in: 0..<3, using: &dice) == 0 else { return .success(Fixture.meeting(connections)) }
+    return .failure(failures.randomElement(using: &dice) ?? .stopped)
+  }
+
+  private mutating func streamEnd(_ number: SessionNumber) -> SenderEngine.StreamEnd {
+    if isStopped.contains(number) { return .stopped }
+    if isExported { return .finished }
+    return Int.random(in: 0..<20, using: &dice) == 0
+      ? .failed(Fault(.violation, "nonsense")) : .lost(hasBrought: Bool.random(using: &dice))
+  }
+
+  /// Workers have something to tell.
+  private mutating func news() {
+    switch work.randomElement(using: &dice) {
+    case .dial: happens(.dialing(first: "address"))
+    case .export(let number):
+      happens(.unsent(number, Fixture.unsent))
+      happens(.withholding(number, clause: "some"))
+    case .stream(let number, let stream) where joined.insert(stream).inserted:
+      happens(.streamJoined(number, stream))
+    default: break
+    }
+  }
+
+  /// The connection has something to tell: what should come next, mostly.
+  private mutating func hear() {
+    guard let connection else { return }
+    guard !isClosing else {
+      if Bool.random(using: &dice) {
+        self.connection = nil
+        happens(.closed(connection, spread: Double.random(in: 0...1, using: &dice)))
+      }
+      return
+    }
+    switch Int.random(in: 0..<60, using: &dice) {
+    case 0: happens(.broke(connection, Fixture.cut))
+    case 1: happens(.received(connection, .close(Close(.silent, "silence"))))
+    case 2: happens(.received(connection, .receipt))
+    case 3: happens(.received(connection, .done(Fixture.done)))
+    case 4..<10: happens(.received(connection, .ping(1)))
+    default:
+      guard !talk.isEmpty else { return }
+      happens(.received(connection, talk.removeFirst()))
+    }
+  }
+
+  // MARK: What the engine does
+
+  private mutating func happens(_ event: SenderEngine.Event) {
+    steps += 1
+    let wasFinished = finished > 0
+    let actions = engine.handle(event, now: now)
+    #expect(!wasFinished || actions.isEmpty)
+    var mustLook: [SessionNumber] = []
+    for action in actions {
+      #expect(finished == 0)
+      if case .readWindow(let number) = action { mustLook.append(number) }
+      perform(action)
+    }
+    if let broken = engine.checkInvariants(), mustLook.isEmpty { Issue.record("\(broken) after \(event)") }
+    #expect(engine.runningWorkers == work.count)
+    if let next = engine.nextMoment { #expect(next > now, "what is due was not done") }
+    for number in mustLook {
+      let counts = Fixture.counts {
+        $0.waitingFrames = Int.random(in: 0...8, using: &dice)
+        $0.hasProgressed = Bool.random(using: &dice)
+      }
+      happens(.window(number, counts))
+    }
+  }
+
+  private mutating func perform(_ action: SenderEngine.Action) {
+    switch action {
+    case .walk: work.append(.walk)
+    case .lookUpUnfinished: work.append(.lookUp)
+    case .askCode: work.append(.question)
+    case .deriveSecret: work.append(.derivation)
+    case .dial:
+      #expect(connection == nil)
+      work.append(.dial)
+    case .converse(let new):
+      #expect(connection == nil)
+      (connection, isClosing, isExported) = (new, false, false)
+      joined = []
+      talk = [.greeting(Fixture.greeting())]
+    case .say(let to, let message):
+      #expect(to == connection && !isClosing)
+      answer(message)
+    case .close(let closed, let until):
+      #expect(closed == connection && !isClosing && until > now)
+      isClosing = true
+    case .export(let number, _):
+      #expect(session.map { $0 < number } ?? true)
+      session = number
+      work.append(.export(number))
+    case .openStream(let number, let join, _):
+      #expect(number == session)
+      work.append(.stream(number, join.stream))
+    case .stopSession(let number): isStopped.insert(number)
+    case .recordDone(let transfer, _, _): work.append(.record(transfer))
+    case .note, .noteFinish, .forget: work.append(.note)
+    case .finish: finished += 1
+    case .readWindow(let number): #expect(number == session)
+    case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
+      .forgetStream, .refuse, .finishWindow:
+      break
+    }
+  }
+
+  /// What a receiver says to that.
+  private mutating func answer(_ message: ControlMessage) {
+    switch message {
+    case .offer(let offer) where offer.transfer != nil && Int.random(in: 0..<4, using: &dice) == 0:
+      talk = [.refused(Fixture.refusal), .done(Fixture.done)]
+    case .offer:
+      talk = [
+        .accept(Fixture.accept(streams: UInt16.random(in: 1...16, using: &dice))),
+        .held(Held(kind: .staged, marks: [1])), .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))),
+        .refused(Fixture.refusal),
+      ]
+    case .finish: talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
+    default: break
+    }
+  }
+}
+
+@Suite struct SenderWalkTests {
+  @Test func `whatever happens in whatever order, all that must hold does, and every run ends once`() {
+    var steps = 0
+    var phases: Set<String> = []
+    for seed in 1...400 as ClosedRange<UInt64> {
+      var walk = SenderWalk(seed: seed)
+      walk.run()
+      steps += walk.steps
+      phases.formUnion(walk.phases)
+    }
+    #expect(steps > 20_000)
+    // All of them were seen.
+    #expect(
+      phases == [
+        "looking", "asking", "deriving", "dialing", "waiting", "conversing", "closing", "finishing", "over",
+      ])
+  }
+}
