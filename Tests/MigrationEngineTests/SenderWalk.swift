@@ -31,6 +31,7 @@ struct SenderWalk {
   private var talk: [ControlMessage] = []
   private(set) var finished = 0
   private(set) var steps = 0
+  private(set) var isDone = false
   /// What the walk has seen of phases.
   private(set) var phases: Set<String> = []
 
@@ -68,13 +69,13 @@ struct SenderWalk {
   // MARK: What happens
 
   private mutating func step() {
-    switch Int.random(in: 0..<100, using: &dice) {
-    case 0: late()
-    case 1 where steps > 50: happens(.stop([.interrupted, .terminated].randomElement(using: &dice) ?? .failed))
-    case 2..<12: passTime()
-    case 12..<40:
+    switch Int.random(in: 0..<200, using: &dice) {
+    case 0..<3: late()
+    case 3 where steps > 50: happens(.stop([.interrupted, .terminated].randomElement(using: &dice) ?? .failed))
+    case 4..<40: passTime()
+    case 40..<90:
       if let one = work.randomElement(using: &dice) { end(one) }
-    case 40..<50: news()
+    case 90..<120: news()
     default: hear()
     }
   }
@@ -99,7 +100,7 @@ struct SenderWalk {
   private mutating func end(_ one: Work) {
     guard let index = work.firstIndex(of: one) else { return }
     work.remove(at: index)
-    let isGood = Int.random(in: 0..<8, using: &dice) > 0
+    let isGood = Int.random(in: 0..<30, using: &dice) > 0
     let spread = Double.random(in: 0...1, using: &dice)
     switch one {
     case .walk:
@@ -129,17 +130,17 @@ struct SenderWalk {
   private mutating func dialed() -> Result<SenderEngine.Meeting, SenderEngine.DialFailure> {
     let failure = Fixture.failure("broken")
     let failures: [SenderEngine.DialFailure] = [
-      .unresolved(failure), .unreached(failure, reason: "far"), .turnedAway(failure, reason: "busy"),
-      .stranger(Fixture.otherReceiver), .forgotten, .stopped, .failed(failure),
+      .turnedAway(failure, reason: "busy"), .turnedAway(failure, reason: "busy"), .unreached(failure, reason: "far"),
+      .unresolved(failure), .stranger(Fixture.otherReceiver), .forgotten, .stopped, .failed(failure),
     ]
-    guard Int.random(in: 0..<3, using: &dice) == 0 else { return .success(Fixture.meeting(connections)) }
+    guard Int.random(in: 0..<4, using: &dice) == 0 else { return .success(Fixture.meeting(connections)) }
     return .failure(failures.randomElement(using: &dice) ?? .stopped)
   }
 
   private mutating func streamEnd(_ number: SessionNumber) -> SenderEngine.StreamEnd {
     if isStopped.contains(number) { return .stopped }
     if isExported { return .finished }
-    return Int.random(in: 0..<20, using: &dice) == 0
+    return Int.random(in: 0..<100, using: &dice) == 0
       ? .failed(Fault(.violation, "nonsense")) : .lost(hasBrought: Bool.random(using: &dice))
   }
 
@@ -166,12 +167,12 @@ struct SenderWalk {
       }
       return
     }
-    switch Int.random(in: 0..<60, using: &dice) {
-    case 0: happens(.broke(connection, Fixture.cut))
-    case 1: happens(.received(connection, .close(Close(.silent, "silence"))))
-    case 2: happens(.received(connection, .receipt))
-    case 3: happens(.received(connection, .done(Fixture.done)))
-    case 4..<10: happens(.received(connection, .ping(1)))
+    switch Int.random(in: 0..<400, using: &dice) {
+    case 0..<8: happens(.broke(connection, Fixture.cut))
+    case 8..<12: happens(.received(connection, .close(Close(.silent, "silence"))))
+    case 12: happens(.received(connection, .receipt))
+    case 13: happens(.received(connection, .done(Fixture.done)))
+    case 14..<60: happens(.received(connection, .ping(1)))
     default:
       guard !talk.isEmpty else { return }
       happens(.received(connection, talk.removeFirst()))
@@ -233,7 +234,9 @@ struct SenderWalk {
     case .stopSession(let number): isStopped.insert(number)
     case .recordDone(let transfer, _, _): work.append(.record(transfer))
     case .note, .noteFinish, .forget: work.append(.note)
-    case .finish: finished += 1
+    case .finish(let result):
+      finished += 1
+      if case .success = result { isDone = true }
     case .readWindow(let number): #expect(number == session)
     case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
       .forgetStream, .refuse, .finishWindow:
@@ -261,14 +264,17 @@ struct SenderWalk {
 @Suite struct SenderWalkTests {
   @Test func `whatever happens in whatever order, all that must hold does, and every run ends once`() {
     var steps = 0
+    var done = 0
     var phases: Set<String> = []
-    for seed in 1...400 as ClosedRange<UInt64> {
+    for seed in 1...1000 as ClosedRange<UInt64> {
       var walk = SenderWalk(seed: seed)
       walk.run()
       steps += walk.steps
+      done += walk.isDone ? 1 : 0
       phases.formUnion(walk.phases)
     }
     #expect(steps > 20_000)
+    #expect((100...900).contains(done))
     // All of them were seen.
     #expect(
       phases == [
