@@ -27,7 +27,7 @@ extension SenderTrial {
 
   @Test func `a session is over when its connection is closed and all its workers have ended, in any order`() {
     let events: [SenderEngine.Event] = [
-      .closed(ConnectionID(1), spread: 0), .exported(SessionNumber(1), .success(.some)),
+      .closed(ConnectionID(1), spread: 0), .exported(SessionNumber(1), .success(.little)),
       .streamEnded(SessionNumber(1), 0, .lost(hasBrought: true)),
     ]
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -168,7 +168,7 @@ extension SenderTrial {
       trial.hear(.heldEnd(HeldEnd(held: Tally(items: 0, bytes: 30)))) == [
         "tell resumed 30", "export 2 77, 10/1000, there, host:7, no app, compressible", "open 2.0",
       ])
-    trial.take(.exported(SessionNumber(2), .success(.some)))
+    trial.take(.exported(SessionNumber(2), .success(.little)))
     trial.hear(.done(Fixture.done))
     trial.take(.recorded(77, Fixture.traffic))
     trial.end(0, .finished)
@@ -183,7 +183,7 @@ extension SenderTrial {
     trial.beginPairing()
     trial.meet()
     _ = trial.stream(held: Tally(items: 0, bytes: 5000))
-    trial.take(.exported(SessionNumber(1), .success(.some)))
+    trial.take(.exported(SessionNumber(1), .success(.little)))
     trial.hear(.done(Fixture.done))
     trial.take(.recorded(77, Fixture.traffic))
     trial.end(0, .finished)

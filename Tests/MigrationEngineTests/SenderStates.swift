@@ -43,9 +43,12 @@ extension SenderTrial {
       trial = .streaming()
       trial.join(0)
       trial.take(.window(trial.session, SenderEngine.WindowCounts()))
-    case "finishing":
+    case "dropping":
       trial = .inState("streaming")
       trial.take(.exported(trial.session, .success(Exported.some)))
+    case "finishing":
+      trial = .inState("dropping")
+      trial.take(.drained(ConnectionID(1)))
     case "recording":
       trial = .inState("finishing")
       trial.hear(.done(Fixture.done))
@@ -153,6 +156,7 @@ extension SenderTrial {
   private static let workers: [(name: String, event: SenderEngine.Event)] = [
     ("cut", .broke(ConnectionID(1), Fixture.cut)),
     ("violation", .broke(ConnectionID(1), Fault(.violation, "nonsense"))),
+    ("drained", .drained(ConnectionID(1))),
     ("closed", .closed(ConnectionID(1), spread: 1)),
     ("withholding", .withholding(SessionNumber(1), clause: "some are too large")),
     ("unsent", .unsent(SessionNumber(1), Fixture.unsent)),
@@ -169,7 +173,8 @@ extension SenderTrial {
 
   /// What belongs to a session that is over, or to a connection, a stream or a transfer that there is not.
   static let lateEvents: [SenderEngine.Event] = [
-    .received(ConnectionID(9), .ping(1)), .broke(ConnectionID(9), Fixture.cut), .closed(ConnectionID(9), spread: 0),
+    .received(ConnectionID(9), .ping(1)), .broke(ConnectionID(9), Fixture.cut), .drained(ConnectionID(9)),
+    .closed(ConnectionID(9), spread: 0),
     .withholding(SessionNumber(9), clause: ""), .unsent(SessionNumber(9), Fixture.unsent),
     .exported(SessionNumber(9), .success(.some)), .streamJoined(SessionNumber(9), 0),
     .streamEnded(SessionNumber(9), 0, .lost(hasBrought: false)), .streamEnded(SessionNumber(1), 9, .finished),
@@ -178,7 +183,8 @@ extension SenderTrial {
 }
 
 extension SenderEngine.Exported {
-  /// What the tests' exports come to, with marks for two pages.
+  /// What the tests' exports come to, with marks for two pages, or with a few.
   static let some = SenderEngine.Exported(
     finish: Fixture.finish, stale: (0...Mark(Limits.marksInFrame)).map { $0 })
+  static let little = SenderEngine.Exported(finish: Fixture.finish, stale: [1, 2])
 }

@@ -77,7 +77,7 @@ import Testing
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
     // Events are no reason not to tell it, and the other device's tell it alone once everything is sent.
     #expect(trial.hear(.ping(1), after: 0.2) == ["say 1 pong 1"] + told)
-    trial.take(.exported(SessionNumber(1), .success(.some)))
+    trial.take(.exported(SessionNumber(1), .success(.little)))
     #expect(trial.pass(10) == [])
     #expect(trial.engine.nextMoment == nil)
   }
@@ -117,7 +117,7 @@ import Testing
         "tell not stored tree/file tooLarge", "say 2 unsent tree/file",
       ])
     trial.take(.unsent(SessionNumber(2), Fixture.unsent))
-    trial.take(.exported(SessionNumber(2), .success(.some)))
+    trial.take(.exported(SessionNumber(2), .success(.little)))
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 2"])
   }
 
@@ -154,7 +154,31 @@ import Testing
     #expect(named.refusals.count == Limits.unsent)
   }
 
-  @Test func `stale items are told in pages, before the end of the export`() {
+  @Test func `stale items are told a page at a time, as the connection takes them, and the end behind them`() {
+    var trial = SenderTrial.streaming { $0.streams = 1 }
+    let stale = (0..<Mark(2 * Limits.marksInFrame + 1)).map { $0 }
+    let page = "say 1 drop \(Limits.marksInFrame)"
+    #expect(trial.take(.drained(ConnectionID(1))) == [])
+    #expect(
+      trial.take(
+        .exported(SessionNumber(1), .success(SenderEngine.Exported(finish: Fixture.finish, stale: stale)))) == [
+          "finish window 1", "note finish 77 9/900", page,
+        ])
+    #expect(trial.take(.drained(ConnectionID(1))) == [page])
+    // No receiver can be done before the end is said.
+    var cut = trial
+    #expect(
+      trial.take(.drained(ConnectionID(1)))
+        == ["say 1 drop 1", "say 1 finish 9/900", "progress 1 verifying of 9/900"])
+    #expect(trial.take(.drained(ConnectionID(1))) == [])
+    _ = cut.cut()
+    cut.pass(1)
+    cut.meet()
+    cut.hear(.greeting(Fixture.greeting()))
+    #expect(cut.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
+  }
+
+  @Test func `stale items that fit a page are told at once, and none if there are none`() {
     for (count, pages) in [(0, [Int]()), (1, [1]), (Limits.marksInFrame, [Limits.marksInFrame])] {
       var trial = SenderTrial.streaming { $0.streams = 1 }
       let stale = (0..<Mark(count)).map { $0 }

@@ -24,6 +24,8 @@ struct SenderWalk {
   private var joined: Set<UInt32> = []
   private var connection: ConnectionID?
   private var isClosing = false
+  /// Whether a page was said that is not gone.
+  private var isFull = false
   private var connections: UInt64 = 0
   private var session: SessionNumber?
   private var isExported = false
@@ -121,7 +123,10 @@ struct SenderWalk {
       // Everything is written before it has ended well.
       let isDone = isGood && !isStopped.contains(number)
       isExported = isExported || isDone
-      happens(.exported(number, isDone ? .success(.some) : .failure(Fault(.exportFailed, "no export"))))
+      happens(
+        .exported(
+          number,
+          isDone ? .success(Bool.random(using: &dice) ? .some : .little) : .failure(Fault(.exportFailed, "no export"))))
     case .stream(let number, let stream): happens(.streamEnded(number, stream, streamEnd(number)))
     case .record(let transfer): happens(.recorded(transfer, Fixture.traffic))
     }
@@ -166,6 +171,10 @@ struct SenderWalk {
         happens(.closed(connection, spread: Double.random(in: 0...1, using: &dice)))
       }
       return
+    }
+    if isFull, Bool.random(using: &dice) {
+      isFull = false
+      return happens(.drained(connection))
     }
     switch Int.random(in: 0..<400, using: &dice) {
     case 0..<8: happens(.broke(connection, Fixture.cut))
@@ -215,7 +224,7 @@ struct SenderWalk {
       work.append(.dial)
     case .converse(let new):
       #expect(connection == nil)
-      (connection, isClosing, isExported) = (new, false, false)
+      (connection, isClosing, isFull, isExported) = (new, false, false, false)
       joined = []
       talk = [.greeting(Fixture.greeting())]
     case .say(let to, let message):
@@ -255,6 +264,7 @@ struct SenderWalk {
         .held(Held(kind: .staged, marks: [1])), .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))),
         .refused(Fixture.refusal),
       ]
+    case .drop: isFull = true
     case .finish: talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
     default: break
     }

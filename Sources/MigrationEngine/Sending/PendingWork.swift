@@ -100,7 +100,9 @@ extension SenderEngine.Event {
     case .codeEntered: .question
     case .derived: .derivation
     case .dialing, .dialed: .dial
-    case .received(let connection, _), .broke(let connection, _), .closed(let connection, _): .connection(connection)
+    case .received(let connection, _), .broke(let connection, _), .drained(let connection),
+      .closed(let connection, _):
+      .connection(connection)
     case .withholding(let session, _), .unsent(let session, _), .exported(let session, _): .export(session)
     case .streamJoined(let session, let stream), .streamEnded(let session, let stream, _): .stream(session, stream)
     case .window(let session, _): .look(session)
@@ -113,7 +115,7 @@ extension SenderEngine.Event {
   /// Whether what it is of is over.
   fileprivate var endsItem: Bool {
     switch self {
-    case .dialing, .received, .broke, .withholding, .unsent, .streamJoined: false
+    case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
     case .walked, .lookedUp, .codeEntered, .derived, .dialed, .closed, .exported, .streamEnded, .window, .recorded,
       .noted, .begin, .stop, .timePassed:
       true

@@ -5,6 +5,11 @@ struct SenderConversation: Sendable {
   /// How often the user hears how far it is, in seconds.
   static let progressPause = 0.2
 
+  private struct Rest {
+    var stale: ArraySlice<Mark>
+    let finish: Finish
+  }
+
   let number: SessionNumber
   private let meeting: SenderEngine.Meeting
   /// Whether this device came back, instead of pairing.
@@ -15,6 +20,8 @@ struct SenderConversation: Sendable {
   private var accept: Accept?
   /// Nil before the receiver has told what it holds.
   private(set) var streams: StreamPlan?
+  /// What is still to be said of an export that has ended. The connection takes it a page at a time.
+  private var rest: Rest?
   /// What will have arrived in the end, as far as is known.
   private var total = Tally()
   private var nextProgress: Double
@@ -145,20 +152,28 @@ struct SenderConversation: Sendable {
     _ result: Result<SenderEngine.Exported, Fault>, _ facts: inout SenderEngine.RunFacts,
     _ actions: inout [SenderEngine.Action]
   ) throws(Fault) {
-    let (finish, stale) = { ($0.finish, $0.stale) }(try result.get())
+    let exported = try result.get()
     guard let transfer = facts.transfer.identifier else {
       preconditionFailure("what is exported belongs to a transfer that has a name")
     }
-    facts.transfer.finish = finish
-    total = finish.total
+    total = exported.finish.total
     streams?.finish(&actions)
-    actions += [.finishWindow(number), .noteFinish(transfer, finish)]
-    for start in stride(from: 0, to: stale.count, by: Limits.marksInFrame) {
-      let page = Array(stale[start..<min(start + Limits.marksInFrame, stale.count)])
-      actions.append(.say(connection, session.drop(page)))
-    }
+    actions += [.finishWindow(number), .noteFinish(transfer, exported.finish)]
+    rest = Rest(stale: exported.stale[...], finish: exported.finish)
+    sayRest(&facts.transfer, &actions)
+  }
+
+  /// Says the next page of what held items the source no longer has, and FINISH behind the last one.
+  mutating func sayRest(_ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]) {
+    guard var rest else { return }
+    let page = rest.stale.prefix(Limits.marksInFrame)
+    rest.stale = rest.stale.dropFirst(Limits.marksInFrame)
+    if !page.isEmpty { actions.append(.say(connection, session.drop(Array(page)))) }
+    self.rest = rest.stale.isEmpty ? nil : rest
+    guard rest.stale.isEmpty else { return }
+    transfer.finish = rest.finish
     actions += [
-      .say(connection, session.finish(finish)), .tellProgress(number, .verifying, total: total, fraction: nil),
+      .say(connection, session.finish(rest.finish)), .tellProgress(number, .verifying, total: total, fraction: nil),
     ]
   }
 

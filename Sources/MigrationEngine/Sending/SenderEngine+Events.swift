@@ -35,6 +35,8 @@ extension SenderEngine {
     case received(ConnectionID, ControlMessage)
     /// The connection is cut, or silent, or its other end has broken the protocol. Nothing more comes of it but `closed`.
     case broke(ConnectionID, Fault)
+    /// What was said on it is gone, but for little: there is room for the next page of what is long.
+    case drained(ConnectionID)
     /// What `close` began is done. `spread`, from 0 to 1, is random.
     case closed(ConnectionID, spread: Double)
 

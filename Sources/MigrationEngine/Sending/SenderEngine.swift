@@ -98,6 +98,10 @@ package struct SenderEngine: Sendable {
         try conversation.received(message, &facts, now, &actions)
       }
     case .broke(_, let fault): breakOff(fault, now, &actions)
+    case .drained:
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        conversation.sayRest(&facts.transfer, &actions)
+      }
     case .withholding(_, let clause):
       converse(now, &actions) { (_, facts, actions) throws(Fault) in facts.tellWithholding(clause, &actions) }
     case .unsent(_, let unsent):

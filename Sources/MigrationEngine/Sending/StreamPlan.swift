@@ -47,7 +47,8 @@ struct StreamPlan: Sendable {
   private var nextNumber: StreamNumber = 0
   /// How many are still to be opened.
   private var missing: Int
-  private var nextLook: Double
+  /// When it is looked again how they do; nil where nothing follows from that.
+  private var nextLook: Double?
   /// Whether everything is written, so that a stream needs no heir.
   private var isOver = false
 
@@ -56,13 +57,13 @@ struct StreamPlan: Sendable {
     self.session = session
     identifier = accept.session
     limit = Int(accept.streams)
-    nextLook = now + Self.lookPause
     if let fixed {
       missing = max(1, min(Int(fixed), limit))
     } else {
       let found = StreamCount(count: count, limit: limit, now: now)
       self.count = found
       missing = found.count
+      nextLook = now + Self.lookPause
     }
   }
 
@@ -115,6 +116,7 @@ struct StreamPlan: Sendable {
   mutating func finish(_ actions: inout [Action]) {
     isOver = true
     missing = 0
+    nextLook = nil
     actions += streams.filter { $0.due != nil }.map { .forgetStream(session, $0.number) }
     streams.removeAll { $0.due != nil }
   }
@@ -154,13 +156,13 @@ struct StreamPlan: Sendable {
   /// When something is to be done without an event.
   var nextMoment: Double? {
     let start = joining < Self.places ? streams.compactMap(\.due).min() : nil
-    return [start, count == nil ? nil : nextLook].compactMap { $0 }.min()
+    return [start, nextLook].compactMap { $0 }.min()
   }
 
   /// Starts what is due, and wants to know how the streams do.
   mutating func moveOn(_ now: Double, _ actions: inout [Action]) {
     startQueued(now, &actions)
-    guard count != nil, now >= nextLook else { return }
+    guard let look = nextLook, now >= look else { return }
     nextLook = now + Self.lookPause
     actions.append(.readWindow(session))
   }
