@@ -92,6 +92,7 @@ import Testing
 
     var counting = SenderTrial.inState("counting")
     #expect(counting.take(.stop(.terminated)) == [])
+    #expect(counting.engine.nextMoment.map { rounded($0 - counting.now) } == 0.9)
     #expect(counting.pass(0.9) == ["finish terminated: interrupted"])
   }
 
@@ -104,7 +105,9 @@ import Testing
 
   @Test func `what is done is done, though the user ends the run while that is written down`() {
     var trial = SenderTrial.inState("recording and stopped")
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
     trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
     #expect(trial.end(0, .finished) == [])
     let result = "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
     #expect(trial.close() == ["forget 77", "tell \(result)"])
@@ -124,6 +127,17 @@ import Testing
     #expect(trial.take(.stop(.terminated)).first == "stop preparing")
     #expect(trial.close() == [])
     #expect(trial.take(.walked(.failure(Fixture.cut))) == ["finish terminated: interrupted"])
+  }
+
+  @Test(arguments: ["looking up", "asking", "deriving", "pairing", "resuming", "coming back"])
+  func `what ends after the user's end does nothing more`(_ state: String) {
+    for (name, event) in SenderTrial.events where name != "met" {
+      var trial = SenderTrial.inState(state)
+      trial.take(.stop(.terminated))
+      let actions = trial.take(event)
+      #expect(actions == [] || actions == ["finish terminated: interrupted"], "\(name) after \(state)")
+      #expect(["finishing terminated: interrupted", "over"].contains(trial.engine.phaseName))
+    }
   }
 
   @Test func `a run that is over does nothing more`() {

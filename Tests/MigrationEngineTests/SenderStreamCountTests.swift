@@ -10,22 +10,23 @@ private struct Path {
   var atMost = Double.infinity
   var isLimited = false
   var waiting = 8
-  /// A stream that carries nothing.
-  var idle: StreamPlan.StreamNumber?
+  /// The streams that carry nothing.
+  var idle: Set<StreamPlan.StreamNumber> = []
   /// What was done, and when.
   private(set) var log: [String] = []
+  private(set) var times: [Double] = []
   private var frames: [StreamPlan.StreamNumber: Double] = [:]
   private var all = 0.0
 
-  init(perStream: Double, count: Int = 2) {
+  init(perStream: Double, limit: UInt16 = 16) {
     self.perStream = perStream
-    trial = StreamPlanTrial(count: count)
+    trial = StreamPlanTrial(limit: limit)
     note(trial.open())
   }
 
   mutating func run(_ seconds: Double) {
     for _ in 0..<Int(seconds * 10) {
-      let busy = trial.started.filter { $0 != idle }
+      let busy = trial.started.filter { !idle.contains($0) }
       let each = min(perStream, atMost / Double(busy.count)) / 10
       for number in busy {
         frames[number, default: 0] += each
@@ -49,6 +50,7 @@ private struct Path {
 
   private mutating func note(_ actions: [String]) {
     log += actions
+    times += actions.map { _ in rounded(trial.now - 100) }
     // What is opened comes up at once.
     for number in trial.started where !trial.plan.hasJoined(number) {
       if trial.join(number).contains("read window 1") { look() }
@@ -62,6 +64,8 @@ private struct Path {
     var path = Path(perStream: 100)
     path.run(20)
     #expect(path.log == (0..<16).map { "open 1.\($0)" })
+    // At once when it is decided, and two at a time.
+    #expect(path.times.prefix(4) == [0, 0, 0.4, 0.4])
     #expect(path.trial.plan.found == 16)
   }
 
@@ -77,6 +81,28 @@ private struct Path {
     #expect(path.trial.end(4, .finished) == ["forget stream 1.4"])
     #expect(path.trial.end(2, .finished) == ["forget stream 1.2"])
     #expect(path.trial.started == [0, 1])
+  }
+
+  @Test func `a stream that is retired takes its place until it has ended`() {
+    var path = Path(perStream: 100, limit: 3)
+    path.atMost = 200
+    path.run(2)
+    #expect(path.log == ["open 1.0", "open 1.1", "open 1.2", "retire 1.2"])
+    path.run(10)
+    #expect(path.log.count == 4)
+    path.trial.end(2, .finished)
+    path.run(0.1)
+    #expect(path.log.last == "open 1.3")
+  }
+
+  @Test func `a stream that is retired is no measure`() {
+    var path = Path(perStream: 100)
+    path.idle = [2, 3]
+    path.run(9)
+    #expect(path.log.prefix(6).suffix(2) == ["retire 1.2", "retire 1.3"])
+    // The next two are up to speed soon, though those have brought nothing.
+    #expect(path.log.prefix(8).suffix(2) == ["open 1.4", "open 1.5"])
+    #expect(path.times.prefix(9).suffix(3) == [6.2, 6.2, 6.6])
   }
 
   @Test func `where the user's limit holds streams back, there are no more of them`() {
@@ -96,7 +122,7 @@ private struct Path {
 
   @Test func `a stream that brings nothing yet is waited for`() {
     var path = Path(perStream: 100)
-    path.idle = 1
+    path.idle = [1]
     path.run(1.5)
     #expect(path.log == ["open 1.0", "open 1.1"])
     path.run(2)

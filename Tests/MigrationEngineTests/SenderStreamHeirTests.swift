@@ -99,14 +99,26 @@ import Testing
     var trial = StreamPlanTrial(fixed: 3)
     _ = trial.open()
     trial.join(0)
-    #expect(trial.started == [0, 1, 2])
-    // Both have failed twice, one of them just now.
-    trial.end(1, .lost(hasBrought: false))
-    trial.end(2, .lost(hasBrought: false))
-    trial.end(3, .lost(hasBrought: false))
-    trial.end(4, .lost(hasBrought: false))
-    #expect(trial.next == 0.04)
-    #expect(trial.pass(0.04) == ["open 1.5 attempts 2", "open 1.6 attempts 2"])
+    for number in [1, 3, 4] as [UInt32] {
+      trial.end(number, .lost(hasBrought: false))
+      _ = trial.pass(1)
+    }
+    // 2 and 5 are on their way, 5 for the last time.
+    #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 6"])
+    #expect(trial.end(5, .lost(hasBrought: false)) == ["forget stream 1.5", "open 1.6 for 0 attempts 1"])
+  }
+
+  @Test func `a stream that was refused and has joined is not given up, since it may carry something`() {
+    var trial = StreamPlanTrial(fixed: 2)
+    _ = trial.open()
+    trial.join(0)
+    for number in 1..<4 as Range<UInt32> {
+      trial.end(number, .lost(hasBrought: false))
+      _ = trial.pass(2)
+    }
+    trial.join(4)
+    #expect(trial.end(4, .lost(hasBrought: false)) == ["move 1.4 to 5"])
+    #expect(trial.pass(2) == ["open 1.5 for 4 attempts 4"])
   }
 
   @Test func `the count hears of what cannot be opened`() {

@@ -1,0 +1,63 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// That the checks of an engine find what they are for.
+@Suite struct SenderInvariantTests {
+  private func broken(_ state: String, _ change: (inout SenderEngine) -> Void) -> String? {
+    var engine = SenderTrial.inState(state).engine
+    #expect(engine.checkInvariants() == nil)
+    change(&engine)
+    return engine.checkInvariants()
+  }
+
+  @Test func `work that goes on twice, or does not fit the phase, is found`() {
+    #expect(broken("looking up") { $0.work.begin([.walk]) } == "something goes on twice")
+    #expect(broken("idle") { $0.work.begin([.walk]) } == "something goes on before the beginning")
+    #expect(broken("looking up") { $0.work.end(.lookedUp(.success([]))) } == "lookUp does not fit the phase")
+    #expect(broken("asking") { $0.work.end(.codeEntered(.success(Fixture.code))) } == "question does not fit the phase")
+    #expect(broken("deriving") { $0.work.end(.derived(nil)) } == "derivation does not fit the phase")
+    #expect(broken("pairing") { $0.work.begin([.lookUpUnfinished]) } == "lookUp does not fit the phase")
+    #expect(broken("pairing") { $0.work.begin([.askCode]) } == "question does not fit the phase")
+    #expect(broken("waiting") { $0.work.begin([.dial(.pair)]) } == "dial does not fit the phase")
+    #expect(broken("streaming") { $0.work.begin([.deriveSecret(Fixture.code)]) } == "derivation does not fit the phase")
+    #expect(broken("closing cut") { $0.work.begin([.askCode]) } == "question does not fit the phase")
+    #expect(broken("counting") { $0.work.begin([.askCode]) } == "question does not fit the phase")
+    #expect(broken("pairing") { $0.work.end(.walked(.success(Fixture.summary))) } == "the source is not walked")
+    #expect(broken("ending") { $0.work.end(.walked(.success(Fixture.summary))) } == nil)
+    #expect(broken("over") { $0.work.begin([.askCode]) } == nil)
+  }
+
+  @Test func `what belongs to a session that is over is found`() {
+    #expect(
+      broken("waiting") { $0.work.begin([.readWindow(SessionNumber(1))]) }
+        == "a worker of an older session was not waited for")
+    #expect(
+      broken("streaming") { $0.work.begin([.readWindow(SessionNumber(2))]) }
+        == "a worker of an older session was not waited for")
+    #expect(
+      broken("coming back") { $0.work.begin([.converse(ConnectionID(1))]) } == "connection 1 is open without a session")
+    #expect(
+      broken("closing cut") { $0.work.begin([.converse(ConnectionID(2))]) } == "connection 2 is open without a session")
+    #expect(broken("ending") { $0.work.begin([.converse(ConnectionID(2))]) } == nil)
+  }
+
+  @Test func `a session without what it needs is found`() {
+    let closed = SenderEngine.Event.closed(ConnectionID(1), spread: 0)
+    #expect(broken("greeting") { $0.work.end(closed) } == "a session has no connection")
+    #expect(
+      broken("recording") { $0.work.end(.recorded(77, Traffic())) } == "the last word is not being written down")
+    #expect(
+      broken("finishing") { $0.work.begin([.recordDone(77, Fixture.done, refusals: [])]) }
+        == "the last word is not being written down")
+    #expect(
+      broken("streaming") { $0.work.end(.streamEnded(SessionNumber(1), 0, .finished)) }
+        == "a stream's worker is not known")
+    #expect(
+      broken("counting") { $0.work.end(.window(SessionNumber(1), Fixture.counts)) } == "the window is not looked at")
+    #expect(broken("ending") { $0.curfew = nil } == "the end has no curfew")
+    #expect(
+      broken("closing done") { $0.work.end(closed) } == "nothing goes on, and nothing is waited for")
+  }
+}
