@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Streams that break: who comes for them, when, and for how long.
+/// Streams that break: which stream comes for them, when, and for how long.
 @Suite struct SenderStreamHeirTests {
   @Test func `the heir of a stream that had joined replaces it`() {
     var trial = StreamPlanTrial(fixed: 1)

@@ -8,32 +8,32 @@ import Testing
 ///
 /// What goes on it knows from the actions alone, so that it finds what the engine forgets.
 struct SenderWalk {
-  private enum Work: Hashable {
+  enum Work: Hashable {
     case walk, lookUp, question, derivation, dial, note
     case export(SessionNumber)
     case stream(SessionNumber, UInt32)
     case record(TransferID)
   }
 
-  private var engine: SenderEngine
-  private var dice: Generator
-  private var now = 0.0
-  private var work: [Work] = []
+  var engine: SenderEngine
+  var dice: Generator
+  var now = 0.0
+  var work: [Work] = []
   /// What goes on of it that has been told to end.
-  private var isStopped: Set<SessionNumber> = []
-  private var joined: Set<UInt32> = []
-  private var connection: ConnectionID?
-  private var isClosing = false
+  var isStopped: Set<SessionNumber> = []
+  var joined: Set<UInt32> = []
+  var connection: ConnectionID?
+  var isClosing = false
   /// Whether a page was said that is not gone.
-  private var isFull = false
-  private var connections: UInt64 = 0
-  private var session: SessionNumber?
-  private var isExported = false
+  var isFull = false
+  var connections: UInt64 = 0
+  var session: SessionNumber?
+  var isExported = false
   /// What the receiver said last, and what it may say next.
-  private var talk: [ControlMessage] = []
-  private(set) var finished = 0
-  private(set) var steps = 0
-  private(set) var isDone = false
+  var talk: [ControlMessage] = []
+  var finished = 0
+  var steps = 0
+  var isDone = false
   /// What the walk has seen of phases.
   private(set) var phases: Set<String> = []
 
@@ -186,109 +186,5 @@ struct SenderWalk {
       guard !talk.isEmpty else { return }
       happens(.received(connection, talk.removeFirst()))
     }
-  }
-
-  // MARK: What the engine does
-
-  private mutating func happens(_ event: SenderEngine.Event) {
-    steps += 1
-    let wasFinished = finished > 0
-    let actions = engine.handle(event, now: now)
-    #expect(!wasFinished || actions.isEmpty)
-    var mustLook: [SessionNumber] = []
-    for action in actions {
-      #expect(finished == 0)
-      if case .readWindow(let number) = action { mustLook.append(number) }
-      perform(action)
-    }
-    if let broken = engine.checkInvariants(), mustLook.isEmpty { Issue.record("\(broken) after \(event)") }
-    #expect(engine.runningWorkers == work.count)
-    if let next = engine.nextMoment { #expect(next > now, "what is due was not done") }
-    for number in mustLook {
-      let counts = Fixture.counts {
-        $0.waitingFrames = Int.random(in: 0...8, using: &dice)
-        $0.hasProgressed = Bool.random(using: &dice)
-      }
-      happens(.window(number, counts))
-    }
-  }
-
-  private mutating func perform(_ action: SenderEngine.Action) {
-    switch action {
-    case .walk: work.append(.walk)
-    case .lookUpUnfinished: work.append(.lookUp)
-    case .askCode: work.append(.question)
-    case .deriveSecret: work.append(.derivation)
-    case .dial:
-      #expect(connection == nil)
-      work.append(.dial)
-    case .converse(let new):
-      #expect(connection == nil)
-      (connection, isClosing, isFull, isExported) = (new, false, false, false)
-      joined = []
-      talk = [.greeting(Fixture.greeting())]
-    case .say(let to, let message):
-      #expect(to == connection && !isClosing)
-      answer(message)
-    case .close(let closed, let until):
-      #expect(closed == connection && !isClosing && until > now)
-      isClosing = true
-    case .export(let number, _):
-      #expect(session.map { $0 < number } ?? true)
-      session = number
-      work.append(.export(number))
-    case .openStream(let number, let join, _):
-      #expect(number == session)
-      work.append(.stream(number, join.stream))
-    case .stopSession(let number): isStopped.insert(number)
-    case .recordDone(let transfer, _, _): work.append(.record(transfer))
-    case .note, .noteFinish, .forget: work.append(.note)
-    case .finish(let result):
-      finished += 1
-      if case .success = result { isDone = true }
-    case .readWindow(let number): #expect(number == session)
-    case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
-      .forgetStream, .refuse, .finishWindow:
-      break
-    }
-  }
-
-  /// What a receiver says to that.
-  private mutating func answer(_ message: ControlMessage) {
-    switch message {
-    case .offer(let offer) where offer.transfer != nil && Int.random(in: 0..<4, using: &dice) == 0:
-      talk = [.refused(Fixture.refusal), .done(Fixture.done)]
-    case .offer:
-      talk = [
-        .accept(Fixture.accept(streams: UInt16.random(in: 1...16, using: &dice))),
-        .held(Held(kind: .staged, marks: [1])), .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))),
-        .refused(Fixture.refusal),
-      ]
-    case .drop: isFull = true
-    case .finish: talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
-    default: break
-    }
-  }
-}
-
-@Suite struct SenderWalkTests {
-  @Test func `whatever happens in whatever order, all that must hold does, and every run ends once`() {
-    var steps = 0
-    var done = 0
-    var phases: Set<String> = []
-    for seed in 1...1000 as ClosedRange<UInt64> {
-      var walk = SenderWalk(seed: seed)
-      walk.run()
-      steps += walk.steps
-      done += walk.isDone ? 1 : 0
-      phases.formUnion(walk.phases)
-    }
-    #expect(steps > 20_000)
-    #expect((100...900).contains(done))
-    // All of them were seen.
-    #expect(
-      phases == [
-        "looking", "asking", "deriving", "dialing", "waiting", "conversing", "closing", "finishing", "over",
-      ])
   }
 }

@@ -2,7 +2,7 @@
 package struct Backoff: Equatable, Sendable {
   private static let first = 0.1
   private static let longest = 10.0
-  /// At a door that turns this device away: it is there, and who comes more often is let in sooner.
+  /// At a door that turns this device away: it is there, and a device that comes more often is let in sooner.
   package static let longestAtDoor = 1.0
 
   /// When to give up.

@@ -2,8 +2,8 @@
 ///
 /// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with two, so that
 /// either end has work for two processors. While frames wait for streams, the number doubles as long as what arrives grows
-/// with it; a step that brings next to nothing is taken back. Then it rests, longer each time, so that whoever watches for
-/// an hour sees a handful of changes.
+/// with it; a step that brings next to nothing is taken back. Then it rests, longer each time, so that a user who
+/// watches for an hour sees a handful of changes.
 package struct StreamCount: Equatable, Sendable {
   /// How the streams do at a moment.
   package struct Observation: Equatable, Sendable {

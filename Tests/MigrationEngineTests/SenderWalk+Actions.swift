@@ -1,0 +1,87 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// What an engine does in a walk, and what must hold after it.
+extension SenderWalk {
+  mutating func happens(_ event: SenderEngine.Event) {
+    steps += 1
+    let wasFinished = finished > 0
+    let actions = engine.handle(event, now: now)
+    #expect(!wasFinished || actions.isEmpty)
+    var mustLook: [SessionNumber] = []
+    for action in actions {
+      #expect(finished == 0)
+      if case .readWindow(let number) = action { mustLook.append(number) }
+      perform(action)
+    }
+    if let broken = engine.checkInvariants(), mustLook.isEmpty { Issue.record("\(broken) after \(event)") }
+    #expect(engine.runningWorkers == work.count)
+    if let next = engine.nextMoment { #expect(next > now, "what is due was not done") }
+    for number in mustLook {
+      let counts = Fixture.counts {
+        $0.waitingFrames = Int.random(in: 0...8, using: &dice)
+        $0.hasProgressed = Bool.random(using: &dice)
+      }
+      happens(.window(number, counts))
+    }
+  }
+
+  private mutating func perform(_ action: SenderEngine.Action) {
+    switch action {
+    case .walk: work.append(.walk)
+    case .lookUpUnfinished: work.append(.lookUp)
+    case .askCode: work.append(.question)
+    case .deriveSecret: work.append(.derivation)
+    case .dial:
+      #expect(connection == nil)
+      work.append(.dial)
+    case .converse(let new):
+      #expect(connection == nil)
+      (connection, isClosing, isFull, isExported) = (new, false, false, false)
+      joined = []
+      talk = [.greeting(Fixture.greeting())]
+    case .say(let to, let message):
+      #expect(to == connection && !isClosing)
+      answer(message)
+    case .close(let closed, let until):
+      #expect(closed == connection && !isClosing && until > now)
+      isClosing = true
+    case .export(let number, _):
+      #expect(session.map { $0 < number } ?? true)
+      session = number
+      work.append(.export(number))
+    case .openStream(let number, let join, _):
+      #expect(number == session)
+      work.append(.stream(number, join.stream))
+    case .stopSession(let number): isStopped.insert(number)
+    case .recordDone(let transfer, _, _): work.append(.record(transfer))
+    case .note, .noteFinish, .forget: work.append(.note)
+    case .finish(let result):
+      finished += 1
+      if case .success = result { isDone = true }
+    case .readWindow(let number): #expect(number == session)
+    case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
+      .forgetStream, .refuse, .finishWindow:
+      break
+    }
+  }
+
+  /// What a receiver says to that.
+  private mutating func answer(_ message: ControlMessage) {
+    switch message {
+    case .offer(let offer) where offer.transfer != nil && Int.random(in: 0..<4, using: &dice) == 0:
+      talk = [.refused(Fixture.refusal), .done(Fixture.done)]
+    case .offer:
+      talk = [
+        .accept(Fixture.accept(streams: UInt16.random(in: 1...16, using: &dice))),
+        .held(Held(kind: .staged, marks: [1])), .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))),
+        .refused(Fixture.refusal),
+      ]
+    case .drop: isFull = true
+    case .finish: talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
+    default: break
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import MigrationEngine
+
+@Suite struct SenderWalkTests {
+  @Test func `whatever happens in whatever order, all that must hold does, and every run ends once`() {
+    var steps = 0
+    var done = 0
+    var phases: Set<String> = []
+    for seed in 1...1000 as ClosedRange<UInt64> {
+      var walk = SenderWalk(seed: seed)
+      walk.run()
+      steps += walk.steps
+      done += walk.isDone ? 1 : 0
+      phases.formUnion(walk.phases)
+    }
+    #expect(steps > 20_000)
+    #expect((100...900).contains(done))
+    // All of them were seen.
+    #expect(
+      phases == [
+        "looking", "asking", "deriving", "dialing", "waiting", "conversing", "closing", "finishing", "over",
+      ])
+  }
+}
