@@ -32,8 +32,6 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     package static let importFailed = Code(rawValue: "import")
     /// The data of another app was offered, or of none.
     package static let otherApp = Code(rawValue: "other app")
-    /// The app has data already.
-    package static let holdsData = Code(rawValue: "holds data")
     /// The user broke an import off.
     package static let cancelled = Code(rawValue: "cancelled")
     /// The transfer was stopped while this was going on.
@@ -43,6 +41,8 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   package let code: Code
   /// A complete lower-case clause, safe to show.
   package let description: String
+  /// A sentence that says what to do, where that is another than the code's.
+  package let hint: String?
   /// The bytes of the name that it is about.
   package let name: [UInt8]?
   /// The kernel's reason.
@@ -53,9 +53,10 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   let refusal: RefusalReason?
 
   package init(
-    _ code: Code, _ description: String, name: [UInt8]? = nil, cause: SystemError? = nil,
+    _ code: Code, _ description: String, hint: String? = nil, name: [UInt8]? = nil, cause: SystemError? = nil,
     shortage: SpaceShortage? = nil
   ) {
+    self.hint = hint
     self.shortage = shortage
     refusal = nil
     self.code = cause?.isNoSpace == true ? .noSpace : code
@@ -74,6 +75,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
 
   /// An item that the destination is known not to hold.
   init(refusing path: ArchivePath, _ refusal: RefusalReason) {
+    hint = nil
     code = .storage
     description = "the destination cannot hold \(VisibleText.quoted(path)): \(refusal.words)"
     name = path.bytes

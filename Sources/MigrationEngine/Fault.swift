@@ -33,8 +33,6 @@ package struct Fault: Error, Equatable, Sendable {
     /// Two names are one at the destination.
     case collision
     case otherApp
-    /// The app has data already.
-    case holdsData
     case importFailed
     /// The user of this device has broken the import off.
     case importCancelled
@@ -136,7 +134,7 @@ extension Fault.Code {
     case .declined: .refused
     case .exists: .exists
     case .noSpace: .noSpace
-    case .unfit, .inUse, .collision, .holdsData: .unfit
+    case .unfit, .inUse, .collision: .unfit
     case .otherApp: .otherApp
     case .importFailed, .importCancelled: .importFailed
     case .exportFailed, .source: .exportFailed
@@ -149,7 +147,7 @@ extension Fault.Code {
     case .connection, .superseded: .connectionLost
     case .pairing: .pairing
     case .interrupted, .importCancelled: .interrupted
-    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp, .holdsData: .refused
+    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp: .refused
     case .noSpace: .noSpace
     case .importFailed: .importFailed
     case .exportFailed: .exportFailed
@@ -167,8 +165,6 @@ extension Fault.Code {
     case .inUse: "Wait until it is done, or choose another destination."
     case .collision: "Rename one of the two, or choose a destination that tells such names apart."
     case .otherApp: "Start both devices' commands for the same app."
-    case .holdsData:
-      "Start 'peer receive' with --replace: what is there is set aside, and comes back if the import fails."
     case .source: "Check the path, and that you may read it."
     case .storage: "What has arrived is kept. When the disk is mended, start again."
     case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,

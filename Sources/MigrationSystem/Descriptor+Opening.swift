@@ -12,6 +12,20 @@ extension Descriptor {
     return Descriptor(owning: raw)
   }
 
+  /// Opens what a path that the user wrote names, through links, so that /dev/stdin and shell substitutions work.
+  package static func openThroughLinks(
+    _ path: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly
+  ) throws(SystemError) -> Descriptor {
+    let raw = try unsafe path.callingPath("open") { unsafe Glibc.open($0, flags.kernelFlags | O_NOCTTY) }
+    return Descriptor(owning: raw)
+  }
+
+  /// Standard input, as a descriptor of our own.
+  package static func standardInput() throws(SystemError) -> Descriptor {
+    let raw = try calling("open", "standard input") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) }
+    return Descriptor(owning: raw)
+  }
+
   /// Takes over a number that the program was started with, and keeps programs that we start from having it.
   package static func inherited(_ raw: CInt) throws(SystemError) -> Descriptor {
     try perform("take over an inherited descriptor") { fcntl(raw, F_SETFD, FD_CLOEXEC) }

@@ -22,15 +22,30 @@ package final class StopSignal: Sendable {
     for wakeup in waiting { wakeup.signal() }
   }
 
-  /// Signals the wakeup when this is set, or at once if it is.
-  package func add(_ wakeup: Wakeup) {
+  /// Signals a wakeup when this is set, or at once if it is, for as long as what is returned lives.
+  package func waking(_ wakeup: Wakeup) -> Waking {
     let isSet = state.withLock { state in
       state.waiting.append(wakeup)
       return state.isSet
     }
     if isSet { wakeup.signal() }
+    return Waking(self, wakeup)
   }
 
-  /// Leaves the wakeup alone from now on.
-  package func remove(_ wakeup: Wakeup) { state.withLock { $0.waiting.removeAll { $0 === wakeup } } }
+  /// That a wakeup is signalled when the signal is set.
+  package final class Waking: Sendable {
+    private let signal: StopSignal
+    private let wakeup: Wakeup
+
+    fileprivate init(_ signal: StopSignal, _ wakeup: Wakeup) {
+      self.signal = signal
+      self.wakeup = wakeup
+    }
+
+    deinit {
+      signal.state.withLock { state in
+        if let index = state.waiting.firstIndex(where: { $0 === wakeup }) { state.waiting.remove(at: index) }
+      }
+    }
+  }
 }

@@ -69,7 +69,7 @@ extension TransferFailure: FaultCause {
 extension ArchiveError: FaultCause {
   var fault: Fault {
     Fault(
-      code.fault, description,
+      code.fault, description, hint: hint,
       about: TransferFailure.Subject(name: name, bytes: shortage?.bytes, items: shortage?.items))
   }
 }
@@ -83,7 +83,6 @@ extension ArchiveError.Code {
     case .inUse: .inUse
     case .collision: .collision
     case .otherApp: .otherApp
-    case .holdsData: .holdsData
     case .importFailed: .importFailed
     case .cancelled: .importCancelled
     case .exportFailed: .exportFailed

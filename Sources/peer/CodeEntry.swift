@@ -25,7 +25,7 @@ enum CodeEntry {
         try firstLine(Self.standardInput, "standard input", interruptions), from: "standard input")
     case .file(let path):
       let name = VisibleText.quoted(path)
-      let file = try opening { () throws(SystemError) in try LocalSystem.open(path) }
+      let file = try opening { () throws(SystemError) in try Descriptor.openThroughLinks(path) }
       return try check(try firstLine(file.raw, name, interruptions), from: name)
     }
   }

@@ -11,7 +11,7 @@ struct Questioner: Sendable {
   /// Fails where there is no terminal.
   init() throws(NoTerminal) {
     do {
-      terminal = SharedDescriptor(try LocalSystem.open(Array("/dev/tty".utf8), forWriting: true))
+      terminal = SharedDescriptor(try Descriptor.openThroughLinks(Array("/dev/tty".utf8), .readWrite))
     } catch {
       terminal = nil
     }

@@ -18,10 +18,11 @@ extension Selection {
       case .pattern(let pattern): exclusions.append(pattern)
       case .file(let path):
         let name = VisibleText.quoted(path)
-        exclusions.append(lines: try Self.lines(name) { () throws(SystemError) in try LocalSystem.open(path) })
+        exclusions.append(
+          lines: try Self.lines(name) { () throws(SystemError) in try Descriptor.openThroughLinks(path) })
       case .standardInput:
         exclusions.append(
-          lines: try Self.lines("standard input") { () throws(SystemError) in try LocalSystem.standardInput() })
+          lines: try Self.lines("standard input") { () throws(SystemError) in try Descriptor.standardInput() })
       }
     }
   }

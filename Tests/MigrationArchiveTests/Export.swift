@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationSystem
 import MigrationWire
 import TestSupport
 

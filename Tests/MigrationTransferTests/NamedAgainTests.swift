@@ -1,6 +1,6 @@
-import MigrationEngine
 import Glibc
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire

@@ -1,5 +1,6 @@
 import Glibc
 package import MigrationArchive
+package import MigrationSystem
 package import MigrationWire
 import Synchronization
 

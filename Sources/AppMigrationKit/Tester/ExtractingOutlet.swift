@@ -1,4 +1,5 @@
 internal import MigrationArchive
+internal import MigrationSystem
 internal import MigrationWire
 internal import Synchronization
 

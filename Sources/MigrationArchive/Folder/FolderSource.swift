@@ -1,4 +1,4 @@
-import MigrationSystem
+package import MigrationSystem
 package import MigrationWire
 import Synchronization
 

@@ -1,3 +1,4 @@
+package import MigrationSystem
 package import MigrationWire
 
 /// Where the items of a transfer come from: folders, or an app's exporter.

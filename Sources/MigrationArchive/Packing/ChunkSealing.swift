@@ -1,3 +1,4 @@
+package import MigrationSystem
 package import MigrationWire
 
 /// Makes and checks chunk tags (Protocol §9.3); one thread uses it.

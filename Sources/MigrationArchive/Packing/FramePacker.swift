@@ -1,4 +1,4 @@
-import MigrationSystem
+package import MigrationSystem
 package import MigrationWire
 
 /// Packs items into DATA frames: many small ones into one, a large file into many (Protocol §6.8).

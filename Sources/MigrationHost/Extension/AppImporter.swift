@@ -75,7 +75,9 @@ package final class AppImporter: Importer {
     }
     if !options.replaces, try hosting({ () throws(HostError) in try app.holdsData }) {
       throw ArchiveError(
-        .holdsData, "\(app.identifier) has data on this device already", name: Array(app.identifier.utf8))
+        .destination, "\(app.identifier) has data on this device already",
+        hint: "Start 'peer receive' with --replace: what is there is set aside, and comes back if the import fails.",
+        name: Array(app.identifier.utf8))
     }
     try area.checkRoom(for: offer, held: held)
     origin.withLock { $0 = identity }

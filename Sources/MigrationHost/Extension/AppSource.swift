@@ -1,5 +1,5 @@
 package import MigrationArchive
-import MigrationSystem
+package import MigrationSystem
 package import MigrationWire
 import Synchronization
 

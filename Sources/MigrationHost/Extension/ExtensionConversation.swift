@@ -20,25 +20,21 @@ struct ExtensionConversation: ~Copyable, Sendable {
   private let process: ExtensionProcess
   private var poller: Poller
   private let attention: Wakeup
-  private var heeded: StopSignal?
+  private var heeded: StopSignal.Waking?
   /// Whether the extension has just been answered, and so mostly says the next thing at once.
   private var isPrompt = false
 
-  /// Takes over the channel of a process.
-  init(_ channel: consuming Channel, to process: ExtensionProcess) throws(SystemError) {
+  /// Takes over the channel of a process; a stop signal that is heeded signals the wakeup.
+  init(_ channel: consuming Channel, to process: ExtensionProcess, attention: Wakeup) throws(SystemError) {
+    self.attention = attention
     self.channel = channel
     self.process = process
     poller = try Poller()
-    attention = try Wakeup()
   }
-
-  deinit { heeded?.remove(attention) }
 
   /// Lets a stop signal end every wait for what happens next, in the place of the one before.
   mutating func heed(_ stop: StopSignal) {
-    heeded?.remove(attention)
-    heeded = stop
-    stop.add(attention)
+    heeded = stop.waking(attention)
   }
 
   /// The next thing that happens. Throws a `Violation` where the extension breaks the rules, or a `SystemError`.

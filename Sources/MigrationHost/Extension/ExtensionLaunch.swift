@@ -91,7 +91,7 @@ struct ExtensionLaunch: Sendable {
     var pair = try PacketSocket.pair()
     let process = try ExtensionProcess(
       settings, channel: pair.takeOther().release(), lock: try lock.duplicate(), output: { observe(.output($0)) })
-    return try ExtensionConversation(Channel(pair.takeOne()), to: process)
+    return try ExtensionConversation(Channel(pair.takeOne()), to: process, attention: try Wakeup())
   }
 
   private func awaitReadiness(
