@@ -24,13 +24,16 @@ package struct SessionNumber: Hashable, Comparable, Sendable {
 package struct Remote: Hashable, Sendable {
   /// Its address without the port, for people.
   package let host: String
+  /// Its address with the port, for people.
+  package let address: String
   /// The network whose share of places it takes a part of, and by which its guesses are delayed.
   package let network: String
   /// Whether the user of this device lets such an address pair.
   package let mayPair: Bool
 
-  package init(host: String, network: String, mayPair: Bool = true) {
+  package init(host: String, address: String? = nil, network: String, mayPair: Bool = true) {
     self.host = host
+    self.address = address ?? host
     self.network = network
     self.mayPair = mayPair
   }

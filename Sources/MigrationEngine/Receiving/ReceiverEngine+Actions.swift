@@ -108,9 +108,12 @@ extension ReceiverEngine {
     package let address: String
     /// What the session may use.
     package let features: Features
+    /// Whether the ledger tells all names at the destination, which the sender leaves out.
+    package let tellsTaken: Bool
 
     package init(
-      transfer: TransferID, client: KeyFingerprint, offer: Offer, label: String, address: String, features: Features
+      transfer: TransferID, client: KeyFingerprint, offer: Offer, label: String, address: String, features: Features,
+      tellsTaken: Bool = false
     ) {
       self.transfer = transfer
       self.client = client
@@ -118,6 +121,7 @@ extension ReceiverEngine {
       self.label = label
       self.address = address
       self.features = features
+      self.tellsTaken = tellsTaken
     }
   }
 }

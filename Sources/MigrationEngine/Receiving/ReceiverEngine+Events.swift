@@ -15,6 +15,9 @@ extension ReceiverEngine {
     case stop(TransferFailure.Kind)
     /// A moment that `nextMoment` named has come, or any other.
     case timePassed
+    /// News of any worker: the user of this device is to hear of this. The worker of `importItems` tells `staged` and `importing`
+    /// so.
+    case noticed(TransferEvent)
 
     // MARK: The door (Protocol §4, §11)
 
@@ -77,8 +80,9 @@ extension ReceiverEngine {
     case refused(TransferID, [Refusal])
     /// News: how far the import is.
     case importing(TransferID, ImportProgress)
-    /// The worker of `importItems` has ended. All refusals were told before.
-    case imported(TransferID, Result<Done, Fault>, Traffic)
+    /// The worker of `importItems` has ended. All refusals were told before. So many items were left at the import, since
+    /// something else had their names.
+    case imported(TransferID, Result<Done, Fault>, Traffic, differing: UInt64)
     /// The worker of `note`, `forget` or `discard` has ended.
     case noted(TransferID)
   }
@@ -102,6 +106,8 @@ extension ReceiverEngine {
     package let identifier: TransferID
     /// The sender's key: the pin.
     package let client: KeyFingerprint
+    /// The sender's last address without the port, where it is known.
+    package let host: String?
     /// The roots of the first offer.
     package let contents: Offer.Contents?
     /// What is staged.
@@ -121,11 +127,12 @@ extension ReceiverEngine {
     }
 
     package init(
-      identifier: TransferID, client: KeyFingerprint, contents: Offer.Contents?, held: Tally, unsent: UInt64 = 0,
-      withheld: UInt64 = 0, refusals: [Refusal] = [], standing: Standing = .receiving
+      identifier: TransferID, client: KeyFingerprint, host: String? = nil, contents: Offer.Contents?, held: Tally,
+      unsent: UInt64 = 0, withheld: UInt64 = 0, refusals: [Refusal] = [], standing: Standing = .receiving
     ) {
       self.identifier = identifier
       self.client = client
+      self.host = host
       self.contents = contents
       self.held = held
       self.unsent = unsent

@@ -13,6 +13,8 @@ package struct ReceiverEngine: Sendable {
     package var asksConsent = false
     /// Whether the user can be asked to begin another wait when too many wrong codes were entered; else that ends the run.
     package var asksRestart = false
+    /// How many seconds pass for codes and guesses while one passes for everything else: tests hurry them.
+    package var codeSpeed = 1.0
 
     package init(greeting: Greeting, giveUpAfter: Double) {
       self.greeting = greeting
