@@ -19,8 +19,10 @@ extension ReceiverEngine {
 
     // MARK: The door
 
-    /// Closes a connection of the lobby, or one that rests after READY, without a word. No event follows.
+    /// Closes a connection of the lobby, or one that rests between two actions, without a word. No event follows.
     case drop(ConnectionID)
+    /// No connection is accepted until a moment, for want of descriptors.
+    case pauseAccepting(until: Double)
     /// A worker: TLS and HELLO, each until a moment. Leads to `secured` and then `asked`, or to `departed`.
     case greet(ConnectionID, tlsUntil: Double, helloUntil: Double)
     /// A worker: the exchange of Protocol §4.4 up to CONF_A, about the code that was made last. Leads to `proved` or `departed`.

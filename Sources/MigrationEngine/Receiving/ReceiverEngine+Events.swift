@@ -112,6 +112,8 @@ extension ReceiverEngine {
     package let contents: Offer.Contents?
     /// What is staged.
     package let held: Tally
+    /// Whether its staging directory is there; else the user is asked again, and it is made again.
+    package let isStaged: Bool
     package let unsent: UInt64
     package let withheld: UInt64
     /// What cannot be stored, by name.
@@ -128,13 +130,14 @@ extension ReceiverEngine {
 
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, contents: Offer.Contents?, held: Tally,
-      unsent: UInt64 = 0, withheld: UInt64 = 0, refusals: [Refusal] = [], standing: Standing = .receiving
+      isStaged: Bool = true, unsent: UInt64 = 0, withheld: UInt64 = 0, refusals: [Refusal] = [], standing: Standing = .receiving
     ) {
       self.identifier = identifier
       self.client = client
       self.host = host
       self.contents = contents
       self.held = held
+      self.isStaged = isStaged
       self.unsent = unsent
       self.withheld = withheld
       self.refusals = refusals

@@ -68,6 +68,12 @@ package struct CodeDesk: Equatable, Sendable {
   package var isTaken: Bool { state == .taken }
   package var wantsCode: Bool { state == .closed && guesses.left > 0 }
 
+  /// How many tries of the open code are spent.
+  package var tries: Int {
+    guard case .open(_, let tries, _) = state else { return 0 }
+    return tries
+  }
+
   /// How many more guesses this wait bears.
   package var guessesLeft: Int { guesses.left }
 

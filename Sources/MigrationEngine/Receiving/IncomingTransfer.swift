@@ -1,0 +1,116 @@
+import MigrationWire
+
+/// One transfer at the receiver, over all its sessions: what is known of it here.
+struct IncomingTransfer: Sendable {
+  enum Stage: Sendable {
+    /// Leads to importing.
+    case receiving
+    /// What one session concluded, or an earlier run, is verified and imported. Leads to done.
+    case importing
+    case done(Done)
+  }
+
+  let identifier: TransferID
+  /// The sender's key: the pin.
+  let client: KeyFingerprint
+  var stage = Stage.receiving
+  /// The roots of the first offer, or the app.
+  var contents: Offer.Contents?
+  /// Whether there is a staging directory.
+  var isStaged = false
+  var held = Tally()
+  /// What was staged when the newest session began, as its sender was told.
+  var heldBefore = Tally()
+  /// What the newest offer announces, or what has arrived.
+  var total = Tally()
+  /// How many items the sender could not send.
+  var unsent: UInt64 = 0
+  /// What the sender left out, and what was left at the import.
+  var leftOut = LeftOut()
+  var leftBehind: [LeftBehind] = []
+  /// What the destination cannot hold, by name, and how many of these this device's user has heard of.
+  var refusals: [Refusal] = []
+  var toldRefusals = 0
+  /// What crossed the wire in this run.
+  var traffic = Traffic()
+
+  /// Begins with a pairing.
+  init(_ identifier: TransferID, pairedWith client: KeyFingerprint) {
+    self.identifier = identifier
+    self.client = client
+  }
+
+  /// Goes on with what an earlier run left.
+  init(_ known: ReceiverEngine.KnownTransfer) {
+    identifier = known.identifier
+    client = known.client
+    contents = known.contents
+    isStaged = known.isStaged
+    held = known.held
+    heldBefore = known.held
+    unsent = known.unsent
+    refusals = known.refusals
+    switch known.standing {
+    case .receiving: break
+    case .concluded(let total): self.total = total
+    case .done(let done):
+      stage = .done(done)
+      heldBefore = done.total
+    }
+  }
+
+  var isImporting: Bool { if case .importing = stage { true } else { false } }
+  var isReceiving: Bool { if case .receiving = stage { true } else { false } }
+
+  /// Whether nothing would be lost with it.
+  var isEmpty: Bool { isReceiving && held == Tally() }
+
+  /// What it came to.
+  func result(_ done: Done) -> TransferResult {
+    TransferResult(
+      total: done.total, sentBytes: traffic.sent, savedBytes: traffic.saved,
+      heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: traffic.seconds, unsent: unsent,
+      losses: done.losses, leftOut: leftOut, notStored: done.notStored, leftBehind: leftBehind)
+  }
+
+  /// Why an offer does not continue this transfer; nil if it does, or begins it.
+  func objection(to offer: Offer) -> Fault? {
+    guard offer.transfer == nil || offer.transfer == identifier else { return .unknownTransfer }
+    guard let contents, !contents.isSame(as: offer.contents) else { return nil }
+    return Fault(Violation(.conflict, "an offer of other roots than at first"))
+  }
+
+  /// A stream or a session has ended: so much is staged at least.
+  mutating func note(held: Tally) {
+    // Streams that end side by side may be heard of in another order than they counted in.
+    self.held = Tally(items: max(self.held.items, held.items), bytes: max(self.held.bytes, held.bytes))
+  }
+
+  /// The refusals that this device's user has not heard of; they count as told.
+  mutating func newRefusals() -> ArraySlice<Refusal> {
+    defer { toldRefusals = refusals.count }
+    return refusals[toldRefusals...]
+  }
+}
+
+extension [IncomingTransfer] {
+  /// The transfer of an identifier.
+  subscript(of identifier: TransferID) -> IncomingTransfer? {
+    get { first { $0.identifier == identifier } }
+    set {
+      guard let newValue, let index = firstIndex(where: { $0.identifier == identifier }) else { return }
+      self[index] = newValue
+    }
+  }
+}
+
+extension Offer.Contents {
+  /// Whether these are the same roots, by name, or the same app. A root may have become something else.
+  fileprivate func isSame(as other: Offer.Contents) -> Bool {
+    switch (self, other) {
+    case (.folders(let one), .folders(let two)): one.map(\.name) == two.map(\.name)
+    case (.app(let one), .app(let two)): one.bundleIdentifier == two.bundleIdentifier
+    case (.folders, .app), (.app, .folders): false
+    }
+  }
+}

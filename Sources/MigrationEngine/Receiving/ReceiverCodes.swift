@@ -1,0 +1,86 @@
+import MigrationWire
+
+/// The receiver's codes: when one is wanted, and what becomes of what is proved of it (Protocol §4.3).
+struct ReceiverCodes: Sendable {
+  /// What becomes of a proof.
+  enum Verdict: Equatable, Sendable {
+    case right
+    /// It was wrong, as so many before it; so many more are judged in this wait.
+    case wrong(attempt: Int, left: Int)
+    case refused(AbortReason)
+  }
+
+  /// Of how many addresses that may not pair the user is told.
+  private static let toldStrangers = 8
+
+  private var desk = CodeDesk()
+  private let speed: Double
+  /// Whether it was said that all guesses of this wait are spent.
+  private var isEndTold = false
+  private var strangers: Set<String> = []
+
+  init(speed: Double) { self.speed = speed }
+
+  var isWanted: Bool { desk.wantsCode }
+  /// Whether this wait bears no other code.
+  var isExhausted: Bool { desk.isExhausted }
+  /// When the open code expires.
+  var expiry: Double? { desk.expiry.map { $0 / speed } }
+  /// Whether there is an open code, expired or not.
+  var isOpen: Bool { desk.expiry != nil }
+
+  /// A code is made, and may be proved from now on.
+  mutating func issue(now: Double) { _ = desk.issue(now: now * speed) }
+
+  /// Ends the open code if its time is over; whether that is so.
+  mutating func expire(now: Double) -> Bool { desk.expire(now: now * speed) }
+
+  /// The pairing that took the code came to nothing; another code may be shown.
+  mutating func reopen() { desk.reopen() }
+
+  /// The user wants another wait.
+  mutating func startAnew() {
+    desk.startAnew()
+    isEndTold = false
+  }
+
+  /// The guessers of a wait that bears no other code, once.
+  mutating func tellEnd() -> [GuessLimit.Count]? {
+    if isEndTold { return nil }
+    isEndTold = true
+    return desk.guessers
+  }
+
+  /// Whether the user is to hear that an address wants to pair that may not.
+  mutating func isTold(of stranger: String) -> Bool {
+    strangers.count < Self.toldStrangers && strangers.insert(stranger).inserted
+  }
+
+  /// The code that a new exchange is about. Refuses while none is open, and while earlier guesses delay a network.
+  func open(for network: String, now: Double) throws(AbortReason) -> CodeDesk.Number {
+    guard let number = desk.open(now: now * speed) else { throw .notPairing }
+    guard !desk.delays(network, now: now * speed) else { throw .busy }
+    return number
+  }
+
+  /// Whether the code can be proved now.
+  func isOpen(_ number: CodeDesk.Number, now: Double) -> Bool { desk.open(now: now * speed) == number }
+
+  /// Spends one try, and only then looks whether the proof was right.
+  mutating func judge(
+    _ number: CodeDesk.Number, _ isRight: Bool, from network: String, now: Double
+  ) -> Verdict {
+    switch desk.attempt(number, from: network, now: now * speed) {
+    case .delayed: return .refused(.busy)
+    case .expired: return .refused(.codeExpired)
+    case .compare: break
+    }
+    if isRight {
+      _ = desk.matched(number, from: network)
+      return .right
+    }
+    let attempt = desk.tries
+    _ = desk.mismatched(number)
+    return .wrong(attempt: attempt, left: desk.guessesLeft)
+  }
+}

@@ -1,0 +1,95 @@
+import MigrationWire
+
+/// A question that the user is asked now.
+struct StandingQuestion: Equatable, Sendable {
+  enum Subject: Equatable, Sendable {
+    case restart
+    /// Whether a session's offer is wanted.
+    case consent(SessionNumber)
+  }
+
+  let subject: Subject
+  /// Whether it is to end without an answer.
+  var isWithdrawn = false
+}
+
+/// The code that is shown while a sender may pair, and what the user is asked.
+extension ReceiverEngine {
+  // MARK: Codes
+
+  /// Has a code made while one is wanted, or another one where its time is over.
+  mutating func tendCodes() {
+    guard isInviting else { return }
+    if codes.expire(now: now) { act(.forgetCode) }
+    if codes.isExhausted {
+      if let guessers = codes.tellEnd() {
+        tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: !settings.asksRestart))
+      }
+      if !settings.asksRestart { end(.failure(Self.exhausted)) }
+    } else if codes.isWanted, !workers.contains(.makeCode) {
+      act(.makeCode)
+    }
+  }
+
+  mutating func codeMade(_ result: Result<PairingCode, Fault>) {
+    // A sender may have come back meanwhile.
+    guard isInviting else { return act(.forgetCode) }
+    switch result {
+    case .success(let code):
+      codes.issue(now: now)
+      tell(.code(code, lifetime: CodeDesk.lifetime))
+    case .failure(let fault): end(.failure(fault.failure))
+    }
+  }
+
+  private static var exhausted: TransferFailure {
+    TransferFailure(
+      .pairing, "too many wrong codes were entered; no code is shown any more",
+      hint: "Start again with --from and the address of the other device, so that nobody else can try.")
+  }
+
+  // MARK: Questions
+
+  /// What the user is to be asked now.
+  private var wanted: (subject: StandingQuestion.Subject, question: Question)? {
+    if let number = phase.session, let conversation = conversations[number], conversation.isTalking,
+      case .asking(let offer, let availableBytes) = conversation.course
+    {
+      let question = Question.consent(
+        offer, label: conversation.label, address: conversation.remote.address, availableBytes: availableBytes)
+      return (.consent(number), question)
+    }
+    return isInviting && codes.isExhausted ? (.restart, .restart) : nil
+  }
+
+  /// One question is asked at a time: one that is not wanted is withdrawn, and the next one follows its end.
+  mutating func tendQuestion() {
+    let wanted = wanted
+    if let question {
+      if question.isWithdrawn || question.subject == wanted?.subject { return }
+      self.question?.isWithdrawn = true
+      act(.withdrawQuestion)
+    } else if let wanted {
+      question = StandingQuestion(subject: wanted.subject)
+      act(.ask(wanted.question))
+    }
+  }
+
+  mutating func answered(_ answer: Bool?) {
+    let asked = question
+    question = nil
+    // An answer that came too late counts for nothing.
+    guard let asked, !asked.isWithdrawn else { return }
+    switch asked.subject {
+    case .restart where answer == true: codes.startAnew()
+    case .restart: end(.failure(Self.exhausted))
+    case .consent(let number) where answer == true: stage(number)
+    case .consent(let number): fail(number, .declined)
+    }
+  }
+}
+
+extension Fault {
+  fileprivate static let declined = Fault(
+    .declined, "the offer was not accepted", telling: "the offer was not accepted on the receiving device")
+}

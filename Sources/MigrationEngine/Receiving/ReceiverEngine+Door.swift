@@ -1,0 +1,203 @@
+import MigrationWire
+
+/// Connections up to READY (Protocol §4.2, §11).
+extension ReceiverEngine {
+  // MARK: The lobby
+
+  mutating func arrived(_ id: ConnectionID, _ remote: Remote, _ chance: UInt64) {
+    if phase.isEnding { return act(.drop(id)) }
+    if let turnedAway = door.arrive(id, remote, now: now, chance: chance) { act(.drop(turnedAway)) }
+  }
+
+  mutating func outOfDescriptors(_ chance: UInt64) {
+    // It stays in the queue; another one in the lobby makes room for it.
+    if let id = door.dismissOne(chance: chance) { return act(.drop(id)) }
+    act(.pauseAccepting(until: now + Self.acceptingPause))
+  }
+
+  /// How long nothing is accepted when there are no descriptors, and none to be had by turning a connection away.
+  private static var acceptingPause: Double { 0.1 }
+
+  /// Lets in who may come in.
+  mutating func tendDoor() {
+    if phase.isEnding { return }
+    for id in door.expire(now: now) { act(.drop(id)) }
+    while let (id, evicted) = door.letIn(now: now, isEngaged: phase.isEngaged) {
+      if let evicted { act(.dismiss(evicted, makesRoom: true)) }
+      act(.greet(id, tlsUntil: now + Patience.handshake, helloUntil: now + Patience.pairing))
+    }
+  }
+
+  /// Every connection in front of READY has to go.
+  mutating func dismissAll() {
+    for (id, visitor) in door.all {
+      if visitor.isServed {
+        door.advance(id, to: .dismissed(makesRoom: false))
+        act(.dismiss(id, makesRoom: false))
+      } else if visitor.step == .lobby {
+        leave(id)
+      }
+    }
+  }
+
+  // MARK: Workers of the door
+
+  mutating func departed(_ id: ConnectionID) {
+    _ = workers.end(.door(id))
+    if door[id]?.step == .confirming { codes.reopen() }
+    door.forget(id)
+  }
+
+  /// TLS is up: a known sender has a place that no stranger takes.
+  mutating func secured(_ id: ConnectionID, _ key: KeyFingerprint?) {
+    guard door[id]?.step == .greeting else { return }
+    door.show(key, on: id, now: now)
+    guard let key, transfer(of: key) != nil, !door.recognize(key, on: id) else { return }
+    door.advance(id, to: .dismissed(makesRoom: true))
+    act(.dismiss(id, makesRoom: true))
+  }
+
+  /// It is known what a connection wants; it goes on, or is told at once that it cannot.
+  mutating func asked(_ id: ConnectionID, _ mode: ConnectionMode) {
+    guard let visitor = visitor(id) else { return }
+    door.ask(id, now: now)
+    do throws(AbortReason) {
+      switch mode {
+      case .pair:
+        let number = try code(for: visitor.remote)
+        door.advance(id, to: .exchanging(number))
+        act(.exchange(id, until: visitor.deadline))
+      case .resume:
+        _ = try returning(visitor.key)
+        welcome(id, visitor, .resume)
+      case .join:
+        guard joinable(by: visitor.key) != nil else { throw .unknownPeer }
+        welcome(id, visitor, .join)
+      }
+    } catch {
+      turnAway(id, error)
+    }
+  }
+
+  private mutating func welcome(_ id: ConnectionID, _ visitor: ReceiverDoor.Visitor, _ mode: ConnectionMode) {
+    door.advance(id, to: .welcoming(mode))
+    act(.welcome(id, mode, until: visitor.deadline))
+  }
+
+  private mutating func turnAway(_ id: ConnectionID, _ reason: AbortReason) {
+    door.advance(id, to: .turnedAway)
+    act(.turnAway(id, reason))
+  }
+
+  /// A connection that rests is closed without a word.
+  mutating func leave(_ id: ConnectionID) {
+    door.forget(id)
+    act(.drop(id))
+  }
+
+  /// A connection whose worker has done its part; nil, and it goes, where it was dismissed meanwhile.
+  private mutating func visitor(_ id: ConnectionID) -> ReceiverDoor.Visitor? {
+    guard let visitor = door[id] else { return nil }
+    switch visitor.step {
+    case .dismissed(makesRoom: true): turnAway(id, .busy)
+    case .dismissed(makesRoom: false): leave(id)
+    case .lobby, .greeting, .exchanging, .confirming, .welcoming, .turnedAway, .inside: return visitor
+    }
+    return nil
+  }
+
+  /// A code is proved, rightly or not: a try is spent first.
+  mutating func proved(_ id: ConnectionID, _ isRight: Bool) {
+    guard let visitor = visitor(id), case .exchanging(let number) = visitor.step else { return }
+    let remote = visitor.remote
+    // Another sender may have come back meanwhile. Its code is not judged, so that it can be tried again.
+    if codes.isOpen(number, now: now), !isInviting { return turnAway(id, .busy) }
+    switch codes.judge(number, isRight, from: remote.network, now: now) {
+    case .refused(let reason): turnAway(id, reason)
+    case .wrong(let attempt, let left):
+      tell(.wrongCode(attempt: attempt, allowed: CodeDesk.triesPerCode, from: remote.host, left: left))
+      if !codes.isOpen { act(.forgetCode) }
+      turnAway(id, .codeMismatch)
+    case .right:
+      act(.forgetCode)
+      // What has used the code up need not make room any more.
+      door.pass(id)
+      door.advance(id, to: .confirming)
+      act(.confirm(id, until: visitor.deadline))
+    }
+  }
+
+  // MARK: READY
+
+  mutating func ready(_ id: ConnectionID, _ identifier: TransferID) {
+    guard let visitor = door[id] else { return }
+    switch visitor.step {
+    case .confirming where isInviting:
+      guard let key = visitor.key else { return leave(id) }
+      pair(id, key, identifier)
+    case .confirming:
+      // Another sender has come back meanwhile.
+      codes.reopen()
+      leave(id)
+    case .welcoming:
+      guard let transfer = try? returning(visitor.key) else { return leave(id) }
+      converse(id, about: transfer, isResumed: true)
+    case .lobby, .greeting, .exchanging, .dismissed, .turnedAway, .inside: leave(id)
+    }
+  }
+
+  mutating func joining(_ id: ConnectionID, _ join: Join) {
+    guard let visitor = door[id], case .welcoming = visitor.step, let number = joinable(by: visitor.key),
+      conversations[number]?.joinable?.session == join.session
+    else { return leave(id) }
+    door.enter(id)
+    for replaced in conversations[number]?.streams?.join(id, join) ?? [] { act(.endStream(replaced)) }
+  }
+
+  // MARK: Who may come
+
+  /// Whether a sender may pair: there is none, or nothing would be lost by another.
+  var isInviting: Bool {
+    switch phase {
+    case .open: true
+    case .away(let transfer, _, _): transfers[of: transfer]?.isEmpty ?? false
+    case .starting, .engaged, .finishing, .over: false
+    }
+  }
+
+  /// The code that a connection may try to prove now.
+  private mutating func code(for remote: Remote) throws(AbortReason) -> CodeDesk.Number {
+    guard remote.mayPair else {
+      if codes.isTold(of: remote.host) {
+        tell(.notice("\(remote.host) wants to pair, and --from does not name it"))
+      }
+      throw .notPairing
+    }
+    guard isInviting else { throw .busy }
+    return try codes.open(for: remote.network, now: now)
+  }
+
+  /// The transfer of a sender that is known; the last one of it.
+  func transfer(of client: KeyFingerprint?) -> TransferID? { transfers.last { $0.client == client }?.identifier }
+
+  /// The transfer that a known sender may go on with now.
+  private func returning(_ client: KeyFingerprint?) throws(AbortReason) -> TransferID {
+    guard let transfer = transfer(of: client) else { throw .unknownPeer }
+    if let other = phase.transfer, other != transfer, !givesWay(other) { throw .busy }
+    return transfer
+  }
+
+  /// Whether nothing would be lost with a transfer: nothing is staged, and no stream may be writing.
+  private func givesWay(_ transfer: TransferID) -> Bool {
+    guard transfers[of: transfer]?.isEmpty == true else { return false }
+    return conversations.values.allSatisfy { $0.transfer != transfer || $0.streams?.served.isEmpty ?? true }
+  }
+
+  /// The session that streams of a sender may join.
+  private func joinable(by client: KeyFingerprint?) -> SessionNumber? {
+    guard let number = phase.session, let conversation = conversations[number], conversation.isTalking,
+      conversation.joinable != nil, transfers[of: conversation.transfer]?.client == client
+    else { return nil }
+    return number
+  }
+}

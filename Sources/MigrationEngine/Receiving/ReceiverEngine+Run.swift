@@ -1,0 +1,84 @@
+import MigrationWire
+
+/// How a run begins and ends.
+extension ReceiverEngine {
+  // MARK: The beginning
+
+  mutating func tookBack(_ known: Result<[KnownTransfer], Fault>) {
+    switch known {
+    case .success(let known):
+      // The newest sender is the last one that is forgotten.
+      for host in known.reversed().compactMap(\.host) { door.noteHost(host) }
+      transfers = known.map { IncomingTransfer($0) }
+      if phase.isEnding { return }
+      if let concluded = known.first(where: \.isConcluded)?.identifier {
+        phase = .engaged(concluded, nil)
+        beginImport(of: concluded, finish: nil)
+      }
+      act(.listen)
+    case .failure(let fault): end(.failure(fault.failure))
+    }
+  }
+
+  mutating func listening(_ result: Result<Listening, Fault>) {
+    switch result {
+    case .success(let listening):
+      tell(.listening(addresses: listening.addresses, port: listening.port, from: listening.from))
+      if case .starting = phase { phase = .open }
+    case .failure(let fault): end(.failure(fault.failure))
+    }
+  }
+
+  // MARK: The end
+
+  /// The user ends the run. What has arrived is kept, and an import that has begun is not broken off here.
+  mutating func stopped(_ kind: TransferFailure.Kind) {
+    let stop = Stop(kind: kind, at: stop?.at ?? now)
+    self.stop = stop
+    let interrupted = ReceiverPhase.Outcome.failure(TransferFailure(kind, "interrupted"))
+    switch phase {
+    case .starting, .open: end(interrupted)
+    case .engaged(let transfer, let session):
+      if transfers[of: transfer]?.isImporting == true { return act(.interruptImport(transfer)) }
+      guard let session, transfers[of: transfer]?.isReceiving == true else { return }
+      if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
+        return end(.failure(fault.failure))
+      }
+      conclude(session, by: .interrupted(.receiver, by: kind))
+      end(interrupted)
+    case .away(let transfer, _, let outcome): end(transfers[of: transfer]?.isReceiving == true ? interrupted : outcome)
+    case .finishing(let outcome, let deadline):
+      phase = .finishing(outcome, until: min(deadline, stop.at + Curfew.atTheEnd))
+    case .over: break
+    }
+  }
+
+  /// The run is decided: all that goes on is to end.
+  mutating func end(_ outcome: ReceiverPhase.Outcome) {
+    if phase.isEnding { return }
+    if case .success(let result) = outcome { tell(.done(result)) }
+    let outcome = outcome.mapError { failure in
+      // Which signal it was that broke an import off.
+      guard failure.kind == .interrupted, let stop else { return failure }
+      return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
+    }
+    phase = .finishing(outcome, until: stop.map { $0.at + Curfew.atTheEnd } ?? now + Curfew.atLeisure)
+    dismissAll()
+  }
+
+  /// Ends the run where its time has come.
+  mutating func tendPhase() {
+    if case .away(_, let deadline, let outcome) = phase, now >= deadline { end(outcome) }
+  }
+
+  /// The last word, once all has ended or its time is over.
+  mutating func tendEnd() {
+    guard case .finishing(let outcome, let deadline) = phase, workers.isEmpty || now >= deadline else { return }
+    phase = .over
+    act(.finish(outcome))
+  }
+}
+
+extension ReceiverEngine.KnownTransfer {
+  fileprivate var isConcluded: Bool { if case .concluded = standing { true } else { false } }
+}

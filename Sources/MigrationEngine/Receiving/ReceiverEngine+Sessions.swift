@@ -1,0 +1,183 @@
+import MigrationWire
+
+/// Sessions: how each begins and ends, and what follows from that (Protocol §7).
+extension ReceiverEngine {
+  // MARK: The beginning
+
+  /// A newly paired sender's transfer begins; those of which nothing has arrived give way to it.
+  mutating func pair(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
+    errands += transfers.filter(\.isEmpty).map { .discard($0.identifier) }
+    transfers.removeAll(where: \.isEmpty)
+    transfers.append(IncomingTransfer(transfer, pairedWith: client))
+    converse(id, about: transfer, isResumed: false)
+  }
+
+  /// A session begins, and is from here on the one that acts; an older one is fenced off.
+  mutating func converse(_ id: ConnectionID, about transfer: TransferID, isResumed: Bool) {
+    guard let remote = door[id]?.remote else { return }
+    if let older = phase.session {
+      let isSame = conversations[older]?.transfer == transfer
+      conclude(older, by: isSame ? .superseded : .interrupted(.receiver, by: .interrupted))
+    }
+    lastSession += 1
+    let number = SessionNumber(lastSession)
+    conversations[number] = Conversation(transfer, on: id, from: remote, isResumed: isResumed)
+    phase = .engaged(transfer, number)
+    door.enter(id)
+    door.noteHost(remote.host)
+    act(.converse(id))
+    act(.say(id, .greeting(settings.greeting)))
+  }
+
+  // MARK: The conversation
+
+  /// The session that talks on a connection.
+  private func talking(on id: ConnectionID) -> SessionNumber? {
+    conversations.first { $0.value.connection == id && $0.value.isTalking }?.key
+  }
+
+  mutating func received(_ message: ControlMessage, on id: ConnectionID) {
+    guard let number = talking(on: id) else { return }
+    do throws(Violation) {
+      guard let action = try conversations[number]?.machine.received(message) else { return }
+      try perform(action, number, on: id)
+    } catch {
+      fail(number, Fault(error))
+    }
+  }
+
+  private mutating func perform(
+    _ action: ReceiverSession.Action, _ number: SessionNumber, on id: ConnectionID
+  ) throws(Violation) {
+    switch action {
+    case .nothing: break
+    case .say(let message): act(.say(id, message))
+    case .meet(let greeting): meet(greeting, number)
+    case .judge(let offer): judge(offer, number)
+    case .noteUnsent(let unsent): tell(unsent.event)
+    case .drop(let marks): try drop(marks, number)
+    case .conclude(let finish):
+      conversations[number]?.finish = finish
+      act(.endSync(number))
+    case .finish: received(number)
+    case .stop(let close): lose(number, Fault(told: close))
+    }
+  }
+
+  private mutating func meet(_ greeting: Greeting, _ number: SessionNumber) {
+    guard let conversation = conversations[number] else { return }
+    conversations[number]?.label = greeting.label
+    conversations[number]?.features = greeting.features
+    if !conversation.isResumed { tell(.paired(label: greeting.label, address: conversation.remote.host)) }
+  }
+
+  /// The sender knows that everything is done.
+  private mutating func received(_ number: SessionNumber) {
+    guard let transfer = conversations[number].flatMap({ transfers[of: $0.transfer] }),
+      case .done(let done) = transfer.stage
+    else { return }
+    conclude(number, by: nil)
+    errands.append(.forget(transfer.identifier))
+    end(.success(transfer.result(done)))
+  }
+
+  // MARK: The end
+
+  mutating func broke(_ id: ConnectionID, _ fault: Fault) {
+    if let number = talking(on: id) { lose(number, fault) }
+  }
+
+  /// The other end is gone. The streams have a moment to judge what had come on them, so that no sender hides a violation behind
+  /// the end of the control connection.
+  private mutating func lose(_ number: SessionNumber, _ fault: Fault) {
+    guard fault.isTold || fault.isReconnectable, conversations[number]?.streams?.served.isEmpty == false else {
+      return conclude(number, by: fault)
+    }
+    conversations[number]?.life = .settling(until: now + Conversation.settling, fault)
+  }
+
+  /// A session fails by what this end has found, while it talks or settles.
+  mutating func fail(_ number: SessionNumber, _ fault: Fault) {
+    guard let conversation = conversations[number], !conversation.isEnding else { return }
+    conclude(number, by: fault)
+  }
+
+  /// A session says its last word, and its workers end; what follows waits for them.
+  mutating func conclude(_ number: SessionNumber, by fault: Fault?) {
+    guard let conversation = conversations[number], !conversation.isEnding else { return }
+    conversations[number]?.life = .ending(fault)
+    if let fault, !fault.isTold, let close = conversations[number]?.machine.close(fault.close) {
+      act(.say(conversation.connection, close))
+    }
+    if conversation.streams != nil { act(.closeGate(number)) }
+    for id in conversations[number]?.streams?.turnAway() ?? [] { leave(id) }
+    for id in conversation.streams?.served ?? [] { act(.endStream(id)) }
+    if workers.contains(.sync(number)) { act(.endSync(number)) }
+    act(.close(conversation.connection, until: now + (stop == nil ? Curfew.atLeisure : Curfew.forWords)))
+  }
+
+  /// Does what is due for a session.
+  mutating func tendConversation(_ number: SessionNumber) {
+    guard let conversation = conversations[number] else { return }
+    switch conversation.life {
+    case .talking: tendTalk(number, conversation)
+    case .settling(let deadline, let fault):
+      if now >= deadline || conversation.streams?.served.isEmpty != false { conclude(number, by: fault) }
+    case .ending: break
+    }
+    // In the same step: what has nothing to wait for is over.
+    if case .ending(let fault) = conversations[number]?.life, !isWorking(number) { close(number, fault) }
+  }
+
+  private mutating func tendTalk(_ number: SessionNumber, _ conversation: Conversation) {
+    if case .waiting(let offer) = conversation.course { examine(offer, number) }
+    tendStreams(number)
+    tendFinish(number)
+    if conversation.machine.isReceiving, now >= conversation.nextProgress {
+      conversations[number]?.nextProgress = now + Conversation.progressPause
+      tellProgress(.receiving, of: conversation.transfer, fraction: nil)
+    }
+  }
+
+  /// Whether a worker acts for a session.
+  private func isWorking(_ number: SessionNumber) -> Bool {
+    workers.isBusy(number) || conversations[number]?.streams?.served.isEmpty == false
+  }
+
+  /// Nothing is written for a session any more: only now is it certain what there is.
+  private mutating func close(_ number: SessionNumber, _ fault: Fault?) {
+    guard let conversation = conversations.removeValue(forKey: number),
+      let transfer = transfers[of: conversation.transfer]
+    else { return }
+    if transfer.isReceiving, transfer.isStaged { errands.append(.note(transfer.identifier)) }
+    // A newer session decides, if there is one.
+    guard phase.session == number else { return }
+    switch transfer.stage {
+    case .importing: phase = .engaged(transfer.identifier, nil)
+    case .done(let done): expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
+    case .receiving:
+      guard let fault else { return }
+      guard fault.senderMayComeBack, settings.giveUpAfter > 0 else { return end(.failure(fault.failure)) }
+      tell(.interrupted(reason: fault.message))
+      let failure = TransferFailure(
+        .connectionLost, "the other device did not come back: \(fault.message)",
+        hint: "What has arrived is kept. Start the same command on both devices again.")
+      expect(transfer.identifier, .failure(failure), for: min(settings.giveUpAfter, 1e9))
+    }
+  }
+
+  /// How many seconds a finished receiver stays for a sender that has not heard of it.
+  private static var linger: Double { 60 }
+
+  /// The sender is away; it may come back for so many seconds.
+  private mutating func expect(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome, for seconds: Double) {
+    if stop != nil { return end(outcome) }
+    if transfers[of: transfer]?.isEmpty == true { codes.reopen() }
+    phase = .away(transfer, until: now + seconds, outcome)
+  }
+
+  /// An import has ended, and no session follows it.
+  mutating func linger(after transfer: IncomingTransfer, _ done: Done) {
+    expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
+  }
+}

@@ -1,0 +1,140 @@
+import MigrationWire
+
+/// What the store is to be told of a transfer.
+enum StoreErrand: Equatable, Sendable {
+  case note(TransferID)
+  case forget(TransferID)
+  case discard(TransferID)
+}
+
+/// Data streams, and what becomes of what they bring.
+extension ReceiverEngine {
+  // MARK: Streams
+
+  /// Serves the streams that wait for nothing more.
+  mutating func tendStreams(_ number: SessionNumber) {
+    while let (id, join, isServed) = conversations[number]?.streams?.next() {
+      if isServed { act(.serve(id, number, join)) } else { leave(id) }
+    }
+  }
+
+  mutating func streamEnded(_ id: ConnectionID, _ end: StreamEnd, _ held: Tally) {
+    door.forget(id)
+    for number in conversations.keys.sorted() where conversations[number]?.streams?.end(id) == true {
+      if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.note(held: held) }
+      if case .failed(let fault) = end { fail(number, fault) }
+    }
+  }
+
+  mutating func syncEnded(_ number: SessionNumber, _ fault: Fault?) {
+    if let fault { fail(number, fault) }
+  }
+
+  // MARK: What the source no longer has
+
+  mutating func drop(_ marks: [Mark], _ number: SessionNumber) throws(Violation) {
+    // What the sender never heard of cannot be dropped, and nothing else bounds what waits for a slow disk.
+    guard marks.count <= conversations[number]?.droppable ?? 0 else {
+      throw Violation(.limit, "a list of dropped items")
+    }
+    conversations[number]?.droppable -= marks.count
+    conversations[number]?.drops.append(marks)
+    dropNext(number)
+  }
+
+  private mutating func dropNext(_ number: SessionNumber) {
+    guard !workers.contains(.drop(number)), conversations[number]?.drops.isEmpty == false,
+      let marks = conversations[number]?.drops.removeFirst()
+    else { return }
+    act(.drop(number, marks))
+  }
+
+  mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
+    if let fault { return fail(number, fault) }
+    if conversations[number]?.isTalking == true { dropNext(number) }
+  }
+
+  // MARK: The import
+
+  /// The sender has said everything: the import begins when what was to be dropped is, and nothing is made durable beside it.
+  mutating func tendFinish(_ number: SessionNumber) {
+    guard let conversation = conversations[number], conversation.isTalking, let finish = conversation.finish,
+      !workers.isBusy(number)
+    else { return }
+    conversations[number]?.finish = nil
+    transfers[of: conversation.transfer]?.conclude(finish)
+    beginImport(of: conversation.transfer, finish: (number, finish))
+  }
+
+  mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
+    transfers[of: transfer]?.stage = .importing
+    act(.importItems(transfer, finish: finish))
+  }
+
+  mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
+    tellProgress(progress.phase == .importing ? .importing : .verifying, of: transfer, fraction: progress.fraction)
+    guard let number = phase.session, conversations[number]?.tells(progress, now: now) == true,
+      let conversation = conversations[number]
+    else { return }
+    act(.say(conversation.connection, conversation.machine.progress(progress)))
+  }
+
+  mutating func tellProgress(_ phase: TransferPhase, of transfer: TransferID, fraction: Double?) {
+    act(.tellProgress(transfer, phase, total: transfers[of: transfer]?.total ?? Tally(), fraction: fraction))
+  }
+
+  /// The import is over: the session that is current hears of it, and else the user alone.
+  mutating func imported(
+    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, differing: UInt64
+  ) {
+    transfers[of: identifier]?.traffic = traffic
+    transfers[of: identifier]?.leftOut.add(differing: differing)
+    switch result {
+    case .success(let done):
+      transfers[of: identifier]?.stage = .done(done)
+      tellRefusals(of: identifier)
+      guard let transfer = transfers[of: identifier], !phase.isEnding else { return }
+      tell(.done(transfer.result(done)))
+      guard let number = phase.session else { return linger(after: transfer, done) }
+      answer(done, number)
+    case .failure(let fault):
+      if let number = phase.session { fail(number, fault) }
+      end(.failure(fault.failure))
+    }
+  }
+
+  // MARK: The store
+
+  /// Tells the store what it is to be told, in turn; a transfer is discarded when none of its sessions works any more.
+  mutating func tendErrands() {
+    guard !workers.isStoreBusy, let index = errands.firstIndex(where: isDue) else { return }
+    switch errands.remove(at: index) {
+    case .note(let transfer): act(.note(transfer))
+    case .forget(let transfer): act(.forget(transfer))
+    case .discard(let transfer): act(.discard(transfer))
+    }
+  }
+
+  private func isDue(_ errand: StoreErrand) -> Bool {
+    guard case .discard(let transfer) = errand else { return true }
+    return conversations.values.allSatisfy { $0.transfer != transfer }
+  }
+}
+
+extension IncomingTransfer {
+  /// A session's offer is taken.
+  mutating func stage(_ offer: Offer, held: Tally) {
+    contents = contents ?? offer.contents
+    isStaged = true
+    self.held = held
+    total = Tally(items: offer.items, bytes: offer.bytes)
+  }
+
+  /// The sender has said what the archive consists of. What was announced may have been an estimate.
+  mutating func conclude(_ finish: Finish) {
+    unsent = finish.unsent
+    leftOut = finish.leftOut
+    leftBehind = finish.leftBehind
+    total = finish.total
+  }
+}

@@ -1,0 +1,101 @@
+import MigrationWire
+
+extension ReceiverEngine {
+  /// Names what goes on outside of the loop, or takes its time there: it was started by an action, and one event ends it.
+  enum Worker: Hashable, Sendable {
+    case takeBack
+    case listen
+    /// What a connection in front of READY is about.
+    case door(ConnectionID)
+    case makeCode
+    case question
+    case closing(ConnectionID)
+    case examine(SessionNumber)
+    case stage(SessionNumber)
+    case readLedger(SessionNumber)
+    case drop(SessionNumber)
+    case serve(ConnectionID)
+    case sync(SessionNumber)
+    case importItems(TransferID)
+    case store(TransferID)
+
+    /// The worker that an action starts.
+    init?(startedBy action: Action) {
+      switch action {
+      case .takeBack: self = .takeBack
+      case .listen: self = .listen
+      case .greet(let id, _, _), .exchange(let id, _), .confirm(let id, _), .welcome(let id, _, _),
+        .turnAway(let id, _):
+        self = .door(id)
+      case .makeCode: self = .makeCode
+      case .ask: self = .question
+      case .close(let id, _): self = .closing(id)
+      case .examine(let number, _, _, _): self = .examine(number)
+      case .stage(let number, _): self = .stage(number)
+      case .readLedger(let number): self = .readLedger(number)
+      case .drop(let number as SessionNumber, _): self = .drop(number)
+      case .serve(let id, _, _): self = .serve(id)
+      case .sync(let number): self = .sync(number)
+      case .importItems(let transfer, _): self = .importItems(transfer)
+      case .note(let transfer), .forget(let transfer), .discard(let transfer): self = .store(transfer)
+      case .tell, .tellProgress, .finish, .drop, .pauseAccepting, .dismiss, .forgetCode, .withdrawQuestion, .converse,
+        .say, .endStream, .endSync, .closeGate, .interruptImport:
+        return nil
+      }
+    }
+
+    /// The worker that an event ends.
+    init?(endedBy event: Event) {
+      switch event {
+      case .tookBack: self = .takeBack
+      case .listening: self = .listen
+      case .asked(let id, _), .proved(let id, _), .ready(let id, _), .joining(let id, _): self = .door(id)
+      case .codeMade: self = .makeCode
+      case .answered: self = .question
+      case .closed(let id): self = .closing(id)
+      case .examined(let number, _): self = .examine(number)
+      case .staged(let number, _): self = .stage(number)
+      case .ledger(let number, _): self = .readLedger(number)
+      case .dropped(let number, _): self = .drop(number)
+      case .streamEnded(let id, _, _): self = .serve(id)
+      case .syncEnded(let number, _): self = .sync(number)
+      case .imported(let transfer, _, _, _): self = .importItems(transfer)
+      case .noted(let transfer): self = .store(transfer)
+      // A connection departs from the lobby, too, where it has no worker.
+      case .departed: return nil
+      case .begin, .stop, .timePassed, .noticed, .arrived, .spoke, .outOfDescriptors, .secured, .received, .broke,
+        .drained, .refused, .importing:
+        return nil
+      }
+    }
+
+    /// Whether it is one that tells the store something.
+    fileprivate var isOfStore: Bool { if case .store = self { true } else { false } }
+  }
+
+  /// The workers that were started and whose event has not come.
+  struct RunningWorkers: Sendable {
+    private var running: Set<Worker> = []
+
+    var count: Int { running.count }
+    var isEmpty: Bool { running.isEmpty }
+    /// Whether the store is being told something.
+    var isStoreBusy: Bool { running.contains(where: \.isOfStore) }
+
+    func contains(_ worker: Worker) -> Bool { running.contains(worker) }
+
+    mutating func start(_ worker: Worker) {
+      let isNew = running.insert(worker).inserted
+      precondition(isNew, "a worker is started when the one before it has ended")
+    }
+
+    /// Whether the worker ran.
+    mutating func end(_ worker: Worker) -> Bool { running.remove(worker) != nil }
+
+    /// Whether a worker of a session runs, besides those of its streams.
+    func isBusy(_ session: SessionNumber) -> Bool {
+      [Worker.examine(session), .stage(session), .readLedger(session), .drop(session), .sync(session)]
+        .contains(where: running.contains)
+    }
+  }
+}
