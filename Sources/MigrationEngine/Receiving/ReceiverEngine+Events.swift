@@ -32,7 +32,7 @@ extension ReceiverEngine {
     case outOfDescriptors(chance: UInt64)
     /// News of the worker of `greet`, which goes on: TLS is up, and this is the other end's key.
     case secured(ConnectionID, KeyFingerprint?)
-    /// The worker of `greet` has ended: HELLO has come, and for the mode *pair* PAIR_A too.
+    /// The worker of `greet` has ended: HELLO has come.
     case asked(ConnectionID, ConnectionMode)
     /// The worker of `exchange` has ended: CONF_A has come. Whether it is right must not be looked at before a try is spent.
     case proved(ConnectionID, isRight: Bool)
