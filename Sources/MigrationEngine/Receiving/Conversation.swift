@@ -38,7 +38,7 @@ struct Conversation: Sendable {
   /// Whether the sender came back, instead of pairing.
   let isResumed: Bool
   var life = Life.talking
-  var machine = ReceiverSession()
+  var machine: ReceiverSession
   var course = Course.none
   /// What the other device calls itself, and what it can do.
   var label = ""
@@ -57,11 +57,12 @@ struct Conversation: Sendable {
   /// When the user hears again how far the receiving is.
   var nextProgress = 0.0
 
-  init(_ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool) {
+  init(_ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool, features: Features) {
     self.transfer = transfer
     self.connection = connection
     self.remote = remote
     self.isResumed = isResumed
+    machine = ReceiverSession(features: features)
   }
 
   var isTalking: Bool { if case .talking = life { true } else { false } }

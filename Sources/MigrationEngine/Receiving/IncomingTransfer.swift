@@ -31,6 +31,11 @@ struct IncomingTransfer: Sendable {
   /// What the destination cannot hold, by name, and how many of these this device's user has heard of.
   var refusals: [Refusal] = []
   var toldRefusals = 0
+  /// What the sender has left out in the newest session, since the destination cannot hold it.
+  var withheldItems: [Refusal] = []
+  /// What is named as not stored, once all is imported, and whether this device's user has heard of it in this run.
+  private var notStored: [Refusal] = []
+  private var isNotStoredTold = false
   /// What crossed the wire in this run.
   var traffic = Traffic()
 
@@ -50,11 +55,13 @@ struct IncomingTransfer: Sendable {
     heldBefore = known.held
     unsent = known.unsent
     refusals = known.refusals
+    withheldItems = known.notStored
     switch known.standing {
     case .receiving: break
     case .concluded(let total): self.total = total
     case .done(let done):
       stage = .done(done)
+      notStored = known.notStored
       heldBefore = done.total
     }
   }
@@ -84,6 +91,20 @@ struct IncomingTransfer: Sendable {
   mutating func note(held: Tally) {
     // Streams that end side by side may be heard of in another order than they counted in.
     self.held = Tally(items: max(self.held.items, held.items), bytes: max(self.held.bytes, held.bytes))
+  }
+
+  /// All is imported: nothing more is refused, and the user knows of everything that is named.
+  mutating func finish(_ done: Done) {
+    stage = .done(done)
+    notStored = (refusals + withheldItems).nameable
+    isNotStoredTold = true
+  }
+
+  /// Everything that is named as not stored, for a sender whose offer is answered by DONE; and whether this device's user is
+  /// to hear of it, since this run has not told it.
+  mutating func nameAgain() -> (named: [Refusal], isNews: Bool) {
+    defer { isNotStoredTold = true }
+    return (notStored, !isNotStoredTold)
   }
 
   /// The refusals that this device's user has not heard of; they count as told.

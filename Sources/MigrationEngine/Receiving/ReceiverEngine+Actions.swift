@@ -65,7 +65,7 @@ extension ReceiverEngine {
     /// A worker: the next part of what there is. Leads to `ledger`.
     case readLedger(SessionNumber)
     /// A worker: notes what the source no longer has. Leads to `dropped`.
-    case drop(SessionNumber, [Mark])
+    case dropItems(SessionNumber, [Mark])
     /// A worker: takes DATA, writes it and acknowledges it. Leads to `streamEnded`.
     case serve(ConnectionID, SessionNumber, Join)
     /// The worker of a stream is to end, after the frame that it writes. Its event follows.
@@ -80,8 +80,8 @@ extension ReceiverEngine {
     // MARK: Workers of a transfer
 
     /// A worker: with `finish`, first shuts the session's gate, compares what arrived with it and makes it durable; then imports.
-    /// Leads to `imported`.
-    case importItems(TransferID, finish: (SessionNumber, Finish)?)
+    /// `withheld` is what the sender has left out by name, since the destination cannot hold it. Leads to `imported`.
+    case importItems(TransferID, finish: (SessionNumber, Finish)?, withheld: [Refusal])
     /// The user wants the end: an import that can be undone is broken off. Its event follows.
     case interruptImport(TransferID)
     /// A worker: notes how far a transfer is, for those who list what is unfinished. Leads to `noted`.

@@ -67,7 +67,7 @@ extension ReceiverEngine {
     case staged(SessionNumber, Result<Admitted, Fault>)
     /// The worker of `readLedger` has ended: the next part of what there is.
     case ledger(SessionNumber, Result<LedgerPart, Fault>)
-    /// The worker of `drop` has ended.
+    /// The worker of `dropItems` has ended.
     case dropped(SessionNumber, Fault?)
     /// The worker of `serve` has ended, and nothing more of its stream is written. What is staged by then.
     case streamEnded(ConnectionID, StreamEnd, held: Tally)
@@ -118,6 +118,9 @@ extension ReceiverEngine {
     package let withheld: UInt64
     /// What cannot be stored, by name.
     package let refusals: [Refusal]
+    /// What the sender had left out by name, since the destination cannot hold it; of a transfer that is done everything that is
+    /// named as not stored.
+    package let notStored: [Refusal]
     package let standing: Standing
 
     package enum Standing: Sendable {
@@ -130,14 +133,16 @@ extension ReceiverEngine {
 
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, contents: Offer.Contents?, held: Tally,
-      isStaged: Bool = true, unsent: UInt64 = 0, withheld: UInt64 = 0, refusals: [Refusal] = [], standing: Standing = .receiving
+      isStaged: Bool = true, unsent: UInt64 = 0, withheld: UInt64 = 0, refusals: [Refusal] = [],
+      notStored: [Refusal] = [], standing: Standing = .receiving
     ) {
+      self.isStaged = isStaged
+      self.notStored = notStored
       self.identifier = identifier
       self.client = client
       self.host = host
       self.contents = contents
       self.held = held
-      self.isStaged = isStaged
       self.unsent = unsent
       self.withheld = withheld
       self.refusals = refusals

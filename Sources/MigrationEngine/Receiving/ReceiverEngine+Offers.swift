@@ -10,7 +10,6 @@ extension ReceiverEngine {
     case .importing: tell(.offer(offer, availableBytes: nil))
     case .done(let done):
       tell(.offer(offer, availableBytes: nil))
-      tellRefusalsAgain(of: transfer.identifier)
       answer(done, number)
     }
   }
@@ -135,10 +134,8 @@ extension ReceiverEngine {
   }
 
   /// The user hears of what was not told yet.
-  mutating func tellRefusals(of transfer: TransferID) {
-    for refusal in transfers[of: transfer]?.newRefusals() ?? [] {
-      tell(.notStored(path: refusal.path.bytes, reason: refusal.reason, message: refusal.message))
-    }
+  private mutating func tellRefusals(of transfer: TransferID) {
+    for refusal in transfers[of: transfer]?.newRefusals() ?? [] { tell(refusal.event) }
   }
 
   /// The user hears of all of it again.
@@ -147,23 +144,33 @@ extension ReceiverEngine {
     tellRefusals(of: transfer)
   }
 
-  /// The sender hears of what it was not told yet, what earlier sessions refused included.
+  /// The sender hears of what it was not told yet, what earlier sessions refused included, once the ledger is told.
   private mutating func sayRefusals(_ number: SessionNumber) {
-    guard let conversation = conversations[number], conversation.isTalking, conversation.machine.mayTellRefusals,
+    guard let conversation = conversations[number], conversation.isTalking, conversation.joinable != nil,
       let refusals = transfers[of: conversation.transfer]?.refusals
     else { return }
     conversations[number]?.toldRefusals = refusals.count
-    for refusal in refusals[conversation.toldRefusals...] {
-      guard let message = conversations[number]?.machine.refused(refusal) else { continue }
-      act(.say(conversation.connection, message))
-    }
+    for refusal in refusals[conversation.toldRefusals...] { say(refusal, number) }
+  }
+
+  private mutating func say(_ refusal: Refusal, _ number: SessionNumber) {
+    guard let id = conversations[number]?.connection, let message = conversations[number]?.machine.refused(refusal)
+    else { return }
+    act(.say(id, message))
+  }
+
+  /// What is not stored is named in front of a DONE that answers an offer.
+  private mutating func nameAgain(_ number: SessionNumber, of transfer: TransferID) {
+    guard let (named, isNews) = transfers[of: transfer]?.nameAgain() else { return }
+    if isNews { for refusal in named { tell(refusal.event) } }
+    for refusal in named { say(refusal, number) }
   }
 
   /// The sender hears that all is done: that is the answer to its offer, or to its FINISH.
   mutating func answer(_ done: Done, _ number: SessionNumber) {
     guard let conversation = conversations[number], conversation.isTalking else { return }
-    sayRefusals(number)
     if conversation.machine.isJudging {
+      nameAgain(number, of: conversation.transfer)
       guard let message = conversations[number]?.machine.answerAgain(done) else { return }
       act(.say(conversation.connection, message))
     } else if conversation.machine.isImporting {

@@ -13,6 +13,8 @@ extension ReceiverEngine {
       if phase.isEnding { return }
       if let concluded = known.first(where: \.isConcluded)?.identifier {
         phase = .engaged(concluded, nil)
+        // The sender does not say that again.
+        for item in transfers[of: concluded]?.withheldItems ?? [] { tell(item.event) }
         beginImport(of: concluded, finish: nil)
       }
       act(.listen)

@@ -21,7 +21,8 @@ extension ReceiverEngine {
     }
     lastSession += 1
     let number = SessionNumber(lastSession)
-    conversations[number] = Conversation(transfer, on: id, from: remote, isResumed: isResumed)
+    conversations[number] = Conversation(
+      transfer, on: id, from: remote, isResumed: isResumed, features: settings.greeting.features)
     phase = .engaged(transfer, number)
     door.enter(id)
     door.noteHost(remote.host)
@@ -54,7 +55,11 @@ extension ReceiverEngine {
     case .say(let message): act(.say(id, message))
     case .meet(let greeting): meet(greeting, number)
     case .judge(let offer): judge(offer, number)
-    case .noteUnsent(let unsent): tell(unsent.event)
+    case .noteUnsent(let unsent):
+      if let refused = unsent.refused, let transfer = conversations[number]?.transfer {
+        transfers[of: transfer]?.withheldItems.append(refused)
+      }
+      tell(unsent.event)
     case .drop(let marks): try drop(marks, number)
     case .conclude(let finish):
       conversations[number]?.finish = finish

@@ -43,10 +43,10 @@ extension ReceiverEngine {
   }
 
   private mutating func dropNext(_ number: SessionNumber) {
-    guard !workers.contains(.drop(number)), conversations[number]?.drops.isEmpty == false,
+    guard !workers.contains(.dropItems(number)), conversations[number]?.drops.isEmpty == false,
       let marks = conversations[number]?.drops.removeFirst()
     else { return }
-    act(.drop(number, marks))
+    act(.dropItems(number, marks))
   }
 
   mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
@@ -68,7 +68,7 @@ extension ReceiverEngine {
 
   mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
     transfers[of: transfer]?.stage = .importing
-    act(.importItems(transfer, finish: finish))
+    act(.importItems(transfer, finish: finish, withheld: transfers[of: transfer]?.withheldItems ?? []))
   }
 
   mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
@@ -91,8 +91,7 @@ extension ReceiverEngine {
     transfers[of: identifier]?.leftOut.add(differing: differing)
     switch result {
     case .success(let done):
-      transfers[of: identifier]?.stage = .done(done)
-      tellRefusals(of: identifier)
+      transfers[of: identifier]?.finish(done)
       guard let transfer = transfers[of: identifier], !phase.isEnding else { return }
       tell(.done(transfer.result(done)))
       guard let number = phase.session else { return linger(after: transfer, done) }
@@ -127,6 +126,8 @@ extension IncomingTransfer {
     contents = contents ?? offer.contents
     isStaged = true
     self.held = held
+    // The sender says it again.
+    withheldItems = []
     total = Tally(items: offer.items, bytes: offer.bytes)
   }
 

@@ -13,7 +13,7 @@ extension ReceiverEngine {
     case examine(SessionNumber)
     case stage(SessionNumber)
     case readLedger(SessionNumber)
-    case drop(SessionNumber)
+    case dropItems(SessionNumber)
     case serve(ConnectionID)
     case sync(SessionNumber)
     case importItems(TransferID)
@@ -33,10 +33,10 @@ extension ReceiverEngine {
       case .examine(let number, _, _, _): self = .examine(number)
       case .stage(let number, _): self = .stage(number)
       case .readLedger(let number): self = .readLedger(number)
-      case .drop(let number as SessionNumber, _): self = .drop(number)
+      case .dropItems(let number, _): self = .dropItems(number)
       case .serve(let id, _, _): self = .serve(id)
       case .sync(let number): self = .sync(number)
-      case .importItems(let transfer, _): self = .importItems(transfer)
+      case .importItems(let transfer, _, _): self = .importItems(transfer)
       case .note(let transfer), .forget(let transfer), .discard(let transfer): self = .store(transfer)
       case .tell, .tellProgress, .finish, .drop, .pauseAccepting, .dismiss, .forgetCode, .withdrawQuestion, .converse,
         .say, .endStream, .endSync, .closeGate, .interruptImport:
@@ -56,7 +56,7 @@ extension ReceiverEngine {
       case .examined(let number, _): self = .examine(number)
       case .staged(let number, _): self = .stage(number)
       case .ledger(let number, _): self = .readLedger(number)
-      case .dropped(let number, _): self = .drop(number)
+      case .dropped(let number, _): self = .dropItems(number)
       case .streamEnded(let id, _, _): self = .serve(id)
       case .syncEnded(let number, _): self = .sync(number)
       case .imported(let transfer, _, _, _): self = .importItems(transfer)
@@ -94,7 +94,7 @@ extension ReceiverEngine {
 
     /// Whether a worker of a session runs, besides those of its streams.
     func isBusy(_ session: SessionNumber) -> Bool {
-      [Worker.examine(session), .stage(session), .readLedger(session), .drop(session), .sync(session)]
+      [Worker.examine(session), .stage(session), .readLedger(session), .dropItems(session), .sync(session)]
         .contains(where: running.contains)
     }
   }
