@@ -51,7 +51,7 @@ struct Conversation: Sendable {
   var droppable = 0
   /// What is to be dropped when the worker before has ended.
   var drops: [[Mark]] = []
-  /// The sender has said everything; the import begins when what is under way is written down.
+  /// The sender has said everything, and the import is about to begin, whatever becomes of the session.
   var finish: Finish?
   private var toldImport: (phase: ImportProgress.Phase, at: Double)?
   /// When the user hears again how far the receiving is.

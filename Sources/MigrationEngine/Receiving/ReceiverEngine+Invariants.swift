@@ -66,8 +66,12 @@ extension ReceiverEngine {
 
   private var brokenWorker: String? {
     if (question != nil) != workers.contains(.question) { return "a question and its worker do not agree" }
-    for transfer in transfers where transfer.isImporting != workers.contains(.importItems(transfer.identifier)) {
-      if !phase.isEnding { return "an import and its worker do not agree" }
+    for transfer in transfers {
+      let isAhead = conversations.values.contains { $0.transfer == transfer.identifier && $0.finish != nil }
+      let isUnderWay = workers.contains(.importItems(transfer.identifier))
+      if isAhead && isUnderWay || transfer.isImporting != (isAhead || isUnderWay), !phase.isEnding {
+        return "an import and its worker do not agree"
+      }
     }
     for conversation in conversations.values {
       let served = conversation.streams?.served ?? []

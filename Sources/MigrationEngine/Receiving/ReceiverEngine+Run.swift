@@ -13,6 +13,7 @@ extension ReceiverEngine {
       if phase.isEnding { return }
       if let concluded = known.first(where: \.isConcluded)?.identifier {
         phase = .engaged(concluded, nil)
+        transfers[of: concluded]?.stage = .importing
         // The sender does not say that again.
         for item in transfers[of: concluded]?.withheldItems ?? [] { tell(item.event) }
         beginImport(of: concluded, finish: nil)
@@ -41,7 +42,7 @@ extension ReceiverEngine {
     switch phase {
     case .starting, .open: end(interrupted)
     case .engaged(let transfer, let session):
-      if transfers[of: transfer]?.isImporting == true { return act(.interruptImport(transfer)) }
+      if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
       guard let session, transfers[of: transfer]?.isReceiving == true else { return }
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
         return end(.failure(fault.failure))

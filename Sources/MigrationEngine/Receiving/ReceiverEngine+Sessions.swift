@@ -61,9 +61,7 @@ extension ReceiverEngine {
       }
       tell(unsent.event)
     case .drop(let marks): try drop(marks, number)
-    case .conclude(let finish):
-      conversations[number]?.finish = finish
-      act(.endSync(number))
+    case .conclude(let finish): conclude(finish, number)
     case .finish: received(number)
     case .stop(let close): lose(number, Fault(told: close))
     }
@@ -130,6 +128,7 @@ extension ReceiverEngine {
       if now >= deadline || conversation.streams?.served.isEmpty != false { conclude(number, by: fault) }
     case .ending: break
     }
+    tendFinish(number)
     // In the same step: what has nothing to wait for is over.
     if case .ending(let fault) = conversations[number]?.life, !isWorking(number) { close(number, fault) }
   }
@@ -137,16 +136,16 @@ extension ReceiverEngine {
   private mutating func tendTalk(_ number: SessionNumber, _ conversation: Conversation) {
     if case .waiting(let offer) = conversation.course { examine(offer, number) }
     tendStreams(number)
-    tendFinish(number)
     if conversation.machine.isReceiving, now >= conversation.nextProgress {
       conversations[number]?.nextProgress = now + Conversation.progressPause
       tellProgress(.receiving, of: conversation.transfer, fraction: nil)
     }
   }
 
-  /// Whether a worker acts for a session.
+  /// Whether a worker acts for a session, or is about to.
   private func isWorking(_ number: SessionNumber) -> Bool {
-    workers.isBusy(number) || conversations[number]?.streams?.served.isEmpty == false
+    workers.isBusy(number) || conversations[number]?.finish != nil
+      || conversations[number]?.streams?.served.isEmpty == false
   }
 
   /// Nothing is written for a session any more: only now is it certain what there is.

@@ -43,32 +43,40 @@ extension ReceiverEngine {
   }
 
   private mutating func dropNext(_ number: SessionNumber) {
-    guard !workers.contains(.dropItems(number)), conversations[number]?.drops.isEmpty == false,
+    guard let conversation = conversations[number], conversation.isTalking || conversation.finish != nil,
+      !conversation.drops.isEmpty, !workers.contains(.dropItems(number)),
       let marks = conversations[number]?.drops.removeFirst()
     else { return }
     act(.dropItems(number, marks))
   }
 
   mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { return fail(number, fault) }
-    if conversations[number]?.isTalking == true { dropNext(number) }
+    if let fault { fail(number, fault) }
+    dropNext(number)
   }
 
   // MARK: The import
 
-  /// The sender has said everything: the import begins when what was to be dropped is, and nothing is made durable beside it.
+  /// The sender has said everything: from here on no session decides about the transfer.
+  mutating func conclude(_ finish: Finish, _ number: SessionNumber) {
+    guard let transfer = conversations[number]?.transfer else { return }
+    transfers[of: transfer]?.conclude(finish)
+    conversations[number]?.finish = finish
+    if workers.contains(.sync(number)) { act(.endSync(number)) }
+  }
+
+  /// The import begins when what was to be dropped is, and when nothing is made durable beside it.
   mutating func tendFinish(_ number: SessionNumber) {
-    guard let conversation = conversations[number], conversation.isTalking, let finish = conversation.finish,
-      !workers.isBusy(number)
-    else { return }
+    guard let conversation = conversations[number], let finish = conversation.finish, !workers.isBusy(number) else {
+      return
+    }
     conversations[number]?.finish = nil
-    transfers[of: conversation.transfer]?.conclude(finish)
     beginImport(of: conversation.transfer, finish: (number, finish))
   }
 
   mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
-    transfers[of: transfer]?.stage = .importing
     act(.importItems(transfer, finish: finish, withheld: transfers[of: transfer]?.withheldItems ?? []))
+    if stop != nil { act(.interruptImport(transfer)) }
   }
 
   mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
@@ -133,6 +141,7 @@ extension IncomingTransfer {
 
   /// The sender has said what the archive consists of. What was announced may have been an estimate.
   mutating func conclude(_ finish: Finish) {
+    stage = .importing
     unsent = finish.unsent
     leftOut = finish.leftOut
     leftBehind = finish.leftBehind

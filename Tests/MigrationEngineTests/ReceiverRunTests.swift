@@ -1,0 +1,267 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Runs of a receiver: how each begins and ends, and what a stop does.
+@Suite struct ReceiverRunTests {
+  private typealias Script = ReceiverScript
+  private let number = SessionNumber(1)
+
+  // MARK: The beginning
+
+  @Test func `what was left is taken back before anything listens, and then a code is made`() {
+    var script = Script()
+    #expect(script.feed(.begin) == ["take back"])
+    #expect(script.engine.nextMoment == nil)
+    #expect(script.feed(.tookBack(.success([]))) == ["listen"])
+    let listening = ReceiverEngine.Listening(addresses: ["::1"], port: 7, from: ["10.0.0.0/8"])
+    #expect(
+      script.feed(.listening(.success(listening))) == ["tell listening [\"::1\"] 7 [\"10.0.0.0/8\"]", "make code"])
+    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code \(Script.code.shown) for 600"])
+    #expect(script.engine.nextMoment == 600)
+    #expect(script.engine.runningWorkers == 0)
+  }
+
+  @Test func `of what was left the first import goes on, and no code is shown beside it`() {
+    var script = Script()
+    _ = script.feed(.begin)
+    let known = [
+      Script.known(1, key: 1), Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50))),
+      Script.known(3, key: 3, standing: .concluded(Tally(items: 5, bytes: 50))),
+    ]
+    #expect(script.feed(.tookBack(.success(known))) == ["import 2", "listen"])
+    #expect(
+      script.feed(.listening(.success(ReceiverEngine.Listening(addresses: [], port: 7))))
+        == ["tell listening [] 7 []"])
+    #expect(script.engine.runningWorkers == 1)
+    let progress = ImportProgress(phase: .verifying, done: 1, total: 2)
+    #expect(script.feed(.importing(2, progress)) == ["tell progress of 2: verifying of 5/50 at 0.5"])
+    #expect(
+      script.feed(.imported(2, .success(Script.done), Traffic(), differing: 0)) == [
+        "tell done 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1"
+      ])
+    #expect(script.engine.nextMoment == 60)
+    #expect(
+      script.feed(.timePassed, after: 60) == [
+        "tell done 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1",
+        "finish: 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1",
+      ])
+  }
+
+  @Test func `a receiver that is stopped while it takes back what was left ends with that`() {
+    var script = Script()
+    _ = script.feed(.begin)
+    #expect(script.feed(.stop(.interrupted)) == [])
+    #expect(script.engine.nextMoment == Curfew.atTheEnd)
+    let concluded = Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50)))
+    #expect(script.feed(.tookBack(.success([concluded])), after: 0.1) == ["finish: 130 interrupted"])
+    #expect(script.feed(.stop(.interrupted)) == [])
+  }
+
+  @Test func `an import that goes on is waited for when nothing can listen, for a moment`() {
+    var script = Script()
+    _ = script.feed(.begin)
+    let concluded = Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50)))
+    _ = script.feed(.tookBack(.success([concluded])))
+    #expect(script.feed(.listening(.failure(Script.broken))) == [])
+    #expect(script.engine.nextMoment == Curfew.atLeisure)
+    #expect(script.feed(.imported(2, .success(Script.done), Traffic(), differing: 0)) == ["finish: 1 the disk fails"])
+    var late = Script()
+    _ = late.feed(.begin)
+    _ = late.feed(.tookBack(.success([concluded])))
+    _ = late.feed(.listening(.failure(Script.broken)))
+    #expect(late.feed(.timePassed, after: 1.9) == [])
+    #expect(late.feed(.timePassed, after: 0.1) == ["finish: 1 the disk fails"])
+    #expect(late.feed(.imported(2, .success(Script.done), Traffic(), differing: 0)) == [])
+  }
+
+  // MARK: A whole transfer
+
+  @Test func `a transfer goes from its code to the receipt`() {
+    var script = Script()
+    script.open()
+    script.come(1)
+    #expect(script.feed(.asked(Script.id(1), .pair)) == ["exchange 1 until 10.0"])
+    #expect(script.feed(.proved(Script.id(1), isRight: true)) == ["forget code", "confirm 1 until 10.0"])
+    #expect(
+      script.feed(.ready(Script.id(1), identifier: Script.transfer)) == ["converse 1", "say 1 greeting of here"])
+    #expect(script.say(Script.greeting()) == ["tell paired laptop at 10.0.0.1"])
+    #expect(script.say(.offer(Script.offer())) == ["examine 1: 4 for 100, held 0/0"])
+    #expect(
+      script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1000)))) == [
+        "tell offer 4, 1000 free",
+        "stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 513, taken",
+      ])
+    #expect(
+      script.feed(.staged(number, .success(Script.admitted()))) == [
+        "say 1 accept 100 900 32M 16 features 513 traits", "sync 1", "read ledger 1",
+      ])
+    let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally())
+    #expect(script.feed(.ledger(number, .success(end))) == ["say 1 held end 0/0"])
+    #expect(script.join(2, stream: 0) == ["serve 2 in 1 as 0"])
+    #expect(script.say(.finish(Script.finish)) == ["end sync 1"])
+    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 5, bytes: 50))) == [])
+    let result = "5/50, sent 50-3 in 2, held 0, unsent 1, left 2+2, not stored 1"
+    #expect(script.imported() == ["tell done \(result)", "say 1 done 5/50"])
+    #expect(
+      script.say(.receipt) == ["close gate 1", "close 1 until 2.0", "tell done \(result)", "forget 100"])
+    #expect(script.feed(.noted(Script.transfer)) == [])
+    #expect(script.engine.runningWorkers == 1)
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: \(result)"])
+    #expect(script.engine.runningWorkers == 0)
+    #expect(script.engine.nextMoment == nil)
+  }
+
+  // MARK: The end
+
+  @Test func `a stop is said to the sender, and the run ends when everything has`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    #expect(
+      script.feed(.stop(.terminated)) == [
+        "say 1 close 2 the transfer was interrupted on the receiving device", "close gate 1", "end stream 2",
+        "end sync 1", "close 1 until 0.4",
+      ])
+    #expect(script.feed(.received(Script.id(1), .ping(1))) == [])
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(script.feed(.syncEnded(number, nil)) == [])
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 1, bytes: 1))) == ["note 100"])
+    #expect(script.feed(.noted(Script.transfer)) == ["finish: 143 interrupted"])
+  }
+
+  @Test func `a disk that stands still does not hold up a stop for more than a moment`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.stop(.terminated), after: 5)
+    #expect(script.engine.nextMoment == 5 + Curfew.atTheEnd)
+    #expect(script.feed(.timePassed, after: 0.8) == [])
+    #expect(script.feed(.timePassed, after: 0.2) == ["finish: 143 interrupted"])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
+    #expect(script.feed(.arrived(Script.id(50), Remote(host: "h", network: "n"), chance: 0)) == [])
+  }
+
+  @Test func `a stop hurries a run that ends by itself, and does not slow it down`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.received(Script.id(1), .receipt))
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
+    _ = script.feed(.syncEnded(number, nil))
+    #expect(script.engine.nextMoment == Curfew.atLeisure)
+    _ = script.feed(.stop(.terminated), after: 0.1)
+    #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
+    _ = script.feed(.stop(.interrupted), after: 0.5)
+    #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
+  }
+
+  @Test func `a stop late in a run that ends does not lengthen it`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.feed(.received(Script.id(1), .receipt))
+    _ = script.feed(.syncEnded(number, nil))
+    _ = script.feed(.stop(.terminated), after: 1.5)
+    #expect(script.engine.nextMoment == Curfew.atLeisure)
+  }
+
+  @Test func `an import that has begun is not broken off by a stop here, and its end is told and ends the run`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
+    #expect(script.feed(.stop(.interrupted)) == ["interrupt import 100"])
+    #expect(script.imported().last == "say 1 done 5/50")
+    #expect(script.feed(.stop(.interrupted)) == [])
+    let ending = script.say(.receipt)
+    #expect(ending.contains("close 1 until 0.4"))
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == ["finish: 5/50,"])
+  }
+
+  @Test func `an import that the user has broken off ends the run by the signal that did it`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.feed(.stop(.terminated))
+    let cancelled = Fault(.importCancelled, "the import was broken off")
+    #expect(
+      script.imported(.failure(cancelled)) == [
+        "say 1 close 10 the import was broken off", "close gate 1", "close 1 until 0.4",
+      ])
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 the import was broken off"])
+  }
+
+  @Test func `a stop between the end of the export and the import reaches the import`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.say(.finish(Script.finish))
+    #expect(script.feed(.stop(.terminated)) == [])
+    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50", "interrupt import 100"])
+  }
+
+  @Test func `a sender that is lost after a stop is not waited for when its import ends`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.stop(.terminated))
+    #expect(script.imported().map { $0.prefix(9) } == ["tell done", "tell done", "finish: 5"])
+  }
+
+  @Test func `a sender that is lost after DONE and a stop is not waited for`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.imported()
+    _ = script.feed(.stop(.terminated))
+    #expect(script.feed(.broke(Script.id(1), Script.cut)).map { $0.prefix(9) } == [
+      "say 1 clo", "close gat", "close 1 u", "tell done",
+    ])
+    #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(9) } == ["finish: 5"])
+  }
+
+  @Test func `a failure that is being wound up when the user stops is what the run ends by`() {
+    for (fault, outcome) in [(Script.broken, "finish: 1 the disk fails"), (Script.cut, "finish: 143 interrupted")] {
+      var script = Script()
+      script.open()
+      script.receive()
+      _ = script.feed(.broke(Script.id(1), fault))
+      _ = script.feed(.closed(Script.id(1)))
+      #expect(script.feed(.stop(.terminated)) == [])
+      _ = script.feed(.syncEnded(number, nil))
+      #expect(script.feed(.noted(Script.transfer)) == [outcome])
+    }
+  }
+
+  @Test func `every connection in front of READY is dismissed at the end, and what it still says closes it`() {
+    var script = Script()
+    script.open()
+    script.come(5)
+    script.come(6)
+    _ = script.feed(.asked(Script.id(6), .pair))
+    script.come(7)
+    _ = script.feed(.asked(Script.id(7), .resume))
+    _ = script.feed(.arrived(Script.id(8), Remote(host: "h", network: "n"), chance: 0))
+    #expect(script.feed(.stop(.terminated)) == ["dismiss 5", "dismiss 6", "dismiss 7", "drop 8"])
+    #expect(script.feed(.arrived(Script.id(9), Remote(host: "h", network: "n"), chance: 0)) == ["drop 9"])
+    #expect(script.feed(.spoke(Script.id(9))) == [])
+    #expect(script.feed(.secured(Script.id(5), Script.key(5))) == [])
+    #expect(script.feed(.asked(Script.id(5), .pair)) == ["drop 5"])
+    #expect(script.feed(.proved(Script.id(6), isRight: true)) == ["drop 6"])
+    #expect(script.feed(.departed(Script.id(7))) == ["finish: 143 interrupted"])
+  }
+}

@@ -1,0 +1,157 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// A receiver's engine, what was done to it and what it does, in words.
+struct ReceiverScript {
+  typealias Event = ReceiverEngine.Event
+
+  static let transfer: TransferID = 100
+  static let session: SessionID = 900
+  static let root = Root(kind: .directory, name: Array("root".utf8))
+  static let cut = Fault(.connection, "the connection was lost")
+  static let broken = Fault(.storage, "the disk fails")
+  static let code = PairingCode(number: 1_234_567)
+
+  static func key(_ number: UInt8) -> KeyFingerprint { KeyFingerprint(digest: [UInt8](repeating: number, count: 32)) }
+
+  static func id(_ number: UInt64) -> ConnectionID { ConnectionID(number) }
+
+  static func settings() -> ReceiverEngine.Settings {
+    ReceiverEngine.Settings(
+      greeting: Greeting(role: .receiver, label: "here", software: "test", features: [.zstd, .leavingOut, .refusals]),
+      giveUpAfter: 600)
+  }
+
+  static func greeting(_ features: Features = [.zstd, .leavingOut, .refusals]) -> ControlMessage {
+    .greeting(Greeting(role: .sender, label: "laptop", software: "test", features: features))
+  }
+
+  static func offer(
+    _ transfer: TransferID? = nil, roots: [Root] = [root], flags: Offer.Flags = [.compressible]
+  ) -> Offer {
+    Offer(transfer: transfer, contents: .folders(roots), items: 4, bytes: 40, allocated: 40, flags: flags)
+  }
+
+  static func admitted(held: Tally = Tally()) -> ReceiverEngine.Admitted {
+    ReceiverEngine.Admitted(
+      session: session, keys: TransferKeys(tagKey: 1, hashKey: 2), traits: DestinationTraits(), held: held)
+  }
+
+  static func refusal(_ name: String) -> Refusal {
+    guard let path = try? ArchivePath(Array("root/\(name)".utf8)) else { preconditionFailure("a name that is none") }
+    return Refusal(path: path, generation: 1, reason: .nameTooLong)
+  }
+
+  static func known(
+    _ identifier: TransferID, key number: UInt8, held: Tally = Tally(items: 2, bytes: 20), isStaged: Bool = true,
+    notStored: [Refusal] = [], standing: ReceiverEngine.KnownTransfer.Standing = .receiving
+  ) -> ReceiverEngine.KnownTransfer {
+    ReceiverEngine.KnownTransfer(
+      identifier: identifier, client: key(number), host: "10.0.0.\(number)", contents: .folders([root]), held: held,
+      isStaged: isStaged, unsent: 3, notStored: notStored, standing: standing)
+  }
+
+  static let finish = Finish(
+    total: Tally(items: 5, bytes: 50), unsent: 1, digest: 7, leftOut: LeftOut(present: 2, differing: 1))
+  static let done = Done(total: Tally(items: 5, bytes: 50), notStored: 1)
+
+  var engine: ReceiverEngine
+  var now = 0.0
+
+  init(_ settings: ReceiverEngine.Settings = settings()) { engine = ReceiverEngine(settings) }
+
+  /// What is done about an event, which happens so many seconds after the last one.
+  mutating func feed(
+    _ event: Event, after seconds: Double = 0, sourceLocation: SourceLocation = #_sourceLocation
+  ) -> [String] {
+    now += seconds
+    let actions = engine.handle(event, now: now)
+    #expect(engine.checkInvariants() == nil, sourceLocation: sourceLocation)
+    return actions.map(Words.text)
+  }
+
+  // MARK: The way to a state
+
+  /// To the state in which a code is shown.
+  mutating func open(_ known: [ReceiverEngine.KnownTransfer] = []) {
+    _ = feed(.begin)
+    _ = feed(.tookBack(.success(known)))
+    _ = feed(.listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1))))
+    _ = feed(.codeMade(.success(Self.code)))
+  }
+
+  /// A connection comes, and is let in; TLS is up.
+  mutating func come(_ number: UInt64, host: String? = nil, key: UInt8? = nil, mayPair: Bool = true) {
+    let host = host ?? "10.0.0.\(number)"
+    _ = feed(
+      .arrived(
+        Self.id(number), Remote(host: host, address: "\(host):9", network: host, mayPair: mayPair), chance: number))
+    _ = feed(.spoke(Self.id(number)))
+    _ = feed(.secured(Self.id(number), Self.key(key ?? UInt8(number))))
+  }
+
+  /// A sender pairs; its control connection is at READY.
+  mutating func pair(_ number: UInt64 = 1, as transfer: TransferID = transfer) {
+    come(number)
+    _ = feed(.asked(Self.id(number), .pair))
+    _ = feed(.proved(Self.id(number), isRight: true))
+    _ = feed(.ready(Self.id(number), identifier: transfer))
+  }
+
+  /// A known sender comes back; its control connection is at READY.
+  mutating func resume(_ number: UInt64, key: UInt8) {
+    come(number, key: key)
+    _ = feed(.asked(Self.id(number), .resume))
+    _ = feed(.ready(Self.id(number), identifier: 0))
+  }
+
+  /// A stream is on its way to JOIN.
+  mutating func welcomeStream(_ number: UInt64, key: UInt8 = 1) {
+    come(number, key: key)
+    _ = feed(.asked(Self.id(number), .join))
+  }
+
+  mutating func join(
+    _ number: UInt64, stream: UInt32, replaces: UInt32? = nil, session: SessionID = session, key: UInt8 = 1
+  ) -> [String] {
+    welcomeStream(number, key: key)
+    return feed(.joining(Self.id(number), Join(session: session, stream: stream, replaces: replaces)))
+  }
+
+  mutating func say(_ message: ControlMessage, on number: UInt64 = 1) -> [String] {
+    feed(.received(Self.id(number), message))
+  }
+
+  mutating func offer(_ offer: Offer = offer(), on number: UInt64 = 1, features: Features = [.zstd, .refusals]) {
+    _ = say(Self.greeting(features), on: number)
+    _ = say(.offer(offer), on: number)
+  }
+
+  /// Through all that lies between an offer and the end of the ledger.
+  mutating func take(_ session: UInt64 = 1, on number: UInt64 = 1, held: Tally = Tally()) {
+    let session = SessionNumber(session)
+    _ = feed(.examined(session, .success(ReceiverEngine.Examination(availableBytes: 1000))))
+    _ = feed(.staged(session, .success(Self.admitted(held: held))))
+    _ = feed(.ledger(session, .success(ReceiverEngine.LedgerPart(pages: [], partials: [], end: held))))
+  }
+
+  /// To the state in which streams may join, from an open one.
+  mutating func receive() {
+    pair()
+    offer()
+    take()
+  }
+
+  /// To the import, from there.
+  mutating func conclude(_ session: UInt64 = 1, on number: UInt64 = 1) {
+    _ = say(.finish(Self.finish), on: number)
+    _ = feed(.syncEnded(SessionNumber(session), nil))
+  }
+
+  /// From there to DONE.
+  mutating func imported(_ result: Result<Done, Fault> = .success(done)) -> [String] {
+    feed(.imported(Self.transfer, result, Traffic(sent: 50, saved: 3, seconds: 2), differing: 1))
+  }
+}

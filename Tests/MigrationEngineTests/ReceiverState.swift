@@ -1,0 +1,234 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// The states of a receiver that the table goes through, and the events that it meets in each of them.
+///
+/// In each state that can have them the same connections are there: 1 is the control connection, 2 a data stream, 3 one that wants
+/// to join, 4 one that wants to resume, 5 one whose HELLO comes, of the same sender; 6 the same of another known sender, 7 of a
+/// stranger, 8 one that proves the first code, 9 one in the lobby.
+enum ReceiverState: CaseIterable {
+  case starting
+  case takingBack
+  case opening
+  case open
+  case paired
+  case greeted
+  case examining
+  case asking
+  case staging
+  case telling
+  case receiving
+  case concluding
+  case importing
+  case answered
+  case settling
+  case ending
+  case away
+  case lingering
+  case importingAlone
+  case finishing
+  case over
+
+  private typealias Script = ReceiverScript
+
+  func script() -> ReceiverScript {
+    var settings = Script.settings()
+    settings.asksConsent = true
+    var script = ReceiverScript(settings)
+    enter(&script)
+    return script
+  }
+
+  private func enter(_ script: inout ReceiverScript) {
+    let number = SessionNumber(1)
+    switch self {
+    case .starting: break
+    case .takingBack: _ = script.feed(.begin)
+    case .opening:
+      Self.takingBack.enter(&script)
+      _ = script.feed(.tookBack(.success([Script.known(66, key: 6)])))
+    case .open:
+      Self.opening.enter(&script)
+      _ = script.feed(.listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1))))
+      _ = script.feed(.codeMade(.success(Script.code)))
+      script.come(8)
+      _ = script.feed(.asked(Script.id(8), .pair))
+      script.come(7)
+      script.come(6)
+      _ = script.feed(.arrived(Script.id(9), Remote(host: "10.0.0.9", network: "10.0.0.9"), chance: 0))
+    case .paired:
+      Self.open.enter(&script)
+      script.pair()
+      script.come(5, key: 1)
+      script.come(4, key: 1)
+      _ = script.feed(.asked(Script.id(4), .resume))
+    case .greeted:
+      Self.paired.enter(&script)
+      _ = script.say(Script.greeting())
+    case .examining:
+      Self.greeted.enter(&script)
+      _ = script.say(.offer(Script.offer()))
+    case .asking:
+      Self.examining.enter(&script)
+      _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1000))))
+    case .staging:
+      Self.asking.enter(&script)
+      _ = script.feed(.answered(true))
+    case .telling:
+      Self.staging.enter(&script)
+      _ = script.feed(.staged(number, .success(Script.admitted())))
+    case .receiving:
+      Self.telling.enter(&script)
+      _ = script.feed(
+        .ledger(
+          number,
+          .success(
+            ReceiverEngine.LedgerPart(
+              pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally(items: 1, bytes: 10)))))
+      _ = script.join(2, stream: 0)
+      script.welcomeStream(3)
+    case .concluding:
+      Self.receiving.enter(&script)
+      _ = script.say(.drop(Drop(marks: [1])))
+      _ = script.say(.finish(Script.finish))
+      _ = script.feed(.syncEnded(number, nil))
+    case .importing:
+      Self.concluding.enter(&script)
+      _ = script.feed(.dropped(number, nil))
+    case .answered:
+      Self.importing.enter(&script)
+      _ = script.imported()
+    case .settling:
+      Self.receiving.enter(&script)
+      _ = script.feed(.broke(Script.id(1), Script.cut))
+    case .ending:
+      Self.receiving.enter(&script)
+      _ = script.feed(.received(Script.id(1), .receipt))
+    case .away:
+      Self.settling.enter(&script)
+      _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 2, bytes: 15)))
+      _ = script.feed(.syncEnded(number, nil))
+      _ = script.feed(.closed(Script.id(1)))
+    case .lingering:
+      Self.importingAlone.enter(&script)
+      _ = script.imported()
+    case .importingAlone:
+      Self.importing.enter(&script)
+      _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 2, bytes: 15)))
+      _ = script.feed(.broke(Script.id(1), Script.cut))
+    case .finishing:
+      Self.receiving.enter(&script)
+      _ = script.feed(.stop(.terminated))
+    case .over:
+      Self.finishing.enter(&script)
+      _ = script.feed(.timePassed, after: 2)
+    }
+  }
+
+  /// What may happen in this state, by name, and how many seconds pass before.
+  var events: [(name: String, event: ReceiverEngine.Event, seconds: Double)] {
+    self == .starting ? Self.all : Self.all.filter { $0.name != "begin" }
+  }
+
+  private static let all: [(name: String, event: ReceiverEngine.Event, seconds: Double)] = {
+    let number = SessionNumber(1)
+    let progress = ImportProgress(phase: .importing, done: 1, total: 4)
+    let refusals = [Script.refusal("a")]
+    let remote = Remote(host: "10.0.0.20", network: "10.0.0.20")
+    func id(_ number: UInt64) -> ConnectionID { Script.id(number) }
+    var events: [(name: String, event: ReceiverEngine.Event, seconds: Double)] = [
+      ("begin", .begin, 0),
+      ("took back nothing", .tookBack(.success([])), 0),
+      (
+        "took back an import",
+        .tookBack(
+          .success([
+            Script.known(
+              77, key: 7, notStored: refusals, standing: .concluded(Tally(items: 9, bytes: 90)))
+          ])), 0
+      ),
+      ("cannot take back", .tookBack(.failure(Script.broken)), 0),
+      ("listens", .listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1, from: ["a"]))), 0),
+      ("cannot listen", .listening(.failure(Script.broken)), 0),
+      ("stop", .stop(.terminated), 0),
+      ("0.1 s pass", .timePassed, 0.1),
+      ("1 s passes", .timePassed, 1),
+      ("6 s pass", .timePassed, 6),
+      ("60 s pass", .timePassed, 60),
+      ("600 s pass", .timePassed, 600),
+      ("news", .noticed(.staged), 0),
+      ("one arrives", .arrived(id(20), remote, chance: 0), 0),
+      ("9 speaks", .spoke(id(9)), 0),
+      ("no descriptors", .outOfDescriptors(chance: 0), 0),
+      ("code is made", .codeMade(.success(Script.code)), 0),
+      ("no code can be made", .codeMade(.failure(Script.broken)), 0),
+      ("yes", .answered(true), 0),
+      ("no", .answered(false), 0),
+      ("no answer", .answered(nil), 0),
+      ("drained", .drained(id(1)), 0),
+      ("cut", .broke(id(1), Script.cut), 0),
+      ("violation", .broke(id(1), Fault(Violation(.unknown, "a frame"))), 0),
+      ("closed", .closed(id(1)), 0),
+      ("examined", .examined(number, .success(ReceiverEngine.Examination(availableBytes: nil))), 0),
+      ("not fit", .examined(number, .failure(Fault(.noSpace, "there is no room"))), 0),
+      ("staged", .staged(number, .success(Script.admitted())), 0),
+      ("cannot stage", .staged(number, .failure(Script.broken)), 0),
+      (
+        "a part of the ledger",
+        .ledger(
+          number,
+          .success(
+            ReceiverEngine.LedgerPart(
+              pages: [Held(kind: .taken, marks: [3]), Held(kind: .staged, marks: [4])],
+              partials: [Partial(path: Script.refusal("b").path, generation: 1, ranges: ByteRanges())], end: nil))), 0
+      ),
+      (
+        "the last of the ledger",
+        .ledger(
+          number, .success(ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally(items: 1, bytes: 10)))), 0
+      ),
+      ("no ledger", .ledger(number, .failure(Script.broken)), 0),
+      ("dropped", .dropped(number, nil), 0),
+      ("cannot drop", .dropped(number, Script.broken), 0),
+      ("stream over", .streamEnded(id(2), .over, held: Tally(items: 1, bytes: 10)), 0),
+      ("stream failed", .streamEnded(id(2), .failed(Script.broken), held: Tally(items: 1, bytes: 10)), 0),
+      ("sync over", .syncEnded(number, nil), 0),
+      ("sync failed", .syncEnded(number, Script.broken), 0),
+      ("refused", .refused(Script.transfer, refusals), 0),
+      ("importing", .importing(Script.transfer, progress), 0),
+      (
+        "imported",
+        .imported(Script.transfer, .success(Script.done), Traffic(sent: 50, saved: 3, seconds: 2), differing: 4), 0
+      ),
+      ("import fails", .imported(Script.transfer, .failure(Script.broken), Traffic(), differing: 0), 0),
+      ("noted", .noted(Script.transfer), 0),
+      ("3 joins", .joining(id(3), Join(session: Script.session, stream: 1)), 0),
+      ("3 joins in place of 2", .joining(id(3), Join(session: Script.session, stream: 1, replaces: 0)), 0),
+      ("3 joins another session", .joining(id(3), Join(session: 1, stream: 1)), 0),
+      ("4 resumes", .ready(id(4), identifier: 0), 0),
+      ("8 proves", .proved(id(8), isRight: true), 0),
+      ("8 guesses", .proved(id(8), isRight: false), 0),
+      ("6 shows its key", .secured(id(6), Script.key(6)), 0),
+    ]
+    for number in [3, 4, 5, 6, 7, 8, 9] as [UInt64] {
+      events.append(("\(number) departs", .departed(id(number)), 0))
+    }
+    for number in [5, 6, 7] as [UInt64] {
+      for mode in [.pair, .resume, .join] as [ConnectionMode] {
+        events.append(("\(number) asks to \(mode)", .asked(id(number), mode), 0))
+      }
+    }
+    let messages: [(String, ControlMessage)] = [
+      ("greeting", Script.greeting()), ("offer", .offer(Script.offer())),
+      ("offer of a transfer", .offer(Script.offer(Script.transfer))), ("unsent", .unsent(Unsent(path: [97], reason: .vanished))),
+      ("withheld", .unsent(Unsent(path: Script.refusal("c").path, notStorable: .tooLarge))),
+      ("drop", .drop(Drop(marks: [2, 3]))), ("drop of more than told", .drop(Drop(marks: [2, 3, 4, 5]))),
+      ("finish", .finish(Script.finish)), ("receipt", .receipt), ("ping", .ping(7)),
+      ("close", .close(Close(.interrupted, "enough"))), ("close for good", .close(Close(.storage, "enough"))),
+    ]
+    for (name, message) in messages { events.append(("says \(name)", .received(id(1), message), 0)) }
+    return events
+  }()
+}

@@ -1,0 +1,221 @@
+extension ReceiverTable {
+  /// The control connection: what a sender says behind its offer.
+  static let export = """
+    says unsent
+      paired...greeted
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
+      examining, staging
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+      asking
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
+      telling
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+      receiving
+        tell unsent a
+      concluding...answered
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close gate 1
+        end stream 2
+        close 1 until 2.1
+    says withheld
+      paired...greeted
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
+      examining, staging
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+      asking
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
+      telling
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+      receiving
+        tell not stored root/c
+      concluding...answered
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close gate 1
+        end stream 2
+        close 1 until 2.1
+    says drop
+      paired...greeted
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
+      examining, staging
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+      asking
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
+      telling
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+      receiving
+        drop items 1: [2, 3]
+      concluding...answered
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close gate 1
+        end stream 2
+        close 1 until 2.1
+    says drop of more than told
+      paired...greeted
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
+      examining, staging
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+      asking
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
+      telling
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+      receiving
+        say 1 close 3 VIOLATION a list of dropped items exceeds its limit
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 2.1
+      concluding...answered
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close gate 1
+        end stream 2
+        close 1 until 2.1
+    says finish
+      paired...greeted
+        say 1 close 3 VIOLATION the end of the export came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 VIOLATION the end of the export came at the wrong time
+      examining, staging
+        say 1 close 3 VIOLATION the end of the export came at the wrong time
+        close 1 until 2.1
+      asking
+        say 1 close 3 VIOLATION the end of the export came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 VIOLATION the end of the export came at the wrong time
+      telling
+        say 1 close 3 VIOLATION the end of the export came at the wrong time
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+      receiving
+        end sync 1
+      concluding...answered
+        say 1 close 3 VIOLATION the end of the export came at the wrong time
+        close gate 1
+        end stream 2
+        close 1 until 2.1
+    says receipt
+      paired...greeted
+        say 1 close 3 VIOLATION the receipt came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 VIOLATION the receipt came at the wrong time
+      examining, staging
+        say 1 close 3 VIOLATION the receipt came at the wrong time
+        close 1 until 2.1
+      asking
+        say 1 close 3 VIOLATION the receipt came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 VIOLATION the receipt came at the wrong time
+      telling
+        say 1 close 3 VIOLATION the receipt came at the wrong time
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+      receiving
+        say 1 close 3 VIOLATION the receipt came at the wrong time
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 2.1
+      concluding...importing
+        say 1 close 3 VIOLATION the receipt came at the wrong time
+        close gate 1
+        end stream 2
+        close 1 until 2.1
+      answered
+        close gate 1
+        end stream 2
+        close 1 until 2.1
+        tell done 5/50, RESULT
+        dismiss 3
+        dismiss all
+        forget 100
+        => finishing until 2.1, 5/50, RESULT
+    says ping
+      paired...answered
+        say 1 pong 7
+    says close
+      paired...greeted
+        close 1 until 2.1
+        tell interrupted: the other device stopped: enough
+        make code
+        => away 100 until 600.1, 5 LOST the other device stopped: enough
+      examining, staging
+        close 1 until 2.1
+      asking
+        close 1 until 2.1
+        tell interrupted: the other device stopped: enough
+        make code
+        withdraw question
+        => away 100 until 600.1, 5 LOST the other device stopped: enough
+      telling
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+    says close for good
+      paired...greeted
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 the other device stopped: enough
+      examining, staging
+        close 1 until 2.1
+      asking
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 the other device stopped: enough
+      telling
+        close gate 1
+        end sync 1
+        close 1 until 2.1
+    """
+}

@@ -1,0 +1,183 @@
+extension ReceiverTable {
+  /// The beginning and the end of a run, its codes and questions, and time.
+  static let run = """
+    begin
+      starting
+        take back
+    stop
+      starting
+        finish: 143 interrupted
+        => over
+      takingBack...opening
+        => finishing until 1.0, 143 interrupted
+      open
+        dismiss 6
+        dismiss 7
+        dismiss 8
+        drop 9
+        => finishing until 1.0, 143 interrupted
+      paired...examining, staging
+        say 1 close 2 the transfer was interrupted on the receiving device
+        close 1 until 0.5
+        dismiss all
+        => finishing until 1.0, 143 interrupted
+      asking
+        say 1 close 2 the transfer was interrupted on the receiving device
+        close 1 until 0.5
+        dismiss all
+        withdraw question
+        => finishing until 1.0, 143 interrupted
+      telling
+        say 1 close 2 the transfer was interrupted on the receiving device
+        close gate 1
+        end sync 1
+        close 1 until 0.5
+        dismiss all
+        => finishing until 1.0, 143 interrupted
+      receiving, settling
+        say 1 close 2 the transfer was interrupted on the receiving device
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 0.5
+        dismiss 3
+        dismiss all
+        => finishing until 1.0, 143 interrupted
+      importing, importingAlone
+        interrupt import 100
+      ending
+        dismiss 3
+        dismiss all
+        => finishing until 1.0, 1 VIOLATION the receipt came at the wrong time
+      away
+        dismiss 3
+        dismiss all
+        => finishing until 1.0, 143 interrupted
+      lingering
+        tell done 5/50, RESULT
+        dismiss 3
+        dismiss all
+        => finishing until 1.0, 5/50, RESULT
+    news
+      starting...finishing
+        tell staged
+    took back nothing
+      takingBack
+        listen
+    took back an import
+      takingBack
+        tell not stored root/a
+        import 77 without 1
+        listen
+        => engaged in 77
+    cannot take back
+      takingBack
+        finish: 1 the disk fails
+        => over
+    listens
+      opening
+        tell listening ["10.0.0.1"] 1 ["a"]
+        make code
+        => open
+    cannot listen
+      opening
+        finish: 1 the disk fails
+        => over
+    6 s pass
+      open...telling, concluding...answered, ending...importingAlone
+        drop 9
+      receiving
+        tell progress of 100: receiving of 4/40
+        drop 9
+      settling
+        say 1 close 16 the connection was lost
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 8.1
+        drop 9
+      finishing
+        finish: 143 interrupted
+        => over
+    60 s pass
+      open...telling, concluding...answered, ending...away, importingAlone
+        drop 9
+      receiving
+        tell progress of 100: receiving of 4/40
+        drop 9
+      settling
+        say 1 close 16 the connection was lost
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 62.1
+        drop 9
+      lingering
+        tell done 5/50, RESULT
+        dismiss 3
+        dismiss all
+        => finishing until 62.1, 5/50, RESULT
+      finishing
+        finish: 143 interrupted
+        => over
+    600 s pass
+      open
+        forget code
+        make code
+        drop 9
+      paired...telling, concluding...answered, ending, importingAlone
+        drop 9
+      receiving
+        tell progress of 100: receiving of 4/40
+        drop 9
+      settling
+        say 1 close 16 the connection was lost
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 602.1
+        drop 9
+      away
+        dismiss 3
+        dismiss all
+        => finishing until 602.1, 5 LOST the connection was lost
+      lingering
+        tell done 5/50, RESULT
+        dismiss 3
+        dismiss all
+        => finishing until 602.1, 5/50, RESULT
+      finishing
+        finish: 143 interrupted
+        => over
+    yes
+      asking
+        stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 513, taken
+    no
+      asking
+        say 1 close 5 the offer was not accepted on the receiving device
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 4 the offer was not accepted
+    no answer
+      asking
+        say 1 close 5 the offer was not accepted on the receiving device
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 4 the offer was not accepted
+    0.1 s pass
+      receiving
+        tell progress of 100: receiving of 4/40
+    1 s passes
+      receiving
+        tell progress of 100: receiving of 4/40
+      settling
+        say 1 close 16 the connection was lost
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 3.1
+      finishing
+        finish: 143 interrupted
+        => over
+    """
+}

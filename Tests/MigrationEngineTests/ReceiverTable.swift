@@ -1,0 +1,4 @@
+/// What a receiver does about every event in every state (Protocol §7): see `ReceiverTableTests`.
+enum ReceiverTable {
+  static let all = [run, door, messages, export, workers]
+}

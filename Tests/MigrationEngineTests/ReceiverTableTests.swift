@@ -1,0 +1,71 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Every state of a receiver, every event in it, and what is done: what is not in the table does nothing.
+///
+/// The table's lines are an event, the states in which it is looked at, what is done then, and the phase that follows, if it is
+/// another one.
+@Suite struct ReceiverTableTests {
+  private typealias Table = [ReceiverState: [String: [String]]]
+
+  /// What is the same in many rows, by a shorter name.
+  private static let shorter = [
+    ("the other device broke the protocol: ", "VIOLATION "),
+    ("sent 50-3 in 2, held 10, unsent 1, left 2+2, not stored 1", "RESULT"),
+    ("sent 50-3 in 2, held 10, unsent 1, left 2+5, not stored 1", "RESULT+3"),
+    ("the other device did not come back: ", "LOST "),
+  ]
+  private static let dismissals = ["dismiss 4", "dismiss 5", "dismiss 6", "dismiss 7", "dismiss 8", "drop 9"]
+
+  /// What is done about an event in a state, as the table says it.
+  private static func look(_ state: ReceiverState, _ event: ReceiverEngine.Event, after seconds: Double) -> [String] {
+    var script = state.script()
+    script.now = 0.1
+    let before = Words.text(script.engine.phase)
+    var lines = script.feed(event, after: seconds)
+    let after = Words.text(script.engine.phase)
+    if after != before { lines.append("=> \(after)") }
+    if let start = lines.firstIndex(of: dismissals[0]), Array(lines[start...].prefix(dismissals.count)) == dismissals {
+      lines.replaceSubrange(start..<start + dismissals.count, with: ["dismiss all"])
+    }
+    return lines.map { line in shorter.reduce(line) { $0.replacing($1.0, with: $1.1) } }
+  }
+
+  private static func states(_ text: Substring) -> [ReceiverState] {
+    text.split(separator: ", ").flatMap { part -> ArraySlice<ReceiverState> in
+      let ends = part.split(separator: "...").compactMap { name in
+        ReceiverState.allCases.firstIndex { "\($0)" == name }
+      }
+      guard let first = ends.first, let last = ends.last else { return [] }
+      return ReceiverState.allCases[first...last]
+    }
+  }
+
+  private static let table: Table = {
+    var table: Table = [:]
+    var event = ""
+    var current: [ReceiverState] = []
+    for line in ReceiverTable.all.flatMap({ $0.split(separator: "\n") }) {
+      let text = line.drop { $0 == " " }
+      switch line.count - text.count {
+      case 0: event = String(text)
+      case 2:
+        current = states(text)
+        for state in current { table[state, default: [:]][event] = [] }
+      default: for state in current { table[state]?[event]?.append(String(text)) }
+      }
+    }
+    return table
+  }()
+
+  @Test(arguments: ReceiverState.allCases)
+  func `in every state every event leads to what the table says`(state: ReceiverState) {
+    var expected = Self.table[state] ?? [:]
+    for (name, event, seconds) in state.events {
+      #expect(Self.look(state, event, after: seconds) == expected.removeValue(forKey: name) ?? [], "\(name)")
+    }
+    #expect(expected.isEmpty)
+  }
+}

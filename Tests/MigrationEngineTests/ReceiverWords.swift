@@ -1,0 +1,120 @@
+import MigrationWire
+
+@testable import MigrationEngine
+
+/// What a receiver does, in words that can be compared.
+enum Words {
+  static func text(_ action: ReceiverEngine.Action) -> String {
+    switch action {
+    case .takeBack: "take back"
+    case .listen: "listen"
+    case .tell(let event): "tell \(text(event))"
+    case .tellProgress(let id, let phase, let total, let fraction):
+      "tell progress of \(id): \(phase) of \(text(total))" + (fraction.map { " at \($0)" } ?? "")
+    case .finish(let result): "finish: \(text(result))"
+    case .drop(let id): "drop \(id.number)"
+    case .pauseAccepting(let until): "pause until \(until)"
+    case .greet(let id, let tls, let hello): "greet \(id.number) until \(tls), \(hello)"
+    case .exchange(let id, let until): "exchange \(id.number) until \(until)"
+    case .confirm(let id, let until): "confirm \(id.number) until \(until)"
+    case .welcome(let id, let mode, let until): "welcome \(id.number) to \(mode) until \(until)"
+    case .turnAway(let id, let reason): "turn away \(id.number): \(reason)"
+    case .dismiss(let id, let makesRoom): "dismiss \(id.number)" + (makesRoom ? " for room" : "")
+    case .makeCode: "make code"
+    case .forgetCode: "forget code"
+    case .ask(.restart): "ask restart"
+    case .ask(.consent(let offer, let label, let address, let bytes)):
+      "ask consent to \(offer.items) of \(label) at \(address), \(bytes.map { "\($0)" } ?? "?") free"
+    case .withdrawQuestion: "withdraw question"
+    case .converse(let id): "converse \(id.number)"
+    case .say(let id, let message): "say \(id.number) \(text(message))"
+    case .close(let id, let until): "close \(id.number) until \(until)"
+    case .examine(let number, let id, let offer, let held):
+      "examine \(number.value): \(offer.items) for \(id), held \(text(held))"
+    case .stage(let number, let order): "stage \(number.value): \(text(order))"
+    case .readLedger(let number): "read ledger \(number.value)"
+    case .dropItems(let number, let marks): "drop items \(number.value): \(marks)"
+    case .serve(let id, let number, let join): "serve \(id.number) in \(number.value) as \(join.stream)"
+    case .endStream(let id): "end stream \(id.number)"
+    case .sync(let number): "sync \(number.value)"
+    case .endSync(let number): "end sync \(number.value)"
+    case .closeGate(let number): "close gate \(number.value)"
+    case .importItems(let id, let finish, let withheld):
+      "import \(id)" + (finish.map { " of \($0.0.value): \(text($0.1.total))" } ?? "")
+        + (withheld.isEmpty ? "" : " without \(withheld.count)")
+    case .interruptImport(let id): "interrupt import \(id)"
+    case .note(let id): "note \(id)"
+    case .forget(let id): "forget \(id)"
+    case .discard(let id): "discard \(id)"
+    }
+  }
+
+  static func text(_ phase: ReceiverPhase) -> String {
+    switch phase {
+    case .starting: "starting"
+    case .open: "open"
+    case .engaged(let transfer, let session): "engaged in \(transfer)" + (session.map { " by \($0.value)" } ?? "")
+    case .away(let transfer, let until, let result): "away \(transfer) until \(until), \(text(result))"
+    case .finishing(let result, let until): "finishing until \(until), \(text(result))"
+    case .over: "over"
+    }
+  }
+
+  static func text(_ order: ReceiverEngine.StagingOrder) -> String {
+    "\(order.offer.items) for \(order.transfer) of key \(order.client.bytes[0]), \(order.label) at \(order.address), "
+      + "features \(order.features.rawValue)" + (order.tellsTaken ? ", taken" : "")
+  }
+
+  static func text(_ tally: Tally) -> String { "\(tally.items)/\(tally.bytes)" }
+
+  static func text(_ result: Result<TransferResult, TransferFailure>) -> String {
+    switch result {
+    case .success(let result): text(result)
+    case .failure(let failure): "\(failure.kind.rawValue) \(failure.message)"
+    }
+  }
+
+  static func text(_ result: TransferResult) -> String {
+    "\(text(result.total)), sent \(result.sentBytes)-\(result.savedBytes) in \(Int(result.seconds)), "
+      + "held \(result.heldBytes), unsent \(result.unsent), left \(result.leftOut.present)+\(result.leftOut.differing), "
+      + "not stored \(result.notStored)"
+  }
+
+  static func text(_ message: ControlMessage) -> String {
+    switch message {
+    case .greeting(let greeting): "greeting of \(greeting.label)"
+    case .accept(let accept):
+      "accept \(accept.transfer) \(accept.session) \(accept.window >> 20)M \(accept.streams) features "
+        + "\(accept.features.rawValue)" + (accept.traits == nil ? "" : " traits")
+    case .held(let held): "held \(held.kind) \(held.marks)"
+    case .partial(let partial): "partial \(String(decoding: partial.path.bytes, as: UTF8.self))"
+    case .heldEnd(let end): "held end \(text(end.held))"
+    case .progress(let progress): "progress \(progress.phase) \(progress.done)"
+    case .done(let done): "done \(text(done.total))"
+    case .refused(let refusal): "refused \(String(decoding: refusal.path.bytes, as: UTF8.self))"
+    case .pong(let token): "pong \(token)"
+    case .close(let close): "close \(close.code.rawValue) \(close.message)"
+    default: "\(message)"
+    }
+  }
+
+  static func text(_ event: TransferEvent) -> String {
+    switch event {
+    case .listening(let addresses, let port, let from): "listening \(addresses) \(port) \(from)"
+    case .code(let code, let lifetime): "code \(code.shown) for \(Int(lifetime))"
+    case .wrongCode(let attempt, let allowed, let from, let left):
+      "wrong code \(attempt)/\(allowed) from \(from), \(left) left"
+    case .codesSpent(let count, let from, let isOver): "codes spent \(count) \(from.count)\(isOver ? " over" : "")"
+    case .paired(let label, let address): "paired \(label) at \(address)"
+    case .offer(let offer, let bytes): "offer \(offer.items), \(bytes.map { "\($0)" } ?? "?") free"
+    case .interrupted(let reason): "interrupted: \(reason)"
+    case .resumed(let held): "resumed \(held)"
+    case .notice(let text): "notice \(text)"
+    case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
+    case .notStored(let path, _, _): "not stored \(String(decoding: path, as: UTF8.self))"
+    case .done(let result): "done \(text(result))"
+    case .staged: "staged"
+    default: "\(event)"
+    }
+  }
+}
