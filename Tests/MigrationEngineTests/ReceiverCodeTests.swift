@@ -1,0 +1,240 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Codes, and what the user is asked, as the receiver's engine decides.
+@Suite struct ReceiverCodeTests {
+  private typealias Script = ReceiverScript
+
+  /// A receiver whose user can be asked for anything.
+  private func asking() -> Script {
+    var settings = Script.settings()
+    settings.asksConsent = true
+    settings.asksRestart = true
+    return Script(settings)
+  }
+
+  private func guess(_ script: inout Script, _ number: UInt64, isRight: Bool = false) -> [String] {
+    script.come(number, host: "h\(number)", key: 99)
+    _ = script.feed(.asked(Script.id(number), .pair))
+    let done = script.feed(.proved(Script.id(number), isRight: isRight))
+    _ = script.feed(.departed(Script.id(number)))
+    return done
+  }
+
+  // MARK: Codes
+
+  @Test func `a code lives for ten minutes, and the next one follows it`() {
+    var script = Script()
+    script.open()
+    #expect(script.feed(.timePassed, after: 599.9) == [])
+    #expect(script.feed(.timePassed, after: 0.1) == ["forget code", "make code"])
+    #expect(script.feed(.timePassed, after: 600) == [])
+    script.come(1)
+    #expect(script.feed(.asked(Script.id(1), .pair)) == ["turn away 1: notPairing"])
+    #expect(
+      script.feed(.codeMade(.success(Script.code))) == ["tell code \(Script.code.shown) for 600"])
+    script.come(2)
+    #expect(script.feed(.asked(Script.id(2), .pair)) == ["exchange 2 until 1210.0"])
+  }
+
+  @Test func `codes and guesses may have a faster clock`() {
+    var settings = Script.settings()
+    settings.codeSpeed = 100
+    var script = Script(settings)
+    script.now = 10
+    script.open()
+    #expect(script.engine.nextMoment == 16)
+    #expect(guess(&script, 1).last == "turn away 1: codeMismatch")
+    #expect(script.feed(.timePassed, after: 5.9) == [])
+    #expect(script.feed(.timePassed, after: 0.2) == ["forget code", "make code"])
+  }
+
+  @Test func `three wrong proofs burn a code, each is told, and each delays the next`() {
+    var script = Script()
+    script.open()
+    #expect(
+      guess(&script, 1) == ["tell wrong code 1/3 from h1, 98 left", "turn away 1: codeMismatch"])
+    script.come(11, host: "h1", key: 99)
+    #expect(script.feed(.asked(Script.id(11), .pair)) == ["turn away 11: busy"])
+    script.now += 100
+    #expect(
+      guess(&script, 2) == ["tell wrong code 2/3 from h2, 97 left", "turn away 2: codeMismatch"])
+    script.now += 100
+    script.come(4)
+    _ = script.feed(.asked(Script.id(4), .pair))
+    #expect(
+      guess(&script, 3) == [
+        "tell wrong code 3/3 from h3, 96 left", "forget code", "turn away 3: codeMismatch", "make code",
+      ])
+    // An exchange about the old code is not one about the new one.
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(script.feed(.proved(Script.id(4), isRight: true)) == ["turn away 4: codeExpired"])
+  }
+
+  @Test func `a delay that begins during an exchange holds for its proof, and spends nothing`() {
+    var script = Script()
+    script.open()
+    script.come(1, host: "h")
+    _ = script.feed(.asked(Script.id(1), .pair))
+    script.come(2, host: "h")
+    _ = script.feed(.asked(Script.id(2), .pair))
+    _ = script.feed(.proved(Script.id(1), isRight: false))
+    #expect(script.feed(.proved(Script.id(2), isRight: true)) == ["turn away 2: busy"])
+    script.now += 2
+    #expect(guess(&script, 3).first == "tell wrong code 2/3 from h3, 97 left")
+  }
+
+  @Test func `a pairing that breaks off behind its proof makes room for another code`() {
+    var script = Script()
+    script.open()
+    script.come(1)
+    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.feed(.proved(Script.id(1), isRight: true))
+    #expect(script.feed(.timePassed, after: 1) == [])
+    #expect(script.feed(.departed(Script.id(1))) == ["make code"])
+  }
+
+  @Test func `one that breaks off before its proof changes nothing`() {
+    var script = Script()
+    script.open()
+    script.come(1)
+    _ = script.feed(.asked(Script.id(1), .pair))
+    #expect(script.feed(.departed(Script.id(1))) == [])
+    #expect(guess(&script, 2, isRight: true) == ["forget code", "confirm 2 until 10.0"])
+  }
+
+  @Test func `a code that is made when a sender has come back is forgotten, and made anew when one may pair again`() {
+    let results: [(Result<PairingCode, Fault>, [String])] = [
+      (.success(Script.code), ["tell code \(Script.code.shown) for 600"]), (.failure(Script.broken), []),
+    ]
+    for (result, expected) in results {
+      var script = Script()
+      script.open([Script.known(66, key: 6, held: Tally())])
+      #expect(script.feed(.timePassed, after: 600) == ["forget code", "make code"])
+      script.resume(6, key: 6)
+      #expect(script.feed(.codeMade(result)) == ["forget code"])
+      #expect(script.feed(.broke(Script.id(6), Script.cut)).suffix(2) == ["make code", "note 66"])
+      #expect(script.feed(.codeMade(result)) == expected)
+    }
+  }
+
+  @Test func `an open code waits while a sender is there, and its time goes on`() {
+    var script = Script()
+    script.open([Script.known(66, key: 6, held: Tally())])
+    script.resume(6, key: 6)
+    #expect(script.engine.nextMoment == nil)
+    #expect(script.feed(.timePassed, after: 700) == [])
+    #expect(
+      script.feed(.broke(Script.id(6), Script.cut)).suffix(3) == ["forget code", "make code", "note 66"])
+  }
+
+  @Test func `a receiver that can make no code ends`() {
+    var script = Script()
+    _ = script.feed(.begin)
+    _ = script.feed(.tookBack(.success([])))
+    _ = script.feed(.listening(.success(ReceiverEngine.Listening(addresses: [], port: 1))))
+    #expect(script.feed(.codeMade(.failure(Script.broken))) == ["finish: 1 the disk fails"])
+  }
+
+  // MARK: A wait that is spent
+
+  /// Guesses until no code is shown any more; what the last guess led to.
+  private func spend(_ script: inout Script) -> [String] {
+    var last: [String] = []
+    for number in 1...UInt64(GuessLimit.most) {
+      script.now += 700
+      if script.feed(.timePassed).contains("make code") { _ = script.feed(.codeMade(.success(Script.code))) }
+      script.come(number, host: "h\(number)", key: 99)
+      _ = script.feed(.asked(Script.id(number), .pair))
+      last = script.feed(.proved(Script.id(number), isRight: false))
+      if last.contains("make code") { _ = script.feed(.codeMade(.success(Script.code))) }
+      if number < UInt64(GuessLimit.most) { _ = script.feed(.departed(Script.id(number))) }
+    }
+    return last
+  }
+
+  @Test func `without a user a spent wait ends the run, and who has tried is told once`() {
+    var script = Script()
+    script.open()
+    #expect(
+      spend(&script) == [
+        "tell wrong code 1/3 from h99, 0 left", "forget code", "turn away 99: codeMismatch",
+        "tell codes spent 99 99 over", "dismiss 99",
+      ])
+    #expect(
+      script.feed(.departed(Script.id(99))) == [
+        "finish: 3 too many wrong codes were entered; no code is shown any more"
+      ])
+  }
+
+  @Test func `with a user another wait begins when it is wanted, and its end is told again`() {
+    var script = asking()
+    script.open()
+    #expect(spend(&script).suffix(2) == ["tell codes spent 99 99", "ask restart"])
+    #expect(script.feed(.timePassed, after: 1000) == [])
+    #expect(script.feed(.answered(true)) == ["make code"])
+    _ = script.feed(.codeMade(.success(Script.code)))
+    _ = script.feed(.departed(Script.id(99)))
+    #expect(spend(&script).suffix(2) == ["tell codes spent 99 99", "ask restart"])
+    #expect(script.feed(.answered(false)) == ["dismiss 99"])
+  }
+
+  @Test func `a user who gives no answer wants no other wait`() {
+    var script = asking()
+    script.open()
+    _ = spend(&script)
+    _ = script.feed(.departed(Script.id(99)))
+    #expect(
+      script.feed(.answered(nil)) == ["finish: 3 too many wrong codes were entered; no code is shown any more"])
+  }
+
+  @Test func `a known sender that comes back withdraws the question about codes, and its consent waits for the end of it`() {
+    var script = asking()
+    script.open([Script.known(66, key: 6, held: Tally(), isStaged: false)])
+    _ = spend(&script)
+    script.come(106, key: 6)
+    _ = script.feed(.asked(Script.id(106), .resume))
+    #expect(script.feed(.ready(Script.id(106), identifier: 0)).last == "withdraw question")
+    script.offer(Script.offer(66), on: 106)
+    #expect(
+      script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9)))) == [
+        "tell offer 4, 9 free"
+      ])
+    // An answer that comes too late counts for nothing.
+    #expect(script.feed(.answered(true)) == ["ask consent to 4 of laptop at 10.0.0.106:9, 9 free"])
+    #expect(script.feed(.broke(Script.id(106), Script.cut)).suffix(1) == ["withdraw question"])
+    #expect(script.feed(.answered(true)) == ["ask restart"])
+  }
+
+  // MARK: Consent
+
+  @Test func `a new transfer is asked about once, and one that goes on is not`() {
+    var script = asking()
+    script.open([Script.known(66, key: 6)])
+    script.resume(6, key: 6)
+    script.offer(Script.offer(66), on: 6)
+    #expect(
+      script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9)))).last
+        == "stage 1: 4 for 66 of key 6, laptop at 10.0.0.6:9, features 513")
+  }
+
+  @Test func `a newer session's offer is asked about when the question about the older one is over`() {
+    var script = asking()
+    script.open()
+    script.pair()
+    script.offer()
+    _ = script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9))))
+    script.come(2, key: 1)
+    _ = script.feed(.asked(Script.id(2), .resume))
+    #expect(script.feed(.ready(Script.id(2), identifier: 0)).last == "withdraw question")
+    script.offer(on: 2)
+    #expect(
+      script.feed(.examined(SessionNumber(2), .success(ReceiverEngine.Examination(availableBytes: 8)))) == [
+        "tell offer 4, 8 free"
+      ])
+    #expect(script.feed(.answered(nil)) == ["ask consent to 4 of laptop at 10.0.0.2:9, 8 free"])
+    #expect(script.feed(.answered(true)).first?.hasPrefix("stage 2") == true)
+  }
+}

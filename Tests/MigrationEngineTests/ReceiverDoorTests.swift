@@ -1,0 +1,289 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Connections from their arrival to READY, as the receiver's engine decides.
+@Suite struct ReceiverDoorTests {
+  private typealias Script = ReceiverScript
+
+  private func remote(_ host: String, mayPair: Bool = true) -> Remote {
+    Remote(host: host, network: host, mayPair: mayPair)
+  }
+
+  private func opened(_ known: [ReceiverEngine.KnownTransfer] = []) -> Script {
+    var script = Script()
+    script.open(known)
+    return script
+  }
+
+  // MARK: The lobby
+
+  @Test func `a connection is let in when its first record is there, and dropped when that does not come`() {
+    var script = opened()
+    #expect(script.feed(.arrived(Script.id(1), remote("a"), chance: 0)) == [])
+    #expect(script.engine.nextMoment == Patience.lobby)
+    #expect(script.feed(.arrived(Script.id(2), remote("b"), chance: 0), after: 1) == [])
+    #expect(script.feed(.spoke(Script.id(2)), after: 1) == ["greet 2 until 7.0, 12.0"])
+    #expect(script.feed(.timePassed, after: 3) == ["drop 1"])
+    #expect(script.feed(.spoke(Script.id(1))) == [])
+    #expect(script.engine.nextMoment == 600)
+  }
+
+  @Test func `one that leaves the lobby by itself is not dropped any more`() {
+    var script = opened()
+    _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))
+    #expect(script.feed(.departed(Script.id(1))) == [])
+    #expect(script.feed(.timePassed, after: 6) == [])
+    #expect(script.engine.runningWorkers == 0)
+  }
+
+  @Test func `a full lobby turns away one of those with most connections`() {
+    var script = opened()
+    _ = script.feed(.arrived(Script.id(1), remote("lone"), chance: 0))
+    for number in 2...UInt64(Admission.forStrangers.lobby) {
+      #expect(script.feed(.arrived(Script.id(number), remote("many"), chance: number)) == [])
+    }
+    for number in 1000..<1100 as Range<UInt64> {
+      let dropped = script.feed(.arrived(Script.id(number), remote("h\(number)"), chance: number))
+      #expect(dropped.count == 1 && dropped != ["drop 1"] && dropped != ["drop \(number)"])
+    }
+  }
+
+  @Test func `for want of descriptors one in the lobby goes, and where none is there, none is accepted for a moment`() {
+    var script = opened()
+    _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))
+    script.come(2)
+    #expect(script.feed(.outOfDescriptors(chance: 3)) == ["drop 1"])
+    #expect(script.feed(.outOfDescriptors(chance: 3), after: 1) == ["pause until 1.1"])
+  }
+
+  @Test func `who is turned away is a matter of the chance that comes with events`() {
+    var gone: Set<String> = []
+    for chance in 0..<20 as Range<UInt64> {
+      var script = opened()
+      for number in 1...4 as ClosedRange<UInt64> {
+        _ = script.feed(.arrived(Script.id(number), remote("h\(number)"), chance: 0))
+      }
+      gone.formUnion(script.feed(.outOfDescriptors(chance: chance)))
+    }
+    #expect(gone == ["drop 1", "drop 2", "drop 3", "drop 4"])
+    gone = []
+    for chance in 0..<20 as Range<UInt64> {
+      var script = opened()
+      for number in 1...4 as ClosedRange<UInt64> {
+        _ = script.feed(.arrived(Script.id(number), remote("h\(number)"), chance: number == 1 ? chance : 0))
+      }
+      gone.formUnion(script.feed(.outOfDescriptors(chance: 0)))
+    }
+    #expect(gone.count > 1)
+  }
+
+  // MARK: Inside
+
+  /// Lets as many strangers in as there are places.
+  private func fill(_ script: inout Script, from first: UInt64 = 100) {
+    for number in first..<first + UInt64(Admission.forStrangers.inside) {
+      script.come(number, host: "many", key: 99)
+    }
+  }
+
+  @Test func `a full house makes room, of the address with most, and tells that one that it is busy`() {
+    var script = opened()
+    fill(&script)
+    script.now = 1
+    _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 5))
+    let done = script.feed(.spoke(Script.id(1)))
+    #expect(done.count == 2 && done[0].hasSuffix(" for room") && done[1] == "greet 1 until 6.0, 11.0")
+    guard let victim = done[0].split(separator: " ").dropFirst().first.flatMap({ UInt64($0) }) else { return }
+    #expect(script.feed(.asked(Script.id(victim), .pair)) == ["turn away \(victim): busy"])
+    #expect(script.feed(.departed(Script.id(victim))) == [])
+  }
+
+  @Test func `one that must make room is not judged, nor taken at READY`() {
+    for last in [
+      ReceiverEngine.Event.proved(Script.id(1), isRight: true), .ready(Script.id(1), identifier: 5),
+      .joining(Script.id(1), Join(session: 1, stream: 1)),
+    ] {
+      var script = opened()
+      script.come(1, host: "many")
+      _ = script.feed(.asked(Script.id(1), .pair))
+      // All others have just come further.
+      fill(&script)
+      script.now = 0.15
+      for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }
+      _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
+      let isEvicted = script.feed(.spoke(Script.id(9))).contains("dismiss 1 for room")
+      #expect(isEvicted)
+      let done = script.feed(last)
+      if case .proved = last { #expect(done == ["turn away 1: busy"]) } else { #expect(done == ["drop 1"]) }
+      #expect(script.feed(.timePassed) == [])
+    }
+  }
+
+  @Test func `a connection that has proved the code need not make room`() {
+    var script = opened()
+    script.come(1, host: "many")
+    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.feed(.proved(Script.id(1), isRight: true))
+    fill(&script)
+    script.now = 0.15
+    for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }
+    _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
+    #expect(script.feed(.spoke(Script.id(9))) == [])
+    #expect(script.feed(.timePassed, after: 0.1).contains("greet 9 until 5.25, 10.25"))
+  }
+
+  @Test func `a step further keeps the place for a moment`() {
+    var script = opened()
+    fill(&script)
+    script.now = 1
+    for number in 100..<164 as Range<UInt64> where number != 120 { _ = script.feed(.asked(Script.id(number), .pair)) }
+    _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 5))
+    #expect(script.feed(.spoke(Script.id(1))) == ["dismiss 120 for room", "greet 1 until 6.0, 11.0"])
+  }
+
+  @Test func `a known sender's connections have places of their own, as many as there may be`() {
+    var script = opened([Script.known(66, key: 6)])
+    fill(&script)
+    for number in 1000..<1000 + UInt64(ReceiverDoor.placesPerKey) {
+      _ = script.feed(.arrived(Script.id(number), remote("10.0.0.6"), chance: 1))
+      #expect(script.feed(.spoke(Script.id(number))) == ["greet \(number) until 5.0, 10.0"])
+      #expect(script.feed(.secured(Script.id(number), Script.key(6))) == [])
+    }
+    _ = script.feed(.arrived(Script.id(1), remote("10.0.0.6"), chance: 1))
+    _ = script.feed(.spoke(Script.id(1)))
+    #expect(script.feed(.secured(Script.id(1), Script.key(6))) == ["dismiss 1 for room"])
+    #expect(script.feed(.asked(Script.id(1), .resume)) == ["turn away 1: busy"])
+    _ = script.feed(.departed(Script.id(1)))
+    // When one of them leaves, there is a place again.
+    _ = script.feed(.departed(Script.id(1000)))
+    _ = script.feed(.arrived(Script.id(2), remote("10.0.0.6"), chance: 1))
+    _ = script.feed(.spoke(Script.id(2)))
+    #expect(script.feed(.secured(Script.id(2), Script.key(6))) == [])
+    // Another key's are not counted with them.
+    script.come(3, host: "10.0.0.6", key: 7)
+    #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: unknownPeer"])
+  }
+
+  @Test func `strangers are let in at a bounded rate while a session goes on, and known addresses faster`() {
+    var script = opened([Script.known(66, key: 6)])
+    script.pair()
+    func greeted(_ host: String, _ first: UInt64) -> Int {
+      var count = 0
+      for number in first..<first + 60 {
+        _ = script.feed(.arrived(Script.id(number), remote(host), chance: 1))
+        let done = script.feed(.spoke(Script.id(number)))
+        if done.contains(where: { $0.hasPrefix("greet") }) { count += 1 }
+        _ = script.feed(.secured(Script.id(number), Script.key(host == "10.0.0.6" ? 6 : 50)))
+      }
+      return count
+    }
+    #expect(greeted("10.0.0.50", 1000) == 20)
+    #expect(greeted("10.0.0.6", 2000) == 60)
+    #expect(script.feed(.timePassed, after: 0.05).count == 1)
+  }
+
+  @Test func `the address of a sender that has paired is a known one, and of many the oldest is forgotten`() {
+    var script = opened((1...33).map { Script.known(TransferID($0), key: $0) })
+    // Of those that were left the newest come first.
+    func isKnown(_ host: String) -> Bool {
+      var script = script
+      for number in 1000...1000 + UInt64(Admission.forStrangers.lobby) {
+        _ = script.feed(.arrived(Script.id(number), remote(host), chance: 0))
+      }
+      return script.engine.door.all.count < 2 * Admission.forFamiliar.lobby
+    }
+    #expect(isKnown("10.0.0.1") && isKnown("10.0.0.32"))
+    #expect(!isKnown("10.0.0.33") && !isKnown("10.0.0.40"))
+    script.pair(40)
+    #expect(isKnown("10.0.0.40"))
+    #expect(!isKnown("10.0.0.32"))
+  }
+
+  // MARK: What a connection asks
+
+  @Test func `an address that may not pair is told of, of the first eight, and each once`() {
+    var script = opened()
+    for number in 1...10 as ClosedRange<UInt64> {
+      for again in [0, 100] as [UInt64] {
+        script.come(number + again, host: "h\(number)", mayPair: false)
+        let notice = number <= 8 && again == 0 ? ["tell notice h\(number) wants to pair, and --from does not name it"] : []
+        #expect(
+          script.feed(.asked(Script.id(number + again), .pair)) == notice + ["turn away \(number + again): notPairing"])
+      }
+    }
+  }
+
+  @Test func `a known sender is told at once that another one is served, unless nothing would be lost with that`() {
+    var script = opened([Script.known(66, key: 6), Script.known(77, key: 7)])
+    script.resume(6, key: 6)
+    script.come(7)
+    #expect(script.feed(.asked(Script.id(7), .resume)) == ["turn away 7: busy"])
+    var empty = opened([Script.known(66, key: 6, held: Tally()), Script.known(77, key: 7)])
+    empty.resume(6, key: 6)
+    empty.come(7)
+    #expect(empty.feed(.asked(Script.id(7), .resume)) == ["welcome 7 to resume until 10.0"])
+    #expect(
+      empty.feed(.ready(Script.id(7), identifier: 0)) == [
+        "say 6 close 2 the transfer was interrupted on the receiving device", "close 6 until 2.0", "converse 7",
+        "say 7 greeting of here", "note 66",
+      ])
+  }
+
+  @Test func `a transfer gives way no more when one of its streams may be writing`() {
+    var script = opened([Script.known(77, key: 7)])
+    script.receive()
+    script.come(7)
+    #expect(script.feed(.asked(Script.id(7), .resume)) == ["welcome 7 to resume until 10.0"])
+    _ = script.join(2, stream: 0)
+    #expect(script.feed(.ready(Script.id(7), identifier: 0)) == ["drop 7"])
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
+    script.come(8, key: 7)
+    #expect(script.feed(.asked(Script.id(8), .resume)) == ["welcome 8 to resume until 10.0"])
+  }
+
+  @Test func `a sender that proved the code while another one came back is told to try again`() {
+    var script = opened([Script.known(66, key: 6)])
+    script.come(1)
+    _ = script.feed(.asked(Script.id(1), .pair))
+    script.come(2)
+    _ = script.feed(.asked(Script.id(2), .pair))
+    script.resume(6, key: 6)
+    #expect(script.feed(.proved(Script.id(1), isRight: true)) == ["turn away 1: busy"])
+    #expect(script.feed(.proved(Script.id(2), isRight: false)) == ["turn away 2: busy"])
+  }
+
+  @Test func `a sender that paired while another one came back is dropped, and its code is over`() {
+    var script = opened([Script.known(66, key: 6, held: Tally())])
+    script.come(1)
+    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.feed(.proved(Script.id(1), isRight: true))
+    script.resume(6, key: 6)
+    #expect(script.feed(.ready(Script.id(1), identifier: 5)) == ["drop 1"])
+    #expect(script.feed(.broke(Script.id(6), Script.cut)).suffix(2) == ["make code", "note 66"])
+  }
+
+  @Test func `a join is welcome while streams may join, of the sender alone, and is served for that session`() {
+    var script = opened()
+    script.pair()
+    script.offer()
+    script.come(2, key: 1)
+    #expect(script.feed(.asked(Script.id(2), .join)) == ["turn away 2: unknownPeer"])
+    script.take()
+    script.come(3, key: 3)
+    #expect(script.feed(.asked(Script.id(3), .join)) == ["turn away 3: unknownPeer"])
+    script.come(4, key: 1)
+    #expect(script.feed(.asked(Script.id(4), .join)) == ["welcome 4 to join until 10.0"])
+    #expect(script.feed(.joining(Script.id(4), Join(session: 5, stream: 0))) == ["drop 4"])
+    #expect(script.join(5, stream: 0) == ["serve 5 in 1 as 0"])
+  }
+
+  @Test func `a pairing that says READY twice, or joins, is nothing`() {
+    var script = opened()
+    script.pair()
+    #expect(script.feed(.ready(Script.id(1), identifier: 5)) == [])
+    #expect(script.feed(.joining(Script.id(1), Join(session: 5, stream: 0))) == [])
+    #expect(script.feed(.departed(Script.id(77))) == [])
+  }
+}

@@ -1,0 +1,329 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Sessions of a sender: how newer ones follow older ones, and what becomes of a transfer when one ends.
+@Suite struct ReceiverSessionTests {
+  private typealias Script = ReceiverScript
+  private let first = SessionNumber(1)
+  private let second = SessionNumber(2)
+
+  private func receiving() -> Script {
+    var script = Script()
+    script.open()
+    script.receive()
+    return script
+  }
+
+  // MARK: Newer and older
+
+  @Test func `a newer session's offer is looked at when all workers of the older one have ended`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    script.come(3, key: 1)
+    _ = script.feed(.asked(Script.id(3), .resume))
+    #expect(
+      script.feed(.ready(Script.id(3), identifier: 0)) == [
+        "say 1 close 13 the other device has connected anew", "close gate 1", "end stream 2", "end sync 1",
+        "close 1 until 2.0", "converse 3", "say 3 greeting of here",
+      ])
+    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(script.feed(.syncEnded(first, nil)) == [])
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 1, bytes: 9))) == [
+        "examine 2: 4 for 100, held 1/9", "note 100",
+      ])
+    #expect(script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1)))) == [])
+    #expect(
+      script.feed(.examined(second, .success(ReceiverEngine.Examination(availableBytes: 1)))) == [
+        "tell offer 4, 1 free", "stage 2: 4 for 100 of key 1, laptop at 10.0.0.3:9, features 513",
+      ])
+  }
+
+  @Test func `what an older session still brings is not the newer one's`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    script.resume(3, key: 1)
+    // Its failure is not the transfer's.
+    #expect(script.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally(items: 1, bytes: 9))) == [])
+    #expect(script.feed(.syncEnded(first, Script.broken)) == ["note 100"])
+    #expect(script.feed(.received(Script.id(1), .finish(Script.finish))) == [])
+    #expect(script.feed(.broke(Script.id(1), Script.cut)) == [])
+    #expect(script.feed(.drained(Script.id(1))) == [])
+    #expect(script.say(Script.greeting(), on: 3) == [])
+    script.now += 1
+    #expect(script.feed(.timePassed) == [])
+  }
+
+  @Test func `each stage of an offer is given up when a newer session comes`() {
+    for stage in 0..<4 {
+      var script = Script()
+      script.open()
+      script.pair()
+      script.offer()
+      let steps: [ReceiverEngine.Event] = [
+        .examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))),
+        .staged(first, .success(Script.admitted())),
+        .ledger(first, .success(ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally()))),
+      ]
+      for step in steps.prefix(stage) { _ = script.feed(step) }
+      script.resume(3, key: 1)
+      script.offer(on: 3)
+      var late: [String] = []
+      if stage < 3 { late += script.feed(steps[stage]) }
+      late += script.feed(.syncEnded(first, nil))
+      let ends = stage < 1 ? [] : ["note 100"]
+      #expect(late == ["examine 2: 4 for 100, held 0/0"] + ends)
+    }
+  }
+
+  @Test func `a FINISH that came before a newer session holds, and what was to be dropped is dropped first`() {
+    var script = Script()
+    script.open()
+    script.pair()
+    script.offer()
+    _ = script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    _ = script.feed(.staged(first, .success(Script.admitted())))
+    let part = ReceiverEngine.LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
+    _ = script.feed(.ledger(first, .success(part)))
+    #expect(script.say(.drop(Drop(marks: [1]))) == ["drop items 1: [1]"])
+    #expect(script.say(.drop(Drop(marks: [2, 3]))) == [])
+    #expect(script.say(.finish(Script.finish)) == ["end sync 1"])
+    script.resume(3, key: 1)
+    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.feed(.syncEnded(first, nil)) == [])
+    #expect(script.feed(.dropped(first, nil)) == ["drop items 1: [2, 3]"])
+    #expect(script.feed(.dropped(first, nil)) == ["import 100 of 1: 5/50"])
+    #expect(script.imported().suffix(1) == ["say 3 done 5/50"])
+  }
+
+  @Test func `what was to be dropped by a session that was cut is not`() {
+    var script = Script()
+    script.open()
+    script.pair()
+    script.offer()
+    _ = script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    _ = script.feed(.staged(first, .success(Script.admitted())))
+    let part = ReceiverEngine.LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
+    _ = script.feed(.ledger(first, .success(part)))
+    _ = script.say(.drop(Drop(marks: [1])))
+    _ = script.say(.drop(Drop(marks: [2])))
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.syncEnded(first, nil))
+    #expect(script.feed(.dropped(first, nil)).first == "tell interrupted: the connection was lost")
+  }
+
+  @Test func `a session that comes during an import waits for its end, and hears of it`() {
+    var script = receiving()
+    script.conclude()
+    script.resume(3, key: 1)
+    #expect(script.say(Script.greeting(), on: 3) == [])
+    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["tell offer 4, ? free"])
+    let progress = ImportProgress(phase: .importing, done: 1, total: 2)
+    #expect(script.feed(.importing(Script.transfer, progress)) == ["tell progress of 100: importing of 5/50 at 0.5"])
+    #expect(script.imported().map { $0.prefix(10) } == ["tell done ", "say 3 done"])
+    #expect(script.say(.receipt, on: 3).first == "close 3 until 2.0")
+  }
+
+  @Test func `a session that comes during an import hears how it fails`() {
+    var script = receiving()
+    script.conclude()
+    script.resume(3, key: 1)
+    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.imported(.failure(Script.broken)) == ["say 3 close 9 the disk fails", "close 3 until 2.0"])
+    _ = script.feed(.closed(Script.id(1)))
+    #expect(script.feed(.closed(Script.id(3))) == ["finish: 1 the disk fails"])
+  }
+
+  @Test func `a session that has not said its offer when the import ends is answered when it does`() {
+    var script = receiving()
+    script.conclude()
+    script.resume(3, key: 1)
+    #expect(script.imported().map { $0.prefix(10) } == ["tell done "])
+    _ = script.say(Script.greeting(), on: 3)
+    #expect(
+      script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["tell offer 4, ? free", "say 3 done 5/50"])
+  }
+
+  @Test func `an import whose sender was lost goes on, and its end is told to one that asks within a minute`() {
+    var script = receiving()
+    script.conclude()
+    #expect(
+      script.feed(.broke(Script.id(1), Script.cut)) == [
+        "say 1 close 16 the connection was lost", "close gate 1", "close 1 until 2.0",
+      ])
+    #expect(script.feed(.timePassed, after: 700) == [])
+    #expect(script.imported().count == 1)
+    #expect(script.engine.nextMoment == 760)
+    script.resume(3, key: 1)
+    #expect(script.feed(.timePassed, after: 100) == [])
+    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.feed(.broke(Script.id(3), Script.cut)).last == "close 3 until 802.0")
+    #expect(script.engine.nextMoment == 860)
+  }
+
+  // MARK: Loss
+
+  @Test func `a sender that is lost may come back for as long as the user wants, and then the run is over`() {
+    var script = receiving()
+    #expect(
+      script.feed(.broke(Script.id(1), Script.cut)) == [
+        "say 1 close 16 the connection was lost", "close gate 1", "end sync 1", "close 1 until 2.0",
+      ])
+    #expect(script.engine.nextMoment == nil)
+    #expect(
+      script.feed(.syncEnded(first, nil), after: 1) == [
+        "tell interrupted: the connection was lost", "make code", "note 100",
+      ])
+    #expect(script.engine.nextMoment == 601)
+    _ = script.feed(.noted(Script.transfer))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(script.feed(.timePassed, after: 599.9) == [])
+    #expect(
+      script.feed(.timePassed, after: 0.1) == [
+        "finish: 5 the other device did not come back: the connection was lost"
+      ])
+  }
+
+  @Test(arguments: [
+    (Fault(.connection, "lost"), true), (Fault(told: Close(.silent, "silent")), true),
+    (Fault(told: Close(.interrupted, "enough")), true), (Fault(told: Close(.storage, "broken")), false),
+    (Fault(.violation, "broken"), false),
+  ])
+  func `only a sender that may come back is waited for, and none where the user does not want to wait`(
+    fault: Fault, mayComeBack: Bool
+  ) {
+    for giveUpAfter in [0, 1e300] {
+      var settings = Script.settings()
+      settings.giveUpAfter = giveUpAfter
+      var script = Script(settings)
+      script.open()
+      script.pair()
+      let done = script.feed(.broke(Script.id(1), fault))
+      let isAway = done.contains { $0.hasPrefix("tell interrupted") }
+      #expect(isAway == (mayComeBack && giveUpAfter > 0))
+      if isAway { #expect(Words.text(script.engine.phase).hasPrefix("away 100 until 1000000000.0")) }
+    }
+  }
+
+  @Test func `streams have a moment to judge what had come on them, before the loss of a session counts`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))) == [])
+    #expect(script.engine.nextMoment == Conversation.settling)
+    #expect(script.feed(.timePassed, after: 0.5) == [])
+    let violation = Fault(Violation(.tag, "a chunk"))
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .failed(violation), held: Tally())) == [
+        "say 1 close 3 the other device broke the protocol: a chunk does not fit its tag", "close gate 1", "end sync 1",
+        "close 1 until 2.5",
+      ])
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(script.feed(.syncEnded(first, nil)) == ["note 100"])
+    #expect(
+      script.feed(.noted(Script.transfer)) == [
+        "finish: 1 the other device broke the protocol: a chunk does not fit its tag"
+      ])
+  }
+
+  @Test func `streams that have judged everything end the moment, and so does its end`() {
+    var ended = receiving()
+    _ = ended.join(2, stream: 0)
+    _ = ended.join(3, stream: 1)
+    _ = ended.feed(.broke(Script.id(1), Script.cut))
+    #expect(ended.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
+    #expect(
+      ended.feed(.streamEnded(Script.id(3), .over, held: Tally())).first == "say 1 close 16 the connection was lost")
+    var late = receiving()
+    _ = late.join(2, stream: 0)
+    _ = late.feed(.broke(Script.id(1), Script.cut))
+    #expect(late.feed(.timePassed, after: 0.9) == [])
+    #expect(
+      late.feed(.timePassed, after: 0.1) == [
+        "say 1 close 16 the connection was lost", "close gate 1", "end stream 2", "end sync 1", "close 1 until 3.0",
+      ])
+    #expect(late.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())) == [])
+    #expect(late.feed(.syncEnded(first, nil)).first == "tell interrupted: the connection was lost")
+  }
+
+  @Test func `a sender that says CLOSE is not answered`() {
+    var script = receiving()
+    #expect(
+      script.say(.close(Close(.interrupted, "enough"))) == ["close gate 1", "end sync 1", "close 1 until 2.0"])
+  }
+
+  // MARK: Other transfers
+
+  @Test func `an empty transfer gives way to another pairing, and is discarded when nothing works for it any more`() {
+    var script = Script()
+    script.open([Script.known(66, key: 6, held: Tally()), Script.known(77, key: 7)])
+    script.resume(6, key: 6)
+    script.offer(Script.offer(66), on: 6)
+    // The session of the first one is fenced off while its offer is examined.
+    script.resume(7, key: 7)
+    _ = script.feed(.broke(Script.id(7), Script.cut))
+    #expect(Words.text(script.engine.phase).hasPrefix("away 77"))
+    var other = Script()
+    other.open([Script.known(66, key: 6, held: Tally()), Script.known(77, key: 7, held: Tally())])
+    other.resume(6, key: 6)
+    other.offer(Script.offer(66), on: 6)
+    other.resume(7, key: 7)
+    _ = other.feed(.broke(Script.id(7), Script.cut))
+    _ = other.feed(.noted(77))
+    #expect(other.engine.isInviting)
+    other.come(1)
+    _ = other.feed(.asked(Script.id(1), .pair))
+    _ = other.feed(.proved(Script.id(1), isRight: true))
+    #expect(
+      other.feed(.ready(Script.id(1), identifier: Script.transfer)) == [
+        "converse 1", "say 1 greeting of here", "discard 77",
+      ])
+    #expect(other.feed(.examined(first, .failure(Script.broken))) == [])
+    #expect(other.feed(.noted(77)) == ["discard 66"])
+    _ = other.feed(.noted(66))
+    other.come(8, key: 6)
+    #expect(other.feed(.asked(Script.id(8), .resume)) == ["turn away 8: unknownPeer"])
+  }
+
+  @Test func `a transfer of which something is there keeps the receiver to itself`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 0, bytes: 1)))
+    #expect(script.feed(.syncEnded(first, nil)) == ["tell interrupted: the connection was lost", "note 100"])
+    #expect(!script.engine.isInviting)
+  }
+
+  @Test func `streams that end side by side are counted in whatever order they are heard of`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.join(3, stream: 1)
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 3, bytes: 9)))
+    _ = script.feed(.streamEnded(Script.id(3), .over, held: Tally(items: 2, bytes: 7)))
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.syncEnded(first, nil))
+    script.resume(4, key: 1)
+    _ = script.say(Script.greeting(), on: 4)
+    #expect(
+      script.say(.offer(Script.offer(Script.transfer)), on: 4) == ["examine 2: 4 for 100, held 3/9"])
+  }
+
+  @Test func `the store is told one thing at a time`() {
+    var script = receiving()
+    script.conclude()
+    _ = script.imported()
+    var lost = receiving()
+    _ = lost.feed(.broke(Script.id(1), Script.cut))
+    #expect(lost.feed(.syncEnded(first, nil)).last == "note 100")
+    lost.resume(3, key: 1)
+    lost.offer(Script.offer(Script.transfer), on: 3)
+    lost.take(2, on: 3)
+    #expect(lost.feed(.broke(Script.id(3), Script.cut)).contains("note 100") == false)
+    #expect(lost.feed(.syncEnded(second, nil)).contains("note 100") == false)
+    #expect(lost.feed(.noted(Script.transfer)) == ["note 100"])
+    #expect(lost.feed(.noted(Script.transfer)) == [])
+  }
+}

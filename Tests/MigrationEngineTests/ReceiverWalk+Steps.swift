@@ -1,0 +1,168 @@
+import MigrationWire
+import TestSupport
+
+@testable import MigrationEngine
+
+extension ReceiverWalk {
+  private typealias Script = ReceiverScript
+
+  /// Something happens.
+  mutating func step() {
+    switch Int.random(in: 0..<100, using: &dice) {
+    case 0..<50: if !jobs.isEmpty { endSome(jobs[Int.random(in: 0..<jobs.count, using: &dice)]) }
+    case 50..<60: arrive(UInt8.random(in: 1...(chance(8) ? 9 : 4), using: &dice))
+    case 60..<66: lobby()
+    case 66..<85: talk()
+    case 85..<88: again()
+    case 88: feed(.outOfDescriptors(chance: dice.next()))
+    case 89 where chance(2): if let id = some(.conversing) { breakOff(id, chance(20) ? fault() : Script.cut) }
+    case 90..<92: news()
+    default: pass()
+    }
+    if chance(1500) { feed(.stop(.terminated)) }
+  }
+
+  /// What has begun ends, and time passes, until the run is over.
+  mutating func wind() {
+    feed(.stop(.interrupted))
+    for _ in 0..<300 where result == nil {
+      guard let job = jobs.randomElement(using: &dice) else { break }
+      if chance(20) { pass() } else { endSome(job) }
+    }
+  }
+
+  private mutating func pass() {
+    if let next = engine.nextMoment, chance(2) {
+      now = max(now, next)
+    } else {
+      now += Double.random(in: 0...(chance(30) ? 700 : 0.3), using: &dice)
+    }
+    feed(.timePassed)
+  }
+
+  private func ids(_ place: Place) -> [ConnectionID] { places.filter { $0.value == place }.keys.sorted() }
+
+  private mutating func some(_ place: Place) -> ConnectionID? { ids(place).randomElement(using: &dice) }
+
+  private func fault() -> Fault { Script.broken }
+
+  private mutating func lobby() {
+    guard let id = some(.lobby) else { return }
+    if chance(5) { leave(id) } else { feed(.spoke(id)) }
+  }
+
+  private mutating func news() {
+    let name = "\(UInt64.random(in: 0..<5, using: &dice))"
+    guard let transfer = engine.transfers.randomElement(using: &dice)?.identifier else { return }
+    if jobs.contains(.importItems(transfer)), chance(2) {
+      feed(.importing(transfer, ImportProgress(phase: .importing, done: 1, total: 4)))
+    } else {
+      feed(.refused(transfer, [Script.refusal(name)]))
+    }
+  }
+
+  // MARK: A sender
+
+  private mutating func talk() {
+    guard let id = some(.conversing), let state = talks[id] else { return }
+    if chance(400) { return say(.receipt, on: id, next: state) }
+    if chance(200) { return say(.close(Close(.interrupted, "enough")), on: id, next: state) }
+    switch state {
+    case .greeting: say(Script.greeting(), on: id, next: .offering)
+    case .offering: say(.offer(offer(of: senders[id] ?? 0)), on: id, next: .waiting)
+    case .waiting, .finishing: say(.ping(1), on: id, next: state)
+    case .sending:
+      switch Int.random(in: 0..<6, using: &dice) {
+      case 0: say(.finish(Script.finish), on: id, next: .finishing)
+      case 1: say(.drop(Drop(marks: [UInt128(dice.next())])), on: id, next: .sending)
+      case 2: say(.unsent(Unsent(path: [97], reason: .vanished)), on: id, next: .sending)
+      case 3: feed(.drained(id))
+      default: arrive(senders[id] ?? 0)
+      }
+    case .told: say(chance(4) ? .receipt : .ping(2), on: id, next: .told)
+    }
+    if chance(3) { feed(.drained(id)) }
+  }
+
+  private func offer(of key: UInt8) -> Offer {
+    let conversation = engine.conversations.values.first { senders[$0.connection] == key && $0.isTalking }
+    return Script.offer(conversation?.isResumed == true ? conversation?.transfer : nil)
+  }
+
+  // MARK: The ends of what was started
+
+  private mutating func endSome(_ job: Job) {
+    let fails = chance(60)
+    switch job {
+    case .takeBack: end(job, .tookBack(.success(known())))
+    case .listen:
+      let listening = ReceiverEngine.Listening(addresses: [], port: 1)
+      end(job, .listening(fails ? .failure(fault()) : .success(listening)))
+    case .makeCode: end(job, .codeMade(fails && chance(4) ? .failure(fault()) : .success(Script.code)))
+    case .question: end(job, .answered(fails ? nil : !chance(20)))
+    case .greet(let id): greeted(id)
+    case .exchange(let id):
+      if chance(8) { return end(job, .departed(id), id, nil) }
+      end(job, .proved(id, isRight: !chance(3)), id, .resting)
+    case .confirm(let id):
+      if chance(8) { return end(job, .departed(id), id, nil) }
+      end(job, .ready(id, identifier: UInt128(1000 + id.number)), id, .resting)
+    case .turnAway(let id): end(job, .departed(id), id, nil)
+    case .welcome(let id, let mode): welcomed(id, mode)
+    case .close(let id): end(job, .closed(id), id, nil)
+    case .examine(let number):
+      let examination = ReceiverEngine.Examination(availableBytes: 1)
+      end(job, .examined(number, fails && chance(4) ? .failure(fault()) : .success(examination)))
+    case .stage(let number):
+      end(job, .staged(number, fails && chance(4) ? .failure(fault()) : .success(Script.admitted(held: tally()))))
+    case .readLedger(let number):
+      let marks = [UInt128(dice.next()), UInt128(dice.next())].sorted()
+      let part = ReceiverEngine.LedgerPart(
+        pages: chance(4) ? [] : [Held(kind: .staged, marks: marks)], partials: [], end: chance(2) ? nil : tally())
+      end(job, .ledger(number, .success(part)))
+    case .dropItems(let number): end(job, .dropped(number, fails && chance(4) ? fault() : nil))
+    case .serve(let id, _):
+      if !chance(4) { return }
+      end(job, .streamEnded(id, fails ? .failed(fault()) : .over, held: tally()), id, nil)
+    // It goes on until it is told to end.
+    case .sync(let number): if chance(12) { end(job, .syncEnded(number, fails && chance(4) ? fault() : nil)) }
+    case .importItems(let transfer):
+      if !chance(3) { return }
+      end(
+        job,
+        .imported(transfer, fails ? .failure(fault()) : .success(Script.done), Traffic(), differing: dice.next() % 3))
+    case .store(let transfer): end(job, .noted(transfer))
+    }
+  }
+
+  private mutating func greeted(_ id: ConnectionID) {
+    let job = Job.greet(id)
+    if chance(12) { return end(job, .departed(id), id, nil) }
+    let key = senders[id] ?? 0
+    feed(.secured(id, Script.key(key)))
+    let isKnown = engine.transfer(of: Script.key(key)) != nil
+    let isJoinable = engine.conversations.values.contains { senders[$0.connection] == key && $0.joinable != nil }
+    let mode: ConnectionMode = chance(10) ? .join : isJoinable ? chance(4) ? .resume : .join : isKnown ? .resume : .pair
+    end(job, .asked(id, mode), id, .resting)
+  }
+
+  private mutating func welcomed(_ id: ConnectionID, _ mode: ConnectionMode) {
+    let job = Job.welcome(id, mode)
+    if chance(8) { return end(job, .departed(id), id, nil) }
+    guard mode == .join else { return end(job, .ready(id, identifier: 0), id, .resting) }
+    let stream = UInt32.random(in: 0..<12, using: &dice)
+    let replaces: UInt32? = chance(2) ? (stream + UInt32.random(in: 1..<4, using: &dice)) % 12 : nil
+    let join = Join(session: chance(20) ? 1 : Script.session, stream: stream, replaces: replaces)
+    end(job, .joining(id, join), id, .resting)
+  }
+
+  private mutating func tally() -> Tally { chance(3) ? Tally() : Tally(items: dice.next() % 4, bytes: dice.next() % 9) }
+
+  private mutating func known() -> [ReceiverEngine.KnownTransfer] {
+    (1...4).filter { _ in chance(3) }.map { key in
+      let standing: ReceiverEngine.KnownTransfer.Standing =
+        chance(4) ? .concluded(tally()) : chance(4) ? .done(Script.done) : .receiving
+      return Script.known(UInt128(key), key: UInt8(key), held: tally(), isStaged: !chance(3), standing: standing)
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import MigrationWire
+import TestSupport
+
+@testable import MigrationEngine
+
+/// A receiver's engine, with a loop and workers around it that do as they are told, in any order and with any outcome.
+///
+/// It looks whether every action can be performed, and keeps the list of what was started and has not ended.
+struct ReceiverWalk {
+  typealias Engine = ReceiverEngine
+
+  /// Where a connection is.
+  enum Place {
+    case lobby
+    /// A worker has it.
+    case served
+    /// It rests between two actions.
+    case resting
+    case conversing
+    case closing
+  }
+
+  /// What was started; one event ends it.
+  enum Job: Equatable {
+    case takeBack, listen, makeCode, question
+    case greet(ConnectionID), exchange(ConnectionID), confirm(ConnectionID), turnAway(ConnectionID)
+    case welcome(ConnectionID, ConnectionMode)
+    case close(ConnectionID)
+    case examine(SessionNumber), stage(SessionNumber), readLedger(SessionNumber), dropItems(SessionNumber)
+    case serve(ConnectionID, SessionNumber)
+    case sync(SessionNumber)
+    case importItems(TransferID)
+    case store(TransferID)
+  }
+
+  /// How far a sender is on its control connection.
+  enum Talk {
+    case greeting, offering, waiting, sending, finishing, told
+  }
+
+  var engine: Engine
+  var dice: Generator
+  var now = 0.0
+  private(set) var places: [ConnectionID: Place] = [:]
+  private(set) var jobs: [Job] = []
+  private(set) var talks: [ConnectionID: Talk] = [:]
+  private(set) var senders: [ConnectionID: UInt8] = [:]
+  private(set) var sessions: [ConnectionID: SessionNumber] = [:]
+  /// Whose transfer each session is about, and which sessions have said FINISH.
+  private(set) var transfers: [SessionNumber: TransferID] = [:]
+  private(set) var imports: [TransferID] = []
+  private(set) var result: Result<TransferResult, TransferFailure>?
+  /// What was not as it must be.
+  private(set) var broken: String?
+  /// How often each kind of action was seen.
+  private(set) var seen: [String: Int] = [:]
+  private(set) var trail: [String] = []
+  var lastConnection: UInt64 = 0
+  private var lastEvent: Engine.Event?
+
+  init(seed: UInt64) {
+    // Neighbouring seeds give the same numbers, one further.
+    dice = Generator(seed: seed &* 1_000_003)
+    var settings = ReceiverScript.settings()
+    settings.asksConsent = Bool.random(using: &dice)
+    settings.asksRestart = Bool.random(using: &dice)
+    if Int.random(in: 0..<4, using: &dice) == 0 { settings.giveUpAfter = 0 }
+    engine = Engine(settings)
+  }
+
+  mutating func chance(_ part: Int) -> Bool { Int.random(in: 0..<part, using: &dice) == 0 }
+
+  private mutating func fail(_ what: String) { broken = broken ?? what }
+
+  // MARK: Events
+
+  mutating func feed(_ event: Engine.Event) {
+    trail.append("\(event)")
+    lastEvent = event
+    let actions = engine.handle(event, now: now)
+    if result != nil, !actions.isEmpty { fail("something is done after the end") }
+    for action in actions { perform(action) }
+    if let broken = engine.checkInvariants() { fail(broken) }
+    if result == nil, engine.runningWorkers != jobs.count { fail("the engine counts other workers") }
+    if let next = engine.nextMoment, next < now - 1e-9, result == nil { fail("a moment has passed unseen") }
+  }
+
+  /// Ends something that was started, in some way.
+  mutating func end(_ job: Job, _ event: Engine.Event, _ connection: ConnectionID? = nil, _ place: Place? = nil) {
+    guard let index = jobs.firstIndex(of: job) else { return }
+    jobs.remove(at: index)
+    if let connection { places[connection] = place }
+    feed(event)
+  }
+
+  mutating func arrive(_ key: UInt8) {
+    lastConnection += 1
+    let id = ConnectionID(lastConnection)
+    places[id] = .lobby
+    senders[id] = key
+    let remote = Remote(host: "h\(key)", network: "n\(key)", mayPair: key != 9)
+    feed(.arrived(id, remote, chance: dice.next()))
+  }
+
+  mutating func leave(_ id: ConnectionID) {
+    guard case .lobby = places[id] else { return }
+    places[id] = nil
+    feed(.departed(id))
+  }
+
+  mutating func say(_ message: ControlMessage, on id: ConnectionID, next: Talk) {
+    talks[id] = next
+    feed(.received(id, message))
+  }
+
+  mutating func breakOff(_ id: ConnectionID, _ fault: Fault) {
+    talks[id] = nil
+    feed(.broke(id, fault))
+  }
+
+  /// The same event once more: it is late now.
+  mutating func again() {
+    guard let lastEvent, let worker = Engine.Worker(endedBy: lastEvent), !engine.workers.contains(worker) else { return }
+    let actions = engine.handle(lastEvent, now: now)
+    if !actions.isEmpty { fail("an event that comes twice counts twice") }
+  }
+
+  // MARK: Actions
+
+  private mutating func start(_ job: Job) { jobs.append(job) }
+
+  private mutating func move(_ id: ConnectionID, from before: [Place], to place: Place?, _ what: String) {
+    guard let now = places[id], before.contains(now) else { return fail("\(what) of \(id), which is not there") }
+    places[id] = place
+  }
+
+  private mutating func perform(_ action: Engine.Action) {
+    seen["\(action)".split(separator: "(")[0].description, default: 0] += 1
+    switch action {
+    case .takeBack: start(.takeBack)
+    case .listen: start(.listen)
+    case .tell, .tellProgress, .pauseAccepting, .forgetCode: break
+    case .finish(let result):
+      if self.result != nil { fail("it ends twice") }
+      self.result = result
+    case .drop(let id): move(id, from: [.lobby, .resting], to: nil, "drop")
+    case .greet(let id, _, _):
+      move(id, from: [.lobby], to: .served, "greet")
+      start(.greet(id))
+    case .exchange(let id, _):
+      move(id, from: [.resting], to: .served, "exchange")
+      start(.exchange(id))
+    case .confirm(let id, _):
+      move(id, from: [.resting], to: .served, "confirm")
+      start(.confirm(id))
+    case .welcome(let id, let mode, _):
+      move(id, from: [.resting], to: .served, "welcome")
+      start(.welcome(id, mode))
+    case .turnAway(let id, _):
+      move(id, from: [.resting], to: .served, "turn away")
+      start(.turnAway(id))
+    case .dismiss(let id, _): move(id, from: [.served], to: .served, "dismiss")
+    case .makeCode: start(.makeCode)
+    case .ask:
+      if jobs.contains(.question) { fail("two questions at a time") }
+      start(.question)
+    case .withdrawQuestion: if !jobs.contains(.question) { fail("no question is asked") }
+    case .converse(let id):
+      move(id, from: [.resting], to: .conversing, "converse")
+      talks[id] = .greeting
+    case .say(let id, let message): heard(message, id)
+    case .close(let id, _):
+      move(id, from: [.conversing], to: .closing, "close")
+      talks[id] = nil
+      start(.close(id))
+    case .examine(let number, let transfer, _, _):
+      for (older, other) in transfers where other == transfer && older < number && isWorking(older) {
+        fail("an older session works while an offer is judged")
+      }
+      transfers[number] = transfer
+      start(.examine(number))
+    case .stage(let number, _): start(.stage(number))
+    case .readLedger(let number): start(.readLedger(number))
+    case .dropItems(let number, _): start(.dropItems(number))
+    case .serve(let id, let number, _):
+      move(id, from: [.resting], to: .served, "serve")
+      if let newest = transfers.keys.max(), let transfer = transfers[number], transfers[newest] == transfer,
+        newest > number
+      {
+        fail("a stream of an older session joins")
+      }
+      start(.serve(id, number))
+    case .endStream(let id):
+      if !jobs.contains(where: { if case .serve(id, _) = $0 { true } else { false } }) { fail("no such stream") }
+    case .sync(let number): start(.sync(number))
+    case .endSync(let number): if !jobs.contains(.sync(number)) { fail("nothing is synced") }
+    case .closeGate: break
+    case .importItems(let transfer, let finish, _):
+      if imports.contains(transfer) { fail("a transfer is imported twice") }
+      imports.append(transfer)
+      if let number = finish?.0, jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) {
+        fail("an import begins while its session works")
+      }
+      start(.importItems(transfer))
+    case .interruptImport(let transfer):
+      if !jobs.contains(.importItems(transfer)) { fail("no import is interrupted") }
+    case .note(let transfer), .forget(let transfer), .discard(let transfer):
+      if jobs.contains(where: { if case .store = $0 { true } else { false } }) { fail("the store is told two things") }
+      start(.store(transfer))
+    }
+  }
+
+  private func isWorking(_ number: SessionNumber) -> Bool {
+    jobs.contains { job in
+      switch job {
+      case .examine(number), .stage(number), .readLedger(number), .dropItems(number), .sync(number), .serve(_, number):
+        true
+      default: false
+      }
+    }
+  }
+
+  private mutating func heard(_ message: ControlMessage, _ id: ConnectionID) {
+    guard case .conversing = places[id] else { return fail("something is said on \(id), which is not there") }
+    switch message {
+    case .heldEnd: talks[id] = .sending
+    case .done: talks[id] = .told
+    case .close: talks[id] = nil
+    default: break
+    }
+  }
+}
