@@ -179,12 +179,45 @@ import Testing
     script.conclude()
     #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
     #expect(script.feed(.stop(.interrupted)) == ["interrupt import 100"])
+    #expect(script.engine.nextMoment == nil)
     #expect(script.imported().last == "say 1 done 5/50")
     #expect(script.feed(.stop(.interrupted)) == [])
     let ending = script.say(.receipt)
     #expect(ending.contains("close 1 until 0.4"))
     _ = script.feed(.noted(Script.transfer))
     #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == ["finish: 5/50,"])
+  }
+
+  @Test func `a sender that does not say that it knows keeps nothing from ending after a stop`() {
+    var before = Script()
+    before.open()
+    before.receive()
+    before.conclude()
+    _ = before.feed(.stop(.terminated))
+    _ = before.feed(.timePassed, after: 5)
+    _ = before.imported()
+    var after = Script()
+    after.open()
+    after.receive()
+    after.conclude()
+    _ = after.feed(.timePassed, after: 5)
+    _ = after.imported()
+    _ = after.feed(.stop(.terminated))
+    var late = after
+    late.resume(3, key: 1)
+    for (script, id) in [(before, 1), (after, 1), (late, 3)] as [(Script, UInt64)] {
+      var script = script
+      #expect(script.engine.nextMoment == 5 + Curfew.forWords)
+      _ = script.feed(.stop(.terminated), after: 0.1)
+      #expect(script.engine.nextMoment == 5 + Curfew.forWords)
+      let done = script.feed(.timePassed, after: 0.31)
+      #expect(done.contains { $0.hasPrefix("close \(id) until 5.8") })
+      #expect(done.contains { $0.hasPrefix("tell done 5/50") })
+      if id == 3 { _ = script.feed(.closed(Script.id(1))) }
+      #expect(script.engine.nextMoment ?? 0 > 5.8)
+      #expect(script.feed(.closed(Script.id(id))).map { $0.prefix(12) } == ["finish: 5/50"])
+      #expect(script.engine.nextMoment == nil)
+    }
   }
 
   @Test func `an import that the user has broken off ends the run by the signal that did it`() {

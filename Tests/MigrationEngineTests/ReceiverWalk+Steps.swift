@@ -26,8 +26,7 @@ extension ReceiverWalk {
   mutating func wind() {
     feed(.stop(.interrupted))
     for _ in 0..<300 where result == nil {
-      guard let job = jobs.randomElement(using: &dice) else { break }
-      if chance(20) { pass() } else { endSome(job) }
+      if let job = jobs.randomElement(using: &dice), !chance(20) { endSome(job) } else { pass() }
     }
   }
 

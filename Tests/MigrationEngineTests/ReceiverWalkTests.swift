@@ -5,21 +5,19 @@ import Testing
 
 /// Whatever happens to a receiver, in whatever order, what it does can be done, and it comes to an end.
 @Suite struct ReceiverWalkTests {
-  @Test(arguments: 0..<8 as Range<UInt64>)
-  func `whatever happens, what is promised holds, and the run ends when it is stopped`(part: UInt64) {
+  @Test func `whatever happens, what is promised holds, and the run ends when it is stopped`() {
     var seen: [String: Int] = [:]
-    for seed in part * 40..<part * 40 + 40 {
+    for seed in 0..<120 as Range<UInt64> {
       var walk = ReceiverWalk(seed: seed)
       walk.feed(.begin)
-      for _ in 0..<400 where walk.result == nil && walk.broken == nil { walk.step() }
+      for _ in 0..<300 where walk.result == nil && walk.broken == nil { walk.step() }
       walk.wind()
       #expect(walk.broken == nil, "seed \(seed): \(walk.trail.suffix(4))")
       #expect(walk.result != nil || walk.broken != nil, "seed \(seed) does not end")
       seen.merge(walk.seen, uniquingKeysWith: +)
     }
-    print("SEEN", seen.sorted { $0.key < $1.key })
     // A walk that goes nowhere proves nothing.
-    for action in ["serve", "importItems", "discard", "endStream", "withdrawQuestion", "finish"] {
+    for action in ["serve", "importItems", "discard", "endStream", "withdrawQuestion", "interruptImport", "finish"] {
       #expect(seen[action, default: 0] > 0, "\(action)")
     }
   }

@@ -54,6 +54,8 @@ struct Conversation: Sendable {
   /// The sender has said everything, and the import is about to begin, whatever becomes of the session.
   var finish: Finish?
   private var toldImport: (phase: ImportProgress.Phase, at: Double)?
+  /// Until when a sender that could say RECEIPT is waited for, once the user has stopped the run.
+  var patience: Double?
   /// When the user hears again how far the receiving is.
   var nextProgress = 0.0
 
@@ -88,7 +90,7 @@ struct Conversation: Sendable {
   /// When something is different without an event.
   var nextMoment: Double? {
     switch life {
-    case .talking: machine.isReceiving ? nextProgress : nil
+    case .talking: machine.isReceiving ? nextProgress : patience
     case .settling(let deadline, _): deadline
     case .ending: nil
     }

@@ -43,7 +43,8 @@ extension ReceiverEngine {
     case .starting, .open: end(interrupted)
     case .engaged(let transfer, let session):
       if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
-      guard let session, transfers[of: transfer]?.isReceiving == true else { return }
+      guard let session else { return }
+      guard transfers[of: transfer]?.isReceiving == true else { return hurry(session) }
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
         return end(.failure(fault.failure))
       }
@@ -51,7 +52,7 @@ extension ReceiverEngine {
       end(interrupted)
     case .away(let transfer, _, let outcome): end(transfers[of: transfer]?.isReceiving == true ? interrupted : outcome)
     case .finishing(let outcome, let deadline):
-      phase = .finishing(outcome, until: min(deadline, stop.at + Curfew.atTheEnd))
+      phase = .finishing(outcome, until: min(deadline, curfew))
     case .over: break
     }
   }
@@ -65,8 +66,13 @@ extension ReceiverEngine {
       guard failure.kind == .interrupted, let stop else { return failure }
       return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
     }
-    phase = .finishing(outcome, until: stop.map { $0.at + Curfew.atTheEnd } ?? now + Curfew.atLeisure)
+    phase = .finishing(outcome, until: curfew)
     dismissAll()
+  }
+
+  /// When a run that is decided now is over at the latest: last words have their time even if the stop was long ago.
+  private var curfew: Double {
+    stop.map { max($0.at + Curfew.atTheEnd, now + Curfew.forWords) } ?? now + Curfew.atLeisure
   }
 
   /// Ends the run where its time has come.

@@ -28,6 +28,7 @@ extension ReceiverEngine {
     door.noteHost(remote.host)
     act(.converse(id))
     act(.say(id, .greeting(settings.greeting)))
+    hurry(number)
   }
 
   // MARK: The conversation
@@ -72,6 +73,14 @@ extension ReceiverEngine {
     conversations[number]?.label = greeting.label
     conversations[number]?.features = greeting.features
     if !conversation.isResumed { tell(.paired(label: greeting.label, address: conversation.remote.host)) }
+  }
+
+  /// All is done and the user has stopped the run: the sender has a moment to say that it knows.
+  mutating func hurry(_ number: SessionNumber) {
+    guard stop != nil, let conversation = conversations[number],
+      case .done = transfers[of: conversation.transfer]?.stage
+    else { return }
+    conversations[number]?.patience = conversation.patience ?? now + Curfew.forWords
   }
 
   /// The sender knows that everything is done.
@@ -134,6 +143,7 @@ extension ReceiverEngine {
   }
 
   private mutating func tendTalk(_ number: SessionNumber, _ conversation: Conversation) {
+    if let patience = conversation.patience, now >= patience { return conclude(number, by: nil) }
     if case .waiting(let offer) = conversation.course { examine(offer, number) }
     tendStreams(number)
     if conversation.machine.isReceiving, now >= conversation.nextProgress {

@@ -104,6 +104,7 @@ extension ReceiverEngine {
       tell(.done(transfer.result(done)))
       guard let number = phase.session else { return linger(after: transfer, done) }
       answer(done, number)
+      hurry(number)
     case .failure(let fault):
       if let number = phase.session { fail(number, fault) }
       end(.failure(fault.failure))
