@@ -190,7 +190,8 @@ import Testing
       script.feed(.answered(nil)) == ["finish: 3 too many wrong codes were entered; no code is shown any more"])
   }
 
-  @Test func `a known sender that comes back withdraws the question about codes, and its consent waits for the end of it`() {
+  @Test
+  func `a known sender that comes back withdraws the question about codes, and its consent waits for the end of it`() {
     var script = asking()
     script.open([Script.known(66, key: 6, held: Tally(), isStaged: false)])
     _ = spend(&script)

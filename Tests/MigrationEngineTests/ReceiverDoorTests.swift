@@ -188,11 +188,11 @@ import Testing
     var script = opened((1...33).map { Script.known(TransferID($0), key: $0) })
     // Of those that were left the newest come first.
     func isKnown(_ host: String) -> Bool {
-      var script = script
+      var engine = script.engine
       for number in 1000...1000 + UInt64(Admission.forStrangers.lobby) {
-        _ = script.feed(.arrived(Script.id(number), remote(host), chance: 0))
+        _ = engine.handle(.arrived(Script.id(number), remote(host), chance: 0), now: 0)
       }
-      return script.engine.door.all.count < 2 * Admission.forFamiliar.lobby
+      return engine.door.all.count < 2 * Admission.forFamiliar.lobby
     }
     #expect(isKnown("10.0.0.1") && isKnown("10.0.0.32"))
     #expect(!isKnown("10.0.0.33") && !isKnown("10.0.0.40"))
@@ -208,7 +208,8 @@ import Testing
     for number in 1...10 as ClosedRange<UInt64> {
       for again in [0, 100] as [UInt64] {
         script.come(number + again, host: "h\(number)", mayPair: false)
-        let notice = number <= 8 && again == 0 ? ["tell notice h\(number) wants to pair, and --from does not name it"] : []
+        let notice =
+          number <= 8 && again == 0 ? ["tell notice h\(number) wants to pair, and --from does not name it"] : []
         #expect(
           script.feed(.asked(Script.id(number + again), .pair)) == notice + ["turn away \(number + again): notPairing"])
       }

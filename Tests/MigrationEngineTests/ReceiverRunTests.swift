@@ -261,9 +261,10 @@ import Testing
     script.conclude()
     _ = script.imported()
     _ = script.feed(.stop(.terminated))
-    #expect(script.feed(.broke(Script.id(1), Script.cut)).map { $0.prefix(9) } == [
-      "say 1 clo", "close gat", "close 1 u", "tell done",
-    ])
+    #expect(
+      script.feed(.broke(Script.id(1), Script.cut)).map { $0.prefix(9) } == [
+        "say 1 clo", "close gat", "close 1 u", "tell done",
+      ])
     #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(9) } == ["finish: 5"])
   }
 

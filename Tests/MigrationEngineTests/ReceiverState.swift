@@ -222,7 +222,8 @@ enum ReceiverState: CaseIterable {
     }
     let messages: [(String, ControlMessage)] = [
       ("greeting", Script.greeting()), ("offer", .offer(Script.offer())),
-      ("offer of a transfer", .offer(Script.offer(Script.transfer))), ("unsent", .unsent(Unsent(path: [97], reason: .vanished))),
+      ("offer of a transfer", .offer(Script.offer(Script.transfer))),
+      ("unsent", .unsent(Unsent(path: [97], reason: .vanished))),
       ("withheld", .unsent(Unsent(path: Script.refusal("c").path, notStorable: .tooLarge))),
       ("drop", .drop(Drop(marks: [2, 3]))), ("drop of more than told", .drop(Drop(marks: [2, 3, 4, 5]))),
       ("finish", .finish(Script.finish)), ("receipt", .receipt), ("ping", .ping(7)),

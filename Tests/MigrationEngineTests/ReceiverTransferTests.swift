@@ -279,7 +279,8 @@ import Testing
     #expect(script.imported().last == "say 1 done 5/50")
   }
 
-  @Test func `a sender that asks again is told what is not stored in front of DONE, and the user if this run has not`() {
+  @Test func `a sender that asks again is told what is not stored in front of DONE, and the user if this run has not`()
+  {
     var script = receiving()
     _ = script.feed(.refused(Script.transfer, [Script.refusal("a")]))
     let withheld = Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)
@@ -357,7 +358,8 @@ import Testing
     #expect(
       script.feed(
         .imported(
-          Script.transfer, .success(Script.done), Traffic(sent: 1, saved: 2, seconds: 3), differing: 10)).first
+          Script.transfer, .success(Script.done), Traffic(sent: 1, saved: 2, seconds: 3), differing: 10)
+      ).first
         == "tell done 5/50, sent 1-2 in 3, held 0, unsent 4, left 3+12, not stored 1")
   }
 }

@@ -98,7 +98,7 @@ extension ReceiverWalk {
       let listening = ReceiverEngine.Listening(addresses: [], port: 1)
       end(job, .listening(fails ? .failure(fault()) : .success(listening)))
     case .makeCode: end(job, .codeMade(fails && chance(4) ? .failure(fault()) : .success(Script.code)))
-    case .question: end(job, .answered(fails ? nil : !chance(20)))
+    case .question: if chance(5) { end(job, .answered(fails ? nil : !chance(20))) }
     case .greet(let id): greeted(id)
     case .exchange(let id):
       if chance(8) { return end(job, .departed(id), id, nil) }

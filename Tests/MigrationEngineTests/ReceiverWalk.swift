@@ -23,10 +23,16 @@ struct ReceiverWalk {
   /// What was started; one event ends it.
   enum Job: Equatable {
     case takeBack, listen, makeCode, question
-    case greet(ConnectionID), exchange(ConnectionID), confirm(ConnectionID), turnAway(ConnectionID)
+    case greet(ConnectionID)
+    case exchange(ConnectionID)
+    case confirm(ConnectionID)
+    case turnAway(ConnectionID)
     case welcome(ConnectionID, ConnectionMode)
     case close(ConnectionID)
-    case examine(SessionNumber), stage(SessionNumber), readLedger(SessionNumber), dropItems(SessionNumber)
+    case examine(SessionNumber)
+    case stage(SessionNumber)
+    case readLedger(SessionNumber)
+    case dropItems(SessionNumber)
     case serve(ConnectionID, SessionNumber)
     case sync(SessionNumber)
     case importItems(TransferID)
@@ -120,7 +126,9 @@ struct ReceiverWalk {
 
   /// The same event once more: it is late now.
   mutating func again() {
-    guard let lastEvent, let worker = Engine.Worker(endedBy: lastEvent), !engine.workers.contains(worker) else { return }
+    guard let lastEvent, let worker = Engine.Worker(endedBy: lastEvent), !engine.workers.contains(worker) else {
+      return
+    }
     let actions = engine.handle(lastEvent, now: now)
     if !actions.isEmpty { fail("an event that comes twice counts twice") }
   }

@@ -39,7 +39,7 @@ extension ReceiverEngine {
       if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
         return "a session that has ended is not over"
       }
-      if case .none = conversation.course, conversation.machine.isReceiving { return "it receives what it has not taken" }
+      if conversation.machine.isReceiving, conversation.joinable == nil { return "it receives what it has not taken" }
       for older in conversations where older.key < number && older.value.transfer == conversation.transfer {
         switch conversation.course {
         case .none, .waiting: break
