@@ -82,8 +82,8 @@ import Testing
   // MARK: Inside
 
   /// Lets as many strangers in as there are places.
-  private func fill(_ script: inout Script, from first: UInt64 = 100) {
-    for number in first..<first + UInt64(Admission.forStrangers.inside) {
+  private func fill(_ script: inout Script, from first: UInt64 = 100, besides count: UInt64 = 0) {
+    for number in first..<first + UInt64(Admission.forStrangers.inside) - count {
       script.come(number, host: "many", key: 99)
     }
   }
@@ -199,6 +199,60 @@ import Testing
     script.pair(40)
     #expect(isKnown("10.0.0.40"))
     #expect(!isKnown("10.0.0.32"))
+  }
+
+  @Test func `a host that is seen again is the newest one, and counts once`() {
+    var door = ReceiverDoor()
+    for number in 1...32 { door.noteHost("h\(number)") }
+    for _ in 0..<10 { door.noteHost("h1") }
+    door.noteHost("h33")
+    func isKnown(_ host: String) -> Bool {
+      var door = door
+      let count = UInt64(Admission.forFamiliar.lobby + 1)
+      let turnedAway = (1...count).compactMap {
+        door.arrive(ConnectionID($0), remote(host), now: 0, chance: 0)
+      }
+      return !turnedAway.isEmpty
+    }
+    #expect(isKnown("h1") && isKnown("h33") && isKnown("h3"))
+    #expect(!isKnown("h2"))
+  }
+
+  @Test func `chance goes on by itself`() {
+    var chance = Chance()
+    #expect(Set((0..<100).map { _ in chance.next() }).count == 100)
+  }
+
+  @Test func `a place is free when its connection is gone, or at READY`() {
+    var script = opened()
+    fill(&script)
+    for number in 100..<164 as Range<UInt64> { _ = script.feed(.departed(Script.id(number))) }
+    fill(&script, from: 300)
+    #expect(script.engine.runningWorkers == Admission.forStrangers.inside)
+    // One whose key was not known when it was shown has a place in front of READY, and none behind it.
+    var late = opened()
+    late.come(3, host: "10.0.0.3", key: 1)
+    late.receive()
+    _ = late.feed(.asked(Script.id(3), .join))
+    _ = late.feed(.joining(Script.id(3), Join(session: Script.session, stream: 0)))
+    #expect(late.engine.door.placesTaken == 0)
+  }
+
+  @Test func `one that joins and has to make room goes`() {
+    var script = opened()
+    script.come(3, host: "many", key: 1)
+    script.receive()
+    _ = script.feed(.asked(Script.id(3), .join))
+    script.now = 0.1
+    fill(&script, besides: 1)
+    // They are let in one after another, while a session goes on.
+    for _ in 0..<60 {
+      script.now += 0.06
+      for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }
+    }
+    _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
+    #expect(script.feed(.spoke(Script.id(9))).first == "dismiss 3 for room")
+    #expect(script.feed(.joining(Script.id(3), Join(session: Script.session, stream: 0))) == ["drop 3"])
   }
 
   // MARK: What a connection asks

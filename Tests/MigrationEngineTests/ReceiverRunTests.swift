@@ -220,6 +220,19 @@ import Testing
     }
   }
 
+  @Test func `a sender that comes during an import after a stop hears its end, however long that takes`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.feed(.stop(.terminated))
+    script.resume(3, key: 1)
+    #expect(script.engine.nextMoment == nil)
+    #expect(script.feed(.timePassed, after: 10) == [])
+    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.imported().last == "say 3 done 5/50")
+  }
+
   @Test func `an import that the user has broken off ends the run by the signal that did it`() {
     var script = Script()
     script.open()

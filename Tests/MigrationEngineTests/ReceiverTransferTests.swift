@@ -123,6 +123,16 @@ import Testing
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
 
+  @Test func `the next part is not asked for when the session has ended`() {
+    var script = paired()
+    script.offer()
+    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    _ = script.feed(.staged(number, .success(Script.admitted())))
+    _ = script.feed(part([1]))
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    #expect(script.feed(.drained(Script.id(1))) == [])
+  }
+
   @Test func `what a ledger told is what was there before, and who comes back is told of it`() {
     var script = receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
@@ -242,6 +252,12 @@ import Testing
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
   }
 
+  @Test func `an export that ends when nothing is made durable any more is imported at once`() {
+    var script = receiving()
+    #expect(script.feed(.syncEnded(number, nil)) == [])
+    #expect(script.say(.finish(Script.finish)) == ["import 100 of 1: 5/50"])
+  }
+
   // MARK: Refusals
 
   @Test func `refusals are told to both users as they come, and to a sender that comes back all again`() {
@@ -348,11 +364,23 @@ import Testing
     #expect(told(.makingDurable, after: 0) == [verifying, "say 1 progress makingDurable 1"])
   }
 
+  @Test func `a sender that is gone hears nothing of the import while its streams settle`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    script.conclude()
+    #expect(script.feed(.broke(Script.id(1), Script.cut)) == [])
+    let progress = ImportProgress(phase: .importing, done: 1, total: 2)
+    #expect(script.feed(.importing(Script.transfer, progress)) == ["tell progress of 100: importing of 5/50 at 0.5"])
+    #expect(script.feed(.refused(Script.transfer, [Script.refusal("a")])) == ["tell not stored root/a"])
+    #expect(script.imported().map { $0.prefix(9) } == ["tell done"])
+    #expect(script.feed(.timePassed, after: 1).last == "close 1 until 3.0")
+  }
+
   @Test func `what the end of the export says, and what was left at the import, is in the result`() {
     var script = receiving()
     let finish = Finish(
       total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2), withheld: 5,
-      leftBehind: [])
+      leftBehind: [LeftBehind(name: Array("user.a".utf8), count: 2)])
     _ = script.say(.finish(finish))
     _ = script.feed(.syncEnded(number, nil))
     #expect(
@@ -360,6 +388,6 @@ import Testing
         .imported(
           Script.transfer, .success(Script.done), Traffic(sent: 1, saved: 2, seconds: 3), differing: 10)
       ).first
-        == "tell done 5/50, sent 1-2 in 3, held 0, unsent 4, left 3+12, not stored 1")
+        == "tell done 5/50, sent 1-2 in 3, held 0, unsent 4, left 3+12, not stored 1, behind 1")
   }
 }

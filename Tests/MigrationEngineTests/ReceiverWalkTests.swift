@@ -17,7 +17,7 @@ import Testing
       seen.merge(walk.seen, uniquingKeysWith: +)
     }
     // A walk that goes nowhere proves nothing.
-    for action in ["serve", "importItems", "discard", "endStream", "interruptImport", "finish"] {
+    for action in ["serve", "importItems", "discard", "endStream", "finish"] {
       #expect(seen[action, default: 0] > 0, "\(action)")
     }
   }

@@ -77,7 +77,7 @@ enum Words {
   static func text(_ result: TransferResult) -> String {
     "\(text(result.total)), sent \(result.sentBytes)-\(result.savedBytes) in \(Int(result.seconds)), "
       + "held \(result.heldBytes), unsent \(result.unsent), left \(result.leftOut.present)+\(result.leftOut.differing), "
-      + "not stored \(result.notStored)"
+      + "not stored \(result.notStored)" + (result.leftBehind.isEmpty ? "" : ", behind \(result.leftBehind.count)")
   }
 
   static func text(_ message: ControlMessage) -> String {

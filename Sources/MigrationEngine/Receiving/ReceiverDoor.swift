@@ -57,6 +57,9 @@ struct ReceiverDoor: Sendable {
     visitors.sorted { $0.key < $1.key }.map { (id: $0.key, visitor: $0.value) }
   }
 
+  /// How many connections take a place in front of READY.
+  var placesTaken: Int { admission.count }
+
   /// When something may be different without an event.
   func nextMoment(now: Double, isEngaged: Bool) -> Double? { admission.nextMoment(now: now, isEngaged: isEngaged) }
 

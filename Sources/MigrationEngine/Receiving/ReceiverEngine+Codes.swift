@@ -52,7 +52,7 @@ extension ReceiverEngine {
 
   /// What the user is to be asked now.
   private var wanted: (subject: StandingQuestion.Subject, question: Question)? {
-    if let number = phase.session, let conversation = conversations[number], conversation.isTalking,
+    if let number = phase.session, let conversation = conversations[number],
       case .asking(let offer, let availableBytes) = conversation.course
     {
       let question = Question.consent(
@@ -84,7 +84,7 @@ extension ReceiverEngine {
     case .restart where answer == true: codes.startAnew()
     case .restart: end(.failure(Self.exhausted))
     case .consent(let number) where answer == true: stage(number)
-    case .consent(let number): fail(number, .declined)
+    case .consent(let number): conclude(number, by: .declined)
     }
   }
 }

@@ -132,18 +132,13 @@ extension ReceiverEngine {
   mutating func ready(_ id: ConnectionID, _ identifier: TransferID) {
     guard let visitor = door[id] else { return }
     switch visitor.step {
-    case .confirming where isInviting:
-      guard let key = visitor.key else { return leave(id) }
-      pair(id, key, identifier)
-    case .confirming:
-      // Another sender has come back meanwhile.
-      codes.reopen()
-      leave(id)
+    case .confirming: if let key = visitor.key, isInviting { return pair(id, key, identifier) }
     case .welcoming:
-      guard let transfer = try? returning(visitor.key) else { return leave(id) }
-      converse(id, about: transfer, isResumed: true)
-    case .lobby, .greeting, .exchanging, .dismissed, .turnedAway, .inside: leave(id)
+      if let transfer = try? returning(visitor.key) { return converse(id, about: transfer, isResumed: true) }
+    case .lobby, .greeting, .exchanging, .dismissed, .turnedAway, .inside: break
     }
+    // It has to go, or another sender has come back meanwhile.
+    leave(id)
   }
 
   mutating func joining(_ id: ConnectionID, _ join: Join) {

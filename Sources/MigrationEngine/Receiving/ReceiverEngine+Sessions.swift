@@ -44,7 +44,7 @@ extension ReceiverEngine {
       guard let action = try conversations[number]?.machine.received(message) else { return }
       try perform(action, number, on: id)
     } catch {
-      fail(number, Fault(error))
+      conclude(number, by: Fault(error))
     }
   }
 
@@ -106,12 +106,6 @@ extension ReceiverEngine {
       return conclude(number, by: fault)
     }
     conversations[number]?.life = .settling(until: now + Conversation.settling, fault)
-  }
-
-  /// A session fails by what this end has found, while it talks or settles.
-  mutating func fail(_ number: SessionNumber, _ fault: Fault) {
-    guard let conversation = conversations[number], !conversation.isEnding else { return }
-    conclude(number, by: fault)
   }
 
   /// A session says its last word, and its workers end; what follows waits for them.
@@ -186,7 +180,8 @@ extension ReceiverEngine {
   /// The sender is away; it may come back for so many seconds.
   private mutating func expect(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome, for seconds: Double) {
     if stop != nil { return end(outcome) }
-    if transfers[of: transfer]?.isEmpty == true { codes.reopen() }
+    // A code is made only where another sender may pair.
+    codes.reopen()
     phase = .away(transfer, until: now + seconds, outcome)
   }
 

@@ -22,12 +22,12 @@ extension ReceiverEngine {
     door.forget(id)
     for number in conversations.keys.sorted() where conversations[number]?.streams?.end(id) == true {
       if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.note(held: held) }
-      if case .failed(let fault) = end { fail(number, fault) }
+      if case .failed(let fault) = end { conclude(number, by: fault) }
     }
   }
 
   mutating func syncEnded(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { fail(number, fault) }
+    if let fault { conclude(number, by: fault) }
   }
 
   // MARK: What the source no longer has
@@ -51,7 +51,7 @@ extension ReceiverEngine {
   }
 
   mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { fail(number, fault) }
+    if let fault { conclude(number, by: fault) }
     dropNext(number)
   }
 
@@ -106,7 +106,7 @@ extension ReceiverEngine {
       answer(done, number)
       hurry(number)
     case .failure(let fault):
-      if let number = phase.session { fail(number, fault) }
+      if let number = phase.session { conclude(number, by: fault) }
       end(.failure(fault.failure))
     }
   }
