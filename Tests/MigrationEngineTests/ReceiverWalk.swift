@@ -55,6 +55,9 @@ struct ReceiverWalk {
   /// Whose transfer each session is about, and which sessions have said FINISH.
   private(set) var transfers: [SessionNumber: TransferID] = [:]
   private(set) var imports: [TransferID] = []
+  /// Whether everything was imported, an import has failed, or nothing could listen.
+  private var isImported = false
+  private var mayFail = false
   private(set) var result: Result<TransferResult, TransferFailure>?
   /// What was not as it must be.
   private(set) var broken: String?
@@ -83,6 +86,11 @@ struct ReceiverWalk {
   mutating func feed(_ event: Engine.Event) {
     trail.append("\(event)")
     lastEvent = event
+    switch event {
+    case .imported(_, .success, _, _): isImported = true
+    case .imported(_, .failure, _, _), .listening(.failure): mayFail = true
+    default: break
+    }
     let actions = engine.handle(event, now: now)
     if result != nil, !actions.isEmpty { fail("something is done after the end") }
     for action in actions { perform(action) }
@@ -150,6 +158,10 @@ struct ReceiverWalk {
     case .tell, .tellProgress, .pauseAccepting, .forgetCode: break
     case .finish(let result):
       if self.result != nil { fail("it ends twice") }
+      if case .failure = result, !mayFail {
+        if isImported { fail("what was done fails") }
+        if !imports.isEmpty { fail("what is being imported fails by something else") }
+      }
       self.result = result
     case .drop(let id): move(id, from: [.lobby, .resting], to: nil, "drop")
     case .greet(let id, _, _):
@@ -206,8 +218,15 @@ struct ReceiverWalk {
     case .importItems(let transfer, let finish, _):
       if imports.contains(transfer) { fail("a transfer is imported twice") }
       imports.append(transfer)
-      if let number = finish?.0, jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) {
-        fail("an import begins while its session works")
+      if let number = finish?.0 {
+        if jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) {
+          fail("an import begins while its session works")
+        }
+        if transfers.contains(where: {
+          $0.value == transfer && $0.key != number && ($0.key > number || isWorking($0.key))
+        }) {
+          fail("what is imported is not what the FINISH of one session covers")
+        }
       }
       start(.importItems(transfer))
     case .interruptImport(let transfer):

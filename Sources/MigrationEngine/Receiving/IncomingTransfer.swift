@@ -94,7 +94,7 @@ struct IncomingTransfer: Sendable {
   }
 
   /// All is imported: nothing more is refused, and the user knows of everything that is named.
-  mutating func finish(_ done: Done) {
+  mutating func imported(_ done: Done) {
     stage = .done(done)
     notStored = (refusals + withheldItems).nameable
     isNotStoredTold = true

@@ -25,7 +25,7 @@ extension ReceiverEngine {
       if let guessers = codes.tellEnd() {
         tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: !settings.asksRestart))
       }
-      if !settings.asksRestart { end(.failure(Self.exhausted)) }
+      if !settings.asksRestart { endRun(.failure(Self.exhausted)) }
     } else if codes.isWanted, !workers.contains(.makeCode) {
       act(.makeCode)
     }
@@ -38,7 +38,7 @@ extension ReceiverEngine {
     case .success(let code):
       codes.issue(now: now)
       tell(.code(code, lifetime: CodeDesk.lifetime))
-    case .failure(let fault): end(.failure(fault.failure))
+    case .failure(let fault): endRun(.failure(fault.failure))
     }
   }
 
@@ -82,9 +82,9 @@ extension ReceiverEngine {
     guard let asked, !asked.isWithdrawn else { return }
     switch asked.subject {
     case .restart where answer == true: codes.startAnew()
-    case .restart: end(.failure(Self.exhausted))
+    case .restart: endRun(.failure(Self.exhausted))
     case .consent(let number) where answer == true: stage(number)
-    case .consent(let number): conclude(number, by: .declined)
+    case .consent(let number): endSession(number, by: .declined)
     }
   }
 }

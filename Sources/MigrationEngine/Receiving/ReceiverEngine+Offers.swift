@@ -4,7 +4,7 @@ import MigrationWire
 extension ReceiverEngine {
   mutating func judge(_ offer: Offer, _ number: SessionNumber) {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
-    if !conversation.isResumed, offer.transfer != nil { return conclude(number, by: .unknownTransfer) }
+    if !conversation.isResumed, offer.transfer != nil { return endSession(number, by: .unknownTransfer) }
     switch transfer.stage {
     case .receiving: conversations[number]?.course = .waiting(offer)
     case .importing: tell(.offer(offer, availableBytes: nil))
@@ -21,7 +21,7 @@ extension ReceiverEngine {
     else { return }
     if let objection = transfer.objection(to: offer) {
       tell(.offer(offer, availableBytes: nil))
-      return conclude(number, by: objection)
+      return endSession(number, by: objection)
     }
     conversations[number]?.course = .examining(offer)
     act(.examine(number, transfer.identifier, offer, held: transfer.held))
@@ -38,7 +38,7 @@ extension ReceiverEngine {
       if transfer.isStaged || !settings.asksConsent { stage(number) }
     case .failure(let fault):
       tell(.offer(offer, availableBytes: nil))
-      conclude(number, by: fault)
+      endSession(number, by: fault)
     }
   }
 
@@ -65,7 +65,7 @@ extension ReceiverEngine {
     case .success(let admitted):
       transfers[of: conversation.transfer]?.stage(offer, held: admitted.held)
       if conversation.isTalking { accept(admitted, number) }
-    case .failure(let fault): conclude(number, by: fault)
+    case .failure(let fault): endSession(number, by: fault)
     }
   }
 
@@ -87,7 +87,7 @@ extension ReceiverEngine {
     guard let conversation = conversations[number], conversation.isTalking else { return }
     switch result {
     case .success(let part): tell(part, number, conversation)
-    case .failure(let fault): conclude(number, by: fault)
+    case .failure(let fault): endSession(number, by: fault)
     }
   }
 

@@ -19,7 +19,7 @@ extension ReceiverEngine {
         beginImport(of: concluded, finish: nil)
       }
       act(.listen)
-    case .failure(let fault): end(.failure(fault.failure))
+    case .failure(let fault): endRun(.failure(fault.failure))
     }
   }
 
@@ -28,7 +28,7 @@ extension ReceiverEngine {
     case .success(let listening):
       tell(.listening(addresses: listening.addresses, port: listening.port, from: listening.from))
       if case .starting = phase { phase = .open }
-    case .failure(let fault): end(.failure(fault.failure))
+    case .failure(let fault): endRun(.failure(fault.failure))
     }
   }
 
@@ -40,17 +40,18 @@ extension ReceiverEngine {
     self.stop = stop
     let interrupted = ReceiverPhase.Outcome.failure(TransferFailure(kind, "interrupted"))
     switch phase {
-    case .starting, .open: end(interrupted)
+    case .starting, .open: endRun(interrupted)
     case .engaged(let transfer, let session):
       if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
       guard let session else { return }
       guard transfers[of: transfer]?.isReceiving == true else { return hurry(session) }
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
-        return end(.failure(fault.failure))
+        return endRun(.failure(fault.failure))
       }
-      conclude(session, by: .interrupted(.receiver, by: kind))
-      end(interrupted)
-    case .away(let transfer, _, let outcome): end(transfers[of: transfer]?.isReceiving == true ? interrupted : outcome)
+      endSession(session, by: .interrupted(.receiver, by: kind))
+      endRun(interrupted)
+    case .away(let transfer, _, let outcome):
+      endRun(transfers[of: transfer]?.isReceiving == true ? interrupted : outcome)
     case .finishing(let outcome, let deadline):
       phase = .finishing(outcome, until: min(deadline, curfew))
     case .over: break
@@ -58,7 +59,7 @@ extension ReceiverEngine {
   }
 
   /// The run is decided: all that goes on is to end.
-  mutating func end(_ outcome: ReceiverPhase.Outcome) {
+  mutating func endRun(_ outcome: ReceiverPhase.Outcome) {
     if phase.isEnding { return }
     if case .success(let result) = outcome { tell(.done(result)) }
     let outcome = outcome.mapError { failure in
@@ -77,7 +78,7 @@ extension ReceiverEngine {
 
   /// Ends the run where its time has come.
   mutating func tendPhase() {
-    if case .away(_, let deadline, let outcome) = phase, now >= deadline { end(outcome) }
+    if case .away(_, let deadline, let outcome) = phase, now >= deadline { endRun(outcome) }
   }
 
   /// The last word, once all has ended or its time is over.

@@ -17,7 +17,7 @@ extension ReceiverEngine {
     guard let remote = door[id]?.remote else { return }
     if let older = phase.session {
       let isSame = conversations[older]?.transfer == transfer
-      conclude(older, by: isSame ? .superseded : .interrupted(.receiver, by: .interrupted))
+      endSession(older, by: isSame ? .superseded : .interrupted(.receiver, by: .interrupted))
     }
     lastSession += 1
     let number = SessionNumber(lastSession)
@@ -44,7 +44,7 @@ extension ReceiverEngine {
       guard let action = try conversations[number]?.machine.received(message) else { return }
       try perform(action, number, on: id)
     } catch {
-      conclude(number, by: Fault(error))
+      endSession(number, by: Fault(error))
     }
   }
 
@@ -63,7 +63,7 @@ extension ReceiverEngine {
       tell(unsent.event)
     case .drop(let marks): try drop(marks, number)
     case .conclude(let finish): conclude(finish, number)
-    case .finish: received(number)
+    case .finish: takeReceipt(number)
     case .stop(let close): lose(number, Fault(told: close))
     }
   }
@@ -84,13 +84,13 @@ extension ReceiverEngine {
   }
 
   /// The sender knows that everything is done.
-  private mutating func received(_ number: SessionNumber) {
+  private mutating func takeReceipt(_ number: SessionNumber) {
     guard let transfer = conversations[number].flatMap({ transfers[of: $0.transfer] }),
       case .done(let done) = transfer.stage
     else { return }
-    conclude(number, by: nil)
+    endSession(number, by: nil)
     errands.append(.forget(transfer.identifier))
-    end(.success(transfer.result(done)))
+    endRun(.success(transfer.result(done)))
   }
 
   // MARK: The end
@@ -103,13 +103,13 @@ extension ReceiverEngine {
   /// the end of the control connection.
   private mutating func lose(_ number: SessionNumber, _ fault: Fault) {
     guard fault.isTold || fault.isReconnectable, conversations[number]?.streams?.served.isEmpty == false else {
-      return conclude(number, by: fault)
+      return endSession(number, by: fault)
     }
     conversations[number]?.life = .settling(until: now + Conversation.settling, fault)
   }
 
   /// A session says its last word, and its workers end; what follows waits for them.
-  mutating func conclude(_ number: SessionNumber, by fault: Fault?) {
+  mutating func endSession(_ number: SessionNumber, by fault: Fault?) {
     guard let conversation = conversations[number], !conversation.isEnding else { return }
     conversations[number]?.life = .ending(fault)
     if let fault, !fault.isTold, let close = conversations[number]?.machine.close(fault.close) {
@@ -128,16 +128,16 @@ extension ReceiverEngine {
     switch conversation.life {
     case .talking: tendTalk(number, conversation)
     case .settling(let deadline, let fault):
-      if now >= deadline || conversation.streams?.served.isEmpty != false { conclude(number, by: fault) }
+      if now >= deadline || conversation.streams?.served.isEmpty != false { endSession(number, by: fault) }
     case .ending: break
     }
     tendFinish(number)
     // In the same step: what has nothing to wait for is over.
-    if case .ending(let fault) = conversations[number]?.life, !isWorking(number) { close(number, fault) }
+    if case .ending(let fault) = conversations[number]?.life, !isWorking(number) { sessionEnded(number, fault) }
   }
 
   private mutating func tendTalk(_ number: SessionNumber, _ conversation: Conversation) {
-    if let patience = conversation.patience, now >= patience { return conclude(number, by: nil) }
+    if let patience = conversation.patience, now >= patience { return endSession(number, by: nil) }
     if case .waiting(let offer) = conversation.course { examine(offer, number) }
     tendStreams(number)
     if conversation.machine.isReceiving, now >= conversation.nextProgress {
@@ -153,7 +153,7 @@ extension ReceiverEngine {
   }
 
   /// Nothing is written for a session any more: only now is it certain what there is.
-  private mutating func close(_ number: SessionNumber, _ fault: Fault?) {
+  private mutating func sessionEnded(_ number: SessionNumber, _ fault: Fault?) {
     guard let conversation = conversations.removeValue(forKey: number),
       let transfer = transfers[of: conversation.transfer]
     else { return }
@@ -165,7 +165,7 @@ extension ReceiverEngine {
     case .done(let done): expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
     case .receiving:
       guard let fault else { return }
-      guard fault.senderMayComeBack, settings.giveUpAfter > 0 else { return end(.failure(fault.failure)) }
+      guard fault.senderMayComeBack, settings.giveUpAfter > 0 else { return endRun(.failure(fault.failure)) }
       tell(.interrupted(reason: fault.message))
       let failure = TransferFailure(
         .connectionLost, "the other device did not come back: \(fault.message)",
@@ -179,7 +179,7 @@ extension ReceiverEngine {
 
   /// The sender is away; it may come back for so many seconds.
   private mutating func expect(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome, for seconds: Double) {
-    if stop != nil { return end(outcome) }
+    if stop != nil { return endRun(outcome) }
     // A code is made only where another sender may pair.
     codes.reopen()
     phase = .away(transfer, until: now + seconds, outcome)

@@ -22,12 +22,12 @@ extension ReceiverEngine {
     door.forget(id)
     for number in conversations.keys.sorted() where conversations[number]?.streams?.end(id) == true {
       if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.note(held: held) }
-      if case .failed(let fault) = end { conclude(number, by: fault) }
+      if case .failed(let fault) = end { endSession(number, by: fault) }
     }
   }
 
   mutating func syncEnded(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { conclude(number, by: fault) }
+    if let fault { endSession(number, by: fault) }
   }
 
   // MARK: What the source no longer has
@@ -51,7 +51,7 @@ extension ReceiverEngine {
   }
 
   mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { conclude(number, by: fault) }
+    if let fault { endSession(number, by: fault) }
     dropNext(number)
   }
 
@@ -99,15 +99,15 @@ extension ReceiverEngine {
     transfers[of: identifier]?.leftOut.add(differing: differing)
     switch result {
     case .success(let done):
-      transfers[of: identifier]?.finish(done)
+      transfers[of: identifier]?.imported(done)
       guard let transfer = transfers[of: identifier], !phase.isEnding else { return }
       tell(.done(transfer.result(done)))
       guard let number = phase.session else { return linger(after: transfer, done) }
       answer(done, number)
       hurry(number)
     case .failure(let fault):
-      if let number = phase.session { conclude(number, by: fault) }
-      end(.failure(fault.failure))
+      if let number = phase.session { endSession(number, by: fault) }
+      endRun(.failure(fault.failure))
     }
   }
 
