@@ -38,7 +38,7 @@ struct ControlConnections {
   /// What the poll waits for; in the order of the connections.
   var interests: [Poller.Interest] { links.sorted { $0.key < $1.key }.map(\.value.interest) }
 
-  /// Whether a connection has more to give than the last step took.
+  /// Whether a connection has more to give than the last step took, or something was said since.
   var mayHaveMore: Bool { links.values.contains(where: \.mayHaveMore) }
 
   /// Sends and takes what can be without waiting.

@@ -24,6 +24,7 @@ final class ControlLink {
   private var isWritable = true
   /// Whether it was said that there is room.
   private var isDrainTold = true
+  /// Whether the next step has something to do, whatever the poll finds: more to take, or something that was just said.
   private(set) var mayHaveMore = false
 
   /// Takes over a connection that is past READY.
@@ -35,9 +36,13 @@ final class ControlLink {
   func say(_ message: ControlMessage) {
     channel.say(message)
     isDrainTold = false
+    mayHaveMore = true
   }
 
-  func close(until deadline: Double) { state = .closing(until: deadline) }
+  func close(until deadline: Double) {
+    state = .closing(until: deadline)
+    mayHaveMore = true
+  }
 
   var nextMoment: Double {
     switch state {
@@ -57,6 +62,7 @@ final class ControlLink {
 
   /// Sends and takes what can be without waiting; what that brings.
   func step(now: Double) -> [LinkNews] {
+    mayHaveMore = false
     switch state {
     case .open: return converse(now: now)
     case .broken:
@@ -107,7 +113,6 @@ final class ControlLink {
 
   private func receive(_ news: inout [LinkNews], now: Double) throws {
     var reads = 0
-    mayHaveMore = false
     while channel.isReading {
       while let message = try channel.next() { news.append(.received(message)) }
       guard news.isEmpty else {
