@@ -33,6 +33,9 @@ package enum Limits {
   package static let streams = 64
   /// The smallest window that a receiver may offer: two frames.
   package static let smallestWindow: UInt64 = 2_621_440
+  /// How many bytes may be under way to a receiver of this program (Protocol §6.3); a sender of it keeps no more, whatever a
+  /// receiver allows. So much an interruption costs at most.
+  package static let window: UInt64 = 33_554_432
   package static let label = 255
   package static let software = 64
   package static let message = 1_024

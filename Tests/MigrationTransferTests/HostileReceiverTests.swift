@@ -41,7 +41,7 @@ import Testing
 
   /// As `answer`, with a data stream that has joined.
   private func take(
-    window: UInt64 = 24 << 20, _ act: (inout StrangeSender, inout StrangeStream) throws -> Void
+    window: UInt64 = Limits.window, _ act: (inout StrangeSender, inout StrangeStream) throws -> Void
   ) throws -> TransferFailure? {
     try answer { receiver, control in
       try accept(&control, window: window)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  private func accept(_ control: inout StrangeSender, window: UInt64 = 24 << 20) throws {
+  private func accept(_ control: inout StrangeSender, window: UInt64 = Limits.window) throws {
     control.control.say(StrangeReceiver.accept(window: window))
     control.control.say(StrangeReceiver.nothingHeld)
     _ = try control.control.exchange(until: .now())

@@ -82,20 +82,4 @@ import Testing
     #expect(destination.content("tree/kept") == patternData(5_000))
     #expect(try receiving.list().transfers.isEmpty && sending.list().transfers.isEmpty)
   }
-
-  @Test func `what an earlier session of a run has named is not named again by one that only tells the end`() throws {
-    let identity = try Identity.generate()
-    let transfer = OutgoingTransfer(identity, pairedWith: identity.fingerprint)
-    let refusal = Refusal(path: taken, generation: 1, reason: .nameTaken)
-    #expect(transfer.note(refusal))
-    #expect(!transfer.note(refusal, isAgain: true))
-    #expect(transfer.notStored == [refusal])
-    transfer.held(Tally())
-    #expect(transfer.note(refusal, isAgain: true))
-    for number in 0..<2 * Limits.unsent {
-      let path = try ArchivePath(Array("\(number)".utf8))
-      #expect(transfer.note(Refusal(path: path, generation: 1, reason: .other), isAgain: true))
-    }
-    #expect(transfer.notStored.count == Limits.unsent)
-  }
 }

@@ -115,7 +115,7 @@ extension Events {
     #expect(receiver.events.codes == 1)
     // Each cut loses what was under way, and no more.
     let total = UInt64(pair.big.count + 100 * 5000)
-    #expect(result.sentBytes < total + UInt64(sender.events.interruptions) * 24 << 20)
+    #expect(result.sentBytes < total + UInt64(sender.events.interruptions) * Limits.window)
     proxy.stop()
   }
 
@@ -155,7 +155,7 @@ extension Events {
     let result = try sender.result()
     #expect(try second.result().heldBytes > 10 << 20)
     pair.checkArrived()
-    #expect(result.sentBytes <= UInt64(pair.big.count + 100 * 5000) + ReceiverControl.window)
+    #expect(result.sentBytes <= UInt64(pair.big.count + 100 * 5000) + Limits.window)
     proxy.stop()
   }
 
@@ -179,7 +179,7 @@ extension Events {
     _ = try receiver.result()
     pair.checkArrived()
     #expect(result.heldBytes > 10 << 20)
-    #expect(result.sentBytes + result.heldBytes <= UInt64(pair.big.count + 100 * 5000) + 24 << 20)
+    #expect(result.sentBytes + result.heldBytes <= UInt64(pair.big.count + 100 * 5000) + Limits.window)
     #expect(try pair.sendingStore.list().transfers.isEmpty)
     proxy.stop()
   }

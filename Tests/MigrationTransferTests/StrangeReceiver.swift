@@ -106,7 +106,7 @@ final class StrangeReceiver: Sendable {
   static let greeting = ControlMessage.greeting(
     Greeting(role: .receiver, label: "strange", software: "test", features: []))
 
-  static func accept(window: UInt64 = 24 << 20, streams: UInt16 = 1) -> ControlMessage {
+  static func accept(window: UInt64 = Limits.window, streams: UInt16 = 1) -> ControlMessage {
     .accept(
       Accept(
         transfer: 1, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: window, streams: streams,

@@ -64,18 +64,11 @@ import Testing
     let (source, destination) = (try Scratch(), try Scratch())
     source.write("big", patternData(64 << 20))
     let receiver = try RunningReceiver(destination)
-    let held = Condition<Sender?>(nil)
+    // So slow that it cannot be done before it is stopped.
     let sender = try RunningSender(
-      [source.at("big")], Sender.Options(to: try receiver.port()), code: try receiver.events.code(),
-      seeing: { event in
-        switch event {
-        case .progress, .offer: (try? held.wait(for: "the sender") { $0 })?.stop(.interrupted)
-        default: break
-        }
-      })
-    held.withLock { $0 = sender.sender }
-    held.broadcast()
-    defer { held.withLock { $0 = nil } }
+      [source.at("big")], Sender.Options(to: try receiver.port(), limit: 1_000_000), code: try receiver.events.code())
+    try sender.events.first { if case .progress = $0 { () } else { nil } }
+    sender.sender.stop(.interrupted)
     #expect(sender.failure()?.kind == .interrupted)
     #expect(receiver.failure()?.kind == .connectionLost)
     #expect(!destination.names().contains("big"))

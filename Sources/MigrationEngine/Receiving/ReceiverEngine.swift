@@ -29,7 +29,7 @@ package struct ReceiverEngine: Sendable {
   }
 
   /// How many bytes may be under way in a session, and how many data streams may be joined.
-  package static let window: UInt64 = 32 << 20
+  package static let window = Limits.window
   package static let streams: UInt16 = 16
 
   let settings: Settings

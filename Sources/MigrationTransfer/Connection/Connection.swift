@@ -151,6 +151,9 @@ struct Connection: ~Copyable {
 
   var hasPendingOutput: Bool { session.pendingOutput > 0 }
 
+  /// Whether all that this end had to say has gone out, and the other end's close_notify is waited for.
+  var awaitsEnd: Bool { ending == .sent }
+
   /// Goes on with closing as far as that goes without waiting; whether it is done: close_notify has gone out, and the other end
   /// has closed as well. Closing a socket with unread bytes resets it, and what was sent may be lost.
   mutating func stepClosing() throws(ConnectionError) -> Bool {

@@ -56,7 +56,8 @@ final class ControlLink {
     switch state {
     case .open: connection.interest(isReading: channel.isReading)
     case .broken, .closed: connection.interest(isReading: false)
-    case .closing: connection.interest(isReading: true)
+    // As long as something is to be sent nothing is read, and what has come must not end every wait.
+    case .closing: connection.interest(isReading: connection.awaitsEnd)
     }
   }
 

@@ -1,5 +1,6 @@
 import MigrationEngine
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 

@@ -7,7 +7,7 @@ import MigrationWire
 /// Drives the receiver's half of the conversation on one paired control connection. It does no file I/O.
 struct ReceiverControl: ~Copyable {
   /// How many bytes may be under way, and how many data streams may be joined.
-  static let window: UInt64 = 32 << 20
+  static let window = Limits.window
   static let streams: UInt16 = 16
 
   private var link: BlockingLink

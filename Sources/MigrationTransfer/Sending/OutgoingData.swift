@@ -10,7 +10,7 @@ struct OutgoingData: ~Copyable {
   private let queue: SendQueue
   private let traffic: TrafficCount
   private let number: SendQueue.StreamNumber
-  private var incoming: [UInt8] = []
+  private var decoder = FrameDecoder()
   /// What has come is read into this first.
   private var scratch = [UInt8](repeating: 0, count: 4096)
   /// Headers and small frames on their way.
@@ -153,21 +153,15 @@ struct OutgoingData: ~Copyable {
     for _ in 0..<Self.readsAtATime {
       guard let count = try connection.read(into: &scratch, 0..<scratch.count) else { return true }
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }
-      incoming += scratch[..<count]
+      decoder.append(scratch[..<count])
       try takeFrames()
     }
     return false
   }
 
   private mutating func takeFrames() throws {
-    var start = 0
-    defer { incoming.removeFirst(start) }
-    while incoming.count - start >= Limits.frameHeader {
-      let body = start + Limits.frameHeader
-      let header = try FrameHeader(incoming.span.extracting(start..<body))
-      guard incoming.count - body >= header.length else { return }
-      start = body + header.length
-      let message = try StreamMessage(header.type, incoming.span, body..<start)
+    while let frame = try decoder.next() {
+      let message = try StreamMessage(frame.type, decoder.bytes.span, frame.body)
       switch message {
       case .ack(let ack): queue.written(try stream.received(ack), on: number)
       case .close(let close): throw close

@@ -12,7 +12,6 @@ final class SendQueue: FrameOutlet {
   private struct State: Sendable {
     var window: SendWindow
     var wakeups: [StreamNumber: Wakeup] = [:]
-    var isStopped = false
     var limit: RateLimit?
     /// Whether the limit has held a stream back since this was looked at.
     var isLimiting = false
@@ -20,6 +19,7 @@ final class SendQueue: FrameOutlet {
     var refused: Set<Mark> = []
   }
 
+  /// Set when the session is over: everything here ends then.
   let stopSignal = StopSignal()
   private let state: Condition<State>
   private let unsentItem: @Sendable (Unsent) -> Void
@@ -37,7 +37,7 @@ final class SendQueue: FrameOutlet {
 
   func buffer() throws(ArchiveError) -> FrameBuffer {
     let buffer = state.wait { (state) -> Result<FrameBuffer, ArchiveError>? in
-      if state.isStopped { return .failure(Self.stopped) }
+      if stopSignal.isSet { return .failure(Self.stopped) }
       return state.window.takeBuffer().map { .success($0) }
     }
     guard let buffer else { throw Self.stopped }
@@ -47,7 +47,7 @@ final class SendQueue: FrameOutlet {
   func submit(_ frame: consuming FrameBuffer) throws(ArchiveError) {
     let frame = frame
     let wakeup = try state.withLock { (state) throws(ArchiveError) -> Wakeup? in
-      if state.isStopped { throw Self.stopped }
+      if stopSignal.isSet { throw Self.stopped }
       return state.window.submit(frame).flatMap { state.wakeups[$0] }
     }
     wakeup?.signal()
@@ -55,7 +55,7 @@ final class SendQueue: FrameOutlet {
 
   func drain() throws(ArchiveError) {
     let isDrained = state.wait { (state) -> Bool? in
-      if state.isStopped { return false }
+      if stopSignal.isSet { return false }
       return state.window.isDrained ? true : nil
     }
     guard isDrained == true else { throw Self.stopped }
@@ -63,7 +63,7 @@ final class SendQueue: FrameOutlet {
 
   func pause(seconds: Double) throws(ArchiveError) {
     let deadline = BootInstant.now().advanced(by: .seconds(seconds))
-    if state.wait(until: deadline, { $0.isStopped ? true : nil }) == true { throw Self.stopped }
+    if state.wait(until: deadline, { _ in stopSignal.isSet ? true : nil }) == true { throw Self.stopped }
   }
 
   func unsent(_ unsent: Unsent) throws(ArchiveError) { unsentItem(unsent) }
@@ -88,12 +88,10 @@ final class SendQueue: FrameOutlet {
 
   /// Ends every wait; the export and the streams find out.
   func stop() {
-    let wakeups = state.withLock { state in
-      state.isStopped = true
-      return Array(state.wakeups.values)
-    }
-    state.broadcast()
     stopSignal.set()
+    // A wait that has looked before that waits for the lock again by now, and hears the broadcast.
+    let wakeups = state.withLock { Array($0.wakeups.values) }
+    state.broadcast()
     for wakeup in wakeups { wakeup.signal() }
   }
 
@@ -106,7 +104,7 @@ final class SendQueue: FrameOutlet {
 
   /// What stream `number` does next.
   func next(for number: StreamNumber) -> SendWindow.Task {
-    let task = state.withLock { $0.window.next(for: number, isOver: $0.isStopped) }
+    let task = state.withLock { $0.window.next(for: number, isOver: stopSignal.isSet) }
     if case .send = task { state.broadcast() }
     return task
   }
@@ -117,23 +115,17 @@ final class SendQueue: FrameOutlet {
     state.broadcast()
   }
 
-  /// A stream is gone, and another one replaces it.
-  ///
-  /// Returns whether the receiver has written anything that came on it.
-  @discardableResult
-  func lost(_ number: StreamNumber, replacedBy next: StreamNumber) -> Bool {
-    let (hasBrought, other) = state.withLock { state in
+  /// Whether the receiver has written anything that came on a stream.
+  func hasBrought(_ number: StreamNumber) -> Bool { state.withLock { $0.window.writtenFrames(of: number) > 0 } }
+
+  /// A stream is gone, and another one takes what it had under way.
+  func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
+    let other = state.withLock { state in
       state.wakeups[number] = nil
-      let hasBrought = state.window.writtenFrames(of: number) > 0
-      let other = state.window.lost(number, replacedBy: next)
-      return (hasBrought, other.flatMap { state.wakeups[$0] })
+      return state.window.lost(number, replacedBy: next).flatMap { state.wakeups[$0] }
     }
     other?.signal()
-    return hasBrought
   }
-
-  /// How many streams there are, those included that come up or end.
-  var streams: Int { state.withLock { $0.wakeups.count } }
 
   /// A stream that is to stay no longer: it ends once what it has under way is written.
   func retire(_ number: StreamNumber) {
@@ -144,7 +136,7 @@ final class SendQueue: FrameOutlet {
     for wakeup in wakeups { wakeup?.signal() }
   }
 
-  /// A stream has come to its good end.
+  /// A stream is over for good.
   func ended(_ number: StreamNumber) {
     state.withLock { state in
       state.wakeups[number] = nil
@@ -166,27 +158,27 @@ final class SendQueue: FrameOutlet {
   /// What a stream was allowed and could not send.
   func giveBack(_ count: Int) { state.withLock { $0.limit?.giveBack(count) } }
 
-  var isStopped: Bool { state.withLock { $0.isStopped } }
+  var isStopped: Bool { stopSignal.isSet }
 
   // MARK: Progress
 
   /// What the receiver holds by now: items, and bytes of content.
   var arrived: Tally { state.withLock { $0.window.arrived } }
-  /// Whether anything was written that was not there before.
-  var hasProgressed: Bool { state.withLock { $0.window.written != Tally() } }
 
-  /// How many packed frames wait for a stream.
-  var waitingFrames: Int { state.withLock { $0.window.readyFrames } }
-
-  /// How the streams do that are to stay.
-  func observation(of streams: [StreamNumber], isComplete: Bool, now: Double) -> StreamCount.Observation {
+  /// How the streams and the window do, since the last look where that matters.
+  func counts() -> SenderEngine.WindowCounts {
     state.withLock { state in
       defer { state.isLimiting = false }
       let window = state.window
-      return StreamCount.Observation(
-        time: now, bytes: window.writtenLength, frames: window.writtenFrames,
-        fewest: streams.map { window.writtenFrames(of: $0) }.min() ?? 0, isComplete: isComplete,
-        isWaiting: window.readyFrames > 0 && !state.isLimiting)
+      var counts = SenderEngine.WindowCounts()
+      counts.arrived = window.arrived
+      counts.hasProgressed = window.written != Tally()
+      counts.waitingFrames = window.readyFrames
+      counts.writtenLength = window.writtenLength
+      counts.writtenFrames = window.writtenFrames
+      counts.framesOfStream = window.framesOfStream
+      counts.isLimited = state.isLimiting
+      return counts
     }
   }
 }

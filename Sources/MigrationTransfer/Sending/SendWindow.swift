@@ -17,8 +17,6 @@ package struct SendWindow: Sendable {
     case end
   }
 
-  /// What this end keeps in memory at most.
-  private static let ownWindow: UInt64 = 28 << 20
   /// How many packed frames wait at most. More would only be further from the processor's caches when their turn comes.
   static let mostReady = 8
 
@@ -42,11 +40,11 @@ package struct SendWindow: Sendable {
   /// The lengths of all written frames, and how many there are of all streams and of each.
   private(set) var writtenLength: UInt64 = 0
   private(set) var writtenFrames: UInt64 = 0
-  private var framesOfStream: [StreamNumber: UInt64] = [:]
+  private(set) var framesOfStream: [StreamNumber: UInt64] = [:]
 
-  /// `receiverWindow` is what the receiver allows to be under way.
+  /// `receiverWindow` is what the receiver allows to be under way. No more is kept in memory than a receiver of this program allows.
   init(_ receiverWindow: UInt64) {
-    self.init(frames: Int(min(receiverWindow, Self.ownWindow) / UInt64(Limits.frameBody)), of: Limits.plainLength)
+    self.init(frames: Int(min(receiverWindow, Limits.window) / UInt64(Limits.frameBody)), of: Limits.plainLength)
   }
 
   /// So many frames of at most so many bytes.

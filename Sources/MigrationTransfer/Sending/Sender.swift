@@ -1,8 +1,8 @@
 package import MigrationArchive
 package import MigrationEngine
 package import MigrationSystem
-import MigrationTLS
 package import MigrationWire
+import Synchronization
 
 /// The sending device: walks its sources, pairs by the code or comes back to a transfer, and sends.
 package final class Sender: Sendable {
@@ -37,50 +37,32 @@ package final class Sender: Sendable {
     }
   }
 
-  struct State: Sendable {
-    var summary: Result<SourceSummary, ArchiveError>?
-    var stopped: TransferFailure.Kind?
-    /// The session that is going on, or about to.
-    var mailbox: Mailbox<SenderNews>?
-  }
-
-  let options: Options
-  let source: any ItemSource
-  let store: TransferStore?
-  let observer: @Sendable (TransferEvent) -> Void
-  let state = Condition(State())
-  let threads = ThreadGroup()
-  /// Set when the user ends the transfer.
-  private let stopping = StopSignal()
-  private let isPlainTold = Flag()
-  private let isWithholdingTold = Flag()
+  /// What keeps a sender from being made is told when it begins.
+  private let context: Result<SenderLoop.Context, TransferFailure>
+  private let source: any ItemSource
+  /// When workers are waited for no longer; nil until that is known.
+  private let curfew = Mutex<BootInstant?>(nil)
 
   package init(
     _ options: Options, source: any ItemSource, store: TransferStore? = nil,
     observer: @escaping @Sendable (TransferEvent) -> Void
   ) {
-    self.options = options
     self.source = source
-    self.store = store
-    self.observer = observer
+    do throws(SystemError) {
+      context = .success(
+        SenderLoop.Context(
+          options: options, source: source, store: store, observe: observer, events: try EventQueue(),
+          workers: Workers(), caller: SenderCaller()))
+    } catch {
+      context = .failure(TransferFailure(.failed, error.description))
+    }
   }
 
-  /// Starts walking the sources; meanwhile the code may be typed.
+  /// Starts the loop, which walks the sources; meanwhile the code may be typed. Called once.
   package func prepare() throws(TransferFailure) {
+    let context = try context.get()
     do throws(SystemError) {
-      try threads.start("walk") { [self] in
-        let summary: Result<SourceSummary, ArchiveError>
-        do throws(ArchiveError) {
-          summary = .success(try source.prepare(until: stopping))
-        } catch {
-          summary = .failure(error)
-        }
-        let mailbox = state.withLock { state in
-          state.summary = summary
-          return state.mailbox
-        }
-        mailbox?.post(.prepared(summary))
-      }
+      try context.workers.start("sender") { SenderLoop(context).run() }
     } catch {
       throw TransferFailure(.failed, error.description)
     }
@@ -88,133 +70,49 @@ package final class Sender: Sendable {
 
   /// Ends the transfer soon, from any thread.
   package func stop(_ kind: TransferFailure.Kind) {
-    let mailbox = state.withLock { state in
-      state.stopped = state.stopped ?? kind
-      return state.mailbox
-    }
-    state.broadcast()
-    stopping.set()
-    threads.setCurfew(BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd + source.graceAtTheEnd)))
-    mailbox?.post(.stop(kind))
+    endWaiting()
+    if case .success(let context) = context { context.events.post(.event(.stop(kind))) }
   }
 
-  /// Sends everything; blocks until it is over. `code` is asked for only when there is nothing to continue.
+  /// Sends everything; blocks until it is over. `code` is asked for only when there is nothing to continue. Behind `prepare`.
   package func run(_ code: () throws(TransferFailure) -> PairingCode) throws(TransferFailure) -> TransferResult {
-    defer {
-      stop(.interrupted)
-      threads.wait()
-    }
-    if let (transfer, end) = try continueUnfinished() { return try carry(transfer, from: end) }
-    let known: PairingCode
-    do throws(TransferFailure) {
-      known = try code()
-    } catch {
-      throw isStopped ? interrupted : error
-    }
-    let (transfer, end) = try pair(known)
-    return try carry(transfer, from: end)
-  }
-
-  /// Goes on session after session until everything is done.
-  private func carry(
-    _ transfer: OutgoingTransfer, from first: SessionEnd
-  ) throws(TransferFailure) -> TransferResult {
-    var end = first
-    var backoff: Backoff?
+    let context = try context.get()
     while true {
-      switch end.result {
-      case .success(let done):
-        transfer.forget()
-        let result = TransferResult(
-          total: done.total, sentBytes: transfer.traffic.sent, savedBytes: transfer.traffic.saved,
-          heldBytes: min(transfer.heldBefore, done.total.bytes), seconds: transfer.traffic.seconds,
-          unsent: transfer.unsent, losses: done.losses, leftOut: transfer.leftOut, notStored: done.notStored,
-          leftBehind: transfer.leftBehind)
-        observer(.done(result))
-        return result
-      case .failure(let failure):
-        guard failure.isReconnectable, !isStopped, options.giveUpAfter > 0 else { throw failure.failure }
-        observer(.interrupted(reason: failure.failure.message))
+      switch context.caller.next() {
+      case .askCode:
+        let entered: Result<PairingCode, TransferFailure>
+        do throws(TransferFailure) { entered = .success(try code()) } catch { entered = .failure(error) }
+        context.events.post(.event(.codeEntered(entered)))
+      case .end(let result):
+        context.workers.wait(until: endWaiting())
+        return try result.get()
       }
-      // A connection that dies again before anything has arrived is no new beginning.
-      var next = backoff.flatMap { end.hasProgressed ? nil : $0 } ?? Backoff(now: now, patience: options.giveUpAfter)
-      end = try comeBack(to: transfer, &next)
-      backoff = next
     }
   }
 
-  // MARK: For the sessions
-
-  var isStopped: Bool { state.withLock { $0.stopped != nil } }
-
-  var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 }
-
-  var interrupted: TransferFailure {
-    TransferFailure(state.withLock { $0.stopped } ?? .interrupted, "interrupted")
-  }
-
-  /// Waits, unless this device gives up.
-  func wait(seconds: Double) throws(TransferFailure) {
-    let isStopped = state.wait(until: BootInstant.now().advanced(by: .seconds(seconds))) { (state) -> Bool? in
-      state.stopped == nil ? nil : true
+  /// From a while after this on, workers are waited for no longer; the first call counts. When that is.
+  @discardableResult
+  private func endWaiting() -> BootInstant {
+    curfew.withLock { curfew in
+      let moment = curfew ?? BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd + source.graceAtTheEnd))
+      curfew = moment
+      return moment
     }
-    if isStopped == true { throw interrupted }
-  }
-
-  /// A mailbox for another session, with what is known already.
-  func newMailbox() throws(TransferFailure) -> Mailbox<SenderNews> {
-    let mailbox: Mailbox<SenderNews>
-    do throws(SystemError) {
-      mailbox = Mailbox(wakeup: try Wakeup())
-    } catch {
-      throw TransferFailure(.failed, error.description)
-    }
-    let (summary, stopped) = state.withLock { state in
-      state.mailbox = mailbox
-      return (state.summary, state.stopped)
-    }
-    if let summary { mailbox.post(.prepared(summary)) }
-    if let stopped { mailbox.post(.stop(stopped)) }
-    return mailbox
-  }
-
-  func dialing(as identity: Identity) throws(TransferFailure) -> Dialing {
-    do {
-      return Dialing(target: options.target, context: try TLSContext(role: .client, identity: identity)) {
-        self.isStopped
-      }
-    } catch {
-      throw TransferFailure(.failed, error.description)
-    }
-  }
-
-  private var features: Features {
-    let features: Features = [.leavingOut, .ofThisDevice]
-    return options.compression == .never ? features.subtracting(.zstd) : features
-  }
-
-  /// Holds one session on a connection that is past READY.
-  func converse(
-    _ connection: consuming Connection, _ transfer: OutgoingTransfer, _ dialing: Dialing,
-    _ mailbox: Mailbox<SenderNews>, isResumed: Bool
-  ) -> SessionEnd {
-    let surroundings = SenderControl.Surroundings(
-      greeting: Greeting(
-        role: .sender, label: options.label, software: options.software,
-        features: features),
-      source: source, store: store, dialing: dialing, addresses: [connection.remoteAddress], streams: options.streams,
-      limit: options.limit, compression: options.compression, isPlainTold: isPlainTold,
-      isWithholdingTold: isWithholdingTold,
-      stallPatience: options.stallPatience, isResumed: isResumed, threads: ThreadGroup(within: threads),
-      isStopped: { self.isStopped }, observe: observer)
-    var control = SenderControl(connection, transfer, mailbox: mailbox, surroundings: surroundings)
-    return control.run()
   }
 }
 
-/// How one session of the sender ended.
-struct SessionEnd: Sendable {
-  let result: Result<Done, Fault>
-  /// Whether anything has arrived in it.
-  let hasProgressed: Bool
+extension Sender.Options {
+  /// What the engine goes by.
+  func settings(of source: any ItemSource) -> SenderEngine.Settings {
+    let features: Features = [.leavingOut, .ofThisDevice]
+    var settings = SenderEngine.Settings(
+      greeting: Greeting(
+        role: .sender, label: label, software: software,
+        features: compression == .never ? features.subtracting(.zstd) : features),
+      target: target.text, streams: streams, giveUpAfter: giveUpAfter)
+    settings.graceAtTheEnd = source.graceAtTheEnd
+    settings.wantsCompression = compression == .always
+    settings.canCompress = Features.ofThisDevice.contains(.zstd)
+    return settings
+  }
 }

@@ -1,0 +1,43 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// Stands between the loop and the thread that has called the sender: that thread asks for the code, and waits for the end.
+final class SenderCaller: Sendable {
+  /// What the caller's thread does next.
+  enum Task {
+    case askCode
+    case end(Result<TransferResult, TransferFailure>)
+  }
+
+  private struct State: Sendable {
+    var isCodeWanted = false
+    var result: Result<TransferResult, TransferFailure>?
+  }
+
+  private let state = Condition(State())
+
+  /// The code is wanted.
+  func askCode() {
+    state.withLock { $0.isCodeWanted = true }
+    state.signal()
+  }
+
+  /// The run is over. The first result counts.
+  func finish(_ result: Result<TransferResult, TransferFailure>) {
+    state.withLock { $0.result = $0.result ?? result }
+    state.signal()
+  }
+
+  /// Waits for something to do.
+  func next() -> Task {
+    let task = state.wait { state -> Task? in
+      if let result = state.result { return .end(result) }
+      guard state.isCodeWanted else { return nil }
+      state.isCodeWanted = false
+      return .askCode
+    }
+    guard let task else { preconditionFailure("a wait without a deadline gives something") }
+    return task
+  }
+}

@@ -1,0 +1,64 @@
+import MigrationEngine
+import MigrationSystem
+
+/// What comes before a session: what there is to send, the code, and the way to the receiver.
+extension SenderLoop {
+  func reach(_ action: SenderEngine.Action) {
+    switch action {
+    case .walk: start(WalkWorker(source: context.source, stop: walkStop))
+    case .lookUpUnfinished: start(LookUpWorker(source: context.source, store: context.store))
+    case .askCode: context.caller.askCode()
+    // The caller's thread is told by its own terminal.
+    case .stopPreparing: walkStop.set()
+    case .deriveSecret(let code): start(DeriveWorker(code: code))
+    case .dial(let purpose): dial(purpose)
+    case .stopDialing: dialStop?.set()
+    default: preconditionFailure("an action of another room")
+    }
+  }
+
+  private func dial(_ purpose: SenderEngine.Purpose) {
+    // The session before it is over.
+    sessions = [:]
+    held = [:]
+    let connection = nextConnection()
+    let keys: DialWorker.Keys
+    switch purpose {
+    case .pair:
+      guard let pairing else { preconditionFailure("the secret is derived before there is a connection") }
+      // What was begun earlier is left to other processes.
+      transfers = [:]
+      keys = .pairing(pairing)
+    case .resume(let id):
+      guard let transfer = id.map({ transfers[$0] }) ?? encounter?.transfer else {
+        preconditionFailure("a transfer is known before it is continued")
+      }
+      keys = .transfer(transfer)
+    }
+    let stop = StopSignal()
+    dialStop = stop
+    start(DialWorker(connection: connection, target: context.options.target, keys: keys, stop: stop))
+  }
+
+  /// Keeps what a worker leaves, and gives its event to the engine.
+  func take(_ news: SenderNews) {
+    switch news {
+    case .event(let event): handle(event)
+    case .lookedUp(let unfinished):
+      for one in unfinished { transfers[one.known.identifier] = one.transfer }
+      handle(.lookedUp(.success(unfinished.map(\.known))))
+    case .derived(let keys):
+      pairing = keys
+      handle(.derived(nil))
+    case .met(let encounter):
+      self.encounter = encounter
+      // Which of several was meant is known by now.
+      transfers = transfers.filter { $0.value === encounter.transfer }
+      handle(.dialed(.success(encounter.meeting), spread: Self.spread))
+    case .remembered(let event):
+      isRemembering = false
+      rememberNext()
+      handle(event)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import MigrationEngine
+import MigrationTLS
+
+/// What workers tell the sender's loop: an event for the engine, and what the loop keeps of it for the next worker.
+enum SenderNews: Sendable {
+  case event(SenderEngine.Event)
+  /// The worker of `lookUpUnfinished` has ended.
+  case lookedUp([SendingTransfer.Unfinished])
+  /// The worker of `deriveSecret` has ended.
+  case derived(PairingKeys)
+  /// The worker of `dial` has ended, and has met the receiver.
+  case met(Encounter)
+  /// A worker of the transfer's memory has ended.
+  case remembered(SenderEngine.Event)
+}
+
+/// What a pairing begins with: the secret that the code stands for, and a fresh key.
+struct PairingKeys: Sendable {
+  let secret: [UInt8]
+  let identity: Identity
+}
+
+/// The receiver, as the worker that has met it leaves it to the loop.
+struct Encounter: Sendable {
+  let meeting: SenderEngine.Meeting
+  let connection: RestingConnection
+  let transfer: SendingTransfer
+  /// How data streams reach the same receiver.
+  let way: WayToReceiver
+}

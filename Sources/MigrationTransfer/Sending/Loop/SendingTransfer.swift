@@ -1,0 +1,70 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Synchronization
+
+/// What the workers of one transfer share, over all its sessions: the keys, what is remembered, and what crosses the wire.
+final class SendingTransfer: Sendable {
+  /// A transfer that an earlier run began, and what the engine knows of it.
+  struct Unfinished: Sendable {
+    let known: SenderEngine.UnfinishedTransfer
+    let transfer: SendingTransfer
+  }
+
+  let identity: Identity
+  /// The other device's key: the pin.
+  let receiver: KeyFingerprint
+  /// What crosses the wire in this run.
+  let traffic = TrafficCount()
+  /// Nil until the transfer is remembered, and again when it is over.
+  private let entry: Mutex<TransferEntry?>
+
+  init(_ identity: Identity, receiver: KeyFingerprint, entry: TransferEntry? = nil) {
+    self.identity = identity
+    self.receiver = receiver
+    self.entry = Mutex(entry)
+  }
+
+  /// Remembers the transfer, unless it is. It can be continued by another run then. Writes to the disk.
+  func remember(in store: TransferStore, _ make: () throws -> RememberedTransfer) throws {
+    guard entry.withLock({ $0 == nil }) else { return }
+    let new = try store.create(try make())
+    entry.withLock { $0 = new }
+  }
+
+  /// Changes what is remembered, as far as the disk lets it.
+  func update(_ change: (inout RememberedTransfer) -> Void) {
+    try? entry.withLock { $0 }?.update(change)
+  }
+
+  /// The receiver has said that all is done. Durable when it returns, as far as the disk lets it.
+  func finish(_ done: Done, naming refusals: [Refusal]) {
+    try? entry.withLock { $0 }?.finish(done, notStored: refusals)
+  }
+
+  /// Forgets the transfer.
+  func forget() {
+    let old = entry.withLock { entry in
+      defer { entry = nil }
+      return entry
+    }
+    try? old?.remove()
+  }
+}
+
+/// How a receiver is reached that was met: data streams go to the same address.
+struct WayToReceiver: Sendable {
+  let target: HostAndPort
+  let context: TLSContext
+  let address: SocketAddress
+}
+
+/// What the workers of one session share.
+struct SendingSession: Sendable {
+  let number: SessionNumber
+  let transfer: SendingTransfer
+  let way: WayToReceiver
+  let queue: SendQueue
+  let compression: CompressionKnowledge
+}

@@ -1,0 +1,61 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+extension SenderEngine.DialFailure {
+  /// No connection came up to pair on. `isReached`: TCP had connected; what failed then is the door's doing, and not the way's.
+  init(unreached error: ConnectionError, isReached: Bool) {
+    switch error.code {
+    case .stopped: self = .stopped
+    case .refused:
+      self = .failed(
+        TransferFailure(
+          .pairing, "no secure connection came up: \(error)",
+          hint: "Check that the address and port are those of a device that runs \"peer receive\"."))
+    case .lost, .closed, .timedOut, .violated:
+      let failure = TransferFailure(
+        .connectionLost, "the other device cannot be reached: \(error)",
+        hint: "Check the address and the port, and that \"peer receive\" is running there.")
+      let isCut = isReached && error.code != .violated
+      self =
+        isCut
+        ? .turnedAway(failure, reason: error.description) : .unreached(failure, reason: error.description)
+    }
+  }
+
+  /// A device that comes back to a transfer was not let in.
+  init(ofReturn error: any Error) {
+    switch error {
+    case let error as ConnectionError where error.code == .stopped: self = .stopped
+    case let error as ConnectionError where error.code != .violated:
+      self = .unreached(Fault(error).failure, reason: error.description)
+    // Its door is full, or it has not noticed yet that the last session is over.
+    case AbortReason.busy: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
+    case AbortReason.unknownPeer: self = .forgotten
+    default: self = .failed(Fault(error).failure)
+    }
+  }
+}
+
+extension TransferFailure {
+  /// The connection is up, and the pairing on it has failed; the other end is told why where it does not know.
+  init(unpaired error: any Error, _ connection: inout Connection) {
+    switch error {
+    case let reason as AbortReason:
+      if reason == .codeMismatch { connection.abort(.codeMismatch) }
+      self = reason.failure
+    case let error as TLSError:
+      connection.abort(.malformed)
+      self.init(.pairing, error.description, hint: AbortReason.interference)
+    case let error as Violation:
+      connection.abort(.malformed)
+      self.init(.pairing, error.description, hint: AbortReason.interference)
+    case let error as ConnectionError:
+      self.init(
+        .pairing, "the connection ended before the devices were paired: \(error)",
+        hint: "Check that the other device still shows a code, and try again.")
+    default: self.init(.failed, "\(error)")
+    }
+  }
+}

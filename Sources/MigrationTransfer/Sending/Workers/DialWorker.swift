@@ -1,0 +1,127 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// Meets the receiver: the target's addresses one after the other, TCP, TLS, and what stands before READY.
+struct DialWorker: SenderWorker {
+  typealias DialFailure = SenderEngine.DialFailure
+
+  /// How the two devices make sure of each other.
+  enum Keys: Sendable {
+    case pairing(PairingKeys)
+    case transfer(SendingTransfer)
+  }
+
+  /// For how long an end may take over what stands before READY.
+  private static let patience = Duration.seconds(10)
+
+  let connection: ConnectionID
+  let target: HostAndPort
+  let keys: Keys
+  let stop: StopSignal
+  let name = "dial"
+
+  func run(_ events: EventQueue<SenderNews>) -> SenderNews {
+    do throws(DialFailure) {
+      let wakeup = try wakeup
+      stop.add(wakeup)
+      defer { stop.remove(wakeup) }
+      return .met(try meet(events, wakeup))
+    } catch {
+      return .event(.dialed(.failure(stop.isSet ? .stopped : error), spread: SenderLoop.spread))
+    }
+  }
+
+  func end(without thread: Fault) -> SenderNews {
+    .event(.dialed(.failure(.failed(thread.failure)), spread: SenderLoop.spread))
+  }
+
+  private var wakeup: Wakeup {
+    get throws(DialFailure) {
+      do throws(SystemError) { return try Wakeup() } catch { throw .failed(Fault(error).failure) }
+    }
+  }
+
+  private func meet(_ events: EventQueue<SenderNews>, _ wakeup: Wakeup) throws(DialFailure) -> Encounter {
+    let dialing = try dialing
+    let addresses: [SocketAddress]
+    do throws(TransferFailure) { addresses = try dialing.addresses() } catch { throw .unresolved(error) }
+    events.post(.event(.dialing(first: addresses.first?.description ?? "")))
+    switch keys {
+    case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup)
+    case .transfer(let transfer): return try comeBack(to: transfer, dialing, addresses, wakeup)
+    }
+  }
+
+  private var dialing: Dialing {
+    get throws(DialFailure) {
+      let identity =
+        switch keys {
+        case .pairing(let keys): keys.identity
+        case .transfer(let transfer): transfer.identity
+        }
+      do throws(TLSError) {
+        let stop = stop
+        return Dialing(target: target, context: try TLSContext(role: .client, identity: identity)) { stop.isSet }
+      } catch {
+        throw .failed(Fault(error).failure)
+      }
+    }
+  }
+
+  private func pair(
+    _ keys: PairingKeys, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup
+  ) throws(DialFailure) -> Encounter {
+    let isReached = Flag()
+    var connection: Connection
+    do throws(ConnectionError) {
+      connection = try dialing.connect(to: addresses, wakeup: wakeup, isReached: isReached)
+    } catch {
+      throw DialFailure(unreached: error, isReached: isReached.isSet)
+    }
+    let receiver: KeyFingerprint
+    do {
+      receiver = try ClientPairing.pair(
+        &connection, secret: keys.secret, own: keys.identity.fingerprint, until: deadline)
+    } catch let turned as TurnedAway {
+      let failure = TransferFailure(unpaired: turned.reason, &connection)
+      throw .turnedAway(failure, reason: failure.message)
+    } catch {
+      throw .failed(TransferFailure(unpaired: error, &connection))
+    }
+    return encounter(connection, dialing, SendingTransfer(keys.identity, receiver: receiver))
+  }
+
+  private func comeBack(
+    to transfer: SendingTransfer, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup
+  ) throws(DialFailure) -> Encounter {
+    var connection: Connection
+    do throws(ConnectionError) {
+      connection = try dialing.connect(to: addresses, wakeup: wakeup)
+    } catch {
+      throw DialFailure(ofReturn: error)
+    }
+    if let key = connection.peerFingerprint, key != transfer.receiver { throw .stranger(key) }
+    do {
+      try ClientPairing.come(back: .resume, on: &connection, to: transfer.receiver, until: deadline)
+    } catch {
+      throw DialFailure(ofReturn: error)
+    }
+    return encounter(connection, dialing, transfer)
+  }
+
+  private var deadline: BootInstant { BootInstant.now().advanced(by: Self.patience) }
+
+  private func encounter(
+    _ met: consuming Connection, _ dialing: Dialing, _ transfer: SendingTransfer
+  ) -> Encounter {
+    let address = met.remoteAddress
+    return Encounter(
+      meeting: SenderEngine.Meeting(
+        connection: connection, receiver: transfer.receiver, host: address.hostDescription,
+        address: address.description),
+      connection: RestingConnection(met), transfer: transfer,
+      way: WayToReceiver(target: target, context: dialing.context, address: address))
+  }
+}

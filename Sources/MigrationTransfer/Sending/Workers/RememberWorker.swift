@@ -1,0 +1,45 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// Writes down how a transfer stands. What the disk does not take is left as it was.
+struct RememberWorker: SenderWorker {
+  enum Subject: Sendable {
+    /// All is sent but so many items; a run that only hears the answer must know it.
+    case finish(Finish)
+    /// The receiver has said that all is done, and these items are named as not stored.
+    case done(TransferID, Done, refusals: [Refusal])
+    /// A session is over, and came so far.
+    case progress(arrived: Tally, total: Tally, address: String)
+    /// It is done, or the other device no longer knows it.
+    case nothing
+  }
+
+  let subject: Subject
+  let transfer: SendingTransfer?
+  let name = "remember"
+
+  func run(_ events: EventQueue<SenderNews>) -> SenderNews {
+    switch subject {
+    case .finish(let finish): transfer?.update { $0.unsent = finish.unsent }
+    case .done(_, let done, let refusals): transfer?.finish(done, naming: refusals)
+    case .progress(let arrived, let total, let address):
+      transfer?.update { remembered in
+        if arrived != Tally() { remembered.held = arrived }
+        remembered.total = total
+        remembered.address = address
+        remembered.lastSeen = Timestamp.coarseNow().seconds
+      }
+    case .nothing: transfer?.forget()
+    }
+    return end
+  }
+
+  func end(without thread: Fault) -> SenderNews { end }
+
+  private var end: SenderNews {
+    guard case .done(let id, _, _) = subject else { return .remembered(.noted) }
+    let traffic = transfer.map { Traffic(sent: $0.traffic.sent, saved: $0.traffic.saved, seconds: $0.traffic.seconds) }
+    return .remembered(.recorded(id, traffic ?? Traffic()))
+  }
+}

@@ -1,0 +1,57 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// Carries a data stream: connects, joins, and sends what the window gives it.
+struct StreamWorker: SenderWorker {
+  /// For how long an end may take over what stands before READY.
+  private static let patience = Duration.seconds(10)
+
+  let session: SendingSession
+  let join: Join
+  let wakeup: Wakeup
+  /// How many before it in its line were lost without having brought anything.
+  let attempts: Int
+  /// How long nothing may move on it, in seconds.
+  let patience: Double
+
+  var name: String { "stream \(join.stream)" }
+
+  func run(_ events: EventQueue<SenderNews>) -> SenderNews {
+    do {
+      try carry(events)
+      return ended(.finished)
+    } catch {
+      if session.queue.isStopped { return ended(.stopped) }
+      if Self.isLoss(error) { return ended(.lost(hasBrought: session.queue.hasBrought(join.stream))) }
+      return ended(.failed(Fault(error)))
+    }
+  }
+
+  func end(without thread: Fault) -> SenderNews { ended(.failed(thread)) }
+
+  private func ended(_ end: SenderEngine.StreamEnd) -> SenderNews {
+    .event(.streamEnded(session.number, join.stream, end))
+  }
+
+  private func carry(_ events: EventQueue<SenderNews>) throws {
+    let queue = session.queue
+    let dialing = Dialing(target: session.way.target, context: session.way.context) { queue.isStopped }
+    var connection = try dialing.connect(to: [session.way.address], wakeup: wakeup)
+    try ClientPairing.come(
+      back: .join, on: &connection, to: session.transfer.receiver,
+      until: BootInstant.now().advanced(by: Self.patience))
+    events.post(.event(.streamJoined(session.number, join.stream)))
+    var data = OutgoingData(
+      connection, join, queue: queue, compression: session.compression, patience: patience, attempts: attempts,
+      traffic: session.transfer.traffic)
+    try data.run()
+  }
+
+  /// Whether it ended in a way that another one may do better: cut, or turned away at a busy door.
+  private static func isLoss(_ error: any Error) -> Bool {
+    if let error = error as? ConnectionError { return error.code != .violated }
+    return error as? AbortReason == .busy
+  }
+}
