@@ -1,4 +1,3 @@
-import MigrationEngine
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
