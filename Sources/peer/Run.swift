@@ -53,7 +53,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     sender.stop(kind)
   }
   return try sender.run { () throws(TransferFailure) in
-    try CodeEntry.read(options.code, output, unless: [interruption.raw])
+    try CodeEntry.read(options.code, output, unless: [interruption.raw] + sender.endOfQuestion)
   }
 }
 

@@ -52,7 +52,7 @@ package final class Sender: Sendable {
       context = .success(
         SenderLoop.Context(
           options: options, source: source, store: store, observe: observer, events: try EventQueue(),
-          workers: Workers(), caller: SenderCaller()))
+          workers: Workers(), caller: try SenderCaller()))
     } catch {
       context = .failure(TransferFailure(.failed, error.description))
     }
@@ -73,6 +73,9 @@ package final class Sender: Sendable {
     endWaiting()
     if case .success(let context) = context { context.events.post(.event(.stop(kind))) }
   }
+
+  /// The descriptor that becomes readable when the code is not wanted any more.
+  package var endOfQuestion: [CInt] { (try? context.get()).map { [$0.caller.unasked.raw] } ?? [] }
 
   /// Sends everything; blocks until it is over. `code` is asked for only when there is nothing to continue. Behind `prepare`.
   package func run(_ code: () throws(TransferFailure) -> PairingCode) throws(TransferFailure) -> TransferResult {

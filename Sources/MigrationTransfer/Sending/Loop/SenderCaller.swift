@@ -15,13 +15,20 @@ final class SenderCaller: Sendable {
     var result: Result<TransferResult, TransferFailure>?
   }
 
+  /// Signalled when the code is not wanted any more: it ends the wait for the user.
+  let unasked: Wakeup
   private let state = Condition(State())
+
+  init() throws(SystemError) { unasked = try Wakeup() }
 
   /// The code is wanted.
   func askCode() {
     state.withLock { $0.isCodeWanted = true }
     state.signal()
   }
+
+  /// The code is not wanted any more.
+  func stopAsking() { unasked.signal() }
 
   /// The run is over. The first result counts.
   func finish(_ result: Result<TransferResult, TransferFailure>) {

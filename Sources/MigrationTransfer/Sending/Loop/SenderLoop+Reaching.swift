@@ -8,8 +8,9 @@ extension SenderLoop {
     case .walk: start(WalkWorker(source: context.source, stop: walkStop))
     case .lookUpUnfinished: start(LookUpWorker(source: context.source, store: context.store))
     case .askCode: context.caller.askCode()
-    // The caller's thread is told by its own terminal.
-    case .stopPreparing: walkStop.set()
+    case .stopPreparing:
+      walkStop.set()
+      context.caller.stopAsking()
     case .deriveSecret(let code): start(DeriveWorker(code: code))
     case .dial(let purpose): dial(purpose)
     case .stopDialing: dialStop?.set()

@@ -1,0 +1,153 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// A source whose walk does what a test wants.
+private final class StrangeSource: ItemSource {
+  private let walk: @Sendable (StopSignal) throws(ArchiveError) -> SourceSummary
+
+  init(walk: @escaping @Sendable (StopSignal) throws(ArchiveError) -> SourceSummary) { self.walk = walk }
+
+  func origin() throws(ArchiveError) -> [[UInt8]] { [] }
+  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try walk(stop) }
+  func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {}
+}
+
+/// A door that a test opens, and at the latest when the test is over.
+private final class Gate: Sendable {
+  private let isOpen = Condition(false)
+
+  func open() {
+    isOpen.withLock { $0 = true }
+    isOpen.broadcast()
+  }
+
+  /// Returns when it is open, however long that takes.
+  func pass() { _ = isOpen.wait { $0 ? true : nil } }
+}
+
+/// The sender's loop, and workers that stand still, fail, or get no thread.
+@Suite struct SenderLoopTests {
+  private func sender(of source: StrangeSource, at port: UInt16 = 1) throws -> Sender {
+    let sender = Sender(Sender.Options(to: port), source: source) { _ in }
+    try sender.prepare()
+    return sender
+  }
+
+  @Test func `a source that cannot be walked ends the question for the code, and the run by its own failure`() throws {
+    let isAsked = Gate()
+    let source = StrangeSource { (_) throws(ArchiveError) in
+      isAsked.pass()
+      throw ArchiveError(.source, "it is gone")
+    }
+    let sender = try sender(of: source)
+    let end = try RunningThread("sender") {
+      try sender.run { () throws(TransferFailure) in
+        isAsked.open()
+        let descriptors = sender.endOfQuestion
+        do throws(SystemError) {
+          var poller = try Poller()
+          let found = try poller.wait(for: .readable, on: descriptors[0], until: soon())
+          throw TransferFailure(.failed, found == .readable ? "the question was ended" : "nothing ends the question")
+        } catch {
+          throw TransferFailure(.failed, "\(error)")
+        }
+      }
+    }
+    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    #expect(failure?.kind == .usage)
+    #expect(failure?.message == "it is gone")
+  }
+
+  @Test func `a sender whose source stands still ends when it is stopped`() throws {
+    let gate = Gate()
+    defer { gate.open() }
+    let source = StrangeSource { (_) throws(ArchiveError) in
+      gate.pass()
+      throw ArchiveError(.stopped, "it was stopped")
+    }
+    // Nobody listens there; the walk would be waited for only behind a pairing.
+    let sender = try sender(of: source)
+    let end = try RunningThread("sender") {
+      try sender.run { () throws(TransferFailure) in
+        sender.stop(.terminated)
+        return PairingCode(number: 1)
+      }
+    }
+    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    #expect(failure?.kind == .terminated)
+  }
+
+  @Test func `a sender that is stopped before it begins ends at once`() throws {
+    let sender = Sender(
+      Sender.Options(to: 1),
+      source: StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
+    ) { _ in }
+    sender.stop(.interrupted)
+    try sender.prepare()
+    let end = try RunningThread("sender") { try sender.run { () throws(TransferFailure) in PairingCode(number: 1) } }
+    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    #expect(failure?.kind == .interrupted)
+  }
+
+  @Test func `whatever a receiver allows, no more is kept than the window of this program`() {
+    var window = SendWindow(.max)
+    var frames: UInt64 = 0
+    while window.takeBuffer() != nil { frames += 1 }
+    #expect(frames == Limits.window / UInt64(Limits.frameBody))
+  }
+
+  @Test func `a worker that gets no thread ends in the event of its kind`() throws {
+    let fault = Fault(.device, "there is no thread")
+    let identity = try Identity.generate()
+    let transfer = SendingTransfer(identity, receiver: identity.fingerprint)
+    let session = SendingSession(
+      number: SessionNumber(7), transfer: transfer,
+      way: WayToReceiver(
+        target: HostAndPort(host: "127.0.0.1", port: 1), context: try TLSContext(role: .client, identity: identity),
+        address: try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]),
+      queue: SendQueue(window: .max) { _ in }, compression: CompressionKnowledge(.never))
+    let accept = Accept(
+      transfer: 3, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: Limits.window, streams: 1,
+      features: [])
+    let order = SenderEngine.ExportOrder(
+      accept: accept,
+      summary: SourceSummary(contents: .folders([]), total: Tally(), allocated: 0, flags: []), label: "", address: "",
+      request: nil, isCompressible: false)
+    let source = StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
+    let workers: [(any SenderWorker, String)] = [
+      (WalkWorker(source: source, stop: StopSignal()), "walked"),
+      (LookUpWorker(source: source, store: nil), "lookedUp"),
+      (DeriveWorker(code: PairingCode(number: 1)), "derived"),
+      (
+        DialWorker(
+          connection: ConnectionID(1), target: session.way.target, keys: .transfer(transfer), stop: StopSignal()),
+        "dialed"
+      ),
+      (ExportWorker(session: session, order: order, held: HeldItems(), source: source, store: nil), "exported"),
+      (
+        StreamWorker(
+          session: session, join: Join(session: 2, stream: 5, replaces: nil), wakeup: try Wakeup(), attempts: 0,
+          patience: 1), "streamEnded"
+      ),
+      (RememberWorker(subject: .finish(Finish(total: Tally(), unsent: 0, digest: 0)), transfer: transfer), "noted"),
+      (RememberWorker(subject: .done(3, Done(total: Tally()), refusals: []), transfer: transfer), "recorded"),
+      (RememberWorker(subject: .nothing, transfer: nil), "noted"),
+    ]
+    for (worker, expected) in workers {
+      let event: SenderEngine.Event?
+      switch worker.end(without: fault) {
+      case .event(let ended), .remembered(let ended): event = ended
+      case .lookedUp, .derived, .met: event = nil
+      }
+      let name = event.map { "\($0)".prefix { $0 != "(" } }
+      #expect(name.map(String.init) == expected)
+    }
+  }
+}
