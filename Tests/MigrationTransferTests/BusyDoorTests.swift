@@ -24,7 +24,7 @@ import Testing
   @Test func `a sender that is cut, or told that the receiver is busy, before its code was judged comes again`() throws
   {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: receiver.code)
     // Cut within TLS, cut behind it, and told.
     try receiver.acceptAndCut()
     _ = try receiver.accept()
@@ -42,7 +42,7 @@ import Testing
 
   @Test func `a sender whose code was judged, or may have been, does not try it again`() throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: receiver.code)
     var connection = try receiver.accept()
     try receiver.exchangeShares(&connection)
     _ = try connection.pairingFrame(until: soon())
@@ -53,7 +53,7 @@ import Testing
 
   @Test func `a sender that does not want to wait is told at once that the receiver is busy`() throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())
     connection.abort(.busy)
@@ -74,7 +74,7 @@ import Testing
 
   @Test func `a sender that comes back is let in again though the receiver says at first that it is busy`() throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: receiver.code)
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .offer = $0 { true } else { nil } }

@@ -167,7 +167,7 @@ import Testing
     let source = try Scratch()
     source.write("file", patternData(1 << 20))
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 600, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 600, code: receiver.code)
     var connection = try receiver.accept()
     try receiver.prove(&connection)
     _ = try? connection.renewKey(times: Self.tooMany)

@@ -21,7 +21,7 @@ import Testing
   /// Pairs with a real sender, and lets `act` play the receiver; how the sender ended.
   private func play(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
     try act(receiver, &control)
     // What is still queued goes out, and the sender's last word is awaited.
@@ -91,7 +91,7 @@ import Testing
 
   @Test func `a transfer whose end was never sent is not done, whatever the receiver says`() throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 600, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 600, code: receiver.code)
     try breakOff(try receiver.pair(), receiver)
     var control = try receiver.takeBack()
     control.control.say(StrangeReceiver.greeting)
@@ -121,7 +121,7 @@ import Testing
     // Not every file system has room for it.
     guard truncate(scratch.path("file"), off_t(Limits.fileSize)) == 0 else { return }
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([scratch.at("file")], to: receiver.port, giveUpAfter: 600, code: try receiver.code())
+    let sender = try RunningSender([scratch.at("file")], to: receiver.port, giveUpAfter: 600, code: receiver.code)
     try breakOff(try receiver.pair(), receiver)
     for _ in 0..<3 { try breakOff(try receiver.takeBack(), receiver) }
     // It may not have noticed yet that the last session is over.
@@ -200,7 +200,7 @@ import Testing
     code: Close.Code, kind: TransferFailure.Kind
   ) throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .offer = $0 { true } else { nil } }
@@ -215,7 +215,7 @@ import Testing
 
   @Test func `no more than the window is under way, and a sender that waits can be stopped`() throws {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .offer = $0 { true } else { nil } }
@@ -241,7 +241,7 @@ import Testing
   /// Interrupts a sender one of whose data streams has joined, and plays the receiver's end of that; how long it took.
   private func interrupt(_ act: (inout StrangeStream) -> Void = { _ in }) throws -> Double {
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .offer = $0 { true } else { nil } }

@@ -1,4 +1,3 @@
-import MigrationEngine
 import MigrationSystem
 
 @testable import MigrationTransfer
@@ -20,7 +19,7 @@ final class Meeting: Sendable {
   private let state = Condition<Set<Place>>([])
   private let held: Place
   private let awaited: Place
-  /// Whether FINISH of the older session is looked at only when the newer one's offer is being judged.
+  /// Whether FINISH of the older session comes only when the newer one's offer is being judged.
   let holdsFinish = Bool.random()
 
   init() {
@@ -37,10 +36,8 @@ final class Meeting: Sendable {
     if place == held { wait(for: awaited, milliseconds: 30) }
   }
 
-  /// The thread of a control connection tells of something: what it has read behind that waits with it.
-  func hold(_ event: TransferEvent) {
-    if case .unsent = event, holdsFinish { wait(for: held, milliseconds: 500) }
-  }
+  /// The older session waits with its FINISH for the place where it is to meet the newer one, if it is to come there.
+  func holdFinish() { if holdsFinish { wait(for: held, milliseconds: 500) } }
 
   private func wait(for place: Place, milliseconds: Int) {
     _ = state.wait(until: .now() + .milliseconds(milliseconds)) { $0.contains(place) ? true : nil }

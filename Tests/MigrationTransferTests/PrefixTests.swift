@@ -57,7 +57,7 @@ import Testing
     let source = try Scratch()
     source.write("file", [])
     let receiver = try StrangeReceiver()
-    let sender = try RunningSender([source.at("file")], to: receiver.port, code: try receiver.code())
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())
     guard case (.pairA(let share), _) = try connection.pairingFrame(until: soon()) else {

@@ -47,7 +47,7 @@ final class Rivals: Sendable {
     receiver = try RunningReceiver(
       destination, giveUpAfter: 60,
       importer: meeting.map { meeting in SlowImporter(importer) { meeting.hold($0, $1) } } ?? importer
-    ) { meeting?.hold($0) }
+    )
   }
 
   /// Whether either session may be the faster one.
@@ -72,6 +72,7 @@ final class Rivals: Sendable {
     while BootInstant.now() < finish {}
     if isLying { try? stream.say(try Self.frame("late", sealer).frame(1)) }
     older.control.say(.unsent(Unsent(path: Array("root/gone".utf8), reason: .vanished)))
+    meeting?.holdFinish()
     older.control.say(.finish(try Self.finish(["root", "root/older"], accept.keys)))
     let answer = try Self.lastWord(&older)
     stream.connection.close()

@@ -10,23 +10,18 @@ import Testing
 /// A receiver that pairs honestly, and afterwards says whatever a test wants.
 final class StrangeReceiver: Sendable {
   private let listening: ListeningSocket
-  private let office: CodeOffice
-  private let events: Events
+  private let secret: [UInt8]
+  /// The code that proves its sender.
+  let code = PairingCode(number: 1_234_567)
   let identity: Identity
 
   init() throws {
-    let (events, identity) = (Events(), try Identity.generate())
-    let office = CodeOffice { events.add($0) }
-    try office.issueIfWanted()
+    secret = try PairingSecret.scalar(fromDigits: code.digits)
+    identity = try Identity.generate()
     listening = try ListeningSocket(host: "127.0.0.1", port: 0)
-    self.events = events
-    self.identity = identity
-    self.office = office
   }
 
   var port: UInt16 { listening.port }
-
-  func code() throws -> PairingCode { try events.code() }
 
   /// Takes the next connection, and shakes hands.
   func accept(as other: Identity? = nil) throws -> Connection {
@@ -74,7 +69,7 @@ final class StrangeReceiver: Sendable {
     _ = try ServerPairing.hello(&connection, until: soon())
     guard case (.pairA, _) = try connection.pairingFrame(until: soon()) else { throw Violation(.state, "a test") }
     let exchange = try Spake2(
-      role: .b, secret: try PairingSecret.scalar(fromDigits: try code().digits), idA: [1], idB: [2], aad: [3])
+      role: .b, secret: try PairingSecret.scalar(fromDigits: code.digits), idA: [1], idB: [2], aad: [3])
     try connection.say(
       .serverHello(version: PairingFrame.version, mode: .pair), .pairB(exchange.share), until: soon())
   }
@@ -82,8 +77,10 @@ final class StrangeReceiver: Sendable {
   /// Pairs with the client of a connection.
   func prove(_ connection: inout Connection) throws {
     let (_, hello) = try ServerPairing.hello(&connection, until: soon())
-    _ = try ServerPairing.pair(
-      &connection, hello: hello, office: office, own: identity.fingerprint, until: soon())
+    let exchange = try ServerPairing.exchange(
+      &connection, hello: hello, secret: secret, own: identity.fingerprint, until: soon())
+    guard exchange.isRight else { throw AbortReason.codeMismatch }
+    try ServerPairing.confirm(&connection, exchange.confirmation, until: soon())
   }
 
   /// Takes a sender back that has paired; its control connection.

@@ -78,7 +78,7 @@ import Testing
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { _, _ in .pass }
     _ = try send(source, to: receiver, through: proxy, streams: 64)
-    #expect(proxy.connections <= 1 + Int(ReceiverControl.streams))
+    #expect(proxy.connections <= 1 + Int(ReceiverEngine.streams))
     _ = try receiver.result()
     proxy.stop()
   }

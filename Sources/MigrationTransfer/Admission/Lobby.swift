@@ -1,38 +1,14 @@
 import MigrationEngine
 import MigrationSystem
-import Synchronization
 
-/// Carries a socket into the thread that will own it.
-final class Parcel: Sendable {
-  let raw: CInt
-  private let socket: Mutex<StreamSocket?>
-
-  init(_ socket: consuming StreamSocket) {
-    raw = socket.raw
-    self.socket = Mutex(socket)
-  }
-
-  func open() -> StreamSocket? { socket.withLock { $0.take() } }
-
-  /// Uses the socket where it is; nil when it is gone.
-  func use<Value>(_ body: (borrowing StreamSocket) throws(SystemError) -> Value) throws(SystemError) -> Value? {
-    try socket.withLock { (socket) throws(SystemError) -> Value? in
-      switch socket {
-      case .some(let socket): try body(socket)
-      case .none: nil
-      }
-    }
-  }
-}
-
-/// The connections that have come and are not let in yet: a descriptor each, and no thread. The listening thread owns it.
+/// The connections that have come and are not let in yet: a descriptor each, and no thread. The loop's thread owns it.
 struct Lobby {
-  typealias Ticket = Admission.Ticket
-
-  private struct Visitor {
-    let parcel: Parcel
+  private final class Visitor {
+    var socket: StreamSocket?
     /// How many bytes there must be before its first record can be judged; nil when it is there.
-    var needed: Int?
+    var needed: Int? = 0
+
+    init(_ socket: consuming StreamSocket) { self.socket = consume socket }
   }
 
   /// What the first look at a connection, or another one, has shown.
@@ -43,51 +19,56 @@ struct Lobby {
     case worthless
   }
 
-  private var visitors: [Ticket: Visitor] = [:]
+  private var visitors: [ConnectionID: Visitor] = [:]
   private var scratch = [UInt8](repeating: 0, count: 8)
 
+  var count: Int { visitors.count }
+
+  func contains(_ id: ConnectionID) -> Bool { visitors[id] != nil }
+
   /// A connection has come.
-  mutating func add(_ ticket: Ticket, _ parcel: Parcel) -> Look {
-    visitors[ticket] = Visitor(parcel: parcel, needed: 0)
-    return look(at: ticket)
-  }
+  mutating func add(_ id: ConnectionID, _ socket: consuming StreamSocket) { visitors[id] = Visitor(socket) }
 
   /// Gives a connection away; nil when it is gone.
-  mutating func remove(_ ticket: Ticket) -> Parcel? { visitors.removeValue(forKey: ticket)?.parcel }
+  mutating func remove(_ id: ConnectionID) -> Handover<StreamSocket>? {
+    guard let socket = visitors.removeValue(forKey: id)?.socket.take() else { return nil }
+    return Handover(socket)
+  }
 
   /// Those whose first record is not there, and the descriptors that tell when more of it is.
-  var incomplete: [(ticket: Ticket, raw: CInt)] {
-    visitors.compactMap { $0.value.needed == nil ? nil : ($0.key, $0.value.parcel.raw) }
+  var incomplete: [(id: ConnectionID, raw: CInt)] {
+    visitors.compactMap { id, visitor in
+      guard visitor.needed != nil, let raw = visitor.socket?.raw else { return nil }
+      return (id, raw)
+    }
   }
 
   /// Looks how much of the first record is there, and lets the kernel wait for the rest of it.
-  mutating func look(at ticket: Ticket) -> Look {
-    guard let visitor = visitors[ticket], let needed = visitor.needed else { return .complete }
+  mutating func look(at id: ConnectionID) -> Look {
+    guard let visitor = visitors[id], let needed = visitor.needed else { return .complete }
     do throws(SystemError) {
-      let next = try visitor.parcel.use { (socket) throws(SystemError) in try judge(socket, needed) }
-      guard case .some(let next) = next else { return .worthless }
-      visitors[ticket]?.needed = next
-      return next == nil ? .complete : .incomplete
+      visitor.needed = try judge(visitor, needed)
+      return visitor.needed == nil ? .complete : .incomplete
     } catch {
       return .worthless
     }
   }
 
   /// How many bytes there must be; nil when it is complete. Fails when it will never be.
-  private mutating func judge(_ socket: borrowing StreamSocket, _ needed: Int) throws(SystemError) -> Int? {
-    var target = scratch.mutableSpan
-    let count = try unsafe target.withUnsafeMutableBytes { (bytes) throws(SystemError) in
-      try unsafe socket.peek(into: bytes)
-    }
+  private mutating func judge(_ visitor: Visitor, _ needed: Int) throws(SystemError) -> Int? {
+    let count = try peek(visitor)
     guard count != 0, let next = FirstRecord(scratch.span.extracting(..<(count ?? 0))).needed else {
       throw SystemError(reason: "it is no connection for this program", operation: "listen")
     }
-    // The kernel has said that so much is there, or that no more will come: the thread that takes it over will see.
-    if next == needed {
-      try socket.setReadableFrom(bytes: 1)
-      return nil
+    // The kernel has said that so much is there, or that no more will come: the worker that takes it over will see.
+    try visitor.socket?.setReadableFrom(bytes: next == needed ? 1 : next)
+    return next == needed ? nil : next
+  }
+
+  private mutating func peek(_ visitor: Visitor) throws(SystemError) -> Int? {
+    var target = scratch.mutableSpan
+    return try unsafe target.withUnsafeMutableBytes { (bytes) throws(SystemError) -> Int? in
+      try unsafe visitor.socket?.peek(into: bytes) ?? nil
     }
-    try socket.setReadableFrom(bytes: next)
-    return next
   }
 }

@@ -2,11 +2,18 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The receiver's side of the frames before READY (Protocol §4.2).
+/// The receiver's side of the frames before READY (Protocol §4.2). Every step throws a `ConnectionError`, a `Violation`, an
+/// `AbortReason` or a `TLSError`.
 enum ServerPairing {
+  /// What an exchange has shown.
+  struct Exchange: Sendable {
+    /// Whether the client has proved the code.
+    let isRight: Bool
+    /// What proves it to the client.
+    let confirmation: [UInt8]
+  }
+
   /// Reads the hello of a connection that has shaken hands.
-  ///
-  /// Throws a `ConnectionError`, a `Violation` or an `AbortReason`.
   static func hello(_ connection: inout Connection, until deadline: BootInstant) throws -> (ConnectionMode, [UInt8]) {
     guard case (.clientHello(let versions, let mode), let bytes) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
@@ -15,22 +22,20 @@ enum ServerPairing {
     return (mode, bytes)
   }
 
-  /// Lets the client prove the code, and proves it back; `proven` is called in between. Throws as `hello` does, or a `TLSError`.
-  static func pair(
-    _ connection: inout Connection, hello: [UInt8], office: CodeOffice, own: KeyFingerprint,
-    until deadline: BootInstant, proven: () -> Void = {}
-  ) throws -> KeyFingerprint {
+  /// Exchanges shares, and reads the client's proof of the code whose secret this is.
+  static func exchange(
+    _ connection: inout Connection, hello: [UInt8], secret: [UInt8], own: KeyFingerprint, until deadline: BootInstant
+  ) throws -> Exchange {
     guard case (.pairA(let clientShare), _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
     }
-    let live = try office.live(for: connection.remoteAddress)
     guard let client = connection.peerFingerprint else {
       throw ConnectionError(.refused, "the other device has no key")
     }
     let binding = try connection.channelBinding()
     let answer = PairingFrame.serverHello(version: PairingFrame.version, mode: .pair)
     let exchange = try Spake2(
-      role: .b, secret: live.secret, idA: PairingBinding.identityA(client: client, channelBinding: binding),
+      role: .b, secret: secret, idA: PairingBinding.identityA(client: client, channelBinding: binding),
       idB: PairingBinding.identityB(server: own, channelBinding: binding),
       aad: PairingBinding.associatedData(clientHello: hello, serverHello: answer.bytes))
     let ownShare = exchange.share
@@ -39,23 +44,15 @@ enum ServerPairing {
     guard case (.confirmA(let confirmation), _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
     }
-    let expected = keys.confirmA
-    let refusal = office.judge(live.number, from: connection.remoteAddress) {
-      constantTimeEqual(confirmation, expected)
-    }
-    if let refusal { throw refusal }
-    proven()
-    do {
-      try connection.say(.confirmB(keys.confirmB), until: deadline)
-      guard case (.ready, _) = try connection.pairingFrame(until: deadline) else {
-        throw Violation(.state, "a frame before READY")
-      }
-    } catch {
-      // The code is used up, but nobody was paired by it.
-      office.reopen()
-      throw error
-    }
-    return client
+    return Exchange(isRight: constantTimeEqual(confirmation, keys.confirmA), confirmation: keys.confirmB)
+  }
+
+  /// Proves the code to a client that has proved it.
+  static func confirm(
+    _ connection: inout Connection, _ confirmation: [UInt8], until deadline: BootInstant
+  ) throws {
+    try connection.say(.confirmB(confirmation), until: deadline)
+    try ready(&connection, until: deadline)
   }
 
   /// Lets a known client come back.
@@ -63,8 +60,26 @@ enum ServerPairing {
     back mode: ConnectionMode, on connection: inout Connection, until deadline: BootInstant
   ) throws {
     try connection.say(.serverHello(version: PairingFrame.version, mode: mode), until: deadline)
+    try ready(&connection, until: deadline)
+  }
+
+  private static func ready(_ connection: inout Connection, until deadline: BootInstant) throws {
     guard case (.ready, _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
     }
+  }
+
+  /// Reads the JOIN behind READY.
+  static func join(_ connection: inout Connection, until deadline: BootInstant) throws -> Join {
+    let header = try connection.readExactly(Limits.frameHeader, until: deadline)
+    let frame = try FrameHeader(header.span)
+    guard frame.type == .join, frame.length == Join.size else {
+      throw Violation(.state, "the first frame of a data stream")
+    }
+    let body = try connection.readExactly(frame.length, until: deadline)
+    guard case .join(let join) = try StreamMessage(.join, body.span, 0..<body.count) else {
+      throw Violation(.state, "the first frame of a data stream")
+    }
+    return join
   }
 }

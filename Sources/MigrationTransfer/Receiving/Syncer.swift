@@ -2,35 +2,31 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
-/// Makes what the streams have written durable, in groups and beside the receiving (Protocol §9.4). It has a thread of its own.
+/// Makes what the streams have written durable, in groups and beside the receiving (Protocol §9.4).
 final class Syncer: Sendable {
   /// How long writes may gather before they are synced.
   private static let pause = Duration.seconds(2)
 
   private struct State: Sendable {
     var streams: [StreamDurability] = []
+    var isRunning = false
     var isStopped = false
   }
 
   private let staging: Staging
   private let state = Condition(State())
   private let synced: @Sendable () -> Void
-  private let failed: @Sendable (ArchiveError) -> Void
 
-  /// `synced` is called after each sync, on this thread, so it may be slow; `failed` when the disk refuses, and nothing more
-  /// is synced then.
-  init(
-    _ staging: Staging, synced: @escaping @Sendable () -> Void, failed: @escaping @Sendable (ArchiveError) -> Void
-  ) {
+  /// `synced` is called after each sync, on the thread of `run`, so it may be slow.
+  init(_ staging: Staging, synced: @escaping @Sendable () -> Void) {
     self.staging = staging
     self.synced = synced
-    self.failed = failed
   }
 
   /// Looks after one more stream.
   func add(_ stream: StreamDurability) { state.withLock { $0.streams.append(stream) } }
 
-  /// A stream is over; nobody is left to be told about it.
+  /// A stream is over, and is told nothing more.
   func remove(_ stream: StreamDurability) { state.withLock { $0.streams.removeAll { $0 === stream } } }
 
   /// Ends `run` soon.
@@ -39,17 +35,24 @@ final class Syncer: Sendable {
     state.broadcast()
   }
 
+  /// Ends `run`, and returns when it has ended, or will never begin.
+  func rest() {
+    stop()
+    _ = state.wait { $0.isRunning ? nil : true }
+  }
+
   /// Syncs whenever something was written, until it is stopped.
-  func run() {
+  func run() throws(ArchiveError) {
+    state.withLock { $0.isRunning = true }
+    defer {
+      state.withLock { $0.isRunning = false }
+      state.broadcast()
+    }
     while !waitOrStop() {
       let streams = state.withLock { $0.streams }
       let written = streams.map(\.writtenFrames)
       guard zip(streams, written).contains(where: { $0.0.durableFrames < $0.1 }) else { continue }
-      do {
-        try staging.synchronize()
-      } catch {
-        return failed(error)
-      }
+      try staging.synchronize()
       for (stream, frames) in zip(streams, written) { stream.synced(frames) }
       synced()
     }

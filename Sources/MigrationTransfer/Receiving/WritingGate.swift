@@ -1,5 +1,6 @@
 import MigrationSystem
 import MigrationWire
+import Synchronization
 
 /// Keeps the end of an archive, and the next session, apart from the writing of it (Protocol §6.5, §7.3).
 final class WritingGate: Sendable {
@@ -9,7 +10,7 @@ final class WritingGate: Sendable {
     var isClosed = false
   }
 
-  private let state = Condition(State())
+  private let state = Mutex(State())
 
   /// Something is about to be written: a violation behind the end of the export, and a `ConnectionError` behind that of the
   /// session.
@@ -22,10 +23,7 @@ final class WritingGate: Sendable {
   }
 
   /// It is written, or never will be.
-  func leave() {
-    state.withLock { $0.writing -= 1 }
-    state.broadcast()
-  }
+  func leave() { state.withLock { $0.writing -= 1 } }
 
   /// The export is over; a violation while a frame is being written, which cannot have been acknowledged yet.
   func shut() throws(Violation) {
@@ -35,9 +33,6 @@ final class WritingGate: Sendable {
     }
   }
 
-  /// The session is over: nothing more is written. Waits for what is being written, however slow the disk is.
-  func close() {
-    state.withLock { $0.isClosed = true }
-    _ = state.wait { $0.writing == 0 ? true : nil }
-  }
+  /// The session is over: nothing more is written, but what is being.
+  func close() { state.withLock { $0.isClosed = true } }
 }

@@ -1,0 +1,63 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import Synchronization
+
+/// How the worker of a connection is told to end.
+final class Dismissal: Sendable {
+  /// Ends the worker's wait.
+  let wakeup: Wakeup
+  private let isGiven = Flag()
+  private let isForRoom = Flag()
+
+  init() throws(SystemError) { wakeup = try Wakeup() }
+
+  /// Whether the worker is to end.
+  var isDismissed: Bool { isGiven.isSet }
+
+  /// Whether the connection goes since another one needs its place.
+  var makesRoom: Bool { isForRoom.isSet }
+
+  /// Tells the worker to end soon.
+  func dismiss(makesRoom: Bool) {
+    if makesRoom { isForRoom.set() }
+    isGiven.set()
+    wakeup.signal()
+  }
+}
+
+/// A connection that was let in: its workers take it out, one after the other, and it rests here between two of them.
+final class ServedConnection: Sendable {
+  /// What one worker of a pairing leaves to the next one.
+  struct Pairing: Sendable {
+    var hello: [UInt8] = []
+    /// What proves the code to the other end.
+    var confirmation: [UInt8] = []
+  }
+
+  let id: ConnectionID
+  let dismissal: Dismissal
+  private let connection = Mutex<Connection?>(nil)
+  private let pairing = Mutex(Pairing())
+
+  init(_ id: ConnectionID) throws(SystemError) {
+    self.id = id
+    dismissal = try Dismissal()
+  }
+
+  /// Puts the connection to rest.
+  func put(_ connection: consuming Connection) {
+    var connection = Optional(connection)
+    self.connection.withLock { $0 = connection.take() }
+  }
+
+  /// Takes the connection out; nil when it is not here.
+  func take() -> Connection? { connection.withLock { $0.take() } }
+
+  /// Keeps something for the next worker.
+  func note(_ change: (inout Pairing) -> Void) { pairing.withLock { change(&$0) } }
+
+  /// What was kept.
+  var noted: Pairing { pairing.withLock { $0 } }
+}

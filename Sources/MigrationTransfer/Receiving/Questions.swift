@@ -1,0 +1,30 @@
+package import MigrationWire
+
+/// What a sender wants to send, as the user of this device is asked about it. Texts are exact; the asker escapes them.
+package struct ConsentQuestion: Sendable {
+  package let offer: Offer
+  /// What the other device calls itself.
+  package let label: String
+  package let address: String
+  /// How much room there is.
+  package let availableBytes: UInt64?
+
+  package init(offer: Offer, label: String, address: String, availableBytes: UInt64?) {
+    self.offer = offer
+    self.label = label
+    self.address = address
+    self.availableBytes = availableBytes
+  }
+}
+
+/// Asks the user of this device whether to take a new transfer, on a thread that may wait. A transfer that goes on is not asked
+/// about again.
+///
+/// The answer is not needed any more when the descriptor becomes readable; then there is none.
+package typealias ConsentAsker = @Sendable (_ question: ConsentQuestion, _ until: CInt) -> Bool?
+
+/// Waits, on a thread that may do so, until the user of this device wants codes to be shown again: true then, false where no
+/// user can say so any more.
+///
+/// The answer is not needed any more when the descriptor becomes readable; then there is none.
+package typealias RestartAsker = @Sendable (_ until: CInt) -> Bool?

@@ -1,0 +1,61 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// The actions of transfers.
+extension ReceiverLoop {
+  /// What the workers of a transfer share; a new one where it is new.
+  mutating func transfer(_ identifier: TransferID) -> ReceivingTransfer {
+    if let known = transfers[identifier] { return known }
+    let new = ReceivingTransfer(identifier)
+    transfers[identifier] = new
+    return new
+  }
+
+  mutating func importItems(
+    _ identifier: TransferID, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]
+  ) {
+    let conclusion = finish.flatMap { number, finish in
+      sessions[number].map { ImportWorker.Conclusion(session: $0, finish: finish) }
+    }
+    let worker = ImportWorker(
+      setup: setup, transfer: transfer(identifier), conclusion: conclusion, withheld: withheld)
+    start("import") {
+      worker.run()
+    } failing: {
+      .imported(identifier, .failure($0), Traffic(), differing: 0)
+    }
+  }
+
+  /// Notes how far a transfer is, for those who list what is unfinished.
+  mutating func note(_ identifier: TransferID) {
+    tend(identifier) { transfer, _ in transfer.noteProgress() }
+  }
+
+  /// The sender knows that all is done.
+  mutating func forget(_ identifier: TransferID) {
+    tend(identifier) { transfer, _ in transfer.forget() }
+  }
+
+  /// Gives up what is there, which is nothing.
+  mutating func discard(_ identifier: TransferID) {
+    tend(identifier) { transfer, setup in
+      transfer.releaseStaging()
+      try? setup.importer.area.clear(identifier)
+      transfer.forget()
+    }
+  }
+
+  private mutating func tend(
+    _ identifier: TransferID, _ body: @escaping @Sendable (ReceivingTransfer, ReceiverSetup) -> Void
+  ) {
+    let (transfer, setup) = (transfer(identifier), setup)
+    start("store") {
+      body(transfer, setup)
+      return WorkerReport(.noted(identifier))
+    } failing: { _ in
+      .noted(identifier)
+    }
+  }
+}

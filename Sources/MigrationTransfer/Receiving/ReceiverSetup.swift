@@ -1,0 +1,61 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// What a worker of a receiver tells the loop: an event for the engine, and what the loop keeps from then on.
+struct WorkerReport: Sendable {
+  /// What a worker has made, for later ones.
+  enum Product: Sendable {
+    case listening(Handover<ListeningSocket>)
+    /// The secret of the code that was made.
+    case secret([UInt8])
+    case transfers([ReceivingTransfer])
+    case judgement(SessionNumber, JudgedOffer)
+    case session(ReceivingSession)
+  }
+
+  let event: ReceiverEngine.Event
+  let product: Product?
+
+  init(_ event: ReceiverEngine.Event, bringing product: Product? = nil) {
+    self.event = event
+    self.product = product
+  }
+}
+
+/// What a receiver was started with: its loop and its workers share it, and it does not change.
+struct ReceiverSetup: Sendable {
+  let options: Receiver.Options
+  let importer: any Importer
+  let store: TransferStore?
+  let observer: @Sendable (TransferEvent) -> Void
+  let identity: Identity
+  let context: TLSContext
+  let queue: EventQueue<WorkerReport>
+  let workers = Workers()
+  /// Handshakes at a time: as many as there are processors.
+  let handshakes = ComputeGate()
+
+  var clock: LoopClock { options.pace }
+
+  /// Tells the loop of something.
+  func post(_ event: ReceiverEngine.Event) { queue.post(WorkerReport(event)) }
+
+  /// Tells the user of this device of something.
+  func notice(_ text: String) { post(.noticed(.notice(text))) }
+
+  /// Where the engine begins.
+  var settings: ReceiverEngine.Settings {
+    var settings = ReceiverEngine.Settings(
+      greeting: Greeting(
+        role: .receiver, label: options.label, software: options.software, features: .ofThisDevice,
+        request: importer.request),
+      giveUpAfter: options.giveUpAfter)
+    settings.asksConsent = options.consent != nil
+    settings.asksRestart = options.restart != nil
+    if let codes = options.codePace { settings.codeSpeed = codes.speed / options.pace.speed }
+    return settings
+  }
+}

@@ -1,0 +1,118 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// Verifies what arrived, and puts it in its place.
+struct ImportWorker: Sendable {
+  /// What the sender has ended the archive with, and the session in which it did.
+  struct Conclusion: Sendable {
+    let session: ReceivingSession
+    let finish: Finish
+  }
+
+  let setup: ReceiverSetup
+  let transfer: ReceivingTransfer
+  /// Nil for an import that goes on.
+  let conclusion: Conclusion?
+  /// What the sender has left out by name, since the destination cannot hold it.
+  let withheld: [Refusal]
+
+  func run() -> WorkerReport {
+    transfer.traffic.begin()
+    let result: Result<Done, Fault>
+    var differing: UInt64 = 0
+    do {
+      result = .success(try importItems(&differing))
+    } catch {
+      result = .failure(Fault(error))
+    }
+    transfer.traffic.end()
+    let traffic = Traffic(
+      sent: transfer.traffic.sent, saved: transfer.traffic.saved, seconds: transfer.traffic.seconds)
+    return WorkerReport(.imported(transfer.identifier, result, traffic, differing: differing))
+  }
+
+  private func importItems(_ differing: inout UInt64) throws -> Done {
+    let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
+    let (staging, total, withheldCount) = try complete(progress)
+    setup.post(.noticed(.staged))
+    setup.post(.noticed(.importing))
+    let losses = try setup.importer.importItems(of: staging) { progress.tell($0) }
+    let conflicts = staging.nameConflicts
+    tell(conflicts)
+    differing = conflicts.leftCount
+    transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
+    let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
+    leaveTombstone(done, staging)
+    return done
+  }
+
+  /// Makes sure that everything has arrived, durably; where it is, what it comes to, and how many items the sender left out since
+  /// the destination cannot hold them.
+  private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally, withheld: UInt64) {
+    guard let conclusion else {
+      guard let staging = transfer.staging else { throw ArchiveError(.storage, "what was staged is gone") }
+      switch staging.stage {
+      case .concluded(let total), .imported(let total):
+        return (staging, total, transfer.entry?.remembered.withheld ?? 0)
+      case .receiving: throw ArchiveError(.storage, "what was staged is not complete")
+      }
+    }
+    let (session, finish) = (conclusion.session, conclusion.finish)
+    try session.gate.shut()
+    try transfer.entry?.update { remembered in
+      remembered.unsent = finish.unsent
+      remembered.withheld = finish.withheld
+      remembered.notStored = withheld
+    }
+    // The archive is complete, and the import does not share it.
+    session.syncer.rest()
+    try session.staging.complete(finish) { progress.tell($0) }
+    return (session.staging, finish.total, finish.withheld)
+  }
+
+  private func tell(_ conflicts: NameConflicts) {
+    for renaming in conflicts.renamed {
+      setup.post(.noticed(.renamed(path: renaming.path.bytes, target: renaming.target.bytes)))
+    }
+    for path in conflicts.left { setup.post(.noticed(.unsent(Unsent(path: path.bytes, reason: .differing)))) }
+  }
+
+  /// Remembers that it is done, and what is named as not stored, since a sender that missed the answer may ask again, and
+  /// removes the staging directory.
+  ///
+  /// In this order, and what fails is left to the next run: the journal says as well that all is imported.
+  private func leaveTombstone(_ done: Done, _ staging: Staging) {
+    do {
+      try transfer.entry?.finish(done, notStored: (staging.refusals(from: 0) + withheld).nameable)
+      staging.letGo()
+      try setup.importer.area.clear(transfer.identifier)
+    } catch {
+      setup.notice("what was staged is still there: \(error)")
+    }
+  }
+}
+
+/// Tells the loop how far an import is: each phase at once, and no more often than people can see.
+private final class ImportTelling {
+  /// How often progress within a phase is told, in seconds.
+  private static let pause = 0.05
+
+  private let setup: ReceiverSetup
+  private let transfer: TransferID
+  private var told: (phase: ImportProgress.Phase, at: BootInstant)?
+
+  init(setup: ReceiverSetup, transfer: TransferID) {
+    self.setup = setup
+    self.transfer = transfer
+  }
+
+  func tell(_ progress: ImportProgress) {
+    let now = BootInstant.now()
+    let isLast = progress.done == progress.total
+    if let told, told.phase == progress.phase, !isLast, now.seconds(since: told.at) < Self.pause { return }
+    told = (progress.phase, now)
+    setup.post(.importing(transfer, progress))
+  }
+}

@@ -1,0 +1,18 @@
+import MigrationEngine
+import MigrationSystem
+
+/// Opens the socket that senders connect to.
+struct ListeningWorker: Sendable {
+  let setup: ReceiverSetup
+  /// Where an unfinished transfer's sender expects this device.
+  let rememberedPort: UInt16?
+
+  func run() throws -> WorkerReport {
+    let options = setup.options
+    let socket = try ListeningSocket(
+      options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
+    let listening = ReceiverEngine.Listening(
+      addresses: socket.reachableAddresses, port: socket.port, from: options.from.map(\.description))
+    return WorkerReport(.listening(.success(listening)), bringing: .listening(Handover(socket)))
+  }
+}

@@ -1,0 +1,106 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// Takes a connection that was let in to READY, one step of the engine's after the other (Protocol §4.2).
+struct PairingWorker: Sendable {
+  let setup: ReceiverSetup
+  let served: ServedConnection
+
+  private var departed: WorkerReport { WorkerReport(.departed(served.id)) }
+
+  /// Brings TLS up and reads HELLO.
+  func greet(_ socket: Handover<StreamSocket>, tlsUntil: BootInstant, helloUntil: BootInstant) -> WorkerReport {
+    let dismissal = served.dismissal
+    let made = try? Connection(socket.take(), setup.context, wakeup: dismissal.wakeup) { dismissal.isDismissed }
+    guard var connection = made else { return departed }
+    do {
+      try connection.handshake(until: tlsUntil, within: setup.handshakes)
+    } catch {
+      // An alert has told the other end why.
+      return departed
+    }
+    setup.post(.secured(served.id, connection.peerFingerprint))
+    return rest(connection) { connection in
+      let (mode, hello) = try ServerPairing.hello(&connection, until: helloUntil)
+      served.note { $0.hello = hello }
+      return .asked(served.id, mode)
+    }
+  }
+
+  /// Exchanges shares about the code whose secret this is, and reads the other end's proof.
+  func exchange(_ secret: [UInt8], until deadline: BootInstant) -> WorkerReport {
+    goOn { connection in
+      let exchange = try ServerPairing.exchange(
+        &connection, hello: served.noted.hello, secret: secret, own: setup.identity.fingerprint, until: deadline)
+      served.note { $0.confirmation = exchange.confirmation }
+      return .proved(served.id, isRight: exchange.isRight)
+    }
+  }
+
+  /// Proves the code to a sender that has proved it.
+  func confirm(until deadline: BootInstant) -> WorkerReport {
+    goOn { connection in
+      try ServerPairing.confirm(&connection, served.noted.confirmation, until: deadline)
+      return .ready(served.id, identifier: .randomIdentifier())
+    }
+  }
+
+  /// Lets a sender that is known come back, for a session or with a data stream.
+  func welcome(_ mode: ConnectionMode, until deadline: BootInstant) -> WorkerReport {
+    let report = goOn { connection in
+      try ServerPairing.welcome(back: mode, on: &connection, until: deadline)
+      return .ready(served.id, identifier: .randomIdentifier())
+    }
+    guard mode == .join, case .ready = report.event, var connection = served.take() else { return report }
+    // Past READY there is no ABORT any more.
+    guard let join = try? ServerPairing.join(&connection, until: deadline) else { return departed }
+    served.put(connection)
+    return WorkerReport(.joining(served.id, join))
+  }
+
+  /// Tells the other end that it is turned away, and why.
+  func turnAway(_ reason: AbortReason) -> WorkerReport {
+    if var connection = served.take() { abort(&connection, reason) }
+    return departed
+  }
+
+  // MARK: Steps
+
+  private typealias Step = (inout Connection) throws -> ReceiverEngine.Event
+
+  private func goOn(_ step: Step) -> WorkerReport {
+    guard let connection = served.take() else { return departed }
+    return rest(connection, after: step)
+  }
+
+  /// Takes a step, and puts the connection to rest; one that comes no further is ended.
+  private func rest(_ connection: consuming Connection, after step: Step) -> WorkerReport {
+    var connection = connection
+    let event: ReceiverEngine.Event
+    do {
+      event = try step(&connection)
+    } catch {
+      if let reason = served.dismissal.makesRoom ? .busy : Self.abortReason(error) { abort(&connection, reason) }
+      return departed
+    }
+    served.put(connection)
+    return WorkerReport(event)
+  }
+
+  /// Tells the other end why it is turned away; one that only made room is told that this device is busy.
+  private func abort(_ connection: inout Connection, _ reason: AbortReason) {
+    if served.dismissal.makesRoom {
+      connection.abort(.busy, within: .milliseconds(100))
+    } else {
+      connection.abort(reason)
+    }
+  }
+
+  /// What the other end is told; nothing when its connection ended or took too long.
+  private static func abortReason(_ error: any Error) -> AbortReason? {
+    if let error = error as? ConnectionError, error.code != .violated { return nil }
+    return error as? AbortReason ?? .malformed
+  }
+}

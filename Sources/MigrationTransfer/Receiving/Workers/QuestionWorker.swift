@@ -1,0 +1,21 @@
+import MigrationEngine
+import MigrationSystem
+
+/// Asks the user of this device, on a thread that may wait for the terminal.
+struct QuestionWorker: Sendable {
+  let setup: ReceiverSetup
+  let question: ReceiverEngine.Question
+  /// Ends the waiting for an answer.
+  let ending: Wakeup
+
+  func run() -> WorkerReport {
+    switch question {
+    case .restart: WorkerReport(.answered(setup.options.restart?(ending.raw)))
+    case .consent(let offer, let label, let address, let availableBytes):
+      WorkerReport(
+        .answered(
+          setup.options.consent?(
+            ConsentQuestion(offer: offer, label: label, address: address, availableBytes: availableBytes), ending.raw)))
+    }
+  }
+}

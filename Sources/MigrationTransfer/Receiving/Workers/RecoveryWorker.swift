@@ -1,0 +1,75 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// Takes back what earlier runs left at the destination.
+struct RecoveryWorker: Sendable {
+  let setup: ReceiverSetup
+  /// Newest first.
+  let entries: [TransferEntry]
+
+  func run() throws -> WorkerReport {
+    var known: [ReceiverEngine.KnownTransfer] = []
+    var transfers: [ReceivingTransfer] = []
+    for entry in entries {
+      let transfer = ReceivingTransfer(entry.remembered.transfer, entry: entry)
+      known.append(try recover(transfer, entry.remembered))
+      transfers.append(transfer)
+    }
+    return WorkerReport(.tookBack(.success(known)), bringing: .transfers(transfers))
+  }
+
+  private func recover(
+    _ transfer: ReceivingTransfer, _ remembered: RememberedTransfer
+  ) throws -> ReceiverEngine.KnownTransfer {
+    if let finished = remembered.done {
+      // What is left of the staging directory was being removed.
+      try setup.importer.area.clear(transfer.identifier)
+      return describe(remembered, held: finished.done.total, isStaged: false, standing: .done(finished.done))
+    }
+    guard let destination = remembered.destination,
+      let staging = try recoverOrSetAside(transfer.identifier, destination)
+    else { return describe(remembered, held: Tally(), isStaged: false, standing: .receiving) }
+    transfer.keep(staging)
+    if let former = staging.formerExisting {
+      setup.notice(
+        "the transfer began with --existing \(former.name) and goes on with --existing \(staging.existing.name)")
+    }
+    switch staging.stage {
+    case .receiving:
+      var refusals: [Refusal] = []
+      transfer.tellRefusals { refusals = $0 }
+      return describe(remembered, held: staging.held, refusals: refusals, standing: .receiving)
+    // Its refusals are told by the worker of the import.
+    case .concluded(let total), .imported(let total):
+      return describe(remembered, held: staging.held, standing: .concluded(total))
+    }
+  }
+
+  private func describe(
+    _ remembered: RememberedTransfer, held: Tally, isStaged: Bool = true, refusals: [Refusal] = [],
+    standing: ReceiverEngine.KnownTransfer.Standing
+  ) -> ReceiverEngine.KnownTransfer {
+    ReceiverEngine.KnownTransfer(
+      identifier: remembered.transfer, client: remembered.peer,
+      host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host,
+      contents: remembered.destination?.offer.contents, held: held, isStaged: isStaged, unsent: remembered.unsent,
+      withheld: remembered.withheld, refusals: refusals, notStored: remembered.notStored, standing: standing)
+  }
+
+  /// What was staged; nil if nothing is there, or nothing that can be believed.
+  private func recoverOrSetAside(
+    _ identifier: TransferID, _ destination: RememberedTransfer.Destination
+  ) throws -> Staging? {
+    do {
+      return try setup.importer.recover(
+        destination.offer, transfer: identifier, keys: destination.keys, sealer: try ChunkSealer(destination.keys))
+    } catch let error as ArchiveError where error.code == .journal {
+      let aside = try setup.importer.area.setAside(identifier)
+      setup.notice("\(error); it is kept as \(VisibleText.quoted(aside)) and everything is sent again")
+      return nil
+    }
+  }
+}
