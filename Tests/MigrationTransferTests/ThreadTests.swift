@@ -6,16 +6,16 @@ import Testing
 @testable import MigrationTransfer
 
 @Suite struct ThreadTests {
-  @Test func `letters are kept in order, and wake the owner even if they came before it looked`() throws {
-    let mailbox = Mailbox<Int>(wakeup: try Wakeup())
-    mailbox.post(1)
-    mailbox.post(2)
+  @Test func `events are kept in order, and wake the loop even if they came before it looked`() throws {
+    let events = try EventQueue<Int>()
+    events.post(1)
+    events.post(2)
     var poller = try Poller()
-    #expect(try poller.wait(for: .readable, on: mailbox.wakeup.raw, until: soon()) == .readable)
-    mailbox.wakeup.clear()
-    // A signal that was cleared by somebody who waited for something else loses no letter.
-    #expect(mailbox.take() == [1, 2])
-    #expect(mailbox.take() == [])
+    #expect(try poller.wait(for: .readable, on: events.wakeup.raw, until: soon()) == .readable)
+    #expect(events.take() == [1, 2])
+    #expect(events.take() == [])
+    // Taken events wake the loop no more.
+    #expect(try poller.wait(for: .readable, on: events.wakeup.raw, until: .now()) == [])
   }
 
   @Test func `a flag stays set`() {
@@ -26,12 +26,12 @@ import Testing
     #expect(flag.isSet)
   }
 
-  @Test func `a group is waited for until its last thread has ended`() throws {
-    let group = ThreadGroup()
+  @Test func `workers are waited for until the last one has ended`() throws {
+    let group = Workers()
     let go = Outcome<Void>(of: "the moment to end")
     let count = Condition(0)
     for _ in 0..<8 {
-      try group.start("one of a group") {
+      try group.start("worker") {
         _ = try? go.wait()
         count.withLock { $0 += 1 }
       }

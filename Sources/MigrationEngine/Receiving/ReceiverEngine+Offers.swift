@@ -73,7 +73,7 @@ extension ReceiverEngine {
     guard let conversation = conversations[number] else { return }
     conversations[number]?.course = .telling(StreamTable(session: admitted.session))
     let accept = Accept(
-      transfer: conversation.transfer, session: admitted.session, keys: admitted.keys, window: Self.window,
+      transfer: conversation.transfer, session: admitted.session, keys: admitted.keys, window: Limits.window,
       streams: Self.streams, features: conversation.usable,
       traits: conversation.usable.contains(.refusals) ? admitted.traits : nil)
     if let message = conversations[number]?.machine.accept(accept) { act(.say(conversation.connection, message)) }

@@ -28,8 +28,7 @@ package struct ReceiverEngine: Sendable {
     let at: Double
   }
 
-  /// How many bytes may be under way in a session, and how many data streams may be joined.
-  package static let window = Limits.window
+  /// How many data streams may be joined in a session.
   package static let streams: UInt16 = 16
 
   let settings: Settings

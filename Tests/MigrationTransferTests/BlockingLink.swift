@@ -2,6 +2,8 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
+@testable import MigrationTransfer
+
 /// A control connection of a thread that waits for it.
 struct BlockingLink: ~Copyable {
   private static let readsAtATime = 16
