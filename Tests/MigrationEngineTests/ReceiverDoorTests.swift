@@ -7,8 +7,8 @@ import Testing
 @Suite struct ReceiverDoorTests {
   private typealias Script = ReceiverScript
 
-  private func remote(_ host: String, mayPair: Bool = true) -> Remote {
-    Remote(host: host, network: host, mayPair: mayPair)
+  private func remote(_ host: String) -> Remote {
+    Remote(host: host, network: host)
   }
 
   private func opened(_ known: [ReceiverEngine.KnownTransfer] = []) -> Script {
@@ -253,92 +253,5 @@ import Testing
     _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
     #expect(script.feed(.spoke(Script.id(9))).first == "dismiss 3 for room")
     #expect(script.feed(.joining(Script.id(3), Join(session: Script.session, stream: 0))) == ["drop 3"])
-  }
-
-  // MARK: What a connection asks
-
-  @Test func `an address that may not pair is told of, of the first eight, and each once`() {
-    var script = opened()
-    for number in 1...10 as ClosedRange<UInt64> {
-      for again in [0, 100] as [UInt64] {
-        script.come(number + again, host: "h\(number)", mayPair: false)
-        let notice =
-          number <= 8 && again == 0 ? ["tell notice h\(number) wants to pair, and --from does not name it"] : []
-        #expect(
-          script.feed(.asked(Script.id(number + again), .pair)) == notice + ["turn away \(number + again): notPairing"])
-      }
-    }
-  }
-
-  @Test func `a known sender is told at once that another one is served, unless nothing would be lost with that`() {
-    var script = opened([Script.known(66, key: 6), Script.known(77, key: 7)])
-    script.resume(6, key: 6)
-    script.come(7)
-    #expect(script.feed(.asked(Script.id(7), .resume)) == ["turn away 7: busy"])
-    var empty = opened([Script.known(66, key: 6, held: Tally()), Script.known(77, key: 7)])
-    empty.resume(6, key: 6)
-    empty.come(7)
-    #expect(empty.feed(.asked(Script.id(7), .resume)) == ["welcome 7 to resume until 10.0"])
-    #expect(
-      empty.feed(.ready(Script.id(7), identifier: 0)) == [
-        "say 6 close 2 the transfer was interrupted on the receiving device", "close 6 until 2.0", "converse 7",
-        "say 7 greeting of here", "note 66",
-      ])
-  }
-
-  @Test func `a transfer gives way no more when one of its streams may be writing`() {
-    var script = opened([Script.known(77, key: 7)])
-    script.receive()
-    script.come(7)
-    #expect(script.feed(.asked(Script.id(7), .resume)) == ["welcome 7 to resume until 10.0"])
-    _ = script.join(2, stream: 0)
-    #expect(script.feed(.ready(Script.id(7), identifier: 0)) == ["drop 7"])
-    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
-    script.come(8, key: 7)
-    #expect(script.feed(.asked(Script.id(8), .resume)) == ["welcome 8 to resume until 10.0"])
-  }
-
-  @Test func `a sender that proved the code while another one came back is told to try again`() {
-    var script = opened([Script.known(66, key: 6)])
-    script.come(1)
-    _ = script.feed(.asked(Script.id(1), .pair))
-    script.come(2)
-    _ = script.feed(.asked(Script.id(2), .pair))
-    script.resume(6, key: 6)
-    #expect(script.feed(.proved(Script.id(1), isRight: true)) == ["turn away 1: busy"])
-    #expect(script.feed(.proved(Script.id(2), isRight: false)) == ["turn away 2: busy"])
-  }
-
-  @Test func `a sender that paired while another one came back is dropped, and its code is over`() {
-    var script = opened([Script.known(66, key: 6, held: Tally())])
-    script.come(1)
-    _ = script.feed(.asked(Script.id(1), .pair))
-    _ = script.feed(.proved(Script.id(1), isRight: true))
-    script.resume(6, key: 6)
-    #expect(script.feed(.ready(Script.id(1), identifier: 5)) == ["drop 1"])
-    #expect(script.feed(.broke(Script.id(6), Script.cut)).suffix(2) == ["make code", "note 66"])
-  }
-
-  @Test func `a join is welcome while streams may join, of the sender alone, and is served for that session`() {
-    var script = opened()
-    script.pair()
-    script.offer()
-    script.come(2, key: 1)
-    #expect(script.feed(.asked(Script.id(2), .join)) == ["turn away 2: unknownPeer"])
-    script.take()
-    script.come(3, key: 3)
-    #expect(script.feed(.asked(Script.id(3), .join)) == ["turn away 3: unknownPeer"])
-    script.come(4, key: 1)
-    #expect(script.feed(.asked(Script.id(4), .join)) == ["welcome 4 to join until 10.0"])
-    #expect(script.feed(.joining(Script.id(4), Join(session: 5, stream: 0))) == ["drop 4"])
-    #expect(script.join(5, stream: 0) == ["serve 5 in 1 as 0"])
-  }
-
-  @Test func `a pairing that says READY twice, or joins, is nothing`() {
-    var script = opened()
-    script.pair()
-    #expect(script.feed(.ready(Script.id(1), identifier: 5)) == [])
-    #expect(script.feed(.joining(Script.id(1), Join(session: 5, stream: 0))) == [])
-    #expect(script.feed(.departed(Script.id(77))) == [])
   }
 }

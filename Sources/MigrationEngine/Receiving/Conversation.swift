@@ -55,7 +55,7 @@ struct Conversation: Sendable {
   var finish: Finish?
   private var toldImport: (phase: ImportProgress.Phase, at: Double)?
   /// Until when a sender that could say RECEIPT is waited for, once the user has stopped the run.
-  var patience: Double?
+  var receiptUntil: Double?
   /// When the user hears again how far the receiving is.
   var nextProgress = 0.0
 
@@ -90,7 +90,7 @@ struct Conversation: Sendable {
   /// When something is different without an event.
   var nextMoment: Double? {
     switch life {
-    case .talking: machine.isReceiving ? nextProgress : patience
+    case .talking: machine.isReceiving ? nextProgress : receiptUntil
     case .settling(let deadline, _): deadline
     case .ending: nil
     }

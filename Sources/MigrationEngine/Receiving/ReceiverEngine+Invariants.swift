@@ -79,7 +79,7 @@ extension ReceiverEngine {
       if !served.allSatisfy({ workers.contains(.serve($0)) }) { return "a stream has no worker" }
     }
     if phase.isEnding { return nil }
-    if !errands.isEmpty, !workers.isStoreBusy, conversations.isEmpty { return "the store is not told" }
+    if !storeTasks.isEmpty, !workers.isStoreBusy, conversations.isEmpty { return "the store is not told" }
     return nil
   }
 }

@@ -44,7 +44,7 @@ extension ReceiverEngine {
     case .engaged(let transfer, let session):
       if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
       guard let session else { return }
-      guard transfers[of: transfer]?.isReceiving == true else { return hurry(session) }
+      guard transfers[of: transfer]?.isReceiving == true else { return awaitReceipt(session) }
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
         return endRun(.failure(fault.failure))
       }

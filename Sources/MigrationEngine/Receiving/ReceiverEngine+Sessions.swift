@@ -6,7 +6,7 @@ extension ReceiverEngine {
 
   /// A newly paired sender's transfer begins; those of which nothing has arrived give way to it.
   mutating func pair(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
-    errands += transfers.filter(\.isEmpty).map { .discard($0.identifier) }
+    storeTasks += transfers.filter(\.isEmpty).map { .discard($0.identifier) }
     transfers.removeAll(where: \.isEmpty)
     transfers.append(IncomingTransfer(transfer, pairedWith: client))
     converse(id, about: transfer, isResumed: false)
@@ -28,7 +28,7 @@ extension ReceiverEngine {
     door.noteHost(remote.host)
     act(.converse(id))
     act(.say(id, .greeting(settings.greeting)))
-    hurry(number)
+    awaitReceipt(number)
   }
 
   // MARK: The conversation
@@ -76,11 +76,11 @@ extension ReceiverEngine {
   }
 
   /// All is done and the user has stopped the run: the sender has a moment to say that it knows.
-  mutating func hurry(_ number: SessionNumber) {
+  mutating func awaitReceipt(_ number: SessionNumber) {
     guard stop != nil, let conversation = conversations[number],
       case .done = transfers[of: conversation.transfer]?.stage
     else { return }
-    conversations[number]?.patience = conversation.patience ?? now + Curfew.forWords
+    conversations[number]?.receiptUntil = conversation.receiptUntil ?? now + Curfew.forWords
   }
 
   /// The sender knows that everything is done.
@@ -89,7 +89,7 @@ extension ReceiverEngine {
       case .done(let done) = transfer.stage
     else { return }
     endSession(number, by: nil)
-    errands.append(.forget(transfer.identifier))
+    storeTasks.append(.forget(transfer.identifier))
     endRun(.success(transfer.result(done)))
   }
 
@@ -137,7 +137,7 @@ extension ReceiverEngine {
   }
 
   private mutating func tendTalk(_ number: SessionNumber, _ conversation: Conversation) {
-    if let patience = conversation.patience, now >= patience { return endSession(number, by: nil) }
+    if let receiptUntil = conversation.receiptUntil, now >= receiptUntil { return endSession(number, by: nil) }
     if case .waiting(let offer) = conversation.course { examine(offer, number) }
     tendStreams(number)
     if conversation.machine.isReceiving, now >= conversation.nextProgress {
@@ -157,7 +157,7 @@ extension ReceiverEngine {
     guard let conversation = conversations.removeValue(forKey: number),
       let transfer = transfers[of: conversation.transfer]
     else { return }
-    if transfer.isReceiving, transfer.isStaged { errands.append(.note(transfer.identifier)) }
+    if transfer.isReceiving, transfer.isStaged { storeTasks.append(.note(transfer.identifier)) }
     // A newer session decides, if there is one.
     guard phase.session == number else { return }
     switch transfer.stage {

@@ -1,7 +1,7 @@
 import MigrationWire
 
 /// What the store is to be told of a transfer.
-enum StoreErrand: Equatable, Sendable {
+enum StoreTask: Equatable, Sendable {
   case note(TransferID)
   case forget(TransferID)
   case discard(TransferID)
@@ -104,7 +104,7 @@ extension ReceiverEngine {
       tell(.done(transfer.result(done)))
       guard let number = phase.session else { return linger(after: transfer, done) }
       answer(done, number)
-      hurry(number)
+      awaitReceipt(number)
     case .failure(let fault):
       if let number = phase.session { endSession(number, by: fault) }
       endRun(.failure(fault.failure))
@@ -114,17 +114,17 @@ extension ReceiverEngine {
   // MARK: The store
 
   /// Tells the store what it is to be told, in turn; a transfer is discarded when none of its sessions works any more.
-  mutating func tendErrands() {
-    guard !workers.isStoreBusy, let index = errands.firstIndex(where: isDue) else { return }
-    switch errands.remove(at: index) {
+  mutating func tendStoreTasks() {
+    guard !workers.isStoreBusy, let index = storeTasks.firstIndex(where: isDue) else { return }
+    switch storeTasks.remove(at: index) {
     case .note(let transfer): act(.note(transfer))
     case .forget(let transfer): act(.forget(transfer))
     case .discard(let transfer): act(.discard(transfer))
     }
   }
 
-  private func isDue(_ errand: StoreErrand) -> Bool {
-    guard case .discard(let transfer) = errand else { return true }
+  private func isDue(_ task: StoreTask) -> Bool {
+    guard case .discard(let transfer) = task else { return true }
     return conversations.values.allSatisfy { $0.transfer != transfer }
   }
 }

@@ -44,7 +44,7 @@ package struct ReceiverEngine: Sendable {
   var codes: ReceiverCodes
   var question: StandingQuestion?
   /// What the store is still to be told, one thing at a time.
-  var errands: [StoreErrand] = []
+  var storeTasks: [StoreTask] = []
   var workers = RunningWorkers()
   /// What is done about the event that is being handled, and when it happened.
   private var actions: [Action] = []
@@ -131,7 +131,7 @@ package struct ReceiverEngine: Sendable {
     for number in conversations.keys.sorted() { tendConversation(number) }
     tendCodes()
     tendQuestion()
-    tendErrands()
+    tendStoreTasks()
     tendDoor()
     tendEnd()
   }

@@ -1,0 +1,162 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Refusals and imports, as the receiver's engine decides.
+@Suite struct ReceiverImportTests {
+  private typealias Script = ReceiverScript
+  private let number = SessionNumber(1)
+
+  private func paired(_ settings: ReceiverEngine.Settings = Script.settings()) -> Script {
+    var script = Script(settings)
+    script.open()
+    script.pair()
+    return script
+  }
+
+  private func receiving() -> Script {
+    var script = Script()
+    script.open()
+    script.receive()
+    return script
+  }
+
+  private func part(_ marks: [Mark] = [], end: Tally? = nil) -> ReceiverEngine.Event {
+    let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
+    return .ledger(number, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: end)))
+  }
+
+  // MARK: Refusals
+
+  @Test func `refusals are told to both users as they come, and to a sender that comes back all again`() {
+    var script = receiving()
+    #expect(
+      script.feed(.refused(Script.transfer, [Script.refusal("a"), Script.refusal("b")])) == [
+        "tell not stored root/a", "tell not stored root/b", "say 1 refused root/a", "say 1 refused root/b",
+      ])
+    #expect(
+      script.feed(.refused(Script.transfer, [Script.refusal("c")])) == [
+        "tell not stored root/c", "say 1 refused root/c",
+      ])
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    #expect(script.feed(.refused(Script.transfer, [Script.refusal("d")])) == ["tell not stored root/d"])
+    _ = script.feed(.syncEnded(number, nil))
+    script.resume(3, key: 1)
+    script.offer(Script.offer(Script.transfer), on: 3)
+    _ = script.feed(.examined(SessionNumber(2), .success(ReceiverEngine.Examination(availableBytes: 1))))
+    #expect(script.feed(.refused(Script.transfer, [Script.refusal("e")])) == ["tell not stored root/e"])
+    _ = script.feed(.staged(SessionNumber(2), .success(Script.admitted())))
+    let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally())
+    let names = ["a", "b", "c", "d", "e"]
+    #expect(
+      script.feed(.ledger(SessionNumber(2), .success(end))) == ["tell resumed 0", "say 3 held end 0/0"]
+        + names.map { "tell not stored root/\($0)" } + names.map { "say 3 refused root/\($0)" })
+  }
+
+  @Test func `refusals at the import are told before DONE`() {
+    var script = receiving()
+    script.conclude()
+    #expect(
+      script.feed(.refused(Script.transfer, [Script.refusal("a")])) == [
+        "tell not stored root/a", "say 1 refused root/a",
+      ])
+    #expect(script.imported().last == "say 1 done 5/50")
+  }
+
+  @Test func `a sender that asks again is told what is not stored in front of DONE, and the user if this run has not`()
+  {
+    var script = receiving()
+    _ = script.feed(.refused(Script.transfer, [Script.refusal("a")]))
+    let withheld = Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)
+    #expect(script.say(.unsent(withheld)) == ["tell not stored root/b"])
+    _ = script.say(.finish(Script.finish))
+    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50 without 1"])
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.imported()
+    script.resume(3, key: 1)
+    _ = script.say(Script.greeting(), on: 3)
+    #expect(
+      script.say(.offer(Script.offer(Script.transfer)), on: 3) == [
+        "tell offer 4, ? free", "say 3 refused root/a", "say 3 refused root/b", "say 3 done 5/50",
+      ])
+  }
+
+  @Test func `what an earlier run did not store is told to both, and the user hears of it once`() {
+    var script = Script()
+    script.open([Script.known(66, key: 6, notStored: [Script.refusal("a")], standing: .done(Script.done))])
+    script.resume(6, key: 6)
+    _ = script.say(Script.greeting(), on: 6)
+    #expect(
+      script.say(.offer(Script.offer(66)), on: 6) == [
+        "tell offer 4, ? free", "tell not stored root/a", "say 6 refused root/a", "say 6 done 5/50",
+      ])
+    script.resume(7, key: 6)
+    _ = script.say(Script.greeting(), on: 7)
+    #expect(
+      script.say(.offer(Script.offer(66)), on: 7) == [
+        "tell offer 4, ? free", "say 7 refused root/a", "say 7 done 5/50",
+      ])
+    #expect(
+      script.say(.receipt, on: 7) == [
+        "close 7 until 2.0", "tell done 5/50, sent 0-0 in 0, held 50, unsent 3, left 0+0, not stored 1", "forget 66",
+      ])
+  }
+
+  @Test func `what the sender leaves out in a session is said again in the next one`() {
+    var script = receiving()
+    _ = script.say(.unsent(Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)))
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.syncEnded(number, nil))
+    script.resume(3, key: 1)
+    script.offer(Script.offer(Script.transfer), on: 3)
+    script.take(2, on: 3)
+    _ = script.say(.finish(Script.finish), on: 3)
+    #expect(script.feed(.syncEnded(SessionNumber(2), nil)) == ["import 100 of 2: 5/50"])
+  }
+
+  // MARK: The import
+
+  @Test func `the sender hears of an import ten times a second at most, and of a new phase at once`() {
+    var script = receiving()
+    script.conclude()
+    func told(_ phase: ImportProgress.Phase, after seconds: Double) -> [String] {
+      script.feed(.importing(Script.transfer, ImportProgress(phase: phase, done: 1, total: 2)), after: seconds)
+    }
+    let importing = "tell progress of 100: importing of 5/50 at 0.5"
+    let verifying = "tell progress of 100: verifying of 5/50 at 0.5"
+    #expect(told(.verifying, after: 0) == [verifying, "say 1 progress verifying 1"])
+    #expect(told(.verifying, after: 0.05) == [verifying])
+    #expect(told(.importing, after: 0) == [importing, "say 1 progress importing 1"])
+    #expect(told(.importing, after: 0.05) == [importing])
+    #expect(told(.importing, after: 0.06) == [importing, "say 1 progress importing 1"])
+    #expect(told(.makingDurable, after: 0) == [verifying, "say 1 progress makingDurable 1"])
+  }
+
+  @Test func `a sender that is gone hears nothing of the import while its streams settle`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    script.conclude()
+    #expect(script.feed(.broke(Script.id(1), Script.cut)) == [])
+    let progress = ImportProgress(phase: .importing, done: 1, total: 2)
+    #expect(script.feed(.importing(Script.transfer, progress)) == ["tell progress of 100: importing of 5/50 at 0.5"])
+    #expect(script.feed(.refused(Script.transfer, [Script.refusal("a")])) == ["tell not stored root/a"])
+    #expect(script.imported().map { $0.prefix(9) } == ["tell done"])
+    #expect(script.feed(.timePassed, after: 1).last == "close 1 until 3.0")
+  }
+
+  @Test func `what the end of the export says, and what was left at the import, is in the result`() {
+    var script = receiving()
+    let finish = Finish(
+      total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2), withheld: 5,
+      leftBehind: [LeftBehind(name: Array("user.a".utf8), count: 2)])
+    _ = script.say(.finish(finish))
+    _ = script.feed(.syncEnded(number, nil))
+    #expect(
+      script.feed(
+        .imported(
+          Script.transfer, .success(Script.done), Traffic(sent: 1, saved: 2, seconds: 3), differing: 10)
+      ).first
+        == "tell done 5/50, sent 1-2 in 3, held 0, unsent 4, left 3+12, not stored 1, behind 1")
+  }
+}

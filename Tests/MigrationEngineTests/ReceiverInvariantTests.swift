@@ -1,0 +1,77 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// What must always be so in a receiver's engine is looked at: each way in which it can be broken is found.
+@Suite struct ReceiverInvariantTests {
+  private typealias Script = ReceiverScript
+
+  private func receiving() -> ReceiverEngine {
+    var script = Script()
+    script.open([Script.known(66, key: 6)])
+    script.receive()
+    _ = script.join(2, stream: 0)
+    return script.engine
+  }
+
+  private func find(_ what: String, _ spoil: (inout ReceiverEngine) -> Void) {
+    var engine = receiving()
+    #expect(engine.checkInvariants() == nil)
+    spoil(&engine)
+    #expect(engine.checkInvariants() == what)
+  }
+
+  @Test func `a phase that is about nothing is found`() {
+    let one = SessionNumber(1)
+    find("it is engaged in a transfer that is not there") { $0.phase = .engaged(5, one) }
+    find("the newest session is not there") { $0.phase = .engaged(100, SessionNumber(7)) }
+    find("the newest session is not there") { $0.phase = .engaged(66, one) }
+    find("it is engaged with neither a session nor an import") { $0.phase = .engaged(100, nil) }
+    let failure = ReceiverPhase.Outcome.failure(TransferFailure(.failed, ""))
+    find("a transfer that is away is not there") { $0.phase = .away(5, until: 1, failure) }
+    find("it waits for a sender with the wrong outcome") {
+      $0.transfers[of: 100]?.imported(Script.done)
+      $0.phase = .away(100, until: 1, failure)
+    }
+    find("nothing runs, and the run is not over") {
+      $0.workers = ReceiverEngine.RunningWorkers()
+      $0.phase = .finishing(failure, until: 1)
+    }
+    find("an import goes on beside another transfer") { $0.transfers[of: 66]?.stage = .importing }
+    find("two imports go on") {
+      $0.transfers[of: 66]?.stage = .importing
+      $0.transfers[of: 100]?.stage = .importing
+    }
+  }
+
+  @Test func `a session that is not where it must be is found`() {
+    let one = SessionNumber(1)
+    let two = SessionNumber(2)
+    find("an older session acts") {
+      $0.phase = .away(100, until: 1, .failure(TransferFailure(.failed, "")))
+    }
+    find("a session that has ended is not over") {
+      $0.conversations[two] = Conversation(
+        66, on: ConnectionID(50), from: Remote(host: "", network: ""), isResumed: true, features: [])
+      $0.conversations[two]?.life = .ending(nil)
+    }
+    find("it receives what it has not taken") { $0.conversations[one]?.course = .none }
+    find("an offer is judged while an older session works") {
+      $0.conversations[two] = $0.conversations[one]
+      $0.conversations[one]?.life = .ending(nil)
+      $0.phase = .engaged(100, two)
+    }
+  }
+
+  @Test func `a connection or a worker that is forgotten is found`() {
+    find("connection 50 in front of READY has no worker, or too many") {
+      _ = $0.door.arrive(ConnectionID(50), Remote(host: "", network: ""), now: 0, chance: 0)
+      $0.door.advance(ConnectionID(50), to: .greeting)
+    }
+    find("connection 2 behind READY is forgotten") { _ = $0.workers.end(.serve(ConnectionID(2))) }
+    find("a question and its worker do not agree") { $0.question = StandingQuestion(subject: .restart) }
+    find("an import and its worker do not agree") { $0.transfers[of: 100]?.stage = .importing }
+    find("an import and its worker do not agree") { $0.workers.start(.importItems(100)) }
+  }
+}

@@ -1,0 +1,109 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// What becomes of a transfer when its sender is lost.
+@Suite struct ReceiverLossTests {
+  private typealias Script = ReceiverScript
+  private let first = SessionNumber(1)
+  private let second = SessionNumber(2)
+
+  private func receiving() -> Script {
+    var script = Script()
+    script.open()
+    script.receive()
+    return script
+  }
+
+  // MARK: Loss
+
+  @Test func `a sender that is lost may come back for as long as the user wants, and then the run is over`() {
+    var script = receiving()
+    #expect(
+      script.feed(.broke(Script.id(1), Script.cut)) == [
+        "say 1 close 16 the connection was lost", "close gate 1", "end sync 1", "close 1 until 2.0",
+      ])
+    #expect(script.engine.nextMoment == nil)
+    #expect(
+      script.feed(.syncEnded(first, nil), after: 1) == [
+        "tell interrupted: the connection was lost", "make code", "note 100",
+      ])
+    #expect(script.engine.nextMoment == 601)
+    _ = script.feed(.noted(Script.transfer))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(script.feed(.timePassed, after: 599.9) == [])
+    #expect(
+      script.feed(.timePassed, after: 0.1) == [
+        "finish: 5 the other device did not come back: the connection was lost"
+      ])
+  }
+
+  @Test(arguments: [
+    (Fault(.connection, "lost"), true), (Fault(told: Close(.silent, "silent")), true),
+    (Fault(told: Close(.interrupted, "enough")), true), (Fault(told: Close(.storage, "broken")), false),
+    (Fault(.violation, "broken"), false),
+  ])
+  func `only a sender that may come back is waited for, and none where the user does not want to wait`(
+    fault: Fault, mayComeBack: Bool
+  ) {
+    for giveUpAfter in [0, 1e300] {
+      var settings = Script.settings()
+      settings.giveUpAfter = giveUpAfter
+      var script = Script(settings)
+      script.open()
+      script.pair()
+      let done = script.feed(.broke(Script.id(1), fault))
+      let isAway = done.contains { $0.hasPrefix("tell interrupted") }
+      #expect(isAway == (mayComeBack && giveUpAfter > 0))
+      if isAway { #expect(Words.text(script.engine.phase).hasPrefix("away 100 until 1000000000.0")) }
+    }
+  }
+
+  @Test func `streams have a moment to judge what had come on them, before the loss of a session counts`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))) == [])
+    #expect(script.engine.nextMoment == Conversation.settling)
+    #expect(script.feed(.timePassed, after: 0.5) == [])
+    let violation = Fault(Violation(.tag, "a chunk"))
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .failed(violation), held: Tally())) == [
+        "say 1 close 3 the other device broke the protocol: a chunk does not fit its tag", "close gate 1", "end sync 1",
+        "close 1 until 2.5",
+      ])
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(script.feed(.syncEnded(first, nil)) == ["note 100"])
+    #expect(
+      script.feed(.noted(Script.transfer)) == [
+        "finish: 1 the other device broke the protocol: a chunk does not fit its tag"
+      ])
+  }
+
+  @Test func `streams that have judged everything end the moment, and so does its end`() {
+    var ended = receiving()
+    _ = ended.join(2, stream: 0)
+    _ = ended.join(3, stream: 1)
+    _ = ended.feed(.broke(Script.id(1), Script.cut))
+    #expect(ended.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
+    #expect(
+      ended.feed(.streamEnded(Script.id(3), .over, held: Tally())).first == "say 1 close 16 the connection was lost")
+    var late = receiving()
+    _ = late.join(2, stream: 0)
+    _ = late.feed(.broke(Script.id(1), Script.cut))
+    #expect(late.feed(.timePassed, after: 0.9) == [])
+    #expect(
+      late.feed(.timePassed, after: 0.1) == [
+        "say 1 close 16 the connection was lost", "close gate 1", "end stream 2", "end sync 1", "close 1 until 3.0",
+      ])
+    #expect(late.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())) == [])
+    #expect(late.feed(.syncEnded(first, nil)).first == "tell interrupted: the connection was lost")
+  }
+
+  @Test func `a sender that says CLOSE is not answered`() {
+    var script = receiving()
+    #expect(
+      script.say(.close(Close(.interrupted, "enough"))) == ["close gate 1", "end sync 1", "close 1 until 2.0"])
+  }
+}

@@ -1,0 +1,208 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// How a run of a receiver ends, and what a stop does.
+@Suite struct ReceiverStopTests {
+  private typealias Script = ReceiverScript
+  private let number = SessionNumber(1)
+
+  // MARK: The end
+
+  @Test func `a stop is said to the sender, and the run ends when everything has`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    #expect(
+      script.feed(.stop(.terminated)) == [
+        "say 1 close 2 the transfer was interrupted on the receiving device", "close gate 1", "end stream 2",
+        "end sync 1", "close 1 until 0.4",
+      ])
+    #expect(script.feed(.received(Script.id(1), .ping(1))) == [])
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(script.feed(.syncEnded(number, nil)) == [])
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 1, bytes: 1))) == ["note 100"])
+    #expect(script.feed(.noted(Script.transfer)) == ["finish: 143 interrupted"])
+  }
+
+  @Test func `a disk that stands still does not hold up a stop for more than a moment`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.stop(.terminated), after: 5)
+    #expect(script.engine.nextMoment == 5 + Curfew.atTheEnd)
+    #expect(script.feed(.timePassed, after: 0.8) == [])
+    #expect(script.feed(.timePassed, after: 0.2) == ["finish: 143 interrupted"])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
+    #expect(script.feed(.arrived(Script.id(50), Remote(host: "h", network: "n"), chance: 0)) == [])
+  }
+
+  @Test func `a stop hurries a run that ends by itself, and does not slow it down`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.received(Script.id(1), .receipt))
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
+    _ = script.feed(.syncEnded(number, nil))
+    #expect(script.engine.nextMoment == Curfew.atLeisure)
+    _ = script.feed(.stop(.terminated), after: 0.1)
+    #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
+    _ = script.feed(.stop(.interrupted), after: 0.5)
+    #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
+  }
+
+  @Test func `a stop late in a run that ends does not lengthen it`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.feed(.received(Script.id(1), .receipt))
+    _ = script.feed(.syncEnded(number, nil))
+    _ = script.feed(.stop(.terminated), after: 1.5)
+    #expect(script.engine.nextMoment == Curfew.atLeisure)
+  }
+
+  @Test func `an import that has begun is not broken off by a stop here, and its end is told and ends the run`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
+    #expect(script.feed(.stop(.interrupted)) == ["interrupt import 100"])
+    #expect(script.engine.nextMoment == nil)
+    #expect(script.imported().last == "say 1 done 5/50")
+    #expect(script.feed(.stop(.interrupted)) == [])
+    let ending = script.say(.receipt)
+    #expect(ending.contains("close 1 until 0.4"))
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == ["finish: 5/50,"])
+  }
+
+  @Test func `a sender that does not say that it knows keeps nothing from ending after a stop`() {
+    var before = Script()
+    before.open()
+    before.receive()
+    before.conclude()
+    _ = before.feed(.stop(.terminated))
+    _ = before.feed(.timePassed, after: 5)
+    _ = before.imported()
+    var after = Script()
+    after.open()
+    after.receive()
+    after.conclude()
+    _ = after.feed(.timePassed, after: 5)
+    _ = after.imported()
+    _ = after.feed(.stop(.terminated))
+    var late = after
+    late.resume(3, key: 1)
+    for (script, id) in [(before, 1), (after, 1), (late, 3)] as [(Script, UInt64)] {
+      var script = script
+      #expect(script.engine.nextMoment == 5 + Curfew.forWords)
+      _ = script.feed(.stop(.terminated), after: 0.1)
+      #expect(script.engine.nextMoment == 5 + Curfew.forWords)
+      let done = script.feed(.timePassed, after: 0.31)
+      #expect(done.contains { $0.hasPrefix("close \(id) until 5.8") })
+      #expect(done.contains { $0.hasPrefix("tell done 5/50") })
+      if id == 3 { _ = script.feed(.closed(Script.id(1))) }
+      #expect(script.engine.nextMoment ?? 0 > 5.8)
+      #expect(script.feed(.closed(Script.id(id))).map { $0.prefix(12) } == ["finish: 5/50"])
+      #expect(script.engine.nextMoment == nil)
+    }
+  }
+
+  @Test func `a sender that comes during an import after a stop hears its end, however long that takes`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.feed(.stop(.terminated))
+    script.resume(3, key: 1)
+    #expect(script.engine.nextMoment == nil)
+    #expect(script.feed(.timePassed, after: 10) == [])
+    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.imported().last == "say 3 done 5/50")
+  }
+
+  @Test func `an import that the user has broken off ends the run by the signal that did it`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.feed(.stop(.terminated))
+    let cancelled = Fault(.importCancelled, "the import was broken off")
+    #expect(
+      script.imported(.failure(cancelled)) == [
+        "say 1 close 10 the import was broken off", "close gate 1", "close 1 until 0.4",
+      ])
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 the import was broken off"])
+  }
+
+  @Test func `a stop between the end of the export and the import reaches the import`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.say(.finish(Script.finish))
+    #expect(script.feed(.stop(.terminated)) == [])
+    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50", "interrupt import 100"])
+  }
+
+  @Test func `a sender that is lost after a stop is not waited for when its import ends`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.stop(.terminated))
+    #expect(script.imported().map { $0.prefix(9) } == ["tell done", "tell done", "finish: 5"])
+  }
+
+  @Test func `a sender that is lost after DONE and a stop is not waited for`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.imported()
+    _ = script.feed(.stop(.terminated))
+    #expect(
+      script.feed(.broke(Script.id(1), Script.cut)).map { $0.prefix(9) } == [
+        "say 1 clo", "close gat", "close 1 u", "tell done",
+      ])
+    #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(9) } == ["finish: 5"])
+  }
+
+  @Test func `a failure that is being wound up when the user stops is what the run ends by`() {
+    for (fault, outcome) in [(Script.broken, "finish: 1 the disk fails"), (Script.cut, "finish: 143 interrupted")] {
+      var script = Script()
+      script.open()
+      script.receive()
+      _ = script.feed(.broke(Script.id(1), fault))
+      _ = script.feed(.closed(Script.id(1)))
+      #expect(script.feed(.stop(.terminated)) == [])
+      _ = script.feed(.syncEnded(number, nil))
+      #expect(script.feed(.noted(Script.transfer)) == [outcome])
+    }
+  }
+
+  @Test func `every connection in front of READY is dismissed at the end, and what it still says closes it`() {
+    var script = Script()
+    script.open()
+    script.come(5)
+    script.come(6)
+    _ = script.feed(.asked(Script.id(6), .pair))
+    script.come(7)
+    _ = script.feed(.asked(Script.id(7), .resume))
+    _ = script.feed(.arrived(Script.id(8), Remote(host: "h", network: "n"), chance: 0))
+    #expect(script.feed(.stop(.terminated)) == ["dismiss 5", "dismiss 6", "dismiss 7", "drop 8"])
+    #expect(script.feed(.arrived(Script.id(9), Remote(host: "h", network: "n"), chance: 0)) == ["drop 9"])
+    #expect(script.feed(.spoke(Script.id(9))) == [])
+    #expect(script.feed(.secured(Script.id(5), Script.key(5))) == [])
+    #expect(script.feed(.asked(Script.id(5), .pair)) == ["drop 5"])
+    #expect(script.feed(.proved(Script.id(6), isRight: true)) == ["drop 6"])
+    #expect(script.feed(.departed(Script.id(7))) == ["finish: 143 interrupted"])
+  }
+}

@@ -1,0 +1,126 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Data streams, and what the sender drops, as the receiver's engine decides.
+@Suite struct ReceiverStreamTests {
+  private typealias Script = ReceiverScript
+  private let number = SessionNumber(1)
+
+  private func paired(_ settings: ReceiverEngine.Settings = Script.settings()) -> Script {
+    var script = Script(settings)
+    script.open()
+    script.pair()
+    return script
+  }
+
+  private func receiving() -> Script {
+    var script = Script()
+    script.open()
+    script.receive()
+    return script
+  }
+
+  private func part(_ marks: [Mark] = [], end: Tally? = nil) -> ReceiverEngine.Event {
+    let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
+    return .ledger(number, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: end)))
+  }
+
+  // MARK: Streams
+
+  @Test func `a stream that is replaced ends before its heir is served`() {
+    var script = receiving()
+    #expect(script.join(2, stream: 0) == ["serve 2 in 1 as 0"])
+    #expect(script.join(3, stream: 1) == ["serve 3 in 1 as 1"])
+    #expect(script.join(4, stream: 2, replaces: 0) == ["end stream 2"])
+    #expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())) == [])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 2"])
+    // The heir of one that has ended waits for nothing.
+    #expect(script.join(5, stream: 3, replaces: 0) == ["serve 5 in 1 as 3"])
+  }
+
+  @Test func `a number that was used or replaced joins no more`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.join(3, stream: 0) == ["drop 3"])
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
+    #expect(script.join(4, stream: 0) == ["drop 4"])
+    #expect(script.join(5, stream: 2, replaces: 1) == ["serve 5 in 1 as 2"])
+    #expect(script.join(6, stream: 1) == ["drop 6"])
+  }
+
+  @Test func `the heir of a stream that never came ends whatever it may have been an heir of`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.join(3, stream: 1)
+    #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2", "end stream 3"])
+    #expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())) == [])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 3"])
+  }
+
+  @Test func `the heir of an heir that still waits is served, and the one between them is not`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.join(3, stream: 1, replaces: 0) == ["end stream 2"])
+    #expect(script.join(4, stream: 2, replaces: 1) == ["end stream 2"])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["drop 3", "serve 4 in 1 as 2"])
+  }
+
+  @Test func `sixteen streams are served at a time`() {
+    var script = receiving()
+    for stream in 0..<16 as Range<UInt32> {
+      #expect(script.join(100 + UInt64(stream), stream: stream) == ["serve \(100 + stream) in 1 as \(stream)"])
+    }
+    #expect(script.join(200, stream: 16) == ["drop 200"])
+    _ = script.feed(.streamEnded(Script.id(100), .over, held: Tally()))
+    #expect(script.join(201, stream: 17) == ["serve 201 in 1 as 17"])
+  }
+
+  @Test func `those that wait are closed when their session ends`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.join(3, stream: 1, replaces: 0)
+    #expect(
+      script.feed(.broke(Script.id(1), Fault(.violation, "broken"))) == [
+        "say 1 close 3 broken", "close gate 1", "drop 3", "end stream 2", "end sync 1", "close 1 until 2.0",
+      ])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
+  }
+
+  @Test func `while a session settles, those that wait are not served`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.join(4, stream: 4)
+    _ = script.join(3, stream: 1, replaces: 0)
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
+    #expect(script.feed(.streamEnded(Script.id(4), .over, held: Tally())).contains("drop 3"))
+  }
+
+  // MARK: What the source no longer has
+
+  @Test func `items are dropped in turn, and the end of the export waits for the last of them`() {
+    var script = paired()
+    script.offer()
+    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    _ = script.feed(.staged(number, .success(Script.admitted())))
+    _ = script.feed(part([1, 2]))
+    _ = script.feed(.drained(Script.id(1)))
+    _ = script.feed(part([3], end: Tally(items: 3, bytes: 3)))
+    #expect(script.say(.drop(Drop(marks: [1]))) == ["drop items 1: [1]"])
+    #expect(script.say(.drop(Drop(marks: [2]))) == [])
+    #expect(script.say(.drop(Drop(marks: [3]))) == [])
+    _ = script.say(.finish(Script.finish))
+    #expect(script.feed(.dropped(number, nil)) == ["drop items 1: [2]"])
+    #expect(script.feed(.dropped(number, nil)) == ["drop items 1: [3]"])
+    #expect(script.feed(.dropped(number, nil)) == [])
+    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
+  }
+
+  @Test func `an export that ends when nothing is made durable any more is imported at once`() {
+    var script = receiving()
+    #expect(script.feed(.syncEnded(number, nil)) == [])
+    #expect(script.say(.finish(Script.finish)) == ["import 100 of 1: 5/50"])
+  }
+}
