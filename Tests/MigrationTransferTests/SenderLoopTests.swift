@@ -50,14 +50,15 @@ private final class Gate: Sendable {
     let end = try RunningThread("sender") {
       try sender.run { () throws(TransferFailure) in
         isAsked.open()
-        let descriptors = sender.endOfQuestion
+        var readiness: Poller.Readiness?
         do throws(SystemError) {
           var poller = try Poller()
-          let found = try poller.wait(for: .readable, on: descriptors[0], until: soon())
-          throw TransferFailure(.failed, found == .readable ? "the question was ended" : "nothing ends the question")
+          readiness = try poller.wait(for: .readable, on: sender.endOfQuestion[0], until: soon())
         } catch {
-          throw TransferFailure(.failed, "\(error)")
+          Issue.record(error)
         }
+        #expect(readiness == .readable)
+        throw TransferFailure(.failed, "the question was ended")
       }
     }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }

@@ -2,7 +2,6 @@ package import MigrationArchive
 package import MigrationEngine
 package import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// The sending device: walks its sources, pairs by the code or comes back to a transfer, and sends.
 package final class Sender: Sendable {
@@ -40,8 +39,6 @@ package final class Sender: Sendable {
   /// What keeps a sender from being made is told when it begins.
   private let context: Result<SenderLoop.Context, TransferFailure>
   private let source: any ItemSource
-  /// When workers are waited for no longer; nil until that is known.
-  private let curfew = Mutex<BootInstant?>(nil)
 
   package init(
     _ options: Options, source: any ItemSource, store: TransferStore? = nil,
@@ -70,8 +67,9 @@ package final class Sender: Sendable {
 
   /// Ends the transfer soon, from any thread.
   package func stop(_ kind: TransferFailure.Kind) {
-    endWaiting()
-    if case .success(let context) = context { context.events.post(.event(.stop(kind))) }
+    guard case .success(let context) = context else { return }
+    context.caller.endWaiting(at: curfew)
+    context.events.post(.event(.stop(kind)))
   }
 
   /// The descriptor that becomes readable when the code is not wanted any more.
@@ -87,21 +85,14 @@ package final class Sender: Sendable {
         do throws(TransferFailure) { entered = .success(try code()) } catch { entered = .failure(error) }
         context.events.post(.event(.codeEntered(entered)))
       case .end(let result):
-        context.workers.wait(until: endWaiting())
+        context.workers.wait(until: context.caller.endWaiting(at: curfew))
         return try result.get()
       }
     }
   }
 
-  /// From a while after this on, workers are waited for no longer; the first call counts. When that is.
-  @discardableResult
-  private func endWaiting() -> BootInstant {
-    curfew.withLock { curfew in
-      let moment = curfew ?? BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd + source.graceAtTheEnd))
-      curfew = moment
-      return moment
-    }
-  }
+  /// When workers are waited for no longer if the run ends now.
+  private var curfew: BootInstant { BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd + source.graceAtTheEnd)) }
 }
 
 extension Sender.Options {

@@ -13,6 +13,8 @@ final class SenderCaller: Sendable {
   private struct State: Sendable {
     var isCodeWanted = false
     var result: Result<TransferResult, TransferFailure>?
+    /// When workers are waited for no longer; nil until that is known.
+    var curfew: BootInstant?
   }
 
   /// Signalled when the code is not wanted any more: it ends the wait for the user.
@@ -34,6 +36,16 @@ final class SenderCaller: Sendable {
   func finish(_ result: Result<TransferResult, TransferFailure>) {
     state.withLock { $0.result = $0.result ?? result }
     state.signal()
+  }
+
+  /// The run ends: from a moment on workers are waited for no longer. The first one counts; which that is.
+  @discardableResult
+  func endWaiting(at moment: BootInstant) -> BootInstant {
+    state.withLock { state in
+      let first = state.curfew ?? moment
+      state.curfew = first
+      return first
+    }
   }
 
   /// Waits for something to do.

@@ -1,24 +1,10 @@
 import MigrationEngine
 import MigrationSystem
 
-/// What comes before a session: what there is to send, the code, and the way to the receiver.
+/// What comes before a session: the way to the receiver, and what workers leave for the next ones.
 extension SenderLoop {
-  func reach(_ action: SenderEngine.Action) {
-    switch action {
-    case .walk: start(WalkWorker(source: context.source, stop: walkStop))
-    case .lookUpUnfinished: start(LookUpWorker(source: context.source, store: context.store))
-    case .askCode: context.caller.askCode()
-    case .stopPreparing:
-      walkStop.set()
-      context.caller.stopAsking()
-    case .deriveSecret(let code): start(DeriveWorker(code: code))
-    case .dial(let purpose): dial(purpose)
-    case .stopDialing: dialStop?.set()
-    default: preconditionFailure("an action of another room")
-    }
-  }
-
-  private func dial(_ purpose: SenderEngine.Purpose) {
+  /// Dials on a thread of its own.
+  func dial(_ purpose: SenderEngine.Purpose) {
     // The session before it is over.
     sessions = [:]
     held = [:]

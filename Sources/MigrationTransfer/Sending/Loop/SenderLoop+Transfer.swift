@@ -3,25 +3,26 @@ import MigrationWire
 
 /// What is remembered of a transfer.
 extension SenderLoop {
-  func remember(_ action: SenderEngine.Action) {
-    switch action {
-    case .noteFinish(let id, let finish):
-      // What has no content takes its time as well.
-      transfers[id]?.traffic.begin()
-      remember(.finish(finish), of: id)
-    case .recordDone(let id, let done, let refusals):
-      transfers[id]?.traffic.end()
-      remember(.done(id, done, refusals: refusals), of: id)
-    case .note(let id, let arrived, let total, let address):
-      remember(.progress(arrived: arrived, total: total, address: address), of: id)
-    case .forget(let id):
-      remember(.nothing, of: id)
-      transfers[id] = nil
-    default: preconditionFailure("an action of another room")
-    }
+  /// All is sent.
+  func note(_ finish: Finish, of id: TransferID) {
+    // What has no content takes its time as well.
+    transfers[id]?.traffic.begin()
+    remember(.finish(finish), of: id)
   }
 
-  private func remember(_ what: RememberWorker.Subject, of id: TransferID) {
+  /// The receiver has said that all is done.
+  func record(_ done: Done, _ refusals: [Refusal], of id: TransferID) {
+    transfers[id]?.traffic.end()
+    remember(.done(id, done, refusals: refusals), of: id)
+  }
+
+  func forget(_ id: TransferID) {
+    remember(.nothing, of: id)
+    transfers[id] = nil
+  }
+
+  /// Has something written down, behind what is still to be written down before it.
+  func remember(_ what: RememberWorker.Subject, of id: TransferID) {
     toRemember.append(RememberWorker(subject: what, transfer: transfers[id]))
     rememberNext()
   }

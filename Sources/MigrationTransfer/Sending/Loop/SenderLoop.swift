@@ -21,7 +21,7 @@ final class SenderLoop {
   let context: Context
   private let clock = LoopClock()
   private var engine: SenderEngine
-  private var controls: ControlConnections
+  var controls: ControlConnections
   /// What is still to be given to the engine, in order.
   private var waiting: [SenderEngine.Event] = []
   private var isOver = false
@@ -111,21 +111,6 @@ final class SenderLoop {
     }
   }
 
-  private func perform(_ action: SenderEngine.Action) {
-    switch action {
-    case .walk, .lookUpUnfinished, .askCode, .stopPreparing, .deriveSecret, .dial, .stopDialing: reach(action)
-    case .tell(let event): context.observe(event)
-    case .finish(let result): finish(result)
-    case .converse(let id): if let connection = encounter?.connection.take() { controls.add(id, connection) }
-    case .say(let id, let message): controls.say(id, message)
-    case .close(let id, let deadline): controls.close(id, until: deadline)
-    case .tellProgress, .keepHeld, .keepPartial, .export, .openStream, .moveFrames, .retire, .forgetStream, .refuse,
-      .finishWindow, .stopSession, .readWindow:
-      hold(action)
-    case .noteFinish, .recordDone, .note, .forget: remember(action)
-    }
-  }
-
   /// The number of another connection.
   func nextConnection() -> ConnectionID {
     lastConnection += 1
@@ -133,7 +118,7 @@ final class SenderLoop {
   }
 
   /// The run is over: workers that still go on are told.
-  private func finish(_ result: Result<TransferResult, TransferFailure>) {
+  func finish(_ result: Result<TransferResult, TransferFailure>) {
     isOver = true
     walkStop.set()
     dialStop?.set()

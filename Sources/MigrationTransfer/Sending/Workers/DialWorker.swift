@@ -25,8 +25,8 @@ struct DialWorker: SenderWorker {
   func run(_ events: EventQueue<SenderNews>) -> SenderNews {
     do throws(DialFailure) {
       let wakeup = try wakeup
-      stop.add(wakeup)
-      defer { stop.remove(wakeup) }
+      let waking = stop.waking(wakeup)
+      defer { extendLifetime(waking) }
       return .met(try meet(events, wakeup))
     } catch {
       return .event(.dialed(.failure(stop.isSet ? .stopped : error), spread: SenderLoop.spread))
