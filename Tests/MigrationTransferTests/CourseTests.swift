@@ -145,21 +145,3 @@ import Testing
     return (sender.identity, accept.transfer)
   }
 }
-
-/// Stops whoever comes until the test opens it.
-private final class Gateway: Sendable {
-  private let state = Condition((isReached: false, isOpen: false))
-
-  func pass() {
-    state.withLock { $0.isReached = true }
-    state.broadcast()
-    _ = try? state.wait(for: "the gateway to open") { $0.isOpen ? true : nil }
-  }
-
-  func waitUntilReached() throws { _ = try state.wait(for: "the gateway") { $0.isReached ? true : nil } }
-
-  func open() {
-    state.withLock { $0.isOpen = true }
-    state.broadcast()
-  }
-}
