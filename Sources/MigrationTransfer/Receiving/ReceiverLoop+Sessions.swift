@@ -58,7 +58,7 @@ extension ReceiverLoop {
     guard let connection = served[id], let session = sessions[number] else {
       return setup.post(.streamEnded(id, .over, held: Tally()))
     }
-    let worker = StreamWorker(setup: setup, served: connection, session: session)
+    let worker = IncomingStreamWorker(setup: setup, served: connection, session: session)
     let staging = session.staging
     start("stream") {
       worker.run()

@@ -4,7 +4,7 @@ import MigrationSystem
 import MigrationWire
 
 /// Serves one data stream, from JOIN to its end.
-struct StreamWorker: Sendable {
+struct IncomingStreamWorker: Sendable {
   let setup: ReceiverSetup
   let served: ServedConnection
   let session: ReceivingSession

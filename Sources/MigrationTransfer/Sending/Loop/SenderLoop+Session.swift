@@ -31,7 +31,7 @@ extension SenderLoop {
       // Before its thread runs: a stop finds it.
       session.queue.register(join.stream, wakeup)
       start(
-        StreamWorker(
+        OutgoingStreamWorker(
           session: session, join: join, wakeup: wakeup, attempts: attempts, patience: context.options.stallPatience))
     } catch {
       context.events.post(.event(.streamEnded(number, join.stream, .failed(Fault(error)))))

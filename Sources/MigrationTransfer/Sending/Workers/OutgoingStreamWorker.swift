@@ -4,7 +4,7 @@ import MigrationSystem
 import MigrationWire
 
 /// Carries a data stream: connects, joins, and sends what the window gives it.
-struct StreamWorker: SenderWorker {
+struct OutgoingStreamWorker: SenderWorker {
   /// For how long an end may take over what stands before READY.
   private static let patience = Duration.seconds(10)
 
