@@ -11,7 +11,7 @@ protocol FaultCause: Error {
 
 extension Fault {
   /// Makes a fault of an error that was thrown on this end.
-  init(_ error: any Error) {
+  package init(_ error: any Error) {
     switch error {
     case let fault as Fault: self = fault
     case let cause as any FaultCause: self = cause.fault

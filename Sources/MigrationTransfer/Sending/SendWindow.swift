@@ -38,8 +38,8 @@ package struct SendWindow: Sendable {
   package private(set) var written = Tally()
   package private(set) var held = Tally()
   /// The lengths of all written frames, and how many there are of all streams and of each.
-  private(set) var writtenLength: UInt64 = 0
-  private(set) var writtenFrames: UInt64 = 0
+  package private(set) var writtenLength: UInt64 = 0
+  package private(set) var writtenFrames: UInt64 = 0
   private(set) var framesOfStream: [StreamNumber: UInt64] = [:]
 
   /// `receiverWindow` is what the receiver allows to be under way. No more is kept in memory than a receiver of this program allows.
@@ -141,10 +141,10 @@ package struct SendWindow: Sendable {
   }
 
   /// How many frames wait for a stream.
-  var readyFrames: Int { ready.count }
+  package var readyFrames: Int { ready.count }
 
   /// How many frames of a stream are written.
-  func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }
+  package func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }
 
   /// A stream is gone: what it had under way is sent again, by the one that replaces it and by no other (Protocol §7.3).
   /// Another stream that waits may have to take what the lost one was woken for.
