@@ -49,9 +49,11 @@ struct OutgoingStreamWorker: SenderWorker {
     try data.run()
   }
 
-  /// Whether it ended in a way that another one may do better: cut, or turned away at a busy door.
+  /// Whether it ended in a way that another one may do better: cut, or turned away.
   private static func isLoss(_ error: any Error) -> Bool {
     if let error = error as? ConnectionError { return error.code != .violated }
-    return error as? AbortReason == .busy
+    // A receiver that does not know the session any more says so: the control connection tells what becomes of the transfer.
+    let reason = error as? AbortReason
+    return reason == .busy || reason == .unknownPeer
   }
 }
