@@ -28,7 +28,8 @@ import TransferSimulator
   @Test func `a failing seed replays exactly`() throws {
     let mutation = Mutation.journalBeforeSyncing
     let seed = try #require((1...2_000).first { Simulation.run(seed: $0, mutation: mutation).broken != nil })
-    let (once, again) = (Simulation.run(seed: seed, mutation: mutation), Simulation.run(seed: seed, mutation: mutation))
+    let once = Simulation.run(seed: seed, mutation: mutation, keepsTrace: true)
+    let again = Simulation.run(seed: seed, mutation: mutation, keepsTrace: true)
     #expect(once.broken == again.broken)
     #expect(once.trace == again.trace)
   }
@@ -44,7 +45,8 @@ import TransferSimulator
     }
     let counts = [
       faults.cuts, faults.streamCuts, faults.senderKills, faults.receiverKills, faults.importKills, faults.powerLosses,
-      faults.diskErrors, faults.refusals, faults.changes, sentTwice,
+      faults.diskErrors, faults.refusals, faults.changes, sentTwice, faults.outages, faults.sleeps, faults.stalls,
+      faults.stops, faults.strangers, faults.twins, faults.impostors,
     ]
     #expect(counts.allSatisfy { $0 > 0 }, "\(counts)")
   }

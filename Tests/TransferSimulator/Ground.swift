@@ -1,12 +1,46 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
+import MigrationTransfer
 import MigrationWire
+
+/// What the receiving device keeps apart from staging, durably: its store.
+struct ReceiverStore {
+  let transfer: TransferID
+  let client: KeyFingerprint
+  let keys: TransferKeys
+  let offer: Offer
+  var done: Done?
+  /// What the sender has left out by name; of a transfer that is done everything that is named as not stored.
+  var notStored: [Refusal] = []
+  var unsent: UInt64 = 0
+  var withheld: UInt64 = 0
+}
+
+/// What the sending device keeps of a transfer, durably.
+struct SenderEntry {
+  let transfer: TransferID
+  let key: UInt64
+  let receiver: UInt64
+  var unsent: UInt64 = 0
+  var done: Done?
+  var notStored: [Refusal] = []
+}
 
 /// Everything that outlives the processes of one simulation, and what is expected of them.
 final class Ground {
   /// The archive is cut into small pieces, so that little data makes many frames.
   static let sizes = FramePacker.Sizes(smallFile: 300, chunk: 700, fullFrame: 900)
   static let frameCapacity = 2_048
+
+  /// An export that came to its end.
+  struct Export {
+    let finish: Finish
+    let unsent: Int
+    /// When the source was listed, and when the export began.
+    let listed: Int
+    let start: Int
+  }
 
   let world: World
   let mutation: Mutation?
@@ -16,31 +50,60 @@ final class Ground {
   let furniture: Furniture
   let announcedRoots: [Root]
   let windowFrames: Int
-  var store: ReceiverStore?
-  var senderKnows: TransferID?
+  /// What is remembered of transfers, the newest first.
+  private(set) var storesAtReceiver: [ReceiverStore] = []
+  private(set) var entriesAtSender: [SenderEntry] = []
   /// How often the end may still be spoilt.
   var importRisks = 0
-  private(set) var promises: Promises!
   private(set) var hasLostPower = false
-
-  private(set) var sender: SenderDriver?
-  private(set) var receiver: ReceiverDriver?
   var tally = Faults()
   private(set) var steps = 0
+  /// What is to happen when the engines have acted so often.
+  private var ambushes: [(count: Int, body: () -> Void)] = []
+  private var acts = 0
+
+  // MARK: The devices and their users
+
+  /// The processes of the sending device: one, or two that go on with the same transfer.
+  var senders: [SimulatedSender] = []
+  var receiver: SimulatedReceiver?
+  /// Until when a device sleeps, and its disk stands still: the sender's, and the receiver's.
+  var asleep = [0, 0]
+  var stalled = [0, 0]
+  /// Until when no connection comes up, and until when another device is at the receiver's address.
+  var outage = 0
+  var imposture = 0
+  /// Whether threads cannot be made now and then.
+  var lacksThreads = false
+  /// From when on nothing goes wrong any more.
+  var calm = 0
+  /// What the receiver's user sees.
+  var shownCode: PairingCode?
+  var senderHost = "10.0.0.2"
+  /// Exports that are to begin; each blocks, so that it does so at the bottom of the stack.
+  var exports: [() -> Void] = []
+  var isSenderDone = false
+
+  // MARK: What is expected
 
   /// What was sent, and how much of it more than once.
   private var sentOnce: [[UInt8]: ByteRanges] = [:]
   private(set) var sentTwice = 0
   private(set) var allowedTwice = 0
-  private var finish: Finish?
+  /// How much was sent in all, and how much of that when the last sync that succeeded began.
+  private(set) var sentInAll = 0
+  private var durableUpTo = 0
+  private var finished: [Export] = []
+  /// What was concluded last, and the export that it ends.
+  private(set) var concluded: (Finish, Export)?
+  /// Which transfers are done, and with which word.
+  private(set) var done: [TransferID: Done] = [:]
   /// What the destination could not hold, and how many items that is.
-  private var refusedPaths: Set<[UInt8]> = []
-  private var notStored: UInt64 = 0
-  private var finishUnsent = 0
-  private var finishStart = 0
-  private var finishListed = 0
-  private(set) var isSenderDone = false
-  private(set) var isReceiverDone = false
+  private(set) var refusedPaths: Set<[UInt8]> = []
+  private(set) var notStored: UInt64 = 0
+  private var promisesOf: [TransferID: Promises] = [:]
+  /// The streams that a stream is the heir of, by session.
+  private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
 
   init(seed: UInt64, mutation: Mutation?, keepsTrace: Bool) {
     world = World(seed: seed, keepsTrace: keepsTrace)
@@ -52,17 +115,6 @@ final class Ground {
     source.populate()
     furniture = Furniture(disk, like: source)
     announcedRoots = source.top.names.map { Root(kind: .directory, name: $0) }
-    promises = Promises(world) { [unowned self] in currentGenerations }
-  }
-
-  private var currentGenerations: [ArchivePath: Generation] {
-    guard let keys = store?.keys else { return [:] }
-    var generations: [ArchivePath: Generation] = [:]
-    for (path, version) in source.current {
-      guard let path = try? ArchivePath(path) else { continue }
-      generations[path] = keys.generation(of: version.fingerprint)
-    }
-    return generations
   }
 
   var faults: Faults {
@@ -77,29 +129,98 @@ final class Ground {
     return world.broken == nil && world.step()
   }
 
-  // MARK: Processes
-
-  func startSender() {
-    guard sender == nil, !isSenderDone else { return }
-    sender = SenderDriver(self)
+  /// Lets something happen about where the engines have acted so often.
+  func ambush(at count: Int, _ body: @escaping () -> Void) {
+    ambushes.append((count, body))
+    ambushes.sort { $0.count > $1.count }
   }
 
-  func startReceiver() {
-    guard receiver == nil, !isReceiverDone || !isSenderDone else { return }
-    receiver = ReceiverDriver(self)
-    if receiver?.isAlive == false { receiver = nil }
+  /// An engine acts.
+  func acted() {
+    acts += 1
+    while let last = ambushes.last, last.count <= acts {
+      ambushes.removeLast()
+      world.after(world.dice.one(in: 3) ? 0 : world.dice.roll(0...4_000), last.body)
+    }
   }
 
-  func senderDied(_ sender: SenderDriver) {
-    interrupted()
-    self.sender = nil
-    world.after(world.dice.roll(1_000...400_000)) { [self] in startSender() }
+  // MARK: What is remembered
+
+  /// The receiver remembers a transfer, if it does not yet.
+  func remember(_ order: ReceiverEngine.StagingOrder) -> ReceiverStore {
+    if let known = storesAtReceiver.first(where: { $0.transfer == order.transfer }) { return known }
+    let offer = order.offer
+    let store = ReceiverStore(
+      transfer: order.transfer, client: order.client,
+      keys: TransferKeys(tagKey: UInt128(world.dice.next()), hashKey: UInt128(world.dice.next())),
+      offer: Offer(
+        transfer: nil, contents: offer.contents, items: offer.items, bytes: offer.bytes, allocated: offer.allocated,
+        flags: offer.flags))
+    storesAtReceiver.insert(store, at: 0)
+    return store
   }
 
-  func receiverDied(_ receiver: ReceiverDriver) {
-    interrupted()
-    self.receiver = nil
-    world.after(world.dice.roll(1_000...400_000)) { [self] in startReceiver() }
+  func changeStore(_ transfer: TransferID, _ change: (inout ReceiverStore) -> Void) {
+    guard let index = storesAtReceiver.firstIndex(where: { $0.transfer == transfer }) else { return }
+    change(&storesAtReceiver[index])
+  }
+
+  /// Whether the sender has ever written down that all is done.
+  private(set) var isDoneRecorded = false
+  func recordDone(_ transfer: TransferID, _ done: Done, _ refusals: [Refusal]) {
+    isDoneRecorded = true
+    changeEntry(transfer) {
+      $0.done = done
+      $0.notStored = refusals
+    }
+  }
+
+  func forgetAtReceiver(_ transfer: TransferID) { storesAtReceiver.removeAll { $0.transfer == transfer } }
+
+  func rememberAtSender(_ transfer: TransferID, _ identity: SimulatedSender.Identity) {
+    guard !entriesAtSender.contains(where: { $0.transfer == transfer }) else { return }
+    // A sender that met another device at the address begins a second transfer, and all of it is sent again.
+    if tally.impostors > 0 { allowedTwice += sentInAll }
+    entriesAtSender.insert(SenderEntry(transfer: transfer, key: identity.key, receiver: identity.receiver), at: 0)
+  }
+
+  func changeEntry(_ transfer: TransferID, _ change: (inout SenderEntry) -> Void) {
+    guard let index = entriesAtSender.firstIndex(where: { $0.transfer == transfer }) else { return }
+    change(&entriesAtSender[index])
+  }
+
+  func forgetAtSender(_ transfer: TransferID) { entriesAtSender.removeAll { $0.transfer == transfer } }
+
+  /// One key serves all that is unfinished.
+  private var lastReceiverKey: UInt64 = 0
+  func receiverKey() -> UInt64 {
+    if storesAtReceiver.isEmpty || lastReceiverKey == 0 { lastReceiverKey = world.dice.next() | 1 }
+    return lastReceiverKey
+  }
+
+  // MARK: What happens at the receiver
+
+  func promises(of transfer: TransferID) -> Promises {
+    if let known = promisesOf[transfer] { return known }
+    let new = Promises(world) { [unowned self] in currentGenerations(transfer) }
+    promisesOf[transfer] = new
+    return new
+  }
+
+  private func currentGenerations(_ transfer: TransferID) -> [ArchivePath: Generation] {
+    guard let keys = storesAtReceiver.first(where: { $0.transfer == transfer })?.keys else { return [:] }
+    var generations: [ArchivePath: Generation] = [:]
+    for (path, version) in source.current {
+      guard let path = try? ArchivePath(path) else { continue }
+      generations[path] = keys.generation(of: version.fingerprint)
+    }
+    return generations
+  }
+
+  func recovered(_ staging: Staging) {
+    checkFurniture(destination)
+    promises(of: staging.transfer).recovered(staging, keys: staging.keys, hasLostPower: hasLostPower)
+    hasLostPower = false
   }
 
   func losePower() {
@@ -112,19 +233,60 @@ final class Ground {
     hasLostPower = true
   }
 
-  /// How much was sent in all, and how much of that when the last sync that succeeded began.
-  private(set) var sentInAll = 0
-  private var durableUpTo = 0
+  /// A sync is done that began when so much was sent.
+  func synced(_ sent: Int) { durableUpTo = max(durableUpTo, sent) }
 
-  // MARK: What happens
-
-  func recovered(_ staging: Staging) {
-    checkFurniture(destination)
-    guard let keys = store?.keys else { return }
-    promises.recovered(staging, keys: keys, hasLostPower: hasLostPower)
-    hasLostPower = false
+  /// The end is near, and now and then the process does not live to see it, or the power goes.
+  func riskImport() {
+    guard importRisks > 0, world.dice.one(in: 2) else { return }
+    importRisks -= 1
+    tally.receiverKills += 1
+    disk.operationsToLive = world.dice.roll(0...30)
+    if world.dice.one(in: 3) { world.after(world.dice.roll(1...1_000)) { [self] in losePower() } }
   }
 
+  /// What arrived is about to be compared with a finish.
+  func concludes(_ finish: Finish, _ transfer: TransferID, withheld: [Refusal]) {
+    world.note("concludes \(finish.total)")
+    guard let export = finished.last(where: { $0.finish == finish }) else {
+      return world.fail("something was concluded that was never finished")
+    }
+    concluded = (finish, export)
+    changeStore(transfer) {
+      $0.unsent = finish.unsent
+      $0.withheld = finish.withheld
+      $0.notStored = withheld
+    }
+  }
+
+  /// What an import begins without.
+  func refused(_ staging: Staging) {
+    refusedPaths = Set(staging.refusals(from: 0).map(\.path.bytes))
+    notStored = staging.notStored
+    tally.refusals += Int(notStored)
+    world.check(notStored <= refusedPaths.count, "\(notStored) items are not stored, \(refusedPaths.count) are named")
+    world.check(notStored == 0 || disk.bounds != nil, "a disk that holds everything refuses \(notStored) items")
+  }
+
+  func imported(_ transfer: TransferID, _ done: Done, notStored: [Refusal]) {
+    world.note("imported")
+    world.check(self.done[transfer] ?? done == done, "a transfer is done twice")
+    self.done[transfer] = done
+    changeStore(transfer) {
+      $0.done = done
+      $0.notStored = notStored
+    }
+    promises(of: transfer).fulfilled()
+    checkDestination()
+  }
+
+  // MARK: What happens at the sender
+
+  func exported(_ finish: Finish, unsent: Int, listed: Int, start: Int) {
+    finished.append(Export(finish: finish, unsent: unsent, listed: listed, start: start))
+  }
+
+  /// What is under way may be sent again.
   func interrupted() { allowedTwice += windowFrames * Self.frameCapacity }
 
   /// A frame's entries go out: what went before is counted.
@@ -133,7 +295,7 @@ final class Ground {
     while let entry = try? reader.next(entries.span) {
       switch entry {
       case .item(let record, let content):
-        if record.kind == .hardLink { promises.sendingLink(record.path) }
+        if record.kind == .hardLink { for promises in promisesOf.values { promises.sendingLink(record.path) } }
         if content != nil { send(record.path, record.generation, 0..<record.size) }
       case .chunk(let place, _, _): send(place.path, place.generation, place.range)
       case .hole: continue
@@ -152,254 +314,27 @@ final class Ground {
     sentInAll += range.count
   }
 
-  /// The end is near, and now and then the process does not live to see it, or the power goes.
-  func riskImport() {
-    guard importRisks > 0, world.dice.one(in: 2) else { return }
-    importRisks -= 1
-    tally.receiverKills += 1
-    disk.operationsToLive = world.dice.roll(0...30)
-    if world.dice.one(in: 3) { world.after(world.dice.roll(1...1_000)) { [self] in losePower() } }
+  // MARK: Heirs
+
+  /// What one stream had under way is another one's.
+  func moved(_ session: SessionID, from lost: UInt32, to heir: UInt32) {
+    let earlier = ancestors[session]?[lost] ?? []
+    ancestors[session, default: [:]][heir] = earlier.union([lost])
   }
 
-  /// A sync is done that began when so much was sent.
-  func synced(_ sent: Int) { durableUpTo = max(durableUpTo, sent) }
-
-  func exported(_ finish: Finish, unsent: Int, listed: Int, start: Int) {
-    self.finish = finish
-    finishUnsent = unsent
-    finishStart = start
-    finishListed = listed
-  }
-
-  func concluded(_ finish: Finish) { world.note("concluded \(finish.total)") }
-
-  func imported() {
-    world.note("imported")
-    promises.fulfilled()
-    checkDestination()
-  }
-
-  func receiverFinished() {
-    isReceiverDone = true
-    receiver = nil
-    world.note("receiver is done")
-  }
-
-  /// What an import begins without.
-  func refused(_ staging: Staging) {
-    refusedPaths = Set(staging.refusals(from: 0).map(\.path.bytes))
-    notStored = staging.notStored
-    tally.refusals += Int(notStored)
-    world.check(notStored <= refusedPaths.count, "\(notStored) items are not stored, \(refusedPaths.count) are named")
-    world.check(notStored == 0 || disk.bounds != nil, "a disk that holds everything refuses \(notStored) items")
-  }
-
-  /// `refused` is what the sender has heard of in the session in which it heard DONE.
-  func senderFinished(_ done: Done, exportStart: Int, refused: Set<[UInt8]>) {
-    world.check(done.notStored == store?.done?.notStored, "the sender was told another number of items not stored")
-    world.check(refused == refusedPaths, "the sender has not heard of all that is not stored")
-    isSenderDone = true
-    sender = nil
-    world.check(store?.done != nil, "the sender was told done, and it is not")
-  }
-
-  /// Tells what is in the journal, for whoever has to find out why it was refused.
-  func noteJournal() {
-    guard world.trace.keepsAll, let key = store?.keys.journalKey else { return }
-    let bytes = disk.journalNode.state.data
-    var position = 0
-    while position < bytes.count,
-      let (record, length) = try? JournalRecord.read(
-        bytes.span.extracting(position...), position: UInt64(position), key: key)
-    {
-      world.note("  \(position) \(Self.brief(record))")
-      position += length
-    }
-    let later = JournalRecord.greatestSyncMark(
-      bytes.span.extracting(min(position, bytes.count)...), position: UInt64(position), key: key)
-    world.note("  ends at \(position) of \(bytes.count), vouched for later: \(later.map(String.init) ?? "nothing")")
-  }
-
-  private static func brief(_ record: JournalRecord) -> String {
-    switch record {
-    case .item(let item, _): return "item \(text(item.path)) \(short(item.generation)) \(item.size)"
-    case .range(let place, _): return "range \(text(place.path)) \(short(place.generation)) \(place.range)"
-    case .sealed(let item): return "sealed \(text(item.path)) \(short(item.generation)) \(item.size)"
-    case .discarded(let path): return "discarded \(text(path))"
-    case .discardedTree(let path): return "discardedTree \(text(path))"
-    default: return "\(record)"
-    }
-  }
-
-  /// Tells what is in a frame.
-  func noteEntries(_ body: [UInt8]) {
-    guard world.trace.keepsAll else { return }
-    var reader = EntryReader(Limits.dataHeader..<body.count)
-    while let entry = try? reader.next(body.span) {
-      switch entry {
-      case .item(let record, let content):
-        let kind = content == nil ? "\(record.kind)" : "whole"
-        world.note("  arrives \(kind) \(Self.text(record.path)) \(Self.short(record.generation)) \(record.size)")
-      case .chunk(let place, _, _), .hole(let place, _):
-        world.note("  arrives \(Self.text(place.path)) \(Self.short(place.generation)) \(place.range)")
+  /// A stream is about to write: no stream whose frames it carries may write any more.
+  func writes(_ stream: IncomingWorker, in session: ReceiverSessionParts) {
+    guard let identifier = session.identifier, let known = ancestors[identifier] else { return }
+    let lost = known[stream.join.stream] ?? []
+    for other in session.streams where other !== stream {
+      if lost.contains(other.join.stream) {
+        world.check(
+          other.worker.hasEnded,
+          "stream \(stream.join.stream) writes while \(other.join.stream), which it replaces, lives")
       }
-    }
-  }
-
-  private static func text(_ path: ArchivePath) -> String { String(decoding: path.bytes, as: UTF8.self) }
-  private static func short(_ generation: Generation) -> String {
-    String(UInt16(truncatingIfNeeded: generation), radix: 16)
-  }
-
-  /// Makes the journal say that all of it is durable.
-  func vouchForJournal() {
-    guard let key = store?.keys.journalKey else { return }
-    let bytes = disk.journalNode.state.data
-    var position = 0
-    while position < bytes.count,
-      let (_, length) = try? JournalRecord.read(
-        bytes.span.extracting(position...), position: UInt64(position), key: key)
-    {
-      position += length
-    }
-    var writer = ByteWriter()
-    JournalRecord.synced(upTo: UInt64(position)).write(to: &writer, position: UInt64(position), key: key)
-    disk.journalNode.write(.data(position, writer.bytes))
-    disk.journalNode.commit(disk.journalNode.pending.count)
-  }
-}
-
-/// How often what went wrong.
-public struct Faults: Sendable {
-  public var cuts = 0
-  public var streamCuts = 0
-  public var senderKills = 0
-  public var receiverKills = 0
-  public var powerLosses = 0
-  public var changes = 0
-  public var diskErrors = 0
-  /// Items that the disk could not hold.
-  public var refusals = 0
-  /// How many of the receiver's deaths came between the finished archive and its answer.
-  public var importKills = 0
-
-  public init() {}
-
-  public mutating func add(_ other: Faults) {
-    cuts += other.cuts
-    streamCuts += other.streamCuts
-    senderKills += other.senderKills
-    receiverKills += other.receiverKills
-    powerLosses += other.powerLosses
-    changes += other.changes
-    diskErrors += other.diskErrors
-    refusals += other.refusals
-    importKills += other.importKills
-  }
-}
-
-extension Version {
-  /// What the generation of this version is made of.
-  var fingerprint: SourceFingerprint {
-    SourceFingerprint(
-      fileSystem: 77, inode: inode, size: UInt64(kind == .regular ? data.count : 10), modified: ItemTime(modified),
-      changed: ItemTime(changed))
-  }
-}
-
-extension Ground {
-  /// What is at the destination must be what the source had: each file one version of itself, and one that was there when
-  /// the last export began or later; and all of it, if nothing changed since it was listed.
-  func checkDestination() {
-    guard let finish else { return world.fail("something was imported without a finish") }
-    let all = destination
-    checkFurniture(all)
-    let arrived = all.filter { !furniture.isOld($0.key, $0.value) }
-    if furniture.existing == .refuse || furniture.existing == .keepBoth {
-      world.check(
-        arrived.count + Int(notStored) == Int(finish.total.items),
-        "\(arrived.count) items arrived, \(notStored) were refused, \(finish.total.items) were sent")
-    }
-    for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-      let name = String(decoding: path, as: UTF8.self)
-      let versions = source.history(of: furniture.original(of: path))
-      let same = versions.filter { $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint) }
-      if same.isEmpty {
-        world.note(
-          "arrived: \(node.kind) \(node.state.mode) \(String(describing: node.state.modified)) \(node.state.data.count)"
-        )
-        for (version, until) in versions {
-          let differences = zip(version.data, node.state.data).enumerated().filter { $1.0 != $1.1 }.map(\.offset)
-          world.note(
-            "version until \(until): \(version.kind) \(version.mode) \(version.modified) \(version.data.count), "
-              + "differs at \(differences.count) from \(differences.first ?? -1) to \(differences.last ?? -1)")
-        }
+      if known[other.join.stream]?.contains(stream.join.stream) == true, other.machine.writtenFrames > 0 {
+        world.fail("stream \(stream.join.stream) writes behind \(other.join.stream), which replaces it")
       }
-      world.check(!same.isEmpty, "\(name) is no version that the source ever had")
-      world.check(
-        same.isEmpty || same.contains { $0.until >= finishStart }, "\(name) is a version from before the last export")
-    }
-    if source.lastChange < finishListed, finishUnsent == 0 {
-      let names = Set(all.keys.map(furniture.original))
-      for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
-      where !names.contains(path) && !furniture.blocks(path) && !refusedPaths.contains(path) {
-        world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
-      }
-      if disk.hasHardLinks, furniture.existing == .refuse { checkLinks(arrived) }
-    }
-  }
-
-  /// What was at the destination is there, or something whole is in its place.
-  private func checkFurniture(_ arrived: [[UInt8]: Node]) {
-    furniture.check(arrived) { path, node in
-      source.history(of: path).contains {
-        $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint)
-      }
-    }
-  }
-
-  /// Names that lead to one file at the source lead to one file here.
-  private func checkLinks(_ arrived: [[UInt8]: Node]) {
-    var first: [UInt64: Node] = [:]
-    for (path, version) in source.current.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-      guard version.kind == .regular, let node = arrived[path] else { continue }
-      if let other = first.updateValue(node, forKey: version.inode), other !== node {
-        world.fail("\(String(decoding: path, as: UTF8.self)) is no link any more")
-      }
-    }
-  }
-
-  private var destination: [[UInt8]: Node] {
-    var found: [[UInt8]: Node] = [:]
-    var pending = disk.destination.entries.map { ($0.key, $0.value) }
-    while let (path, node) = pending.popLast() {
-      found[path] = node
-      for (name, child) in node.entries { pending.append((path + [UInt8(ascii: "/")] + name, child)) }
-    }
-    return found
-  }
-}
-
-extension Version {
-  /// The extended metadata, as the disk keeps it.
-  private var attributes: [[UInt8]: [UInt8]] {
-    var attributes = Dictionary(extended.attributes.map { ($0.name, $0.value) }) { one, _ in one }
-    if !extended.accessList.isEmpty {
-      attributes[SimulatedPlaces.listName(.access)] = SimulatedPlaces.bytes(extended.accessList)
-    }
-    if !extended.defaultAccessList.isEmpty {
-      attributes[SimulatedPlaces.listName(.default)] = SimulatedPlaces.bytes(extended.defaultAccessList)
-    }
-    return attributes
-  }
-
-  fileprivate func matches(_ node: Node, ignoringTimes: Bool) -> Bool {
-    guard kind == node.kind, attributes == node.state.attributes else { return false }
-    let modified = ignoringTimes ? node.state.modified : modified
-    switch kind {
-    case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified
-    case .symbolicLink: return target == node.target && modified == node.state.modified
-    default: return mode & 0o1777 == node.state.mode && modified == node.state.modified
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Mistakes that the drivers of a simulation make on purpose, around the real logic: each must be found out.
+/// Mistakes that a simulation makes on purpose, around the real logic or at an engine's edge: each must be found out.
 public enum Mutation: String, CaseIterable, Sendable {
   /// A frame is acknowledged before it is in the files and the journal.
   case acknowledgeBeforeWriting
@@ -16,4 +16,16 @@ public enum Mutation: String, CaseIterable, Sendable {
   case ignoreLedger
   /// An item that the destination cannot hold is forgotten before everything is compared.
   case forgetRefused
+  /// A stream that replaces another one does not say so.
+  case forgetWhomAnHeirReplaces
+  /// An older session goes on when a newer one begins.
+  case leaveOlderSessionUnfenced
+  /// The user's stop is lost where it comes between two sessions.
+  case loseStopBetweenSessions
+  /// An import ends behind the session that began it, and how it ended is lost.
+  case loseOutcomeOfImport
+  /// The receiver counts its sender as away though it is there.
+  case countPresentSenderAsAway
+  /// What an older session says at its end counts as said by the newer one.
+  case concludeAnotherSession
 }

@@ -39,6 +39,7 @@ final class Node {
 
   let number: UInt64
   let kind: FileKind
+  var isJournal = false
   var target: [UInt8] = []
   var entries: [[UInt8]: Node] = [:]
   var durableEntries: [[UInt8]: Node] = [:]

@@ -19,8 +19,6 @@ final class SimulatedDisk: @unchecked Sendable {
 
   let world: World
   let mutation: Mutation?
-  private(set) var tree: Node
-  private(set) var journalNode: Node
   /// The destination: its entries are the imported roots.
   let destination: Node
   private var changes: [Change] = []
@@ -38,8 +36,8 @@ final class SimulatedDisk: @unchecked Sendable {
   let promisesToReplaceNothing: Bool
   /// What it cannot hold.
   let bounds: Bounds?
-  /// Whether the staging directory is there.
-  private(set) var hasStaging = false
+  /// The staging directories that are there, in the order in which they were made.
+  private(set) var areas: [SimulatedArea] = []
   /// Lets other things happen while something slow goes on.
   var meanwhile: () -> Void = {}
 
@@ -49,8 +47,6 @@ final class SimulatedDisk: @unchecked Sendable {
     hasHardLinks = !world.dice.one(in: 4)
     bounds = .some(world.dice)
     promisesToReplaceNothing = !world.dice.one(in: 3)
-    tree = Node(number: 0, kind: .directory)
-    journalNode = Node(number: 0, kind: .regular)
     destination = Node(number: 0, kind: .directory)
   }
 
@@ -88,19 +84,17 @@ final class SimulatedDisk: @unchecked Sendable {
 
   // MARK: Staging as a whole
 
-  /// The staging directory is made, durably.
-  func makeStaging() {
-    tree = node(.directory)
-    journalNode = node(.regular)
-    changes = []
-    hasStaging = true
+  /// The staging directory of a transfer, if it is there.
+  func area(of transfer: TransferID) -> SimulatedArea? { areas.first { $0.transfer == transfer } }
+
+  /// The staging directory of a transfer is made, durably.
+  func makeArea(of transfer: TransferID) -> SimulatedArea {
+    let area = SimulatedArea(transfer, on: self, tree: node(.directory), journal: node(.regular))
+    areas.append(area)
+    return area
   }
 
-  func removeStaging() {
-    hasStaging = false
-    tree = node(.directory)
-    journalNode = node(.regular)
-  }
+  func removeArea(of transfer: TransferID) { areas.removeAll { $0.transfer == transfer } }
 
   // MARK: Names
 
@@ -130,7 +124,7 @@ final class SimulatedDisk: @unchecked Sendable {
     meanwhile()
     try operate(mayFail: false)
     for (node, count) in zip(nodes, counts) {
-      if mutation == .journalBeforeSyncing, node !== journalNode { continue }
+      if mutation == .journalBeforeSyncing, !node.isJournal { continue }
       node.commit(min(count, node.pending.count))
     }
     if mutation != .journalBeforeSyncing { commit(min(names, changes.count)) }
@@ -151,7 +145,7 @@ final class SimulatedDisk: @unchecked Sendable {
   }
 
   private var everything: [Node] {
-    var found: [Node] = [journalNode, tree, destination]
+    var found: [Node] = areas.flatMap { [$0.journalNode, $0.tree] } + [destination]
     var index = 0
     while index < found.count {
       for name in found[index].entries.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -166,13 +160,11 @@ final class SimulatedDisk: @unchecked Sendable {
   func losePower() {
     commit(changes.isEmpty ? 0 : world.dice.roll(0...changes.count))
     changes = []
-    var seen: Set<UInt64> = []
-    var pending = [journalNode, tree, destination]
+    var seen: Set<ObjectIdentifier> = []
+    var pending = areas.flatMap { [$0.journalNode, $0.tree] } + [destination]
     while let node = pending.popLast() {
-      guard seen.insert(node.number << 2 | (node === tree ? 1 : node === destination ? 2 : 0)).inserted else {
-        continue
-      }
-      node.losePower(world.dice, isTorn: node === journalNode)
+      guard seen.insert(ObjectIdentifier(node)).inserted else { continue }
+      node.losePower(world.dice, isTorn: node.isJournal)
       for name in node.entries.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
         if let child = node.entries[name] { pending.append(child) }
       }
@@ -180,10 +172,28 @@ final class SimulatedDisk: @unchecked Sendable {
   }
 }
 
-extension SimulatedDisk: StagingDisk {
+/// The staging directory of one transfer.
+final class SimulatedArea: @unchecked Sendable {
+  // Unchecked: a simulation has one thread.
+  let transfer: TransferID
+  let disk: SimulatedDisk
+  let tree: Node
+  let journalNode: Node
+
+  init(_ transfer: TransferID, on disk: SimulatedDisk, tree: Node, journal: Node) {
+    self.transfer = transfer
+    self.disk = disk
+    self.tree = tree
+    journalNode = journal
+    journal.isJournal = true
+  }
+}
+
+extension SimulatedArea: StagingDisk {
   var name: [UInt8] { Array(".peer-simulated".utf8) }
-  var journal: any StagedFile { SimulatedFile(journalNode, self) }
-  func places() -> any StagingPlaces { SimulatedPlaces(self) }
-  func synchronize() throws(SystemError) { try synchronizeAll() }
+  var journal: any StagedFile { SimulatedFile(journalNode, disk) }
+  func places() -> any StagingPlaces { SimulatedPlaces(disk, beneath: tree) }
+  func synchronize() throws(SystemError) { try disk.synchronizeAll() }
   func availableBytes() -> UInt64? { nil }
+  func letGo() {}
 }

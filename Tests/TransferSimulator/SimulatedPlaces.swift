@@ -50,7 +50,7 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
   }
 
   private func checkBounds(_ end: Int) throws(SystemError) {
-    if node !== disk.journalNode { try disk.checkBounds(end) }
+    if !node.isJournal { try disk.checkBounds(end) }
   }
 
   func clear(_ range: Range<UInt64>) throws(SystemError) {
@@ -69,7 +69,7 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
 
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) {
     try disk.operate(mayFail: false)
-    // Nobody writes to an attribute of what cannot be written to.
+    // An attribute of what cannot be written to is not written to.
     guard node.state.mode & 0o200 != 0 else { throw SystemError(noPermission: "set an attribute") }
     node.write(.attribute(attribute.name, attribute.value))
   }
@@ -90,13 +90,13 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
   }
 }
 
-/// The simulated staging tree, by paths.
+/// A tree of the simulated disk, by paths.
 final class SimulatedPlaces: StagingPlaces {
   private let disk: SimulatedDisk
-  /// What the paths begin at; nil for staging.
-  private let root: Node?
+  /// What the paths begin at.
+  private let root: Node
 
-  init(_ disk: SimulatedDisk, beneath root: Node? = nil) {
+  init(_ disk: SimulatedDisk, beneath root: Node) {
     self.disk = disk
     self.root = root
   }
@@ -226,7 +226,7 @@ final class SimulatedPlaces: StagingPlaces {
   }
 
   private func directory(_ path: [UInt8], making: Bool) throws(SystemError) -> Node {
-    var node = root ?? disk.tree
+    var node = root
     for name in path.split(separator: UInt8(ascii: "/")) {
       if let next = node.entries[Array(name)] {
         guard next.kind == .directory else { throw SystemError(errno: ENOTDIR, operation: "find") }

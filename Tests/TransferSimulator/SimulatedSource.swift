@@ -40,7 +40,7 @@ struct Version: Equatable {
   let extended: ExtendedMetadata
 }
 
-/// The sender's files in memory, which somebody keeps changing.
+/// The sender's files in memory, which keep changing.
 final class SimulatedSource: @unchecked Sendable {
   // Unchecked: a simulation has one thread.
 

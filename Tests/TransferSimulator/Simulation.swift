@@ -7,16 +7,19 @@ public struct Simulation {
     public let seed: UInt64
     /// The first promise that was broken; nil when all held.
     public let broken: String?
+    /// What happened, where that was wanted.
     public let trace: [String]
     public let traceHash: UInt64
     public let faults: Faults
     /// Bytes of content that went out, and how many of them more than once.
     public let sentInAll: Int
     public let sentTwice: Int
+    /// How many things happened.
+    public let steps: Int
   }
 
   /// A transfer that has not ended after so many events, most of them without faults, never will.
-  private static let mostSteps = 30_000
+  private static let mostSteps = 60_000
 
   private let ground: Ground
   private let seed: UInt64
@@ -30,7 +33,7 @@ public struct Simulation {
     let ground = simulation.ground
     return Outcome(
       seed: seed, broken: ground.world.broken, trace: ground.world.trace.lines, traceHash: ground.world.trace.hash,
-      faults: ground.faults, sentInAll: ground.sentInAll, sentTwice: ground.sentTwice)
+      faults: ground.faults, sentInAll: ground.sentInAll, sentTwice: ground.sentTwice, steps: ground.steps)
   }
 
   private init(seed: UInt64, mutation: Mutation?, keepsTrace: Bool) {
@@ -39,19 +42,20 @@ public struct Simulation {
   }
 
   private func run() {
-    planFaults()
+    FaultPlan(ground).begin()
     world.after(dice.roll(0...5_000)) { ground.startReceiver() }
     world.after(dice.roll(0...5_000)) { ground.startSender() }
-    while world.broken == nil, !(ground.isSenderDone && ground.isReceiverDone) {
-      ground.sender?.exportIfDue()
-      guard ground.stepInside() else { break }
+    while world.broken == nil, !isOver {
+      if !ground.exports.isEmpty {
+        ground.exports.removeFirst()()
+      } else if !ground.stepInside() {
+        break
+      }
       if ground.steps > Self.mostSteps { return world.fail("it does not come to an end") }
-      // A receiver that is done and whose sender missed it is started again by somebody, and the other way round.
-      if ground.isSenderDone, ground.store?.done != nil { break }
     }
     guard world.broken == nil else { return }
     world.check(ground.isSenderDone, "nothing happens any more, and the sender is not done")
-    world.check(ground.store?.done != nil, "the receiver is not done")
+    world.check(!ground.done.isEmpty, "the receiver is not done")
     // Done is done for good.
     ground.disk.losePower()
     ground.checkDestination()
@@ -60,52 +64,6 @@ public struct Simulation {
       "\(ground.sentTwice) bytes were sent twice, \(ground.allowedTwice) may be")
   }
 
-  /// When what will go wrong. After a while nothing does any more.
-  private func planFaults() {
-    let span = dice.roll(5_000...400_000)
-    func someTime() -> Int { dice.roll(1_000...span) }
-    for _ in 0..<dice.roll(0...4) {
-      world.after(someTime()) {
-        ground.tally.cuts += 1
-        ground.network.cut(all: true)
-      }
-    }
-    for _ in 0..<dice.roll(0...4) {
-      world.after(someTime()) {
-        ground.tally.streamCuts += 1
-        ground.network.cut(all: false)
-      }
-    }
-    for _ in 0..<dice.roll(0...3) {
-      world.after(someTime()) {
-        ground.tally.senderKills += 1
-        ground.sender?.die("by a kill")
-      }
-    }
-    for _ in 0..<dice.roll(0...3) {
-      // In the middle of whatever it does next.
-      world.after(someTime()) {
-        ground.tally.receiverKills += 1
-        if dice.one(in: 2) {
-          ground.disk.operationsToLive = dice.roll(0...60)
-        } else {
-          ground.receiver?.die("by a kill")
-        }
-      }
-    }
-    for _ in 0..<(dice.one(in: 2) ? dice.roll(1...3) : 0) { world.after(someTime()) { ground.losePower() } }
-    if dice.one(in: 3) { ground.importRisks = dice.roll(1...3) }
-    if dice.one(in: 5) {
-      world.after(someTime()) {
-        ground.tally.diskErrors += 1
-        ground.disk.isFailing = true
-        world.after(dice.roll(1_000...50_000)) { ground.disk.isFailing = false }
-      }
-    }
-    if dice.one(in: 2) {
-      ground.source.changesLeft = dice.roll(1...14)
-      for _ in 0..<dice.roll(1...10) { world.after(someTime()) { ground.source.change() } }
-      world.after(span + 1) { ground.source.changesLeft = 0 }
-    }
-  }
+  /// Whether the sender is done and both processes are gone.
+  private var isOver: Bool { ground.isSenderDone && ground.senders.isEmpty && ground.receiver == nil }
 }

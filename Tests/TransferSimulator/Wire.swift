@@ -1,23 +1,27 @@
-/// A connection between the two devices: bytes each way, late, and never again after it was cut.
+/// A connection between two devices: bytes each way, late, and never again after it was cut.
 final class Wire {
+  /// Who connected, and who was listening.
   enum End: Int {
-    case sender = 0
-    case receiver = 1
+    case client = 0
+    case server = 1
 
-    var other: End { self == .sender ? .receiver : .sender }
+    var other: End { self == .client ? .server : .client }
   }
 
   private struct Direction {
     var pending: [(time: Int, bytes: [UInt8])] = []
     var last = 0
+    /// Whether the end that sends has closed.
+    var isClosed = false
+    /// Whether the end that hears has been told that nothing more comes.
+    var isOverTold = false
   }
 
   let name: String
   private let world: World
+  /// What goes toward the client, and toward the server.
   private var toward = [Direction(), Direction()]
-  private var received: [(([UInt8]) -> Void)?] = [nil, nil]
-  private var ended: [(() -> Void)?] = [nil, nil]
-  private var hasHeard = [false, false]
+  private var ends: [SimulatedConnection?] = [nil, nil]
   private(set) var isCut = false
   /// How long bytes take at most.
   private let delay: Int
@@ -29,22 +33,15 @@ final class Wire {
     delay = world.dice.one(in: 6) ? world.dice.roll(5_000...60_000) : world.dice.roll(10...2_000)
   }
 
-  /// An end is there: what it does with bytes, and when it hears that the connection is gone.
-  func attach(_ end: End, received: @escaping ([UInt8]) -> Void, ended: @escaping () -> Void) {
-    self.received[end.rawValue] = received
-    self.ended[end.rawValue] = ended
-    if hasHeard[end.rawValue] { ended() }
-  }
+  /// A device has its end.
+  func attach(_ end: End, _ connection: SimulatedConnection) { ends[end.rawValue] = connection }
 
-  /// An end is gone, with its process: it hears nothing any more.
-  func detach(_ end: End) {
-    received[end.rawValue] = nil
-    ended[end.rawValue] = nil
-  }
+  /// Whether both ends have let go of it, or it was cut.
+  var isOver: Bool { isCut || toward[0].isClosed && toward[1].isClosed }
 
   func send(_ bytes: [UInt8], from end: End) {
-    guard !isCut, !bytes.isEmpty else { return }
     let target = end.other.rawValue
+    guard !isCut, !bytes.isEmpty, !toward[target].isClosed else { return }
     let time = max(toward[target].last, world.now + world.dice.roll(1...delay))
     toward[target].last = time
     toward[target].pending.append((time, bytes))
@@ -54,27 +51,27 @@ final class Wire {
   private func deliver(to end: End) {
     guard let first = toward[end.rawValue].pending.first, first.time <= world.now else { return }
     toward[end.rawValue].pending.removeFirst()
-    if !first.bytes.isEmpty { received[end.rawValue]?(first.bytes) }
+    if !first.bytes.isEmpty { ends[end.rawValue]?.arrived(first.bytes) }
   }
 
-  /// Everything that was sent arrives, and then both ends hear of it.
+  /// Everything that was sent arrives, and then the other end hears of the end.
   func close(by end: End) {
-    guard !isCut else { return }
-    isCut = true
-    hasHeard[end.rawValue] = true
-    let last = max(toward[0].last, toward[1].last)
-    world.after(max(0, last - world.now) + 1) { [self] in hear(end.other) }
+    let target = end.other.rawValue
+    guard !isCut, !toward[target].isClosed else { return }
+    toward[target].isClosed = true
+    world.after(max(0, toward[target].last - world.now) + 1) { [self] in hear(end.other) }
   }
 
   /// The connection breaks, at any byte. Each end hears of it in its own time; a half-open one much later.
   func cut() {
     guard !isCut else { return }
     isCut = true
-    for end in [End.sender, .receiver] {
+    for end in [End.client, .server] {
       truncate(toward: end)
+      // What is late comes before the end is heard.
       let last = max(0, (toward[end.rawValue].pending.last?.time ?? 0) - world.now)
       let isHalfOpen = world.dice.one(in: 4)
-      world.after(last + (isHalfOpen ? world.dice.roll(100_000...20_000_000) : world.dice.roll(1...3_000))) { [self] in
+      world.after(last + (isHalfOpen ? world.dice.roll(100_000...40_000_000) : world.dice.roll(1...3_000))) { [self] in
         hear(end)
       }
     }
@@ -83,9 +80,9 @@ final class Wire {
   private func truncate(toward end: End) {
     let pending = toward[end.rawValue].pending
     let total = pending.reduce(0) { $0 + $1.bytes.count }
-    var rest = total == 0 ? 0 : world.dice.roll(0...total)
-    // Some of what is under way comes when nobody waits for it any more.
-    let late = world.dice.one(in: 3) ? world.dice.roll(1_000...200_000) : 0
+    var rest = total == 0 ? 0 : world.dice.one(in: 3) ? total : world.dice.roll(0...total)
+    // Some of what is under way comes when it is expected no more.
+    let late = world.dice.one(in: 3) ? world.dice.roll(1_000...(world.dice.one(in: 3) ? 5_000_000 : 200_000)) : 0
     toward[end.rawValue].pending = pending.map { chunk in
       let kept = min(rest, chunk.bytes.count)
       rest -= kept
@@ -96,41 +93,38 @@ final class Wire {
   }
 
   private func hear(_ end: End) {
-    guard !hasHeard[end.rawValue] else { return }
-    hasHeard[end.rawValue] = true
-    ended[end.rawValue]?()
+    guard !toward[end.rawValue].isOverTold else { return }
+    toward[end.rawValue].isOverTold = true
+    ends[end.rawValue]?.heardEnd()
   }
 }
 
 /// The network: who can be reached, and what is connected just now.
 final class Network {
   private let world: World
-  /// Takes a new connection; nil while nobody listens.
-  var accept: ((Wire) -> Void)?
+  /// Takes a new connection from a host; nil while no device listens.
+  var accept: ((Wire, _ host: String) -> Void)?
   private(set) var wires: [Wire] = []
 
   init(_ world: World) { self.world = world }
 
-  /// Connects after a while, or fails.
-  func connect(_ name: String, _ done: @escaping (Wire?) -> Void) {
-    world.after(world.dice.roll(50...5_000)) { [self] in
-      guard let accept else { return done(nil) }
-      wires.removeAll(where: \.isCut)
-      let wire = Wire(name, world)
-      wires.append(wire)
-      accept(wire)
-      done(wire)
-    }
+  /// Connects at once, if a device listens; or to another one that has the address.
+  func connect(_ name: @autoclosure () -> String, from host: String, to other: ((Wire, String) -> Void)? = nil) -> Wire?
+  {
+    guard let accept = other ?? accept else { return nil }
+    wires.removeAll(where: \.isOver)
+    let wire = Wire(world.trace.keepsAll ? name() : "", world)
+    wires.append(wire)
+    accept(wire, host)
+    return wire
   }
 
   /// Cuts something, or everything.
   func cut(all: Bool) {
-    let live = wires.filter { !$0.isCut }
+    let live = wires.filter { !$0.isOver }
     for wire in all ? live : [world.dice.pick(live)].compactMap({ $0 }) {
       world.note("cut \(wire.name)")
       wire.cut()
     }
   }
-
-  var isQuiet: Bool { wires.allSatisfy(\.isCut) }
 }

@@ -42,6 +42,7 @@ final class World {
       sink()
     }
     now = max(now, first.time)
+    trace.mix(UInt64(now), UInt64(first.sequence))
     first.body()
     return true
   }
@@ -60,7 +61,15 @@ final class World {
     }
   }
 
-  func note(_ text: @autoclosure () -> String) { trace.note(now, text()) }
+  /// Seconds since the start, as the engines count.
+  var seconds: Double { Double(now) / 1e6 }
+
+  /// Microseconds from now to a moment in seconds; nothing where it has passed.
+  func delay(until moment: Double) -> Int {
+    moment < 1e9 ? max(0, Int((moment * 1e6).rounded(.up)) - now) : Int(1e15)
+  }
+
+  func note(_ text: @autoclosure () -> String) { if trace.keepsAll { trace.note(now, text()) } }
 
   /// A promise is broken; the first one counts.
   func fail(_ what: String) {
@@ -73,20 +82,19 @@ final class World {
   }
 }
 
-/// What happened, for whoever has to find out why: the last of it, or all; and a fingerprint of all of it.
+/// What happened, as text where that is wanted, and a fingerprint of all of it.
 final class Trace {
-  private static let kept = 60
-
   let keepsAll: Bool
   private(set) var lines: [String] = []
   private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
 
   init(keepsAll: Bool) { self.keepsAll = keepsAll }
 
-  func note(_ time: Int, _ text: String) {
-    let line = "\(time) \(text)"
-    for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    lines.append(line)
-    if !keepsAll, lines.count > 2 * Self.kept { lines.removeFirst(Self.kept) }
+  func note(_ time: Int, _ text: String) { lines.append("\(time) \(text)") }
+
+  /// Takes two numbers into the fingerprint.
+  func mix(_ one: UInt64, _ other: UInt64) {
+    hash = (hash ^ one) &* 0x9E37_79B9_7F4A_7C15
+    hash = (hash ^ other ^ hash >> 29) &* 0x100_0000_01B3
   }
 }

@@ -7,6 +7,8 @@ import TransferSimulator
 @main enum Simulate {
   /// So many failures are told; more would say nothing new.
   private static let mostFailures = 20
+  /// How much of what happened is told without --trace.
+  private static let lastLines = 60
 
   static func main() {
     do {
@@ -22,8 +24,8 @@ import TransferSimulator
 
   /// Replays one seed.
   private static func runOne(_ seed: UInt64, _ request: Request) -> Bool {
-    let outcome = Simulation.run(seed: seed, mutation: request.mutation, keepsTrace: request.isTracing)
-    for line in outcome.trace { print(line) }
+    let outcome = Simulation.run(seed: seed, mutation: request.mutation, keepsTrace: true)
+    for line in outcome.trace.suffix(request.isTracing ? .max : lastLines) { print(line) }
     print("seed \(seed): \(outcome.broken ?? "all held") (trace \(String(outcome.traceHash, radix: 16)))")
     return outcome.broken == nil
   }
@@ -94,6 +96,12 @@ private struct Summary {
       failing disks         \(faults.diskErrors)
       items refused         \(faults.refusals)
       changes of the source \(faults.changes)
+      networks away         \(faults.outages)
+      devices asleep        \(faults.sleeps)
+      disks that stood still \(faults.stalls)
+      runs, stopped         \(faults.runs), \(faults.stops)
+      strangers, impostors  \(faults.strangers), \(faults.impostors)
+      two senders at a time \(faults.twins)
       bytes sent            \(sentInAll), \(sentTwice) of them twice
     """
   }

@@ -3,15 +3,15 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
-extension SimulatedDisk: ImportDestination {
+extension SimulatedArea: ImportDestination {
   func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
-    try operate(mayFail: false)
+    try disk.operate(mayFail: false)
     return try? occupant(path, in: tree)
   }
 
   func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
-    try operate(mayFail: false)
-    return try occupant(target, in: destination)
+    try disk.operate(mayFail: false)
+    return try occupant(target, in: disk.destination)
   }
 
   private func occupant(_ path: ArchivePath, in root: Node) throws(SystemError) -> Occupant? {
@@ -22,53 +22,53 @@ extension SimulatedDisk: ImportDestination {
   }
 
   func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
-    try operate(mayFail: false)
-    guard promisesToReplaceNothing else { throw SystemError(errno: EINVAL, operation: "rename") }
-    let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: destination))
+    try disk.operate(mayFail: false)
+    guard disk.promisesToReplaceNothing else { throw SystemError(errno: EINVAL, operation: "rename") }
+    let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: disk.destination))
     guard to.entries[Array(target.name)] == nil else { throw SystemError(alreadyExisting: "rename") }
-    rename(from, Array(path.name), to: to, Array(target.name))
+    disk.rename(from, Array(path.name), to: to, Array(target.name))
   }
 
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
-    try operate(mayFail: false)
-    let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: destination))
+    try disk.operate(mayFail: false)
+    let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: disk.destination))
     if let there = to.entries[Array(target.name)], there.kind == .directory {
       let isDirectory = from.entries[Array(path.name)]?.kind == .directory
       guard isDirectory, there.entries.isEmpty else {
         throw SystemError(errno: isDirectory ? ENOTEMPTY : EISDIR, operation: "rename")
       }
     }
-    rename(from, Array(path.name), to: to, Array(target.name))
+    disk.rename(from, Array(path.name), to: to, Array(target.name))
   }
 
   func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
-    try operate(mayFail: false)
-    guard hasHardLinks else { throw SystemError(errno: EPERM, operation: "link") }
-    let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: destination))
+    try disk.operate(mayFail: false)
+    guard disk.hasHardLinks else { throw SystemError(errno: EPERM, operation: "link") }
+    let (from, to) = (try directory(of: path, in: tree), try directory(of: target, in: disk.destination))
     guard to.entries[Array(target.name)] == nil else { throw SystemError(alreadyExisting: "link") }
     guard let node = from.entries[Array(path.name)] else { throw SystemError(noSuchFile: "link") }
-    link(to, Array(target.name), node)
+    disk.link(to, Array(target.name), node)
   }
 
   func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
-    try operate(mayFail: false)
-    let to = try directory(of: target, in: destination)
+    try disk.operate(mayFail: false)
+    let to = try directory(of: target, in: disk.destination)
     guard to.entries[Array(target.name)] == nil else { throw SystemError(alreadyExisting: "create") }
-    let node = node(isDirectory ? .directory : .regular)
-    link(to, Array(target.name), node)
+    let node = disk.node(isDirectory ? .directory : .regular)
+    disk.link(to, Array(target.name), node)
     return Occupant(kind: node.kind, mode: node.state.mode, device: 1, inode: node.number)
   }
 
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
-    try operate(mayFail: false)
-    let to = try directory(of: target, in: destination)
+    try disk.operate(mayFail: false)
+    let to = try directory(of: target, in: disk.destination)
     guard let node = to.entries[Array(target.name)] else { throw SystemError(noSuchFile: "remove") }
     guard (node.kind == .directory) == isDirectory else { throw SystemError(errno: ENOTDIR, operation: "remove") }
     guard node.entries.isEmpty else { throw SystemError(errno: ENOTEMPTY, operation: "remove") }
-    unlink(to, Array(target.name))
+    disk.unlink(to, Array(target.name))
   }
 
-  func arrivedPlaces() -> any StagingPlaces { SimulatedPlaces(self, beneath: destination) }
+  func arrivedPlaces() -> any StagingPlaces { SimulatedPlaces(disk, beneath: disk.destination) }
 
   private func directory(of path: ArchivePath, in root: Node) throws(SystemError) -> Node {
     var node = root

@@ -1,0 +1,161 @@
+import MigrationEngine
+import MigrationWire
+
+/// Something that a device does beside its loop, from the action that starts it to the one event that it ends in.
+final class Worker {
+  let name: StaticString
+  let session: SessionNumber?
+  /// Whether it was told to end.
+  private(set) var mustEnd = false
+  fileprivate(set) var hasEnded = false
+  /// What it does when it is told to end.
+  var whenTold: (() -> Void)?
+
+  fileprivate init(_ name: StaticString, _ session: SessionNumber?) {
+    self.name = name
+    self.session = session
+  }
+
+  var isImport: Bool { name.description == "import" }
+
+  /// Tells it to end soon.
+  func end() {
+    guard !mustEnd, !hasEnded else { return }
+    mustEnd = true
+    whenTold?()
+  }
+}
+
+/// One process on a device, from its start to its end: time, sleep, and the workers that it has started.
+class Device {
+  let ground: Ground
+  let world: World
+  let role: Role
+  /// Whether the process is there.
+  private(set) var isAlive = true
+  /// Whether the engine has ended the run.
+  private(set) var isFinished = false
+  private(set) var workers: [Worker] = []
+  /// How often in a row time has passed without anything else.
+  private var spins = 0
+  private var timer: Int?
+
+  init(_ ground: Ground, _ role: Role) {
+    self.ground = ground
+    self.role = role
+    world = ground.world
+  }
+
+  // MARK: Time
+
+  /// Does something after a time, if the process is there then; a device that sleeps does it when it wakes.
+  func run(after delay: Int, _ body: @escaping () -> Void) {
+    world.after(delay) { [self] in whenAwake(body) }
+  }
+
+  func whenAwake(_ body: @escaping () -> Void) {
+    guard isAlive else { return }
+    let wake = ground.asleep[role.index]
+    if wake > world.now { return run(after: wake - world.now, body) }
+    body()
+  }
+
+  /// The same for something that needs the device's disk, which may stand still.
+  func onDisk(after delay: Int, _ body: @escaping () -> Void) {
+    run(after: delay) { [self] in
+      let end = ground.stalled[role.index]
+      if end > world.now { return onDisk(after: end - world.now + world.dice.roll(0...200), body) }
+      body()
+    }
+  }
+
+  // MARK: The engine
+
+  /// When the engine wants to hear of the time.
+  var nextMoment: Double? { nil }
+  /// The engine hears that a moment has come.
+  func timePassed() {}
+  /// What the engine itself finds broken.
+  var brokenInvariant: String? { nil }
+
+  /// The engine has had an event: what must hold is checked, and its next moment is waited for.
+  func settle(hasOnlyTimePassed: Bool) {
+    guard isAlive, !isFinished else { return }
+    if let broken = brokenInvariant { world.fail("the \(role): \(broken)") }
+    guard let moment = nextMoment else { return }
+    spins = hasOnlyTimePassed && moment <= world.seconds ? spins + 1 : 0
+    if spins > 50 { return world.fail("the \(role) wants to hear of a moment that has come, again and again") }
+    let time = world.now + max(1, world.delay(until: moment))
+    if let timer, timer <= time, timer > world.now { return }
+    timer = time
+    run(after: time - world.now) { [self] in
+      guard timer == time || (timer ?? .max) <= world.now else { return }
+      timer = nil
+      if !isFinished { timePassed() }
+    }
+  }
+
+  // MARK: Workers
+
+  func begin(_ name: StaticString, of session: SessionNumber? = nil) -> Worker {
+    let worker = Worker(name, session)
+    workers.append(worker)
+    return worker
+  }
+
+  /// A worker ends in an event, which comes a little later.
+  func end(_ worker: Worker, _ event: @escaping () -> Void) {
+    run(after: world.dice.one(in: 4) ? world.dice.roll(0...3_000) : world.dice.roll(0...100)) { [self] in
+      world.check(!worker.hasEnded, "a worker has ended twice: \(worker.name)")
+      worker.hasEnded = true
+      worker.whenTold = nil
+      workers.removeAll { $0 === worker }
+      event()
+      exitIfPossible()
+    }
+  }
+
+  /// Whether a thread cannot be made now.
+  var lacksThread: Bool { ground.lacksThreads && world.dice.one(in: 40) }
+
+  // MARK: The end
+
+  /// The engine ends the run: every worker is told to end, and the process waits for them until its curfew.
+  func finish() {
+    world.check(!isFinished, "the \(role) ends its run twice")
+    isFinished = true
+    for worker in workers { worker.end() }
+    run(after: Int(Curfew.atTheEnd * 1e6)) { [self] in exit(isCurfew: true) }
+    run(after: 0) { [self] in exitIfPossible() }
+  }
+
+  private func exitIfPossible() {
+    if isAlive, isFinished, workers.isEmpty { exit(isCurfew: false) }
+  }
+
+  private func exit(isCurfew: Bool) {
+    guard isAlive else { return }
+    // What is left sits in a disk that stands still.
+    let busyUntil = max(ground.stalled[role.index], ground.asleep[role.index])
+    if let worker = workers.first, busyUntil + 10_000 < world.now, !ground.mayLinger(worker) {
+      world.fail("the \(role) has ended, and a worker has not: \(worker.name)")
+    }
+    die("by itself")
+  }
+
+  /// The process is gone.
+  func die(_ why: @autoclosure () -> String) {
+    guard isAlive else { return }
+    world.note("the \(role) is gone \(why())")
+    isAlive = false
+    workers = []
+    gone()
+  }
+
+  /// What a process leaves when it is gone.
+  func gone() {}
+}
+
+extension Role {
+  var index: Int { self == .sender ? 0 : 1 }
+}

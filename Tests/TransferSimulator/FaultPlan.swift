@@ -1,0 +1,122 @@
+import MigrationWire
+
+/// When what will go wrong in a simulation. After a while nothing does any more.
+struct FaultPlan {
+  private let ground: Ground
+  private let span: Int
+  private var world: World { ground.world }
+  private var dice: Dice { ground.world.dice }
+
+  init(_ ground: Ground) {
+    self.ground = ground
+    let dice = ground.world.dice
+    // Mostly while data flows; now and then over minutes.
+    span = dice.one(in: 4) ? dice.roll(1_000_000...120_000_000) : dice.roll(5_000...600_000)
+  }
+
+  func begin() {
+    ground.calm = span + 1
+    network()
+    processes()
+    disks()
+    users()
+    if dice.one(in: 3) { ground.importRisks = dice.roll(1...3) }
+    if dice.one(in: 8) {
+      ground.lacksThreads = true
+      world.after(span + 1) { ground.lacksThreads = false }
+    }
+    if dice.one(in: 2) {
+      ground.source.changesLeft = dice.roll(1...14)
+      for _ in 0..<dice.roll(1...10) { sometime { ground.source.change() } }
+      world.after(max(span, 3_000_000)) { ground.source.changesLeft = 0 }
+    }
+  }
+
+  private func someTime() -> Int { dice.roll(1_000...span) }
+
+  /// At some time, or where the engines are at something.
+  private func sometime(_ body: @escaping () -> Void) {
+    if dice.one(in: 3) { return world.after(someTime(), body) }
+    ground.ambush(at: dice.one(in: 3) ? dice.roll(1...60) : dice.roll(30...250), body)
+  }
+
+  private func often(_ most: Int, _ body: @escaping () -> Void) {
+    for _ in 0..<dice.roll(0...most) { sometime(body) }
+  }
+
+  private func rarely(_ rarity: Int, _ body: @escaping () -> Void) {
+    if dice.one(in: rarity) { for _ in 0..<dice.roll(1...2) { sometime(body) } }
+  }
+
+  private func network() {
+    often(4) {
+      ground.tally.cuts += 1
+      ground.network.cut(all: true)
+    }
+    often(6) {
+      ground.tally.streamCuts += 1
+      ground.network.cut(all: false)
+    }
+    rarely(4) {
+      ground.tally.outages += 1
+      ground.outage = world.now + (dice.one(in: 3) ? dice.roll(1_000...90_000_000) : dice.roll(1_000...2_000_000))
+      ground.network.cut(all: true)
+    }
+    if dice.one(in: 3) {
+      often(6) {
+        ground.tally.strangers += 1
+        Stranger.come(to: ground)
+      }
+    }
+  }
+
+  private func processes() {
+    often(3) {
+      ground.tally.senderKills += 1
+      dice.pick(ground.senders)?.die("by a kill")
+    }
+    rarely(6) { ground.startTwin() }
+    rarely(20) {
+      ground.imposture = world.now + dice.roll(1_000...3_000_000)
+    }
+    often(3) {
+      ground.tally.receiverKills += 1
+      // In the middle of whatever it does next.
+      if dice.one(in: 2) {
+        ground.disk.operationsToLive = dice.roll(0...60)
+      } else {
+        ground.receiver?.die("by a kill")
+      }
+    }
+    if dice.one(in: 2) { for _ in 0..<dice.roll(1...3) { sometime { ground.losePower() } } }
+    rarely(5) {
+      ground.tally.sleeps += 1
+      let device = dice.roll(0...1)
+      let length = dice.one(in: 2) ? dice.roll(1_000...60_000_000) : dice.roll(1_000...500_000)
+      ground.asleep[device] = max(ground.asleep[device], world.now + length)
+    }
+  }
+
+  private func disks() {
+    if dice.one(in: 5) {
+      sometime {
+        ground.tally.diskErrors += 1
+        ground.disk.isFailing = true
+        world.after(dice.roll(1_000...50_000)) { ground.disk.isFailing = false }
+      }
+    }
+    rarely(4) {
+      ground.tally.stalls += 1
+      let device = dice.roll(0...1)
+      let length = dice.one(in: 2) ? dice.roll(1_000...90_000_000) : dice.roll(1_000...1_000_000)
+      ground.stalled[device] = max(ground.stalled[device], world.now + length)
+    }
+  }
+
+  private func users() {
+    rarely(3) {
+      ground.tally.stops += 1
+      if dice.one(in: 2) { dice.pick(ground.senders)?.stop() } else { ground.receiver?.stop() }
+    }
+  }
+}

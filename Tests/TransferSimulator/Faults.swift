@@ -1,0 +1,47 @@
+/// How often what went wrong.
+public struct Faults: Sendable {
+  public var cuts = 0
+  public var streamCuts = 0
+  public var senderKills = 0
+  public var receiverKills = 0
+  public var powerLosses = 0
+  public var changes = 0
+  public var diskErrors = 0
+  /// Items that the disk could not hold.
+  public var refusals = 0
+  /// How many of the receiver's deaths came between the finished archive and its answer.
+  public var importKills = 0
+  public var outages = 0
+  public var sleeps = 0
+  public var stalls = 0
+  /// How often a user wanted the end.
+  public var stops = 0
+  public var strangers = 0
+  /// How often two processes went on with one transfer.
+  public var twins = 0
+  public var impostors = 0
+  /// How many runs of a side there were.
+  public var runs = 0
+
+  public init() {}
+
+  public mutating func add(_ other: Faults) {
+    cuts += other.cuts
+    streamCuts += other.streamCuts
+    senderKills += other.senderKills
+    receiverKills += other.receiverKills
+    powerLosses += other.powerLosses
+    changes += other.changes
+    diskErrors += other.diskErrors
+    refusals += other.refusals
+    importKills += other.importKills
+    outages += other.outages
+    sleeps += other.sleeps
+    stalls += other.stalls
+    stops += other.stops
+    strangers += other.strangers
+    twins += other.twins
+    impostors += other.impostors
+    runs += other.runs
+  }
+}

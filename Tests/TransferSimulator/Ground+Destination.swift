@@ -1,0 +1,117 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+extension Version {
+  /// What the generation of this version is made of.
+  var fingerprint: SourceFingerprint {
+    SourceFingerprint(
+      fileSystem: 77, inode: inode, size: UInt64(kind == .regular ? data.count : 10), modified: ItemTime(modified),
+      changed: ItemTime(changed))
+  }
+}
+
+extension Ground {
+  /// What is at the destination must be what the source had: each file one version of itself, and one that was there when
+  /// the last export began or later; and all of it, if nothing changed since it was listed.
+  func checkDestination() {
+    guard let (finish, export) = concluded else { return world.fail("something was imported without a finish") }
+    let all = destination
+    checkFurniture(all)
+    let arrived = all.filter { !furniture.isOld($0.key, $0.value) }
+    if furniture.existing == .refuse || furniture.existing == .keepBoth {
+      world.check(
+        arrived.count + Int(notStored) == Int(finish.total.items),
+        "\(arrived.count) items arrived, \(notStored) were refused, \(finish.total.items) were sent")
+    }
+    for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      let name = String(decoding: path, as: UTF8.self)
+      let versions = source.history(of: furniture.original(of: path))
+      let same = versions.filter { $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint) }
+      if same.isEmpty {
+        world.note(
+          "arrived: \(node.kind) \(node.state.mode) \(String(describing: node.state.modified)) \(node.state.data.count)"
+        )
+        for (version, until) in versions {
+          let differences = zip(version.data, node.state.data).enumerated().filter { $1.0 != $1.1 }.map(\.offset)
+          world.note(
+            "version until \(until): \(version.kind) \(version.mode) \(version.modified) \(version.data.count), "
+              + "differs at \(differences.count) from \(differences.first ?? -1) to \(differences.last ?? -1)")
+        }
+      }
+      world.check(!same.isEmpty, "\(name) is no version that the source ever had")
+      world.check(
+        same.isEmpty || same.contains { $0.until >= export.start }, "\(name) is a version from before the last export")
+    }
+    if source.lastChange < export.listed, export.unsent == 0 {
+      let names = Set(all.keys.map(furniture.original))
+      for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
+      where !names.contains(path) && !furniture.blocks(path) && !refusedPaths.contains(path) {
+        world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
+      }
+      if disk.hasHardLinks, furniture.existing == .refuse { checkLinks(arrived) }
+    }
+  }
+
+  /// Until everything has arrived, the destination has nothing new.
+  func checkNothingNew() {
+    guard concluded == nil else { return }
+    for (path, node) in destination where !furniture.isOld(path, node) {
+      world.fail("\(String(decoding: path, as: UTF8.self)) is at the destination before everything has arrived")
+    }
+  }
+
+  /// What was at the destination is there, or something whole is in its place.
+  func checkFurniture(_ arrived: [[UInt8]: Node]) {
+    furniture.check(arrived) { path, node in
+      source.history(of: path).contains {
+        $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint)
+      }
+    }
+  }
+
+  /// Names that lead to one file at the source lead to one file here.
+  private func checkLinks(_ arrived: [[UInt8]: Node]) {
+    var first: [UInt64: Node] = [:]
+    for (path, version) in source.current.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      guard version.kind == .regular, let node = arrived[path] else { continue }
+      if let other = first.updateValue(node, forKey: version.inode), other !== node {
+        world.fail("\(String(decoding: path, as: UTF8.self)) is no link any more")
+      }
+    }
+  }
+
+  var destination: [[UInt8]: Node] {
+    var found: [[UInt8]: Node] = [:]
+    var pending = disk.destination.entries.map { ($0.key, $0.value) }
+    while let (path, node) = pending.popLast() {
+      found[path] = node
+      for (name, child) in node.entries { pending.append((path + [UInt8(ascii: "/")] + name, child)) }
+    }
+    return found
+  }
+}
+
+extension Version {
+  /// The extended metadata, as the disk keeps it.
+  private var attributes: [[UInt8]: [UInt8]] {
+    var attributes = Dictionary(extended.attributes.map { ($0.name, $0.value) }) { one, _ in one }
+    if !extended.accessList.isEmpty {
+      attributes[SimulatedPlaces.listName(.access)] = SimulatedPlaces.bytes(extended.accessList)
+    }
+    if !extended.defaultAccessList.isEmpty {
+      attributes[SimulatedPlaces.listName(.default)] = SimulatedPlaces.bytes(extended.defaultAccessList)
+    }
+    return attributes
+  }
+
+  fileprivate func matches(_ node: Node, ignoringTimes: Bool) -> Bool {
+    guard kind == node.kind, attributes == node.state.attributes else { return false }
+    let modified = ignoringTimes ? node.state.modified : modified
+    switch kind {
+    case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified
+    case .symbolicLink: return target == node.target && modified == node.state.modified
+    default: return mode & 0o1777 == node.state.mode && modified == node.state.modified
+    }
+  }
+}

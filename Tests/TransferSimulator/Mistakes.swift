@@ -1,0 +1,82 @@
+import MigrationEngine
+import MigrationWire
+
+/// What is changed at the edge of a receiver's engine, so that the real one is seen with one mistake.
+struct ReceiverMistakes {
+  private let mutation: Mutation?
+  /// The control connections that are there, the newest last, and those that were closed.
+  private var conversations: [ConnectionID] = []
+
+  init(_ mutation: Mutation?) { self.mutation = mutation }
+
+  mutating func events(for event: ReceiverEngine.Event) -> [ReceiverEngine.Event] {
+    guard let mutation else { return [event] }
+    return change(event, mutation)
+  }
+
+  private mutating func change(_ event: ReceiverEngine.Event, _ mutation: Mutation) -> [ReceiverEngine.Event] {
+    switch (mutation, event) {
+    case (.forgetWhomAnHeirReplaces, .joining(let id, let join)):
+      return [.joining(id, Join(session: join.session, stream: join.stream))]
+    case (.loseStopBetweenSessions, .stop) where conversations.isEmpty: return []
+    case (.loseOutcomeOfImport, .imported) where conversations.isEmpty: return []
+    case (.concludeAnotherSession, .received(let id, .finish(let finish))):
+      return [.received(conversations.last ?? id, .finish(finish))]
+    case (.countPresentSenderAsAway, .closed(let id)):
+      return [event] + (conversations.last.map { $0 == id ? [] : [.broke($0, Fault(.connection, "mistaken"))] } ?? [])
+    default: return [event]
+    }
+  }
+
+  /// What the engine hears although it has not happened.
+  private var falseEvents: [ReceiverEngine.Event] = []
+
+  mutating func takeFalseEvents() -> [ReceiverEngine.Event] {
+    defer { falseEvents = [] }
+    return falseEvents
+  }
+
+  mutating func actions(for actions: [ReceiverEngine.Action]) -> [ReceiverEngine.Action] {
+    guard let mutation else { return actions }
+    var isSuperseded = false
+    for action in actions {
+      if case .converse(let id) = action {
+        isSuperseded = !conversations.isEmpty || actions.count > 2
+        conversations.append(id)
+      }
+      if case .close(let id, _) = action { conversations.removeAll { $0 == id } }
+    }
+    guard mutation == .leaveOlderSessionUnfenced, isSuperseded else { return actions }
+    return actions.filter { action in
+      switch action {
+      case .closeGate: return false
+      case .endSync(let session): falseEvents.append(.syncEnded(session, nil))
+      case .endStream(let id): falseEvents.append(.streamEnded(id, .over, held: Tally(items: 1, bytes: 1)))
+      default: return true
+      }
+      return false
+    }
+  }
+}
+
+/// The same at a sender's.
+struct SenderMistakes {
+  private let mutation: Mutation?
+  private var conversations = 0
+
+  init(_ mutation: Mutation?) { self.mutation = mutation }
+
+  mutating func events(for event: SenderEngine.Event) -> [SenderEngine.Event] {
+    if mutation == .loseStopBetweenSessions, case .stop = event, conversations == 0 { return [] }
+    return [event]
+  }
+
+  mutating func actions(for actions: [SenderEngine.Action]) -> [SenderEngine.Action] {
+    guard mutation == .loseStopBetweenSessions else { return actions }
+    for action in actions {
+      if case .converse = action { conversations += 1 }
+      if case .close = action { conversations -= 1 }
+    }
+    return actions
+  }
+}

@@ -1,0 +1,132 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+
+/// The worker of a data stream at the sender: connects, joins, and sends what the real window gives it.
+final class OutgoingWorker {
+  /// How long nothing moves on a stream before it is given up, in microseconds.
+  private static let patience = 30_000_000
+
+  let join: Join
+  let worker: Worker
+  private(set) var connection: SimulatedConnection?
+  private let sender: SimulatedSender
+  private let session: SenderSessionParts
+  private let patience: Int
+  private var decoder = FrameDecoder()
+  private var machine = OutgoingStream()
+  private var isBusy = false
+  private var isOver = false
+  private var hasBrought = false
+  /// When something has moved.
+  private var moved = 0
+
+  init(
+    _ sender: SimulatedSender, _ session: SenderSessionParts, _ join: Join, _ worker: Worker, attempts: Int
+  ) {
+    self.sender = sender
+    self.session = session
+    self.join = join
+    self.worker = worker
+    patience = Self.patience << min(attempts, 6)
+  }
+
+  func begin() {
+    guard let accept = session.accept else { return }
+    let identity = sender.identities[accept.transfer] ?? sender.paired
+    SimulatedSender.Handshake(sender, .join, as: identity, worker) { [self] connection, _, refusal in
+      guard let connection else { return over(end(for: refusal ?? .unreached)) }
+      joined(connection)
+    }.start()
+  }
+
+  private func end(for refusal: SimulatedSender.DialEnd) -> SenderEngine.StreamEnd {
+    switch refusal {
+    case .stopped: .stopped
+    // What has not this session turns its streams away: the control connection tells more.
+    case .unreached, .closed, .late, .aborted: .lost(hasBrought: false)
+    case .stranger: .failed(Fault(.pairing, "another device is there"))
+    }
+  }
+
+  func over(_ end: SenderEngine.StreamEnd) {
+    guard !isOver else { return }
+    isOver = true
+    worker.whenTold = nil
+    connection?.close()
+    sender.end(worker) { [self] in
+      session.streams.removeAll { $0 === self }
+      if case .lost = end { sender.ground.interrupted() }
+      sender.feed(.streamEnded(session.number, join.stream, end))
+    }
+  }
+
+  private func joined(_ connection: SimulatedConnection) {
+    self.connection = connection
+    moved = sender.world.now
+    connection.send(StreamMessage.join(join).frame())
+    worker.whenTold = { [self] in sender.run(after: sender.world.dice.roll(0...1_000)) { [self] in over(.stopped) } }
+    if worker.mustEnd { return over(.stopped) }
+    sender.feed(.streamJoined(session.number, join.stream))
+    connection.read { [self] in hear() }
+    watch()
+    pump()
+  }
+
+  /// Gives up a stream on which nothing moves.
+  private func watch() {
+    sender.run(after: patience / 3) { [self] in
+      guard !isOver else { return }
+      if machine.underWay == 0 { moved = sender.world.now }
+      if sender.world.now - moved >= patience { return over(.lost(hasBrought: hasBrought)) }
+      watch()
+    }
+  }
+
+  /// Sends what is next, if there is anything.
+  func pump() {
+    guard let connection, !isBusy, !isOver, !sender.isFinished else { return }
+    switch session.window?.next(for: join.stream, isOver: session.isStopped) {
+    case .send(let frame):
+      let header = DataHeader(sequence: machine.assign(), encoding: .plain, plainLength: frame.count)
+      let bytes = Array(frame.bytes[..<frame.count])
+      sender.ground.sending(bytes)
+      connection.send(StreamMessage.data(header).frame(payload: frame.count) + bytes)
+      isBusy = true
+      sender.run(after: sender.world.dice.roll(1...1_500)) { [self] in
+        isBusy = false
+        pump()
+      }
+    case .end:
+      guard !session.isStopped else { return over(.stopped) }
+      machine.end()
+      connection.send(StreamMessage.end.frame())
+      over(.finished)
+    case .wait, nil: break
+    }
+  }
+
+  private func hear() {
+    guard let connection, !isOver else { return }
+    do {
+      if connection.count > 0 { decoder.append(connection.takeAll()) }
+      while let frame = try decoder.next() {
+        switch try StreamMessage(frame.type, decoder.bytes.span, frame.body) {
+        case .ack(let ack):
+          let count = try machine.received(ack)
+          moved = sender.world.now
+          if count > 0 { hasBrought = true }
+          session.window?.written(count, on: join.stream)
+        case .close(let close): throw Fault(told: close)
+        case nil: break
+        case .join, .data, .end: throw Violation(.state, "a frame of a data stream")
+        }
+      }
+      if connection.isEnded { return over(.lost(hasBrought: hasBrought)) }
+      pump()
+    } catch {
+      over(.failed(Fault(error)))
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import MigrationEngine
+import MigrationWire
+
+/// One end of a connection: what has come and was not read, for the loop or the worker that has it just now.
+final class SimulatedConnection {
+  let id: ConnectionID
+  let wire: Wire
+  let end: Wire.End
+  private let device: Device
+  private var inbox: [UInt8] = []
+  /// Whether nothing more comes.
+  private(set) var isEnded = false
+  /// Whether this end has let go of it.
+  private(set) var isClosed = false
+  /// Called when there may be something new.
+  private var reader: (() -> Void)?
+
+  init(_ id: ConnectionID, _ wire: Wire, _ end: Wire.End, of device: Device) {
+    self.id = id
+    self.wire = wire
+    self.end = end
+    self.device = device
+    wire.attach(end, self)
+  }
+
+  func arrived(_ bytes: [UInt8]) {
+    guard !isClosed else { return }
+    inbox += bytes
+    poke()
+  }
+
+  func heardEnd() {
+    isEnded = true
+    poke()
+  }
+
+  private func poke() {
+    guard reader != nil else { return }
+    device.whenAwake { [self] in reader?() }
+  }
+
+  /// Lends the connection to a reader, which is called when something is there, and soon if something is there already.
+  func read(_ reader: @escaping () -> Void) {
+    self.reader = reader
+    if !inbox.isEmpty || isEnded { device.run(after: 0) { [self] in self.reader?() } }
+  }
+
+  /// It rests.
+  func stopReading() { reader = nil }
+
+  /// How many bytes are there.
+  var count: Int { inbox.count }
+
+  /// The first byte, which stays.
+  var first: UInt8? { inbox.first }
+
+  /// Takes so many bytes, if they are there.
+  func take(_ count: Int) -> [UInt8]? {
+    guard inbox.count >= count else { return nil }
+    defer { inbox.removeFirst(count) }
+    return Array(inbox[..<count])
+  }
+
+  /// Takes everything that is there.
+  func takeAll() -> [UInt8] {
+    defer { inbox = [] }
+    return inbox
+  }
+
+  func send(_ bytes: [UInt8]) {
+    if !isClosed { wire.send(bytes, from: end) }
+  }
+
+  /// Lets go of it; what was sent arrives.
+  func close() {
+    guard !isClosed else { return }
+    stopReading()
+    isClosed = true
+    inbox = []
+    wire.close(by: end)
+  }
+
+  /// Says that nothing more is sent, and goes on hearing.
+  func closeSending() { wire.close(by: end) }
+
+  /// The process is gone, and the connection with it.
+  func abandon() {
+    stopReading()
+    isClosed = true
+    wire.cut()
+  }
+}
+
+/// What is said before READY, without the cryptography: a type and a number each.
+struct HandshakeMessage {
+  enum Kind: UInt8 {
+    case clientHello = 0x16
+    case serverHello = 1
+    case finished = 2
+    case mode = 3
+    case pairB = 4
+    case confirmation = 5
+    case ready = 6
+    case heard = 7
+    case abort = 8
+    case pairA = 9
+  }
+
+  static let size = 9
+
+  let kind: Kind
+  let value: UInt64
+
+  init(_ kind: Kind, _ value: UInt64 = 0) {
+    self.kind = kind
+    self.value = value
+  }
+
+  /// Reads what `bytes` wrote; nil for anything else.
+  init?(_ bytes: [UInt8]) {
+    guard let kind = Kind(rawValue: bytes[0]) else { return nil }
+    self.kind = kind
+    value = bytes.dropFirst().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  var bytes: [UInt8] { [kind.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) } }
+}
+
+extension KeyFingerprint {
+  /// The key with a number; none has 0.
+  init(number: UInt64) {
+    self.init(digest: (0..<32).map { $0 < 8 ? UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) : 0 })
+  }
+
+  /// The number of a key of a simulation.
+  var number: UInt64 { bytes.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) } }
+}

@@ -1,0 +1,170 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+import TestSupport
+
+/// What the receiver does for a transfer beside its sessions.
+extension SimulatedReceiver {
+  func performForTransfer(_ action: Engine.Action) {
+    switch action {
+    case .importItems(let identifier, let finish, let withheld): importItems(identifier, finish, withheld)
+    // What is moved into a folder cannot be undone.
+    case .interruptImport: break
+    case .note(let identifier): note("note", identifier) {}
+    case .forget(let identifier): note("forget", identifier) { [self] in ground.forgetAtReceiver(identifier) }
+    case .discard(let identifier):
+      note("discard", identifier) { [self] in
+        world.check(
+          (transfers[identifier]?.staging?.held ?? Tally()) == Tally(),
+          "a transfer is discarded of which something has arrived")
+        disk.removeArea(of: identifier)
+        ground.forgetAtReceiver(identifier)
+      }
+    default: break
+    }
+  }
+
+  private func note(_ name: StaticString, _ identifier: TransferID, _ body: @escaping () -> Void) {
+    let worker = begin(name)
+    onDisk(after: world.dice.roll(1...1_000)) { [self] in
+      body()
+      end(worker) { [self] in feed(.noted(identifier)) }
+    }
+  }
+
+  // MARK: Starting
+
+  func takeBack() {
+    let worker = begin("take back")
+    onDisk(after: world.dice.roll(1...1_000)) { [self] in
+      do {
+        let known = try ground.storesAtReceiver.map { try takeBack($0) }
+        end(worker) { [self] in feed(.tookBack(.success(known))) }
+      } catch {
+        guard isAlive else { return }
+        if (error as? ArchiveError)?.code == .journal {
+          world.fail("a journal was refused that had not been tampered with: \(error)")
+        }
+        end(worker) { [self] in feed(.tookBack(.failure(Fault(error)))) }
+      }
+    }
+  }
+
+  private func takeBack(_ store: ReceiverStore) throws -> Engine.KnownTransfer {
+    let transfer = transfer(store.transfer)
+    var standing = Engine.KnownTransfer.Standing.receiving
+    if let done = store.done {
+      disk.removeArea(of: store.transfer)
+      standing = .done(done)
+    } else if let area = disk.area(of: store.transfer) {
+      let staging = try recover(store, area)
+      transfer.staging = staging
+      switch staging.stage {
+      case .receiving: break
+      case .concluded(let total), .imported(let total): standing = .concluded(total)
+      }
+    }
+    var refusals = Array(transfer.staging?.refusals(from: 0) ?? [])
+    // The import that goes on tells them.
+    if case .concluded = standing { refusals = [] }
+    transfer.told = refusals.count
+    return Engine.KnownTransfer(
+      identifier: store.transfer, client: store.client, host: "10.0.0.2", contents: store.offer.contents,
+      held: transfer.staging?.held ?? Tally(), isStaged: transfer.staging != nil, unsent: store.unsent,
+      withheld: store.withheld, refusals: refusals, notStored: store.notStored, standing: standing)
+  }
+
+  private func recover(_ store: ReceiverStore, _ area: SimulatedArea) throws -> Staging {
+    if ground.hasLostPower, ground.mutation == .trustWholeJournal { ground.vouchForJournal(of: area, store.keys) }
+    ground.noteJournal(of: area, store.keys)
+    let staging = try Staging.recover(
+      from: area, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: HashSealer(store.keys),
+      existing: ground.furniture.existing)
+    world.note("recovered \(staging.held) \(staging.stage)")
+    ground.recovered(staging)
+    return staging
+  }
+
+  // MARK: The import
+
+  private func importItems(_ identifier: TransferID, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]) {
+    let transfer = transfer(identifier)
+    world.check(!transfers.values.contains(where: \.isImporting), "two imports go on at a time")
+    transfer.isImporting = true
+    let worker = begin("import")
+    run(after: world.dice.roll(0...500)) { [self] in
+      if lacksThread { return imported(transfer, worker, .failure(Fault(.device, "no thread"))) }
+      if let (number, _) = finish, let session = sessions[number] {
+        guard session.writing == 0 else {
+          return imported(transfer, worker, .failure(Fault(Violation(.state, "the end of the export"))))
+        }
+        session.isShut = true
+      }
+      complete(transfer, worker, finish?.1, withheld)
+    }
+  }
+
+  private func complete(_ transfer: Transfer, _ worker: Worker, _ finish: Finish?, _ withheld: [Refusal]) {
+    onDisk(after: world.dice.roll(1...2_000)) { [self] in
+      // The workers of the session come to their rest first.
+      guard !isSyncing, !isWriting else { return complete(transfer, worker, finish, withheld) }
+      guard let staging = transfer.staging else { return world.fail("an import of nothing") }
+      do {
+        if let finish {
+          ground.riskImport()
+          if ground.mutation == .forgetRefused, let refusal = staging.refusals(from: 0).first {
+            staging.drop([staging.keys.mark(path: refusal.path, generation: refusal.generation)])
+          }
+          ground.concludes(finish, staging.transfer, withheld: withheld)
+          try staging.complete(finish) { feed(.importing(transfer.identifier, $0)) }
+        }
+        feed(.noticed(.staged))
+      } catch {
+        return isAlive ? imported(transfer, worker, .failure(Fault(error))) : ()
+      }
+      move(transfer, worker, staging, withheld)
+    }
+  }
+
+  private func move(_ transfer: Transfer, _ worker: Worker, _ staging: Staging, _ withheld: [Refusal]) {
+    let isLong = world.dice.one(in: 8)
+    onDisk(after: isLong ? world.dice.roll(1...30_000_000) : world.dice.roll(1...2_000)) { [self] in
+      guard !isSyncing, !isWriting else { return move(transfer, worker, staging, withheld) }
+      feed(.noticed(.importing))
+      guard isAlive else { return }
+      ground.riskImport()
+      do {
+        let total: Tally
+        switch staging.stage {
+        case .concluded(let tally), .imported(let tally): total = tally
+        case .receiving: return world.fail("an import of what is not complete")
+        }
+        var moves = FolderImport(staging, to: try area(of: transfer.identifier))
+        try moves.run { feed(.importing(transfer.identifier, $0)) }
+        try disk.operate(mayFail: false)
+        tellRefusals(transfer)
+        let done = Done(total: total, notStored: staging.notStored)
+        ground.refused(staging)
+        ground.imported(transfer.identifier, done, notStored: withheld + staging.refusals(from: 0))
+        try disk.operate(mayFail: false)
+        disk.removeArea(of: transfer.identifier)
+        imported(transfer, worker, .success(done))
+      } catch {
+        if isAlive { imported(transfer, worker, .failure(Fault(error))) }
+      }
+    }
+  }
+
+  private func area(of transfer: TransferID) throws -> SimulatedArea {
+    guard let area = disk.area(of: transfer) else { throw Fault(.device, "nothing is staged") }
+    return area
+  }
+
+  private func imported(_ transfer: Transfer, _ worker: Worker, _ result: Result<Done, Fault>) {
+    end(worker) { [self] in
+      transfer.isImporting = false
+      feed(.imported(transfer.identifier, result, Traffic(), differing: 0))
+    }
+  }
+}

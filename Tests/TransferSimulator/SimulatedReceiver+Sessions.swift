@@ -1,0 +1,232 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+
+/// What the workers of one session share at the receiver.
+final class ReceiverSessionParts {
+  let number: SessionNumber
+  let transfer: SimulatedReceiver.Transfer
+  /// The gate in front of the end of the archive, and of the session.
+  var writing = 0
+  var isShut = false
+  var isClosed = false
+  /// What the sender knows it by, once it is staged.
+  var identifier: SessionID?
+  var keys: TransferKeys?
+  var streams: [IncomingWorker] = []
+  var numbers: Set<UInt32> = []
+  var sync: Worker?
+  /// What is still to be told of the ledger.
+  var pages: [Held] = []
+  var partials: [Partial] = []
+  var held: Tally?
+
+  init(_ number: SessionNumber, of transfer: SimulatedReceiver.Transfer) {
+    self.number = number
+    self.transfer = transfer
+  }
+}
+
+extension SimulatedReceiver {
+  func performInSession(_ action: Engine.Action) {
+    switch action {
+    case .examine(let session, let transfer, _, _): examine(session, transfer)
+    case .stage(let session, let order): stage(session, order)
+    case .readLedger(let session): readLedger(session)
+    case .dropItems(let session, let marks): drop(session, marks)
+    case .serve(let id, let session, let join): serve(id, session, join)
+    case .endStream(let id):
+      for session in sessions.values { session.streams.first { $0.connection.id == id }?.worker.end() }
+    case .sync(let session): beginSync(session)
+    case .endSync(let session): sessions[session]?.sync?.end()
+    case .closeGate(let session): sessions[session]?.isClosed = true
+    default: break
+    }
+  }
+
+  func transfer(_ identifier: TransferID) -> Transfer {
+    if let known = transfers[identifier] { return known }
+    let new = Transfer(identifier)
+    transfers[identifier] = new
+    return new
+  }
+
+  // MARK: Offers
+
+  private func examine(_ session: SessionNumber, _ identifier: TransferID) {
+    let worker = begin("examine", of: session)
+    let isHeld = !lacksThread && !(disk.isFailing && world.dice.one(in: 8))
+    onDisk(after: world.dice.roll(1...2_000)) { [self] in
+      end(worker) { [self] in
+        feed(.examined(session, isHeld ? .success(.init(availableBytes: nil)) : .failure(Fault(.noSpace, "no room"))))
+      }
+    }
+  }
+
+  private func stage(_ number: SessionNumber, _ order: Engine.StagingOrder) {
+    let worker = begin("stage", of: number)
+    let session = ReceiverSessionParts(number, of: transfer(order.transfer))
+    sessions[number] = session
+    onDisk(after: world.dice.roll(1...2_000)) { [self] in
+      let result: Result<Engine.Admitted, Fault>
+      do {
+        if lacksThread { throw Fault(.device, "no thread") }
+        result = .success(try stage(session, order))
+      } catch {
+        guard isAlive else { return }
+        result = .failure(Fault(error))
+      }
+      end(worker) { [self] in feed(.staged(number, result)) }
+    }
+  }
+
+  private func stage(_ session: ReceiverSessionParts, _ order: Engine.StagingOrder) throws -> Engine.Admitted {
+    let transfer = session.transfer
+    checkRest(before: session, "an offer is staged while an older session writes")
+    let store = ground.remember(order)
+    if transfer.staging == nil {
+      let area = disk.area(of: order.transfer) ?? disk.makeArea(of: order.transfer)
+      transfer.staging = try Staging(
+        on: area, for: order.offer, transfer: order.transfer, keys: store.keys, existing: ground.furniture.existing)
+    }
+    guard let staging = transfer.staging else { preconditionFailure("it was just made") }
+    staging.beginSession(order.offer, mayRefuse: order.features.contains(.refusals))
+    session.identifier = world.dice.identifier()
+    session.keys = store.keys
+    return Engine.Admitted(
+      session: session.identifier ?? 0, keys: store.keys, traits: staging.abilities.traits, held: staging.held)
+  }
+
+  /// Of the sessions of a transfer, no older one writes any more.
+  func checkRest(before session: ReceiverSessionParts, _ what: @autoclosure () -> String) {
+    for older in sessions.values where older !== session && older.transfer === session.transfer {
+      world.check(older.writing == 0 && older.streams.allSatisfy { $0.worker.hasEnded }, what())
+      world.check(older.sync?.hasEnded ?? true, what())
+    }
+  }
+
+  private func readLedger(_ number: SessionNumber) {
+    let worker = begin("ledger", of: number)
+    onDisk(after: world.dice.roll(1...1_000)) { [self] in
+      guard let session = sessions[number], let staging = session.transfer.staging, let keys = session.keys else {
+        return world.fail("a ledger of a session that was not staged")
+      }
+      if session.held == nil { prepareLedger(session, staging, keys) }
+      let pages = Array(session.pages.prefix(world.dice.roll(1...4)))
+      session.pages.removeFirst(pages.count)
+      let partials = session.pages.isEmpty ? Array(session.partials.prefix(world.dice.roll(0...3))) : []
+      session.partials.removeFirst(partials.count)
+      let isLast = session.pages.isEmpty && session.partials.isEmpty
+      let part = Engine.LedgerPart(pages: pages, partials: partials, end: isLast ? session.held : nil)
+      end(worker) { [self] in feed(.ledger(number, .success(part))) }
+    }
+  }
+
+  private func prepareLedger(_ session: ReceiverSessionParts, _ staging: Staging, _ keys: TransferKeys) {
+    let report = staging.report
+    ground.promises(of: session.transfer.identifier).checkTold(report.marks, report.partials)
+    let marks = ground.furniture.marks(keys)
+    session.pages =
+      pages(.staged, report.marks) + pages(.present, marks.present) + pages(.taken, marks.taken)
+    session.partials = report.partials
+    session.held = report.held
+  }
+
+  private func pages(_ kind: Held.Kind, _ marks: [Mark]) -> [Held] {
+    stride(from: 0, to: marks.count, by: 5).map {
+      Held(kind: kind, marks: Array(marks[$0..<min($0 + 5, marks.count)]))
+    }
+  }
+
+  private func drop(_ number: SessionNumber, _ marks: [Mark]) {
+    let worker = begin("drop", of: number)
+    onDisk(after: world.dice.roll(1...500)) { [self] in
+      if ground.mutation != .forgetDropped { sessions[number]?.transfer.staging?.drop(marks) }
+      end(worker) { [self] in feed(.dropped(number, nil)) }
+    }
+  }
+
+  // MARK: Streams
+
+  private func serve(_ id: ConnectionID, _ number: SessionNumber, _ join: Join) {
+    guard let connection = connections[id], let session = sessions[number], let staging = session.transfer.staging
+    else { return world.fail("a stream of nothing") }
+    session.numbers.insert(join.stream)
+    if let replaced = join.replaces { session.numbers.insert(replaced) }
+    let worker = begin("stream", of: number)
+    hands[id] = worker
+    let stream = IncomingWorker(self, connection, session, staging, join, worker)
+    session.streams.append(stream)
+    if lacksThread { stream.fail(Fault(.device, "no thread")) } else { stream.begin() }
+  }
+
+  /// What staging has refused by now, that the engine has not heard of.
+  func tellRefusals(_ transfer: Transfer) {
+    guard let staging = transfer.staging else { return }
+    let new = staging.refusals(from: transfer.told)
+    guard !new.isEmpty else { return }
+    transfer.told += new.count
+    feed(.refused(transfer.identifier, Array(new)))
+  }
+
+  // MARK: Syncing
+
+  private func beginSync(_ number: SessionNumber) {
+    guard let session = sessions[number], let staging = session.transfer.staging else {
+      return world.fail("a sync of nothing")
+    }
+    let worker = begin("sync", of: number)
+    session.sync = worker
+    sync(session, staging, worker)
+  }
+
+  private func sync(_ session: ReceiverSessionParts, _ staging: Staging, _ worker: Worker) {
+    var isOver = false
+    let finish = { [self] (fault: Fault?) in
+      guard !isOver else { return }
+      isOver = true
+      end(worker) { [self] in feed(.syncEnded(session.number, fault)) }
+    }
+    if worker.mustEnd { return finish(nil) }
+    if lacksThread { return finish(Fault(.device, "no thread")) }
+    worker.whenTold = { finish(nil) }
+    run(after: world.dice.roll(2_000...30_000)) { [self] in
+      guard !isOver else { return }
+      let hasNew = session.streams.contains { $0.durable < $0.machine.writtenFrames }
+      guard hasNew, !isSyncing else { return sync(session, staging, worker) }
+      // From here on it is in the disk, and ends only behind that.
+      worker.whenTold = nil
+      onDisk(after: 0) { [self] in
+        guard !isSyncing, !isWriting else { return sync(session, staging, worker) }
+        do {
+          try synchronize(session, staging)
+        } catch {
+          return isAlive ? finish(Fault(error)) : ()
+        }
+        if isAlive { sync(session, staging, worker) }
+      }
+    }
+  }
+
+  private func synchronize(_ session: ReceiverSessionParts, _ staging: Staging) throws {
+    isSyncing = true
+    defer { isSyncing = false }
+    let sent = ground.sentInAll
+    let snapshot = session.streams.map { ($0, $0.machine.writtenFrames, $0.promised.count) }
+    try staging.synchronize()
+    ground.synced(sent)
+    for (stream, frames, count) in snapshot {
+      stream.durable = max(stream.durable, frames)
+      ground.promises(of: session.transfer.identifier).durable(stream.promised.prefix(count).flatMap(\.self))
+      stream.promised.removeFirst(count)
+      stream.acknowledge()
+    }
+  }
+
+  /// While a sync goes on, streams write.
+  func meanwhile() {
+    guard isSyncing, !isWriting else { return }
+    for _ in 0..<world.dice.roll(0...6) where isAlive { _ = ground.stepInside() }
+  }
+}

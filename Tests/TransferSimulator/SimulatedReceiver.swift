@@ -1,0 +1,276 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationWire
+
+/// One process of the receiver: performs in the simulated world what a real `ReceiverEngine` says, and decides nothing.
+final class SimulatedReceiver: Device {
+  typealias Engine = ReceiverEngine
+
+  /// What this process knows of a transfer.
+  final class Transfer {
+    let identifier: TransferID
+    var staging: Staging?
+    /// How many of its refusals the engine knows.
+    var told = 0
+    var isImporting = false
+
+    init(_ identifier: TransferID) { self.identifier = identifier }
+  }
+
+  let disk: SimulatedDisk
+  private var engine: Engine
+  private var events: [Engine.Event] = []
+  private var isHandling = false
+  private var mistakes: ReceiverMistakes
+  private var lastConnection: UInt64 = 0
+  /// Every connection that this process has to do with.
+  var connections: [ConnectionID: SimulatedConnection] = [:]
+  /// The worker of a connection.
+  var hands: [ConnectionID: Worker] = [:]
+  var spoken: Set<ConnectionID> = []
+  var links: [ConnectionID: SimulatedLink] = [:]
+  var transfers: [TransferID: Transfer] = [:]
+  var sessions: [SessionNumber: ReceiverSessionParts] = [:]
+  /// The key that the other ends know this device by.
+  private(set) var key: UInt64 = 0
+  var code: PairingCode?
+  var question: Worker?
+  var isSyncing = false
+  var isWriting = false
+  /// Until when no connection is accepted.
+  private var pausedUntil = 0
+  var hasImported = false
+  var hasListened = false
+  /// What this device's user has heard of that is not stored.
+  var toldRefused: Set<[UInt8]> = []
+  /// For how long a sender may stay away, and when one was heard last.
+  let patience: Double
+  var lastHeard = 0.0
+  var isStopped: Bool { stoppedAt != nil }
+  /// When the user wanted the end.
+  private var stoppedAt: Int?
+
+  init(_ ground: Ground) {
+    disk = ground.disk
+    let greeting = Greeting(role: .receiver, label: "", software: "", features: [.leavingOut, .refusals])
+    var settings = Engine.Settings(greeting: greeting, giveUpAfter: ground.patience())
+    settings.asksConsent = ground.world.dice.one(in: 3)
+    settings.asksRestart = ground.world.dice.one(in: 3)
+    engine = Engine(settings)
+    patience = settings.giveUpAfter
+    mistakes = ReceiverMistakes(ground.mutation)
+    super.init(ground, .receiver)
+    disk.revive()
+    disk.died = { [self] in die("in the middle of an operation") }
+    disk.meanwhile = { [self] in meanwhile() }
+    key = ground.receiverKey()
+    world.note("the receiver starts, and waits \(settings.giveUpAfter) s")
+    run(after: 0) { [self] in feed(.begin) }
+  }
+
+  // MARK: The engine
+
+  override var nextMoment: Double? { engine.nextMoment }
+  override func timePassed() { feed(.timePassed) }
+  override var brokenInvariant: String? {
+    let closing = links.values.count(where: \.isClosing)
+    if ground.mutation == nil, engine.runningWorkers != workers.count + closing {
+      return "the engine counts \(engine.runningWorkers) workers, and there are \(workers.map(\.name)) and \(closing)"
+    }
+    return engine.checkInvariants()
+  }
+
+  /// The user wants the end.
+  func stop() {
+    guard isAlive, !isFinished else { return }
+    world.note("the receiver's user stops it")
+    if stoppedAt == nil { stoppedAt = world.now }
+    feed(.stop(.interrupted))
+  }
+
+  /// The engine hears of an event, after what it does about the last one.
+  func feed(_ event: Engine.Event) {
+    guard isAlive, !isFinished else { return }
+    events += mistakes.events(for: event)
+    guard !isHandling else { return }
+    isHandling = true
+    defer { isHandling = false }
+    while isAlive, !isFinished, !events.isEmpty { handle(events.removeFirst()) }
+  }
+
+  private func handle(_ event: Engine.Event) {
+    world.note("receiver <- \(event)")
+    note(event)
+    let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
+    events += mistakes.takeFalseEvents()
+    for action in actions where isAlive {
+      world.note("receiver -> \(action)")
+      world.check(!isFinished, "the receiver does something behind its end")
+      check(action)
+      ground.acted()
+      perform(action)
+    }
+    if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }
+    checkPromptness()
+  }
+
+  /// A process whose user wants its end ends within a second, unless an import has begun.
+  private func checkPromptness() {
+    guard let stoppedAt, !isFinished, !transfers.values.contains(where: \.isImporting) else {
+      if transfers.values.contains(where: \.isImporting) { stoppedAt = stoppedAt.map { _ in world.now } }
+      return
+    }
+    world.check(
+      world.now - stoppedAt < 1_000_000 + ground.sleptSince(stoppedAt, .receiver),
+      "the receiver goes on though its user wants its end")
+  }
+
+  private func perform(_ action: Engine.Action) {
+    switch action {
+    case .takeBack: takeBack()
+    case .listen: listen()
+    case .tell(let event): told(event)
+    case .tellProgress: break
+    case .finish(let result): finish(result)
+    case .drop(let id): forget(id)
+    case .pauseAccepting(let moment): pausedUntil = world.now + world.delay(until: moment)
+    case .greet, .exchange, .confirm, .welcome, .turnAway, .dismiss: performAtDoor(action)
+    case .makeCode: makeCode()
+    case .forgetCode: ground.shownCode = nil
+    case .ask(let asked): ask(asked)
+    case .withdrawQuestion: question?.end()
+    case .converse(let id): converse(id)
+    case .say(let id, let message): links[id]?.say(message)
+    case .close(let id, let deadline): links[id]?.close(until: deadline)
+    case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .closeGate:
+      performInSession(action)
+    case .importItems, .interruptImport, .note, .forget, .discard: performForTransfer(action)
+    }
+  }
+
+  // MARK: Connections
+
+  private func listen() {
+    let worker = begin("listen")
+    run(after: world.dice.roll(1...500)) { [self] in
+      if lacksThread { return end(worker) { [self] in feed(.listening(.failure(Fault(.device, "no port")))) } }
+      end(worker) { [self] in
+        guard !isFinished else { return }
+        ground.network.accept = { [weak self] wire, host in self?.accept(wire, host) }
+        feed(.listening(.success(Engine.Listening(addresses: ["10.0.0.1"], port: 1))))
+      }
+    }
+  }
+
+  private func accept(_ wire: Wire, _ host: String) {
+    lastConnection += 1
+    let id = ConnectionID(lastConnection)
+    let connection = SimulatedConnection(id, wire, .server, of: self)
+    connections[id] = connection
+    run(after: max(0, pausedUntil - world.now)) { [self] in
+      guard !isFinished else { return connection.close() }
+      if world.dice.one(in: 400) { feed(.outOfDescriptors(chance: world.dice.next())) }
+      feed(.arrived(id, Remote(host: host, network: host), chance: world.dice.next()))
+      guard connections[id] === connection, hands[id] == nil else { return }
+      connection.read { [self] in lookAtLobby(connection) }
+    }
+  }
+
+  /// A connection waits in the lobby: its first record comes, or its end.
+  private func lookAtLobby(_ connection: SimulatedConnection) {
+    let id = connection.id
+    guard connections[id] === connection, hands[id] == nil, links[id] == nil else { return }
+    if let first = connection.first, first != HandshakeMessage.Kind.clientHello.rawValue {
+      forget(id)
+      return feed(.departed(id))
+    }
+    if connection.count >= HandshakeMessage.size, spoken.insert(id).inserted { feed(.spoke(id)) }
+    guard connections[id] === connection, hands[id] == nil, links[id] == nil else { return }
+    if connection.isEnded {
+      forget(id)
+      feed(.departed(id))
+    }
+  }
+
+  /// A connection is over on this end.
+  func forget(_ id: ConnectionID) {
+    connections.removeValue(forKey: id)?.close()
+    spoken.remove(id)
+  }
+
+  private func converse(_ id: ConnectionID) {
+    guard let connection = connections[id] else { return world.fail("a conversation on a connection that is gone") }
+    links[id] = SimulatedLink(connection, self) { [self] news in
+      switch news {
+      case .received(let message): feed(.received(id, message))
+      case .broke(let fault): feed(.broke(id, fault))
+      case .drained: feed(.drained(id))
+      case .closed:
+        links[id] = nil
+        forget(id)
+        feed(.closed(id))
+      }
+    }
+  }
+
+  // MARK: The user
+
+  private func told(_ event: TransferEvent) {
+    switch event {
+    case .code(let code, _): ground.shownCode = code
+    case .notStored(let path, _, _): toldRefused.insert(path)
+    default: break
+    }
+  }
+
+  private func makeCode() {
+    let worker = begin("code")
+    let code = PairingCode(number: UInt32(world.dice.roll(0...9_999_999)))
+    run(after: world.dice.roll(100...20_000)) { [self] in
+      let isMade = !lacksThread
+      if isMade { self.code = code }
+      end(worker) { [self] in
+        feed(.codeMade(isMade ? .success(code) : .failure(Fault(.device, "no thread"))))
+      }
+    }
+  }
+
+  /// The user answers after a while, if the question is still asked then.
+  private func ask(_ asked: Engine.Question) {
+    world.check(question == nil, "two questions are asked at a time")
+    let worker = begin("question")
+    question = worker
+    let answer = { [self] (isWanted: Bool?) in
+      guard question === worker else { return }
+      question = nil
+      end(worker) { [self] in feed(.answered(isWanted)) }
+    }
+    worker.whenTold = { answer(nil) }
+    run(after: world.dice.roll(1_000...3_000_000)) { [self] in
+      answer(ground.isCalm || !world.dice.one(in: 10))
+    }
+  }
+
+  // MARK: The end
+
+  private func finish(_ result: Result<TransferResult, TransferFailure>) {
+    world.note("the receiver ends: \(result)")
+    checkEnd(result)
+    finish()
+    ground.network.accept = nil
+    ground.shownCode = nil
+  }
+
+  override func gone() {
+    ground.network.accept = nil
+    ground.shownCode = nil
+    let isImporting = transfers.values.contains(where: \.isImporting)
+    if !isFinished { disk.kill() }
+    for connection in connections.values.sorted(by: { $0.id < $1.id }) {
+      if isFinished { connection.close() } else { connection.abandon() }
+    }
+    connections = [:]
+    ground.checkNothingNew()
+    ground.receiverIsGone(whileImporting: isImporting && !isFinished)
+  }
+}

@@ -1,0 +1,280 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+
+/// One process of the sender: performs in the simulated world what a real `SenderEngine` says, and decides nothing.
+final class SimulatedSender: Device {
+  typealias Engine = SenderEngine
+
+  /// By which key this device is known, and which one it expects.
+  struct Identity {
+    let key: UInt64
+    var receiver: UInt64
+  }
+
+  private var engine: Engine
+  private var events: [Engine.Event] = []
+  private var isHandling = false
+  private var mistakes: SenderMistakes
+  private var lastConnection: UInt64 = 0
+  /// The connections at READY that the engine knows of.
+  var connections: [ConnectionID: SimulatedConnection] = [:]
+  private(set) var links: [ConnectionID: SimulatedLink] = [:]
+  var sessions: [SessionNumber: SenderSessionParts] = [:]
+  var tree = SourceTree()
+  var roots: [SimulatedDirectory] = []
+  /// When the source was listed.
+  private(set) var listed = 0
+  /// The key that this process pairs with, and those of transfers that it continues.
+  var paired: Identity
+  var identities: [TransferID: Identity] = [:]
+  var dialer: Worker?
+  /// What this device's user has heard of that is not stored.
+  private(set) var toldRefused: Set<[UInt8]> = []
+  private var preparers: [Worker] = []
+  private(set) var code: UInt64 = 0
+  /// When the user wanted the end.
+  private var stoppedAt: Int?
+
+  init(_ ground: Ground) {
+    let dice = ground.world.dice
+    let greeting = Greeting(role: .sender, label: "", software: "", features: [.leavingOut, .refusals])
+    engine = Engine(
+      Engine.Settings(
+        greeting: greeting, target: "10.0.0.1", streams: dice.one(in: 2) ? nil : UInt32(dice.roll(1...4)),
+        giveUpAfter: ground.patience()))
+    mistakes = SenderMistakes(ground.mutation)
+    paired = Identity(key: dice.next() | 1, receiver: 0)
+    super.init(ground, .sender)
+    world.note("the sender starts")
+    run(after: 0) { [self] in feed(.begin) }
+  }
+
+  // MARK: The engine
+
+  override var nextMoment: Double? { engine.nextMoment }
+  override func timePassed() { feed(.timePassed) }
+  override var brokenInvariant: String? {
+    if ground.mutation == nil, engine.runningWorkers != workers.count {
+      return "the engine counts \(engine.runningWorkers) workers, and there are \(workers.map(\.name))"
+    }
+    return engine.checkInvariants()
+  }
+
+  /// The user wants the end.
+  func stop() {
+    guard isAlive, !isFinished else { return }
+    world.note("the sender's user stops it")
+    if stoppedAt == nil { stoppedAt = world.now }
+    feed(.stop(.interrupted))
+  }
+
+  /// The engine hears of an event, after what it does about the last one.
+  func feed(_ event: Engine.Event) {
+    guard isAlive, !isFinished else { return }
+    events += mistakes.events(for: event)
+    guard !isHandling else { return }
+    isHandling = true
+    defer { isHandling = false }
+    while isAlive, !isFinished, !events.isEmpty { handle(events.removeFirst()) }
+  }
+
+  private func handle(_ event: Engine.Event) {
+    world.note("sender <- \(event)")
+    ground.check(event.fault, at: .sender)
+    let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
+    for action in actions where isAlive {
+      world.note("sender -> \(action)")
+      world.check(!isFinished, "the sender does something behind its end")
+      check(action)
+      ground.acted()
+      perform(action)
+    }
+    if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }
+    checkPromptness()
+  }
+
+  /// A process whose user wants its end ends within a second.
+  private func checkPromptness() {
+    guard let stoppedAt, !isFinished else { return }
+    world.check(
+      world.now - stoppedAt < 1_000_000 + ground.sleptSince(stoppedAt, .sender),
+      "the sender goes on though its user wants its end")
+  }
+
+  private func perform(_ action: Engine.Action) {
+    switch action {
+    case .walk: walk()
+    case .lookUpUnfinished: lookUp()
+    case .askCode: askCode()
+    case .deriveSecret(let code): derive(code)
+    case .stopPreparing: for worker in preparers { worker.end() }
+    case .tell(.notStored(let path, _, _)): toldRefused.insert(path)
+    case .tell(.done): ground.senderHeardDone(self)
+    case .tell, .tellProgress: break
+    case .finish(let result): finish(result)
+    case .dial(let purpose): dial(purpose)
+    case .stopDialing: dialer?.end()
+    case .converse(let id): converse(id)
+    case .say(let id, let message): links[id]?.say(message)
+    case .close(let id, let deadline): links[id]?.close(until: deadline)
+    case .keepHeld, .keepPartial, .export, .openStream, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow,
+      .stopSession, .readWindow:
+      performInSession(action)
+    case .noteFinish(let transfer, let finish):
+      note("note") { [self] in ground.changeEntry(transfer) { $0.unsent = finish.unsent } }
+    case .recordDone(let transfer, let done, let refusals): record(done, refusals, transfer)
+    case .note: note("note") {}
+    case .forget(let transfer):
+      note("forget") { [self] in ground.forgetAtSender(transfer) }
+    }
+  }
+
+  // MARK: Preparing
+
+  private func prepare(_ name: StaticString, _ delay: Int, _ body: @escaping (_ isTold: Bool) -> Engine.Event) {
+    let worker = begin(name)
+    preparers.append(worker)
+    var isOver = false
+    let finish = { [self] (isTold: Bool) in
+      guard !isOver else { return }
+      isOver = true
+      let event = body(isTold)
+      preparers.removeAll { $0 === worker }
+      end(worker) { [self] in feed(event) }
+    }
+    worker.whenTold = { finish(true) }
+    onDisk(after: delay) { finish(false) }
+  }
+
+  private func walk() {
+    prepare("walk", world.dice.roll(1...20_000)) { [self] isTold in
+      if isTold || lacksThread { return .walked(.failure(Fault(.device, "the walk was stopped"))) }
+      listed = world.now
+      (tree, roots) = ground.source.walk()
+      return .walked(
+        .success(
+          SourceSummary(
+            contents: .folders(ground.announcedRoots), total: tree.total, allocated: tree.allocated, flags: [])))
+    }
+  }
+
+  private func lookUp() {
+    prepare("look up", world.dice.roll(1...5_000)) { [self] isTold in
+      if lacksThread { return .lookedUp(.failure(Fault(.device, "no thread"))) }
+      for entry in ground.entriesAtSender {
+        identities[entry.transfer] = Identity(key: entry.key, receiver: entry.receiver)
+      }
+      return .lookedUp(
+        .success(
+          ground.entriesAtSender.map {
+            Engine.UnfinishedTransfer(
+              identifier: $0.transfer, receiver: KeyFingerprint(number: $0.receiver), unsent: $0.unsent, done: $0.done,
+              refusals: $0.notStored)
+          }))
+    }
+  }
+
+  /// The user reads the code from the other device, sooner or later, and may mistake it.
+  private func askCode() {
+    let worker = begin("ask the code")
+    preparers.append(worker)
+    var isOver = false
+    let answer = { [self] (result: Result<PairingCode, TransferFailure>) in
+      guard !isOver else { return }
+      isOver = true
+      preparers.removeAll { $0 === worker }
+      end(worker) { [self] in feed(.codeEntered(result)) }
+    }
+    worker.whenTold = { answer(.failure(TransferFailure(.interrupted, "interrupted"))) }
+    waitForCode(60) { answer($0) }
+  }
+
+  private func waitForCode(_ left: Int, _ body: @escaping (Result<PairingCode, TransferFailure>) -> Void) {
+    run(after: world.dice.one(in: 6) ? world.dice.roll(1_000...1_000_000) : world.dice.roll(100...10_000)) { [self] in
+      if let shown = ground.shownCode {
+        let isMistaken = !ground.isCalm && world.dice.one(in: 8)
+        body(.success(isMistaken ? PairingCode(number: UInt32(world.dice.roll(0...9_999_999))) : shown))
+      } else if left == 0, world.now > 60_000_000 || world.dice.one(in: 4) {
+        body(.failure(TransferFailure(.pairing, "the user has no code")))
+      } else {
+        waitForCode(max(0, left - 1), body)
+      }
+    }
+  }
+
+  private func derive(_ code: PairingCode) {
+    let worker = begin("derive")
+    run(after: world.dice.roll(1...5_000)) { [self] in
+      self.code = code.number
+      let fault = lacksThread ? Fault(.device, "no thread") : nil
+      end(worker) { [self] in feed(.derived(fault)) }
+    }
+  }
+
+  // MARK: The control connection
+
+  func newConnection(_ wire: Wire) -> SimulatedConnection {
+    lastConnection += 1
+    return SimulatedConnection(ConnectionID(lastConnection), wire, .client, of: self)
+  }
+
+  private func converse(_ id: ConnectionID) {
+    guard let connection = connections[id] else { return world.fail("a conversation on a connection that is gone") }
+    links[id] = SimulatedLink(connection, self) { [self] news in
+      switch news {
+      case .received(let message): feed(.received(id, message))
+      case .broke(let fault): feed(.broke(id, fault))
+      case .drained: feed(.drained(id))
+      case .closed:
+        links[id] = nil
+        connections[id] = nil
+        feed(.closed(id, spread: spread))
+      }
+    }
+  }
+
+  var spread: Double { Double(world.dice.next() >> 11) / Double(1 << 53) }
+
+  // MARK: What is remembered
+
+  private func note(_ name: StaticString, _ body: @escaping () -> Void) {
+    let worker = begin(name)
+    onDisk(after: world.dice.roll(1...1_000)) { [self] in
+      body()
+      end(worker) { [self] in feed(.noted) }
+    }
+  }
+
+  private func record(_ done: Done, _ refusals: [Refusal], _ transfer: TransferID) {
+    let worker = begin("record")
+    onDisk(after: world.dice.roll(1...3_000)) { [self] in
+      ground.recordDone(transfer, done, refusals)
+      end(worker) { [self] in feed(.recorded(transfer, Traffic())) }
+    }
+  }
+
+  // MARK: The end
+
+  private func finish(_ result: Result<TransferResult, TransferFailure>) {
+    world.note("the sender ends: \(result)")
+    checkEnd(result)
+    for session in sessions.values { session.isStopped = true }
+    finish()
+  }
+
+  override func gone() {
+    for session in sessions.values { session.isStopped = true }
+    for connection in allConnections {
+      if isFinished { connection.close() } else { connection.abandon() }
+    }
+    connections = [:]
+    ground.senderIsGone(self)
+  }
+
+  private var allConnections: [SimulatedConnection] {
+    (Array(connections.values) + sessions.values.flatMap { $0.streams.compactMap(\.connection) })
+      .sorted { $0.id < $1.id }
+  }
+}

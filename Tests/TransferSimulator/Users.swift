@@ -1,0 +1,206 @@
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+
+/// What the users of both devices do: they start, and start again, until everything is done.
+extension Ground {
+  /// Whether nothing goes wrong any more.
+  var isCalm: Bool { world.now >= calm }
+
+  /// For how many seconds a process waits for the other end.
+  func patience() -> Double {
+    isCalm ? 600 : [0, 2, 30, 600][world.dice.one(in: 12) ? 0 : world.dice.roll(1...3)]
+  }
+
+  /// Whether no device reaches another one.
+  var isAway: Bool { world.now < outage }
+
+  /// How long the device slept since a moment, and a little more.
+  func sleptSince(_ time: Int, _ role: Role) -> Int {
+    let wake = asleep[role.index]
+    return wake >= time ? wake - time + 1_000_000 : 0
+  }
+
+  func startSender() {
+    guard senders.isEmpty, !isSenderDone else { return }
+    addSender()
+  }
+
+  /// Another process goes on with what the sender has begun, from a copy of what it remembers.
+  func startTwin() {
+    guard senders.count == 1, !isSenderDone, !entriesAtSender.isEmpty else { return }
+    tally.twins += 1
+    addSender()
+  }
+
+  private func addSender() {
+    tally.runs += 1
+    if world.dice.one(in: 6) { senderHost = "10.0.0.\(world.dice.roll(2...4))" }
+    senders.append(SimulatedSender(self))
+  }
+
+  func startReceiver() {
+    guard receiver == nil, !isSenderDone else { return }
+    tally.runs += 1
+    receiver = SimulatedReceiver(self)
+  }
+
+  func senderIsGone(_ sender: SimulatedSender) {
+    interrupted()
+    senders.removeAll { $0 === sender }
+    world.after(pause) { [self] in startSender() }
+  }
+
+  func receiverIsGone(whileImporting isImporting: Bool) {
+    if isImporting { tally.importKills += 1 }
+    interrupted()
+    receiver = nil
+    world.after(pause) { [self] in startReceiver() }
+  }
+
+  private var pause: Int {
+    world.dice.one(in: 4) ? world.dice.roll(1_000...20_000_000) : world.dice.roll(1_000...400_000)
+  }
+
+  /// Whether a worker may still be there when its process has ended: only an import is waited for longer.
+  func mayLinger(_ worker: Worker) -> Bool { worker.isImport }
+
+  /// The sender's user hears that all is done, and starts nothing again.
+  func senderHeardDone(_ sender: SimulatedSender) {
+    isSenderDone = true
+    world.after(world.dice.roll(1_000...2_000_000)) { [self] in
+      for other in senders where other !== sender { other.stop() }
+    }
+    // A receiver whose sender will not come back waits in vain.
+    world.after(100_000_000) { [self] in receiver?.stop() }
+  }
+}
+
+// MARK: What must hold where a run ends
+
+extension SimulatedSender {
+  func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
+    guard case .success(let result) = result else { return }
+    world.check(
+      ground.done.values.contains { $0.total == result.total && $0.notStored == result.notStored },
+      "the sender tells of an end that the receiver does not know")
+    world.check(
+      ground.refusedPaths.isSubset(of: toldRefused), "the sender's user has not heard of all that is not stored")
+  }
+
+  func check(_ action: Engine.Action) {
+    switch action {
+    case .say(_, .receipt):
+      world.check(
+        ground.isDoneRecorded,
+        "the receipt is said before the last word is written down")
+    case .moveFrames(let number, let from, let to):
+      if let accept = sessions[number]?.accept { ground.moved(accept.session, from: from, to: to) }
+    case .say(_, .finish):
+      for session in sessions.values where !session.isStopped {
+        world.check(session.window?.isDrained ?? false, "FINISH is said before everything is written")
+      }
+    default: break
+    }
+  }
+}
+
+extension SimulatedReceiver {
+  func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
+    world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends while it is in a conversation")
+    switch result {
+    case .success(let result):
+      world.check(
+        ground.done.values.contains { $0.total == result.total }, "the receiver tells of an end that has not come")
+      if hasImported {
+        world.check(
+          ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user has not heard of all that is not stored")
+      }
+    case .failure(let failure):
+      world.check(!hasImported || !hasListened, "the receiver has imported everything, and fails: \(failure)")
+      guard failure.kind == .connectionLost, patience > 0, !isStopped else { return }
+      world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives its sender up too soon")
+    }
+  }
+
+  func check(_ action: Engine.Action) {
+    switch action {
+    case .say(_, .accept(let accept)):
+      guard let session = sessions.values.first(where: { $0.identifier == accept.session }) else {
+        return world.fail("a session is accepted that was not staged")
+      }
+      checkRest(before: session, "a session is accepted while an older one writes")
+      world.check(
+        sessions.values.allSatisfy { $0.transfer !== session.transfer || $0.number <= session.number },
+        "an older session is accepted behind a newer one")
+    case .say(let id, .close(let close)) where close.code == .silent:
+      world.check(links[id]?.isOpen != true, "the receiver counts a sender as gone that is there")
+    case .say(_, .done):
+      world.check(!ground.done.isEmpty, "the receiver says DONE, and nothing is")
+    case .serve(let id, let number, let join): checkStream(id, number, join)
+    default: break
+    }
+  }
+
+  /// A stream may be served: it is of its session, and what it replaces has ended.
+  private func checkStream(_ id: ConnectionID, _ number: SessionNumber, _ join: Join) {
+    guard let session = sessions[number] else { return world.fail("a stream of a session that is not there") }
+    world.check(session.identifier == join.session, "a stream of another session is served")
+    world.check(!session.isClosed, "a stream is served behind the end of its session")
+    world.check(!session.numbers.contains(join.stream), "two streams of a session have one number")
+    for stream in session.streams where stream.join.stream == join.replaces {
+      world.check(stream.worker.hasEnded, "a stream is served while the one that it replaces writes")
+    }
+  }
+}
+
+// MARK: Faults that must not come
+
+extension Ground {
+  /// Both ends keep to the protocol, so that no event tells of the contrary.
+  func check(_ fault: Fault?, at role: Role) {
+    guard let fault else { return }
+    switch fault.code {
+    // A process that knows nothing of what another one has said, or meets another device, takes it for a violation.
+    case .violation where tally.twins > 0, .told(.violation) where tally.twins + tally.impostors > 0: break
+    case .violation, .announcement, .told(.violation), .told(.announcement), .collision:
+      world.fail("the \(role) hears of what must not be: \(fault)")
+    default: break
+    }
+  }
+}
+
+extension SimulatedReceiver {
+  func note(_ event: Engine.Event) {
+    switch event {
+    case .imported(_, .success, _, _): hasImported = true
+    case .received: lastHeard = world.seconds
+    case .listening(.success): hasListened = true
+    default: break
+    }
+    ground.check(event.fault, at: .receiver)
+  }
+}
+
+extension ReceiverEngine.Event {
+  fileprivate var fault: Fault? {
+    switch self {
+    case .broke(_, let fault), .examined(_, .failure(let fault)), .staged(_, .failure(let fault)),
+      .ledger(_, .failure(let fault)), .dropped(_, let fault?), .streamEnded(_, .failed(let fault), _),
+      .syncEnded(_, let fault?), .imported(_, .failure(let fault), _, _), .tookBack(.failure(let fault)):
+      fault
+    case .received(_, .close(let close)): Fault(told: close)
+    default: nil
+    }
+  }
+}
+
+extension SenderEngine.Event {
+  var fault: Fault? {
+    switch self {
+    case .broke(_, let fault), .exported(_, .failure(let fault)), .streamEnded(_, _, .failed(let fault)): fault
+    case .received(_, .close(let close)): Fault(told: close)
+    default: nil
+    }
+  }
+}
