@@ -4,12 +4,18 @@
 //
 // Commands come on standard input, one a line; each is answered by one line.
 //
+//   narrow                        the connection that follows takes few bytes at a time, and each is read by itself: ok
 //   connect ADDRESS PORT [FROM]   the TLS handshake of a client: ok SECONDS
-//   listen ADDRESS                port PORT; accept: the TLS handshake of a server, ok
+//   listen ADDRESS [PORT]         port PORT; accept: the TLS handshake of a server with the next one that comes, ok
 //   pair CODE                     pairs, as the end that it is, up to READY: ok
 //   share CODE                    a client's HELLO_C and PAIR_A, or a server's HELLO_S and PAIR_B, and nothing more: ok
 //   enter MODE                    a client's HELLO_C, HELLO_S, READY in mode 2 or 3: ok
+//   hello MODE                    the same without READY: ok
+//   welcome                       the same as the server: ok
 //   send COUNT                    so many bytes that follow the line: ok
+//   dribble COUNT                 the same, each in a record of TLS of its own: ok
+//   seal KEY NONCE COUNT          the tag (§9.3) of so many bytes that follow the line: value TAG
+//   mark KEY COUNT                their mark (§9.2): value MARK
 //   read SECONDS                  the next frame: frame TYPE LENGTH, then its body; or silent
 //   update SECONDS                KeyUpdates without end: updates COUNT SECONDS kept | dropped
 //   close                         close_notify: ok
@@ -25,6 +31,7 @@
 #include <openssl/ec.h>
 #include <openssl/hmac.h>
 #include <openssl/kdf.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/sha.h>
 #include <poll.h>
@@ -35,7 +42,7 @@
 #include <unistd.h>
 
 static EVP_PKEY *key;
-static bool is_server;
+static bool is_server, is_narrow;
 static int listening = -1, connection = -1;
 static SSL *tls;
 static double opened;
@@ -98,11 +105,18 @@ static bool shake(double until) {
     }
 }
 
+// Before it connects or listens: the window of TCP is told with the first packet.
+static void narrow(int descriptor) {
+    int smallest = 1;
+    if (is_narrow) setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &smallest, sizeof smallest);
+}
+
 static bool dial(const char *address, int port, const char *from) {
     struct sockaddr_in target = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct sockaddr_in own = {.sin_family = AF_INET};
     if (inet_pton(AF_INET, address, &target.sin_addr) != 1) return lost("no address");
     connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    narrow(connection);
     if (from != NULL && (inet_pton(AF_INET, from, &own.sin_addr) != 1 ||
                          bind(connection, (struct sockaddr *)&own, sizeof own) < 0))
         return lost("cannot be bound");
@@ -134,7 +148,7 @@ static long read_some(unsigned char *bytes, long count, double until) {
     while (held < count) {
         bool is_late = false;
         ERR_clear_error();
-        int result = SSL_read(tls, bytes + held, (int)(count - held));
+        int result = SSL_read(tls, bytes + held, is_narrow ? 1 : (int)(count - held));
         if (result > 0) {
             held += result;
         } else if (!may_retry(result, until, &is_late)) {
@@ -310,9 +324,17 @@ static bool pair(const char *code) {
     return write_all(confirmation[0], 35) && hear(0x06, other, 32) && write_all((const unsigned char *)"\x07\0", 3);
 }
 
-static bool enter(int mode) {
+static bool greet(int mode) {
     client_hello[9] = (unsigned char)mode;
-    return write_all(client_hello, 14) && hear(0x02, theirs, 10) && write_all((const unsigned char *)"\x07\0", 3);
+    return write_all(client_hello, 14) && hear(0x02, theirs, 10);
+}
+
+static bool enter(int mode) { return greet(mode) && write_all((const unsigned char *)"\x07\0", 3); }
+
+static bool welcome(void) {
+    if (!hear(0x01, theirs, 11)) return false;
+    server_hello[8] = theirs[6];
+    return write_all(server_hello, 13) && hear(0x07, theirs, 0);
 }
 
 // KeyUpdates, many a write, until time is up or the other end has gone; whether it is still there.
@@ -369,19 +391,63 @@ static bool read_frame(double seconds) {
     return got == length || (got < 0 ? false : lost("half a frame"));
 }
 
-static bool send_bytes(size_t count) {
+static unsigned char *following(size_t count) {
     unsigned char *bytes = malloc(count + 1);
     if (fread(bytes, 1, count, stdin) != count) exit(0);
-    bool is_there = tls != NULL && write_all(bytes, count);
+    return bytes;
+}
+
+static bool send_bytes(size_t count, size_t at_a_time) {
+    unsigned char *bytes = following(count);
+    bool is_there = tls != NULL;
+    for (size_t sent = 0; is_there && sent < count; sent += at_a_time) is_there = write_all(bytes + sent, at_a_time);
     free(bytes);
     return is_there;
 }
 
-static bool listen_at(const char *address) {
-    struct sockaddr_in own = {.sin_family = AF_INET};
+static unsigned char *binary(const char *hex) {
+    unsigned char *bytes = OPENSSL_hexstr2buf(hex, NULL);
+    if (bytes == NULL) fail("hexadecimal");
+    return bytes;
+}
+
+static bool tell(const unsigned char *value) {
+    printf("value ");
+    for (int number = 0; number < 16; number++) printf("%02x", value[number]);
+    puts("");
+    return true;
+}
+
+static bool seal(const char *key, const char *nonce, size_t count) {
+    unsigned char *bytes = following(count), *own = binary(key), *once = binary(nonce), tag[16];
+    EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
+    int length = 0;
+    if (EVP_EncryptInit_ex(cipher, EVP_aes_128_gcm(), NULL, own, once) != 1 ||
+        EVP_EncryptUpdate(cipher, NULL, &length, bytes, (int)count) != 1 ||
+        EVP_EncryptFinal_ex(cipher, tag, &length) != 1 || EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_GET_TAG, 16, tag) != 1)
+        fail("seal");
+    EVP_CIPHER_CTX_free(cipher);
+    OPENSSL_free(own), OPENSSL_free(once), free(bytes);
+    return tell(tag);
+}
+
+static bool mark(const char *key, size_t count) {
+    unsigned char *bytes = following(count), *own = binary(key), mark[16];
+    size_t length = 16;
+    OSSL_PARAM size[2] = {OSSL_PARAM_construct_size_t("size", &length), OSSL_PARAM_construct_end()};
+    if (EVP_Q_mac(NULL, "SIPHASH", NULL, NULL, size, own, 16, bytes, count, mark, 16, &length) == NULL) fail("mark");
+    OPENSSL_free(own), free(bytes);
+    return tell(mark);
+}
+
+static bool listen_at(const char *address, int port) {
+    struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     socklen_t size = sizeof own;
+    int one = 1;
     inet_pton(AF_INET, address, &own.sin_addr);
     listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    narrow(listening);
     if (bind(listening, (struct sockaddr *)&own, size) < 0 || listen(listening, 16) < 0 ||
         getsockname(listening, (struct sockaddr *)&own, &size) < 0)
         fail("listen");
@@ -390,11 +456,22 @@ static bool listen_at(const char *address) {
     return true;
 }
 
+// The port is free then: another program may take the next connection there.
+static bool accept_one(void) {
+    struct pollfd one = {.fd = listening, .events = POLLIN};
+    if (poll(&one, 1, 60000) <= 0) return lost("no connection");
+    connection = accept(listening, NULL, NULL);
+    close(listening);
+    return connection >= 0 && shake(now() + 10);
+}
+
 static bool answer(char *line) {
     char *word[4] = {strtok(line, " \n"), strtok(NULL, " \n"), strtok(NULL, " \n"), strtok(NULL, " \n")};
     char *command = word[0] == NULL ? "" : word[0], *value = word[1] == NULL ? "" : word[1];
     long count = 0;
-    if (strcmp(command, "listen") == 0) return listen_at(value);
+    if (strcmp(command, "listen") == 0) return listen_at(value, word[2] == NULL ? 0 : atoi(word[2]));
+    if (strcmp(command, "seal") == 0) return seal(value, word[2], word[3] == NULL ? 0 : (size_t)atol(word[3]));
+    if (strcmp(command, "mark") == 0) return mark(value, word[2] == NULL ? 0 : (size_t)atol(word[2]));
     if (strcmp(command, "read") == 0) return read_frame(atof(value));
     if (strcmp(command, "update") == 0) {
         double begun = now();
@@ -404,10 +481,14 @@ static bool answer(char *line) {
     }
     bool is_fine = false;
     if (strcmp(command, "connect") == 0) is_fine = dial(value, word[2] == NULL ? 0 : atoi(word[2]), word[3]);
-    if (strcmp(command, "accept") == 0) is_fine = (connection = accept(listening, NULL, NULL)) >= 0 && shake(now() + 10);
+    if (strcmp(command, "accept") == 0) is_fine = accept_one();
     if (strcmp(command, "pair") == 0) is_fine = pair(value);
     if (strcmp(command, "enter") == 0) is_fine = enter(atoi(value));
-    if (strcmp(command, "send") == 0) is_fine = send_bytes((size_t)atol(value));
+    if (strcmp(command, "send") == 0) is_fine = send_bytes((size_t)atol(value), (size_t)atol(value));
+    if (strcmp(command, "dribble") == 0) is_fine = send_bytes((size_t)atol(value), 1);
+    if (strcmp(command, "hello") == 0) is_fine = greet(atoi(value));
+    if (strcmp(command, "welcome") == 0) is_fine = welcome();
+    if (strcmp(command, "narrow") == 0) is_fine = is_narrow = true;
     if (strcmp(command, "close") == 0) is_fine = SSL_shutdown(tls) >= 0;
     if (strcmp(command, "share") == 0) {
         struct exchange exchange = begin_exchange(value);

@@ -68,18 +68,24 @@ class Server:
                 if error.errno in (errno.EINTR, errno.ENOENT):
                     continue
                 return
-            _, operation, unique, node, *_ = HEADER.unpack_from(request)
-            # Forgetting, of one or of many, and interrupting have no answers.
-            if operation in (2, 36, 42):
-                continue
-            try:
-                if operation not in self.answers:
-                    raise OSError(errno.ENOSYS, "")
-                code, answer = 0, self.answers[operation](node, request[HEADER.size:])
-            except OSError as error:
-                code, answer = -(error.errno or errno.EIO), b""
-            with contextlib.suppress(OSError):
-                os.write(self.device, REPLY.pack(REPLY.size + len(answer), code, unique) + answer)
+            self.take(request)
+
+    def take(self, request):
+        _, operation, unique, node, *_ = HEADER.unpack_from(request)
+        # Forgetting, of one or of many, and interrupting have no answers.
+        if operation in (2, 36, 42):
+            return
+        try:
+            if operation not in self.answers:
+                raise OSError(errno.ENOSYS, "")
+            code, answer = 0, self.answers[operation](node, request[HEADER.size:])
+        except OSError as error:
+            code, answer = error.errno or errno.EIO, b""
+        self.reply(unique, code, answer)
+
+    def reply(self, unique, code, answer=b""):
+        with contextlib.suppress(OSError):
+            os.write(self.device, REPLY.pack(REPLY.size + len(answer), -code, unique) + answer)
 
     # What there is
 
@@ -88,11 +94,16 @@ class Server:
         return path if name is None else f"{path}/{os.fsdecode(name)}"
 
     def entry(self, path):
-        """An answer about a name: always a node that was never there before, and good for no time."""
+        """An answer about a name, good for no time."""
         status = os.lstat(path)
+        node = self.node(path)
+        return struct.pack("<QQQQII", node, 0, 0, 0, 0, 0) + self.packed(status)
+
+    def node(self, path):
+        """Always one that was never there before."""
         node, self.next_node = self.next_node, self.next_node + 1
         self.nodes[node] = path
-        return struct.pack("<QQQQII", node, 0, 0, 0, 0, 0) + self.packed(status)
+        return node
 
     @staticmethod
     def packed(status):
@@ -123,7 +134,10 @@ class Server:
         return self.entry(self.path(node, rest[:-1]))
 
     def attributes(self, node, _):
-        return struct.pack("<QII", 0, 0, 0) + self.packed(os.lstat(self.path(node)))
+        return self.told(os.lstat(self.path(node)))
+
+    def told(self, status):
+        return struct.pack("<QII", 0, 0, 0) + self.packed(status)
 
     def change(self, node, rest):
         valid, _, _, size, _, accessed, modified, _, a_rest, m_rest, _, mode, _, user, group, _ = struct.unpack_from("<IIQQQQQQIIIIIIII", rest)
@@ -140,7 +154,7 @@ class Server:
                 accessed * 10**9 + a_rest if valid & 16 else status.st_atime_ns,
                 modified * 10**9 + m_rest if valid & 32 else status.st_mtime_ns]
             os.utime(path, ns=tuple(times), follow_symlinks=False)
-        return self.attributes(node, rest)
+        return self.told(os.lstat(path))
 
     def read_link(self, node, _):
         return os.fsencode(os.readlink(self.path(node)))
@@ -214,9 +228,9 @@ class Server:
         return struct.pack("<QII", 0, 0, 0)
 
     def list(self, node, rest):
-        _, offset, size = struct.unpack_from("<QQI", rest)
+        handle, offset, size = struct.unpack_from("<QQI", rest)
         answer = b""
-        for number, name in enumerate([".", "..", *sorted(os.listdir(self.path(node)))]):
+        for number, name in enumerate(self.names_in(node, handle, offset)):
             if number < offset:
                 continue
             encoded = os.fsencode(name)
@@ -226,6 +240,9 @@ class Server:
                 break
             answer += entry
         return answer
+
+    def names_in(self, node, *_):
+        return [".", "..", *sorted(os.listdir(self.path(node)))]
 
     def space(self, *_):
         space = os.statvfs(self.nodes[1])

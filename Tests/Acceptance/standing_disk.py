@@ -1,0 +1,176 @@
+"""A file system in front of a folder, which stands still when it is told to: what is asked then is answered when it goes on.
+
+It speaks the kernel's protocol of /dev/fuse itself, as the disk that forgets does: only so a process that is killed meanwhile
+can end, since the kernel waits for an answer to whatever the server has read, and tells it by a request of its own.
+
+Usage: standing_disk.py DEVICE CONTROL FOLDER
+  DEVICE   the descriptor of /dev/fuse
+  CONTROL  that of a socket: `stand OPERATION` is answered by `standing` at the next such request, `go on` by nothing
+"""
+
+import errno
+import os
+import selectors
+import socket
+import struct
+import subprocess
+import sys
+
+from forgetful_disk import HEADER, LARGEST_WRITE, Server, call
+from outside import ROOT, Failure
+
+OPERATIONS = {
+    "make a directory": (9,), "remove": (10, 11), "read": (15,), "write": (16,), "sync": (20, 30), "list": (28,), "create": (35,)}
+"""What a disk can be told to stand still at; it also can at anything."""
+
+INTERRUPT, UNANSWERED = 36, (2, 42)
+ANYTHING = range(3, 100)
+
+
+class StandingDisk:
+    """Mounted at a folder of its own, until the check is over."""
+
+    def __init__(self, work):
+        base = work.folder(None)
+        self.folder, self.behind = f"{base}/mounted", f"{work.memory}/behind"
+        os.mkdir(self.folder)
+        os.mkdir(self.behind)
+        device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
+        call("mount", b"standing", self.folder.encode(), b"fuse", 0, options.encode())
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.server = subprocess.Popen(
+            [sys.executable, __file__, str(device), str(theirs.fileno()), self.behind],
+            pass_fds=[device, theirs.fileno()], env={**os.environ, "PYTHONPATH": f"{ROOT}/Scripts/lib"})
+        os.close(device)
+        theirs.close()
+        work.undone.callback(self.end)
+
+    def place(self, name):
+        """A new folder there."""
+        path = f"{self.folder}/{name}"
+        os.mkdir(path)
+        return path
+
+    def stand(self, operation=None):
+        """Stands still from the next request on, or from the next one of an operation."""
+        self.control.send(f"stand {operation or ''}".encode())
+
+    def wait(self, seconds=20):
+        """Waits until a request stands."""
+        self.control.settimeout(seconds)
+        try:
+            self.control.recv(100)
+        except TimeoutError:
+            raise Failure(f"nothing came to the disk in {seconds} s") from None
+
+    def go_on(self):
+        self.control.send(b"go on")
+
+    def end(self):
+        subprocess.run(["umount", "-l", self.folder], check=False)
+        self.server.kill()
+        self.server.wait()
+        self.control.close()
+
+
+class Standing(Server):
+    """Keeps its nodes while there is something of their names, and can let requests wait."""
+
+    def __init__(self, device, control, behind):
+        super().__init__(device, behind)
+        self.control = control
+        self.numbers = {}
+        self.lists, self.next_list = {}, 0
+        self.awaited = ()
+        """The operations at which it stands still."""
+        self.is_standing = False
+        self.waiting = {}
+        """The requests that are not answered meanwhile, by their numbers."""
+        self.answers[29] = self.release_directory
+        # Else the kernel would say even of a process that was killed that it closes a file, and wait.
+        del self.answers[25]
+
+    def serve(self):
+        os.set_blocking(self.device, False)
+        selector = selectors.DefaultSelector()
+        for place in (self.device, self.control):
+            selector.register(place, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is self.control:
+                    self.obey(self.control.recv(100).decode())
+                    continue
+                try:
+                    self.consider(os.read(self.device, LARGEST_WRITE + 4096))
+                except OSError as error:
+                    if error.errno not in (errno.EINTR, errno.ENOENT, errno.EAGAIN):
+                        return
+
+    def consider(self, request):
+        _, operation, unique, *_ = HEADER.unpack_from(request)
+        if operation == INTERRUPT:
+            unique = struct.unpack_from("<Q", request, HEADER.size)[0]
+            if self.waiting.pop(unique, None):
+                self.reply(unique, errno.EINTR)
+            return
+        if operation in self.awaited and not self.is_standing:
+            self.is_standing = True
+            self.control.send(b"standing")
+        if self.is_standing and operation not in UNANSWERED:
+            self.waiting[unique] = request
+        else:
+            self.take(request)
+
+    def obey(self, order):
+        word, _, operation = order.partition(" ")
+        if word == "stand":
+            self.awaited = OPERATIONS[operation] if operation else ANYTHING
+            return
+        requests, self.waiting = self.waiting, {}
+        self.awaited, self.is_standing = (), False
+        for request in requests.values():
+            self.take(request)
+
+    # A node has one number while it has its name
+
+    def node(self, path):
+        if path not in self.numbers:
+            self.numbers[path] = super().node(path)
+        return self.numbers[path]
+
+    def unlink(self, node, rest):
+        self.numbers.pop(self.path(node, rest[:-1]), None)
+        return super().unlink(node, rest)
+
+    def remove_directory(self, node, rest):
+        self.numbers.pop(self.path(node, rest[:-1]), None)
+        return super().remove_directory(node, rest)
+
+    def moved(self, path, other):
+        super().moved(path, other)
+        for old in [old for old in self.numbers if old == path or old.startswith(path + "/")]:
+            self.numbers[other + old[len(path):]] = self.numbers.pop(old)
+
+    def attributes(self, node, rest):
+        is_of_handle, _, handle = struct.unpack_from("<IIQ", rest)
+        return self.told(os.fstat(handle)) if is_of_handle else super().attributes(node, rest)
+
+    # A listing stays as it was while it is read
+
+    def open_directory(self, *_):
+        self.next_list += 1
+        return struct.pack("<QII", self.next_list, 0, 0)
+
+    def names_in(self, node, handle, offset):
+        if offset == 0:
+            self.lists[handle] = super().names_in(node)
+        return self.lists[handle]
+
+    def release_directory(self, _, rest):
+        self.lists.pop(struct.unpack_from("<Q", rest)[0], None)
+        return b""
+
+
+if __name__ == "__main__":
+    Standing(int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2])), sys.argv[3]).serve()

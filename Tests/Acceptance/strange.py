@@ -1,0 +1,307 @@
+"""Strange ends, which keep to the protocol: they say each thing when a check wants it, and time the answers to their PINGs."""
+
+import os
+import struct
+import threading
+import time
+
+from attack_hostile import (
+    ACCEPT, CLOSE, DATA, DIRECTORY, DONE, FILE, GREETING, HELD_END, JOIN, OFFER, PING, PONG, Gone, Hostile, closing, data, fields, frame,
+    text_of, u64)
+from devices import PATIENCE
+from outside import Failure, equal, require, wait_for
+
+FINISH, RECEIPT, ACK, END = 0x18, 0x1B, 0x32, 0x33
+MODIFIED = 1_600_000_000
+
+
+class Control(threading.Thread):
+    """A control connection behind READY: sends a PING every 0.2 s, answers those of the other end, keeps what else it hears."""
+
+    def __init__(self, hostile):
+        super().__init__(daemon=True)
+        self.hostile = hostile
+        self.heard, self.pings = [], []
+        self.ended = None
+        """What the connection ended by."""
+        self.is_over = False
+        self.start()
+
+    def run(self):
+        try:
+            while not self.is_over:
+                if not self.pings or time.monotonic() - self.pings[-1][0] > 0.2:
+                    self.pings.append((time.monotonic(), None))
+                    self.say(PING, u64(len(self.pings) - 1))
+                found = self.hostile.read(0.05)
+                if found:
+                    self.take(*found)
+        except Failure as failure:
+            self.ended = str(failure)
+
+    def take(self, kind, body):
+        if kind == PING:
+            self.say(PONG, body)
+        elif kind == PONG:
+            number = struct.unpack(">Q", body)[0]
+            self.pings[number] = self.pings[number][0], time.monotonic()
+        else:
+            self.heard.append((kind, body))
+
+    def say(self, kind, body=b""):
+        self.hostile.send(frame(kind, body))
+
+    def hear(self, kind, seconds=PATIENCE):
+        """The body of the next frame of a kind; others in front of it count as heard."""
+        def found():
+            while self.heard:
+                one, body = self.heard.pop(0)
+                if one == kind:
+                    return body, True
+                if one == CLOSE:
+                    raise Gone(closing(body))
+            require(self.ended is None, f"the connection ended: {self.ended}")
+            return None
+
+        return wait_for(f"frame {kind:02x}", seconds, found)[0]
+
+    def slowest(self, since):
+        """How long the slowest answer to a PING took, or takes, of those that were sent since a moment."""
+        now = time.monotonic()
+        sent = [ping for ping in self.pings if ping[0] >= since]
+        require(sent, f"no PING could be sent: {self.ended}")
+        return max((answered or now) - begun for begun, answered in sent)
+
+    def close(self):
+        """Ends it in order."""
+        self.is_over = True
+        self.join(5)
+        self.hostile.ask("close")
+        self.hostile.end()
+
+
+class StrangeSender:
+    """Sends a folder with files, and takes each step when it is told to."""
+
+    ROOT = b"tree"
+
+    def __init__(self, place, port, files=None, prepare=()):
+        self.place, self.port, self.prepare = place, port, prepare
+        self.hostile = self.connected()
+        self.control = self.stream = self.ids = None
+        self.sequence = 0
+        self.files = files if files is not None else {b"file %d" % number: os.urandom(40_000 * number) for number in range(1, 8)}
+
+    def connected(self, like=None):
+        hostile = Hostile(self.place, like and like.identity)
+        for command in self.prepare:
+            hostile.ask(command)
+        return hostile.connect("127.0.0.1", self.port)
+
+    # Steps
+
+    def pair(self, code):
+        self.hostile.ask(f"pair {code}")
+        self.begin()
+
+    def come_back(self):
+        """After the connection was lost, or closed."""
+        self.hostile = self.connected(self.hostile)
+        self.hostile.ask("enter 2")
+        self.begin()
+
+    def begin(self):
+        self.control = Control(self.hostile)
+        self.control.say(GREETING, fields(f1=b"\1", f2=b"strange", f3=b"test", f4=u64(0)))
+        self.control.hear(GREETING)
+
+    def offer(self, items=None):
+        size = sum(map(len, self.files.values()))
+        values = {
+            "f2": b"\1", "f3": bytes([DIRECTORY, len(self.ROOT)]) + self.ROOT, "f4": u64(items or len(self.files) + 1), "f5": u64(size),
+            "f6": u64(size), "f8": bytes(4)}
+        if self.ids:
+            values["f1"] = self.ids[1]
+        self.control.say(OFFER, fields(**values))
+
+    def hear_ledger(self):
+        self.ids = text_of(self.control.hear(ACCEPT))
+        self.control.hear(HELD_END)
+
+    def connect_stream(self):
+        """A data stream, but for JOIN."""
+        self.stream = self.connected(self.hostile)
+        self.stream.ask("enter 3")
+
+    def joining(self, number=0):
+        return frame(JOIN, self.ids[2] + struct.pack(">II", number, 0xFFFFFFFF))
+
+    def beginning(self):
+        """The folder, and a part of the first file in a state that it does not keep."""
+        if self.files:
+            name, content = next(iter(self.files.items()))
+            yield self.next_frame(self.record(self.ROOT) + self.chunk(name, content, 0, len(content) // 4, b"an earlier state"))
+
+    def rest(self):
+        """The first file in pieces, and then each in a frame."""
+        (first, content), *others = self.files.items()
+        for begin, end in ((0, len(content) // 3), (len(content) // 3, len(content))):
+            yield self.next_frame(self.chunk(first, content, begin, end, self.generation(self.path(first))))
+        yield self.next_frame(self.record(self.path(first), content))
+        for name, content in others:
+            yield self.next_frame(self.record(self.path(name), content) + self.content(name, content))
+
+    def next_frame(self, entries):
+        self.sequence += 1
+        return data(self.sequence - 1, entries)
+
+    def hear_written(self):
+        """Waits until everything is acknowledged as written."""
+        written = 0
+        while written < self.sequence:
+            kind, body = self.stream.read(PATIENCE) or (None, None)
+            equal(kind, ACK, "what came on the stream")
+            written = struct.unpack(">Q", body[:8])[0]
+
+    def finish(self):
+        size = sum(map(len, self.files.values()))
+        self.control.say(FINISH, fields(f1=u64(len(self.files) + 1), f2=u64(size), f3=u64(0), f4=self.digest()))
+
+    def hear_done(self):
+        """Hears the end, and says that it is known."""
+        self.control.hear(DONE)
+        self.control.say(RECEIPT)
+        self.control.close()
+
+    # What is sent
+
+    @staticmethod
+    def generation(path):
+        return (path + bytes(16))[-16:]
+
+    def record(self, path, content=None):
+        values = {
+            "f1": path, "f2": bytes([DIRECTORY if content is None else FILE]), "f3": self.generation(path),
+            "f5": struct.pack(">H", 0o755 if content is None else 0o644), "f6": struct.pack(">qI", MODIFIED, 0)}
+        if content is not None:
+            values["f4"] = u64(len(content))
+        body = fields(**values)
+        return b"\1" + struct.pack(">I", len(body)) + body
+
+    def content(self, name, content):
+        nonce, tag = self.seal(self.path(name), self.generation(self.path(name)), 0, content)
+        return b"\4" + struct.pack(">I", len(content)) + nonce + tag + content
+
+    def chunk(self, name, content, begin, end, generation):
+        path, part = self.path(name), content[begin:end]
+        nonce, tag = self.seal(path, generation, begin, part)
+        return b"\2" + struct.pack(">H16sQI", len(path), generation, begin, len(part)) + nonce + tag + path + part
+
+    def seal(self, path, generation, offset, content):
+        nonce = os.urandom(12)
+        covered = b"\2" + u64(offset) + u64(len(content)) + generation + path + content
+        return nonce, self.value(f"seal {self.ids[3].hex()} {nonce.hex()}", covered)
+
+    def path(self, name):
+        return b"%s/%s" % (self.ROOT, name)
+
+    def digest(self):
+        paths = [self.ROOT, *map(self.path, self.files)]
+        marks = [self.value(f"mark {self.ids[4].hex()}", b"\1" + self.generation(path) + path) for path in paths]
+        return (sum(int.from_bytes(mark, "big") for mark in marks) % (1 << 128)).to_bytes(16, "big")
+
+    def value(self, command, covered):
+        # By a program that waits for nothing else.
+        return bytes.fromhex(self.stream.ask(f"{command} {len(covered)}", covered)[1])
+
+    def arrived(self, destination):
+        """Requires that a destination has what was sent, and nothing else."""
+        equal(os.listdir(destination), [os.fsdecode(self.ROOT)], "the destination holds")
+        folder = f"{os.fsencode(destination).decode()}/{os.fsdecode(self.ROOT)}"
+        equal(sorted(os.listdir(folder)), sorted(map(os.fsdecode, self.files)), "the folder holds")
+        for name, content in self.files.items():
+            with open(f"{folder}/{os.fsdecode(name)}", "rb") as file:
+                require(file.read() == content, f"{os.fsdecode(name)} arrived as something else")
+
+
+class StrangeReceiver:
+    """Takes what a sender sends, and says each thing when it is told to; its code is all zeros."""
+
+    CODE = "0000-0000"
+
+    def __init__(self, place, prepare=()):
+        self.place, self.prepare = place, prepare
+        self.hostile = self.listening()
+        self.control = self.stream = None
+        self.frames = 0
+
+    def listening(self, like=None):
+        hostile = Hostile(self.place, like and like.identity)
+        for command in self.prepare:
+            hostile.ask(command)
+        hostile.port = int(hostile.ask(f"listen 127.0.0.1 {like.port if like else 0}")[1])
+        return hostile
+
+    @property
+    def port(self):
+        return self.hostile.port
+
+    # Steps
+
+    def pair(self):
+        self.hostile.ask("accept")
+        self.hostile.ask("pair 00000000")
+        self.control = Control(self.hostile)
+        self.control.say(GREETING, fields(f1=b"\2", f2=b"strange", f3=b"test", f4=u64(0)))
+        self.control.hear(GREETING)
+
+    def accept(self):
+        """Hears the offer, and takes it; nothing is held."""
+        self.control.hear(OFFER)
+        self.stream = self.listening(self.hostile)
+        keys = {f"f{tag}": bytes([tag]) * 16 for tag in range(1, 5)}
+        self.control.say(ACCEPT, fields(**keys, f5=u64(32 << 20), f6=struct.pack(">H", 1), f7=u64(0)))
+        self.control.say(HELD_END, fields(f1=u64(0), f2=u64(0)))
+
+    def take_stream(self):
+        self.stream.ask("accept")
+        self.stream.ask("welcome")
+        equal(self.stream.read(PATIENCE)[0], JOIN, "the first frame of the stream")
+
+    def take(self):
+        """Takes the stream's frames to its END or the sender's FINISH, and acknowledges them."""
+        while not any(kind == FINISH for kind, _ in self.control.heard):
+            require(self.control.ended is None, f"the connection ended: {self.control.ended}")
+            try:
+                found = self.stream.read(0.05)
+            except Gone:
+                break
+            if found and found[0] == DATA:
+                self.frames += 1
+                self.stream.send(frame(ACK, u64(self.frames) + u64(0)))
+            elif found:
+                equal(found[0], END, "a frame of the stream")
+
+    def say_done(self):
+        """Hears FINISH, and says that all is well."""
+        totals = text_of(self.control.hear(FINISH))
+        self.control.say(DONE, fields(f1=totals[1], f2=totals[2]))
+
+
+class Together:
+    """Does several things at a time, each on a thread of its own; fails with what they failed by, and has what they found."""
+
+    def __init__(self, actions):
+        self.found, self.failures = {}, []
+        threads = [threading.Thread(target=self.do, args=item) for item in actions.items()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        require(not self.failures, "; ".join(self.failures))
+
+    def do(self, name, action):
+        try:
+            self.found[name] = action()
+        except Exception as failure:  # What one fails by must not hide the others.
+            self.failures.append(f"{name}: {type(failure).__name__ + ': ' if not isinstance(failure, Failure) else ''}{failure}")
