@@ -4,7 +4,9 @@
 //
 // Commands come on standard input, one a line; each is answered by one line.
 //
-//   narrow                        the connection that follows takes few bytes at a time, and each is read by itself: ok
+//   narrow COUNT                  the system keeps so many bytes at most of what comes on the next connection: ok
+//   crumble                       from now on each byte that is sent has a record of TLS of its own: ok
+//   sip                           from now on each byte is read by itself: ok
 //   connect ADDRESS PORT [FROM]   the TLS handshake of a client: ok SECONDS
 //   listen ADDRESS [PORT]         port PORT; accept: the TLS handshake of a server with the next one that comes, ok
 //   pair CODE                     pairs, as the end that it is, up to READY: ok
@@ -13,7 +15,6 @@
 //   hello MODE                    the same without READY: ok
 //   welcome                       the same as the server: ok
 //   send COUNT                    so many bytes that follow the line: ok
-//   dribble COUNT                 the same, each in a record of TLS of its own: ok
 //   seal KEY NONCE COUNT          the tag (§9.3) of so many bytes that follow the line: value TAG
 //   mark KEY COUNT                their mark (§9.2): value MARK
 //   read SECONDS                  the next frame: frame TYPE LENGTH, then its body; or silent
@@ -42,7 +43,8 @@
 #include <unistd.h>
 
 static EVP_PKEY *key;
-static bool is_server, is_narrow;
+static bool is_server, is_crumbling, is_sipping;
+static int kept;
 static int listening = -1, connection = -1;
 static SSL *tls;
 static double opened;
@@ -107,8 +109,7 @@ static bool shake(double until) {
 
 // Before it connects or listens: the window of TCP is told with the first packet.
 static void narrow(int descriptor) {
-    int smallest = 1;
-    if (is_narrow) setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &smallest, sizeof smallest);
+    if (kept > 0) setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kept, sizeof kept);
 }
 
 static bool dial(const char *address, int port, const char *from) {
@@ -133,7 +134,7 @@ static bool write_all(const unsigned char *bytes, size_t count) {
         size_t written = 0;
         bool is_late = false;
         ERR_clear_error();
-        int result = SSL_write_ex(tls, bytes, count, &written);
+        int result = SSL_write_ex(tls, bytes, is_crumbling ? 1 : count, &written);
         if (result != 1 && !may_retry(result, now() + 60, &is_late)) return false;
         if (is_late) return lost("takes nothing");
         bytes += written;
@@ -148,7 +149,7 @@ static long read_some(unsigned char *bytes, long count, double until) {
     while (held < count) {
         bool is_late = false;
         ERR_clear_error();
-        int result = SSL_read(tls, bytes + held, is_narrow ? 1 : (int)(count - held));
+        int result = SSL_read(tls, bytes + held, is_sipping ? 1 : (int)(count - held));
         if (result > 0) {
             held += result;
         } else if (!may_retry(result, until, &is_late)) {
@@ -397,10 +398,9 @@ static unsigned char *following(size_t count) {
     return bytes;
 }
 
-static bool send_bytes(size_t count, size_t at_a_time) {
+static bool send_bytes(size_t count) {
     unsigned char *bytes = following(count);
-    bool is_there = tls != NULL;
-    for (size_t sent = 0; is_there && sent < count; sent += at_a_time) is_there = write_all(bytes + sent, at_a_time);
+    bool is_there = tls != NULL && write_all(bytes, count);
     free(bytes);
     return is_there;
 }
@@ -484,11 +484,12 @@ static bool answer(char *line) {
     if (strcmp(command, "accept") == 0) is_fine = accept_one();
     if (strcmp(command, "pair") == 0) is_fine = pair(value);
     if (strcmp(command, "enter") == 0) is_fine = enter(atoi(value));
-    if (strcmp(command, "send") == 0) is_fine = send_bytes((size_t)atol(value), (size_t)atol(value));
-    if (strcmp(command, "dribble") == 0) is_fine = send_bytes((size_t)atol(value), 1);
+    if (strcmp(command, "send") == 0) is_fine = send_bytes((size_t)atol(value));
     if (strcmp(command, "hello") == 0) is_fine = greet(atoi(value));
     if (strcmp(command, "welcome") == 0) is_fine = welcome();
-    if (strcmp(command, "narrow") == 0) is_fine = is_narrow = true;
+    if (strcmp(command, "narrow") == 0) is_fine = (kept = atoi(value)) > 0;
+    if (strcmp(command, "crumble") == 0) is_fine = is_crumbling = true;
+    if (strcmp(command, "sip") == 0) is_fine = is_sipping = true;
     if (strcmp(command, "close") == 0) is_fine = SSL_shutdown(tls) >= 0;
     if (strcmp(command, "share") == 0) {
         struct exchange exchange = begin_exchange(value);

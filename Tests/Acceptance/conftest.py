@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Scripts/lib"))
 
+from attack_place import Place  # noqa: E402
 from devices import Work  # noqa: E402
 from needs import missing  # noqa: E402
 from outside import build, find_binary, remove  # noqa: E402
@@ -118,6 +119,14 @@ def programs():
         os.symlink(os.environ[f"ACCEPTANCE_{name}"], f"{folder}/{name}")
     yield folder
     remove(folder)
+
+
+@pytest.fixture(scope="session")
+def place():
+    """Where the programs of strange ends are compiled, once."""
+    place = Place(os.environ["ACCEPTANCE_peer"], False, 1)
+    yield place
+    place.clean()
 
 
 @pytest.fixture

@@ -82,6 +82,14 @@ def openssl():
 
 
 @functools.cache
+def strangers():
+    """What strange ends are compiled with."""
+    if not shutil.which("cc") and not shutil.which("clang"):
+        return "no C compiler"
+    return None if os.path.exists("/usr/include/openssl/ssl.h") else "no headers of OpenSSL"
+
+
+@functools.cache
 def zstd():
     return None if ctypes.util.find_library("zstd") else "libzstd.so.1 is not here"
 

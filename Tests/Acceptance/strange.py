@@ -11,16 +11,16 @@ from attack_hostile import (
 from devices import PATIENCE
 from outside import Failure, equal, require, wait_for
 
-FINISH, RECEIPT, ACK, END = 0x18, 0x1B, 0x32, 0x33
+HELD, FINISH, RECEIPT, ACK, END = 0x13, 0x18, 0x1B, 0x32, 0x33
 MODIFIED = 1_600_000_000
 
 
 class Control(threading.Thread):
     """A control connection behind READY: sends a PING every 0.2 s, answers those of the other end, keeps what else it hears."""
 
-    def __init__(self, hostile):
+    def __init__(self, hostile, pause=0):
         super().__init__(daemon=True)
-        self.hostile = hostile
+        self.hostile, self.pause = hostile, pause
         self.heard, self.pings = [], []
         self.ended = None
         """What the connection ended by."""
@@ -36,6 +36,7 @@ class Control(threading.Thread):
                 found = self.hostile.read(0.05)
                 if found:
                     self.take(*found)
+                    time.sleep(self.pause if found[0] == HELD else 0)
         except Failure as failure:
             self.ended = str(failure)
 
@@ -80,10 +81,19 @@ class Control(threading.Thread):
         self.hostile.end()
 
 
+def prepared(place, like, commands):
+    """A connection that is still to be made, of the same device as another one."""
+    hostile = Hostile(place, like and like.identity)
+    for command in commands:
+        hostile.ask(command)
+    return hostile
+
+
 class StrangeSender:
     """Sends a folder with files, and takes each step when it is told to."""
 
     ROOT = b"tree"
+    GREETING = GREETING, fields(f1=b"\1", f2=b"strange", f3=b"test", f4=u64(0))
 
     def __init__(self, place, port, files=None, prepare=()):
         self.place, self.port, self.prepare = place, port, prepare
@@ -93,10 +103,7 @@ class StrangeSender:
         self.files = files if files is not None else {b"file %d" % number: os.urandom(40_000 * number) for number in range(1, 8)}
 
     def connected(self, like=None):
-        hostile = Hostile(self.place, like and like.identity)
-        for command in self.prepare:
-            hostile.ask(command)
-        return hostile.connect("127.0.0.1", self.port)
+        return prepared(self.place, like, self.prepare).connect("127.0.0.1", self.port)
 
     # Steps
 
@@ -104,25 +111,28 @@ class StrangeSender:
         self.hostile.ask(f"pair {code}")
         self.begin()
 
-    def come_back(self):
-        """After the connection was lost, or closed."""
+    def come_back(self, pause=0):
+        """After the connection was lost, or closed; from now on it pauses so long behind each part of the ledger."""
         self.hostile = self.connected(self.hostile)
         self.hostile.ask("enter 2")
-        self.begin()
+        self.begin(pause)
 
-    def begin(self):
-        self.control = Control(self.hostile)
-        self.control.say(GREETING, fields(f1=b"\1", f2=b"strange", f3=b"test", f4=u64(0)))
+    def begin(self, pause=0):
+        self.control = Control(self.hostile, pause)
+        self.control.say(*self.GREETING)
         self.control.hear(GREETING)
 
     def offer(self, items=None):
+        self.control.say(*self.an_offer(items))
+
+    def an_offer(self, items=None):
         size = sum(map(len, self.files.values()))
         values = {
             "f2": b"\1", "f3": bytes([DIRECTORY, len(self.ROOT)]) + self.ROOT, "f4": u64(items or len(self.files) + 1), "f5": u64(size),
             "f6": u64(size), "f8": bytes(4)}
         if self.ids:
             values["f1"] = self.ids[1]
-        self.control.say(OFFER, fields(**values))
+        return OFFER, fields(**values)
 
     def hear_ledger(self):
         self.ids = text_of(self.control.hear(ACCEPT))
@@ -149,7 +159,8 @@ class StrangeSender:
             yield self.next_frame(self.chunk(first, content, begin, end, self.generation(self.path(first))))
         yield self.next_frame(self.record(self.path(first), content))
         for name, content in others:
-            yield self.next_frame(self.record(self.path(name), content) + self.content(name, content))
+            sealed = self.content(name, content) if content else b""
+            yield self.next_frame(self.record(self.path(name), content) + sealed)
 
     def next_frame(self, entries):
         self.sequence += 1
@@ -236,9 +247,7 @@ class StrangeReceiver:
         self.frames = 0
 
     def listening(self, like=None):
-        hostile = Hostile(self.place, like and like.identity)
-        for command in self.prepare:
-            hostile.ask(command)
+        hostile = prepared(self.place, like, self.prepare)
         hostile.port = int(hostile.ask(f"listen 127.0.0.1 {like.port if like else 0}")[1])
         return hostile
 
