@@ -5,10 +5,12 @@
 // Commands come on standard input, one a line; each is answered by one line.
 //
 //   narrow COUNT                  the system keeps so many bytes at most of what comes on the next connection: ok
-//   crumble                       from now on each byte that is sent has a record of TLS of its own: ok
+//   crumble                       from now on each byte that is sent has a record of TLS of its own, and goes a millisecond behind
+//                                 the last one where there are few of them: ok
 //   sip                           from now on each byte is read by itself: ok
 //   connect ADDRESS PORT [FROM]   the TLS handshake of a client: ok SECONDS
-//   listen ADDRESS [PORT]         port PORT; accept: the TLS handshake of a server with the next one that comes, ok
+//   listen ADDRESS                port PORT; accept: the TLS handshake of a server with the next one that comes, ok
+//   inherit DESCRIPTOR            the same at a socket that listens already: ok
 //   pair CODE                     pairs, as the end that it is, up to READY: ok
 //   share CODE                    a client's HELLO_C and PAIR_A, or a server's HELLO_S and PAIR_B, and nothing more: ok
 //   enter MODE                    a client's HELLO_C, HELLO_S, READY in mode 2 or 3: ok
@@ -130,6 +132,7 @@ static bool dial(const char *address, int port, const char *from) {
 }
 
 static bool write_all(const unsigned char *bytes, size_t count) {
+    bool is_pausing = is_crumbling && count < 256;
     while (count > 0) {
         size_t written = 0;
         bool is_late = false;
@@ -139,6 +142,7 @@ static bool write_all(const unsigned char *bytes, size_t count) {
         if (is_late) return lost("takes nothing");
         bytes += written;
         count -= written;
+        if (is_pausing) poll(NULL, 0, 1);
     }
     return true;
 }
@@ -440,14 +444,11 @@ static bool mark(const char *key, size_t count) {
     return tell(mark);
 }
 
-static bool listen_at(const char *address, int port) {
-    struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+static bool listen_at(const char *address) {
+    struct sockaddr_in own = {.sin_family = AF_INET};
     socklen_t size = sizeof own;
-    int one = 1;
     inet_pton(AF_INET, address, &own.sin_addr);
     listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    narrow(listening);
     if (bind(listening, (struct sockaddr *)&own, size) < 0 || listen(listening, 16) < 0 ||
         getsockname(listening, (struct sockaddr *)&own, &size) < 0)
         fail("listen");
@@ -456,12 +457,17 @@ static bool listen_at(const char *address, int port) {
     return true;
 }
 
-// The port is free then: another program may take the next connection there.
+static bool inherit(int descriptor) {
+    listening = descriptor;
+    is_server = true;
+    narrow(listening);
+    return true;
+}
+
 static bool accept_one(void) {
     struct pollfd one = {.fd = listening, .events = POLLIN};
     if (poll(&one, 1, 60000) <= 0) return lost("no connection");
     connection = accept(listening, NULL, NULL);
-    close(listening);
     return connection >= 0 && shake(now() + 10);
 }
 
@@ -469,7 +475,7 @@ static bool answer(char *line) {
     char *word[4] = {strtok(line, " \n"), strtok(NULL, " \n"), strtok(NULL, " \n"), strtok(NULL, " \n")};
     char *command = word[0] == NULL ? "" : word[0], *value = word[1] == NULL ? "" : word[1];
     long count = 0;
-    if (strcmp(command, "listen") == 0) return listen_at(value, word[2] == NULL ? 0 : atoi(word[2]));
+    if (strcmp(command, "listen") == 0) return listen_at(value);
     if (strcmp(command, "seal") == 0) return seal(value, word[2], word[3] == NULL ? 0 : (size_t)atol(word[3]));
     if (strcmp(command, "mark") == 0) return mark(value, word[2] == NULL ? 0 : (size_t)atol(word[2]));
     if (strcmp(command, "read") == 0) return read_frame(atof(value));
@@ -481,6 +487,7 @@ static bool answer(char *line) {
     }
     bool is_fine = false;
     if (strcmp(command, "connect") == 0) is_fine = dial(value, word[2] == NULL ? 0 : atoi(word[2]), word[3]);
+    if (strcmp(command, "inherit") == 0) is_fine = inherit(atoi(value));
     if (strcmp(command, "accept") == 0) is_fine = accept_one();
     if (strcmp(command, "pair") == 0) is_fine = pair(value);
     if (strcmp(command, "enter") == 0) is_fine = enter(atoi(value));

@@ -92,7 +92,7 @@ class Gone(Failure):
 class Hostile:
     """One connection."""
 
-    def __init__(self, place, identity=None, within=()):
+    def __init__(self, place, identity=None, within=(), passed=()):
         self.place = place
         self.identity = identity or f"{place.folder()}/key"
         self.within = within
@@ -100,7 +100,7 @@ class Hostile:
         self.accept = {}
         self.closed = None
         self.popen = subprocess.Popen(
-            [*within, place.program("hostile"), self.identity], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [*within, place.program("hostile"), self.identity], stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=passed)
         place.processes.append(self)
 
     def ask(self, line, content=b""):

@@ -1,6 +1,7 @@
 """Strange ends, which keep to the protocol: they say each thing when a check wants it, and time the answers to their PINGs."""
 
 import os
+import socket
 import struct
 import threading
 import time
@@ -81,9 +82,9 @@ class Control(threading.Thread):
         self.hostile.end()
 
 
-def prepared(place, like, commands):
+def prepared(place, like, commands, **options):
     """A connection that is still to be made, of the same device as another one."""
-    hostile = Hostile(place, like and like.identity)
+    hostile = Hostile(place, like and like.identity, **options)
     for command in commands:
         hostile.ask(command)
     return hostile
@@ -242,18 +243,20 @@ class StrangeReceiver:
 
     def __init__(self, place, prepare=()):
         self.place, self.prepare = place, prepare
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        place.undone.callback(self.socket.close)
         self.hostile = self.listening()
-        self.control = self.stream = None
+        self.control = self.stream = self.totals = None
         self.frames = 0
-
-    def listening(self, like=None):
-        hostile = prepared(self.place, like, self.prepare)
-        hostile.port = int(hostile.ask(f"listen 127.0.0.1 {like.port if like else 0}")[1])
-        return hostile
 
     @property
     def port(self):
-        return self.hostile.port
+        return self.socket.getsockname()[1]
+
+    def listening(self, like=None):
+        """A connection that is the next one to come."""
+        descriptor = self.socket.fileno()
+        return prepared(self.place, like, [*self.prepare, f"inherit {descriptor}"], passed=[descriptor])
 
     # Steps
 
@@ -291,10 +294,11 @@ class StrangeReceiver:
             elif found:
                 equal(found[0], END, "a frame of the stream")
 
+    def hear_finish(self):
+        self.totals = text_of(self.control.hear(FINISH))
+
     def say_done(self):
-        """Hears FINISH, and says that all is well."""
-        totals = text_of(self.control.hear(FINISH))
-        self.control.say(DONE, fields(f1=totals[1], f2=totals[2]))
+        self.control.say(DONE, fields(f1=self.totals[1], f2=self.totals[2]))
 
 
 class Together:

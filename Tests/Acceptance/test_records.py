@@ -8,12 +8,12 @@ import pytest
 from attack_hostile import frame
 from devices import Receiver, random_file, sender, small_file
 from needs import needs, strangers
-from outside import equal
+from outside import MIB, equal
 from strange import RECEIPT, Control, StrangeReceiver, StrangeSender
 
 READY = b"\x07\0\0"
 
-BYTEWISE = {"what it says, each byte in a record": ["crumble"], "what it hears": ["narrow 4096", "sip"]}
+BYTEWISE = {"what it says, each byte in a record": ["crumble"], "what it hears": ["narrow 65536", "sip"]}
 
 
 def each_way():
@@ -94,7 +94,7 @@ def test_a_sender_byte_by_byte(work, place, how):
 def test_a_receiver_byte_by_byte(work, place, how):
     """a receiver, byte by byte"""
     old = work.place()[0]
-    random_file(f"{old}/large", 60_000)
+    random_file(f"{old}/large", 12 * MIB)
     for number in range(20):
         small_file(f"{old}/{number}")
     begun = time.monotonic()
@@ -104,6 +104,7 @@ def test_a_receiver_byte_by_byte(work, place, how):
     strange.accept()
     strange.take_stream()
     strange.take()
+    strange.hear_finish()
     strange.say_done()
     strange.control.hear(RECEIPT)
     equal(sending.wait(), 0, "exit code")

@@ -41,7 +41,7 @@ def several(work):
 
 def length(work):
     """How long the disk stands still: longer than every bound but that of silence, or far beyond that one."""
-    return 60 if work.is_long else 8
+    return 60 if work.is_long else 6
 
 
 class FrozenDisk:
@@ -321,6 +321,7 @@ class Sending:
                 self.disk.stand()
             self.receiver.take()
             if self.step == "done":
+                self.receiver.hear_finish()
                 self.disk.stand()
                 self.receiver.say_done()
         self.disk.wait()
@@ -343,6 +344,7 @@ class Sending:
             self.receiver.take_stream()
             self.receiver.take()
         if self.step != "done":
+            self.receiver.hear_finish()
             self.receiver.say_done()
         self.receiver.control.hear(RECEIPT)
         equal(self.sender.wait(), 0, "exit code")
@@ -394,16 +396,16 @@ def both(work, has_destination):
         new = disk.place("new")
     else:
         old = disk.place("old")
-    random_file(f"{old}/large", 24 * MIB)
+    random_file(f"{old}/large", 32 * MIB)
     for number in range(100):
         small_file(f"{old}/small-{number}", b"%d" % number)
     receiver = Receiver(work, new)
-    link = work.slow_link(receiver.port, 12 * MIB)
+    link = work.slow_link(receiver.port, 24 * MIB)
     sending = sender(work, [f"{old}/{name}" for name in sorted(os.listdir(old))], link.port, receiver.pairing_code)
 
     def arrived():
         found = receiver.events("progress")
-        return found and found[-1]["bytes"] > 6 * MIB
+        return found and found[-1]["bytes"] > 8 * MIB
 
     wait_for("a quarter of the transfer", PATIENCE, lambda: arrived() or sending.poll() or receiver.poll())
     disk.stand()

@@ -41,17 +41,19 @@ import Testing
   }
 
   @Test func `the end of one transfer is none of another that goes on`() throws {
-    let (asked, answer) = (Outcome<Void>(of: "the question"), Outcome<Void>(of: "the answer"))
+    let answer = Outcome<Void>(of: "the answer")
+    let asked = [1, 2].map { number in Outcome<Void>(of: "question \(number)") }
     let other = try Ends(1) { _, _ in
-      asked.set(())
+      asked[0].set(())
       return (try? answer.wait()) != nil
     }
     let stopped = try Ends(2) { _, until in
+      asked[1].set(())
       var poller = try? Poller()
       _ = try? poller?.wait(for: .readable, on: until, until: soon())
       return nil
     }
-    try asked.wait()
+    for question in asked { try question.wait() }
     #expect(stopped.sender.stop()?.kind == .interrupted)
     #expect(stopped.receiver.failure()?.kind == .connectionLost)
     try Ends(3).expectArrival()
