@@ -466,7 +466,7 @@ static bool inherit(int descriptor) {
 
 static bool accept_one(void) {
     struct pollfd one = {.fd = listening, .events = POLLIN};
-    if (poll(&one, 1, 60000) <= 0) return lost("no connection");
+    if (poll(&one, 1, 120000) <= 0) return lost("no connection");
     connection = accept(listening, NULL, NULL);
     return connection >= 0 && shake(now() + 10);
 }

@@ -5,7 +5,8 @@ can end, since the kernel waits for an answer to whatever the server has read, a
 
 Usage: standing_disk.py DEVICE CONTROL FOLDER
   DEVICE   the descriptor of /dev/fuse
-  CONTROL  that of a socket: `stand OPERATION` is answered by `standing` at the next such request, `go on` by nothing
+  CONTROL  that of a socket: `stand OPERATION` and `hold OPERATION` are answered by `standing` at the next such request, `go on` by
+           nothing; `hold` lets other requests pass
 """
 
 import errno
@@ -52,9 +53,9 @@ class StandingDisk:
         os.mkdir(path)
         return path
 
-    def stand(self, operation=None):
-        """Stands still from the next request on, or from the next one of an operation."""
-        self.control.send(f"stand {operation or ''}".encode())
+    def stand(self, operation=None, is_alone=False):
+        """Stands still from the next request on, or from the next one of an operation; or that operation alone stands still."""
+        self.control.send(f"{'hold' if is_alone else 'stand'} {operation or ''}".encode())
 
     def wait(self, seconds=20):
         """Waits until a request stands."""
@@ -85,6 +86,8 @@ class Standing(Server):
         self.awaited = ()
         """The operations at which it stands still."""
         self.is_standing = False
+        self.passing = UNANSWERED
+        """The operations that never wait."""
         self.waiting = {}
         """The requests that are not answered meanwhile, by their numbers."""
         self.answers[29] = self.release_directory
@@ -117,15 +120,16 @@ class Standing(Server):
         if operation in self.awaited and not self.is_standing:
             self.is_standing = True
             self.control.send(b"standing")
-        if self.is_standing and operation not in UNANSWERED:
+        if self.is_standing and operation not in self.passing:
             self.waiting[unique] = request
         else:
             self.take(request)
 
     def obey(self, order):
         word, _, operation = order.partition(" ")
-        if word == "stand":
+        if word != "go":
             self.awaited = OPERATIONS[operation] if operation else ANYTHING
+            self.passing = UNANSWERED if word == "stand" else set(range(100)).difference(self.awaited)
             return
         requests, self.waiting = self.waiting, {}
         self.awaited, self.is_standing = (), False

@@ -280,6 +280,11 @@ class StrangeReceiver:
         self.stream.ask("welcome")
         equal(self.stream.read(PATIENCE)[0], JOIN, "the first frame of the stream")
 
+    def begin_taking(self):
+        """Takes the stream while other things are done; what to wait with."""
+        aside = Together({"the stream": lambda: (self.take_stream(), self.take())}, is_waiting=False)
+        return aside.wait
+
     def take(self):
         """Takes the stream's frames to its END or the sender's FINISH, and acknowledges them."""
         while not any(kind == FINISH for kind, _ in self.control.heard):
@@ -304,12 +309,16 @@ class StrangeReceiver:
 class Together:
     """Does several things at a time, each on a thread of its own; fails with what they failed by, and has what they found."""
 
-    def __init__(self, actions):
+    def __init__(self, actions, is_waiting=True):
         self.found, self.failures = {}, []
-        threads = [threading.Thread(target=self.do, args=item) for item in actions.items()]
-        for thread in threads:
+        self.threads = [threading.Thread(target=self.do, args=item, daemon=True) for item in actions.items()]
+        for thread in self.threads:
             thread.start()
-        for thread in threads:
+        if is_waiting:
+            self.wait()
+
+    def wait(self):
+        for thread in self.threads:
             thread.join()
         require(not self.failures, "; ".join(self.failures))
 

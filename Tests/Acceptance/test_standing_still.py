@@ -31,10 +31,11 @@ def several(work):
 
     def new():
         made.append(Work(work.programs, work.is_long))
+        # What they said is shown where one fails.
+        made[-1].processes = work.processes
         return made[-1]
 
     yield new
-    work.processes += [process for one in made for process in one.processes]
     for one in made:
         one.clean()
 
@@ -302,8 +303,10 @@ class Sending:
             work.environment["PEER_HOME"] = self.disk.place("home")
             os.chmod(work.environment["PEER_HOME"], 0o700)
         self.receiver = StrangeReceiver(place)
+        self.taken = None
         if step == "walk":
-            self.disk.stand("list")
+            # What it looks at before it connects is no part of the walk.
+            self.disk.stand("list", is_alone=True)
         self.sender = sender(work, [old], self.receiver.port, self.receiver.CODE)
         self.receiver.pair()
 
@@ -324,6 +327,8 @@ class Sending:
                 self.receiver.hear_finish()
                 self.disk.stand()
                 self.receiver.say_done()
+        elif self.step != "walk":
+            self.taken = self.receiver.begin_taking()
         self.disk.wait()
 
     def stands(self, seconds):
@@ -340,9 +345,9 @@ class Sending:
         self.disk.go_on()
         if self.step == "walk":
             self.receiver.accept()
-        if self.step in ("walk", "accept", "export"):
-            self.receiver.take_stream()
-            self.receiver.take()
+            self.taken = self.receiver.begin_taking()
+        if self.taken:
+            self.taken()
         if self.step != "done":
             self.receiver.hear_finish()
             self.receiver.say_done()
