@@ -243,6 +243,14 @@ build_release() {
     -c release --static-swift-stdlib -Xswiftc -gnone "$@"
 }
 
+# What Scripts/mutants builds, in a folder of its own, with the insides that tests see: its engine is not what is built here.
+build_mutants() {
+  local scratch=$1
+  shift
+  bounded "$build_seconds" swift build --package-path "$package" --scratch-path "$scratch" \
+    -Xswiftc -enable-testing -Xswiftc -gnone "$@"
+}
+
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }
 
 # Runs the tests of a package that were built, by its name; they are told to a file too where PEER_TEST_EVENTS names one.
