@@ -133,7 +133,7 @@ private final class Gate: Sendable {
       ),
       (ExportWorker(session: session, order: order, held: HeldItems(), source: source, store: nil), "exported"),
       (
-        StreamWorker(
+        OutgoingStreamWorker(
           session: session, join: Join(session: 2, stream: 5, replaces: nil), wakeup: try Wakeup(), attempts: 0,
           patience: 1), "streamEnded"
       ),
