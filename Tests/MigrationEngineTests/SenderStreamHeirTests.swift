@@ -65,6 +65,17 @@ import Testing
     #expect(trial.end(16, .lost(hasBrought: false)) == nil)
   }
 
+  @Test func `a stream that is turned away has heirs, and the seventeenth in a row ends the session with the reason`() {
+    let fault = Fault(.unknownTransfer, "unknown")
+    var trial = StreamPlanTrial(fixed: 1)
+    _ = trial.open()
+    for number in 0..<16 as Range<UInt32> {
+      #expect(trial.end(number, .turnedAway(fault)) != nil)
+      _ = trial.pass(2)
+    }
+    #expect(trial.end(16, .turnedAway(fault), fails: fault) == nil)
+  }
+
   @Test func `of two streams one that is refused four times is given up, and the other is left alone`() {
     var trial = StreamPlanTrial(fixed: 2)
     _ = trial.open()

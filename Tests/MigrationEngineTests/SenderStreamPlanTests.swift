@@ -25,13 +25,16 @@ struct StreamPlanTrial {
 
   /// What follows; nil where the session ends by it.
   @discardableResult
-  mutating func end(_ number: StreamPlan.StreamNumber, _ end: SenderEngine.StreamEnd) -> [String]? {
+  mutating func end(
+    _ number: StreamPlan.StreamNumber, _ end: SenderEngine.StreamEnd,
+    fails fault: Fault = Fault(.connection, "the data connections keep breaking")
+  ) -> [String]? {
     started.removeAll { $0 == number }
     var actions: [SenderEngine.Action] = []
     do throws(Fault) {
       try plan.ended(number, end, now, &actions)
     } catch {
-      #expect(error == Fault(.connection, "the data connections keep breaking"))
+      #expect(error == fault)
       return nil
     }
     return did { _, _, all in all = actions }

@@ -182,14 +182,24 @@ import Testing
     #expect(failure?.message == "The other device's key is not the one you paired with. Stopped.")
   }
 
-  @Test func `a data stream that the receiver does not know ends the transfer with a reason`() throws {
+  @Test func `data streams that the receiver never knows end the transfer with a reason`() throws {
     let failure = try answer { receiver, control in
       try accept(&control)
-      var connection = try receiver.accept()
-      _ = try ServerPairing.hello(&connection, until: soon())
-      connection.abort(.unknownPeer)
+      for _ in 0...16 {
+        try receiver.turnAway(.unknownPeer)
+        _ = try control.control.exchange(until: .now())
+      }
     }
     #expect(failure?.kind == .refused)
+  }
+
+  @Test func `a data stream that the receiver does not know yet is followed by another one`() throws {
+    _ = try answer { receiver, control in
+      try accept(&control)
+      try receiver.turnAway(.unknownPeer)
+      var stream = try receiver.join()
+      try stream.takeAll()
+    }
   }
 
   @Test(arguments: [

@@ -90,6 +90,13 @@ final class StrangeReceiver: Sendable {
     return StrangeSender(control: BlockingLink(connection, pace: .patient), identity: identity)
   }
 
+  /// Says of the next data stream that it may not come.
+  func turnAway(_ reason: AbortReason) throws {
+    var connection = try accept()
+    _ = try ServerPairing.hello(&connection, until: soon())
+    connection.abort(reason)
+  }
+
   /// Takes the next data stream, up to its JOIN.
   func join() throws -> StrangeStream {
     var connection = try accept()

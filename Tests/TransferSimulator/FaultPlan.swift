@@ -76,8 +76,8 @@ struct FaultPlan {
       dice.pick(ground.senders)?.die("by a kill")
     }
     rarely(6) { ground.startTwin() }
-    rarely(20) {
-      ground.imposture = world.now + dice.roll(1_000...3_000_000)
+    rarely(8) {
+      ground.imposture = world.now + dice.roll(1_000...10_000_000)
     }
     often(3) {
       ground.tally.receiverKills += 1

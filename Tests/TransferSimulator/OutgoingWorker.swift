@@ -44,7 +44,7 @@ final class OutgoingWorker {
   private func end(for refusal: SimulatedSender.DialEnd) -> SenderEngine.StreamEnd {
     switch refusal {
     case .stopped: .stopped
-    // What has not this session turns its streams away: the control connection tells more.
+    case .aborted(.unknownPeer): .turnedAway(Fault.unknownTransfer)
     case .unreached, .closed, .late, .aborted: .lost(hasBrought: false)
     case .stranger: .failed(Fault(.pairing, "another device is there"))
     }

@@ -134,8 +134,10 @@ extension SenderEngine {
   package enum StreamEnd: Equatable, Sendable {
     /// By END: everything of it is written.
     case finished
-    /// It broke, or never came up, or was turned away; whether anything that it carried is written.
+    /// It broke, or never came up, or found no place; whether anything that it carried is written.
     case lost(hasBrought: Bool)
+    /// The receiver does not know its session, which may be over there already: the transfer ends for this only if it stays so.
+    case turnedAway(Fault)
     /// It was told to end.
     case stopped
     case failed(Fault)

@@ -105,6 +105,7 @@ struct StreamPlan: Sendable {
     switch end {
     case .finished: remove(index, &actions)
     case .lost(let hasBrought): try replace(index, hasBrought: hasBrought, now, &actions)
+    case .turnedAway(let fault): try replace(index, hasBrought: false, otherwise: fault, now, &actions)
     case .stopped: try replace(index, hasBrought: false, now, &actions)
     case .failed(let fault):
       remove(index, &actions)
@@ -121,9 +122,10 @@ struct StreamPlan: Sendable {
     streams.removeAll { $0.due != nil }
   }
 
-  /// A stream broke: another one comes for it, the later the more were lost in vain.
+  /// A stream broke: another one comes for it, the later the more were lost in vain; at last, nothing but the fault is left.
   private mutating func replace(
-    _ index: Int, hasBrought: Bool, _ now: Double, _ actions: inout [Action]
+    _ index: Int, hasBrought: Bool, otherwise fault: Fault = Fault(.connection, "the data connections keep breaking"),
+    _ now: Double, _ actions: inout [Action]
   ) throws(Fault) {
     if isOver { return remove(index, &actions) }
     let broken = streams[index]
@@ -134,7 +136,7 @@ struct StreamPlan: Sendable {
       return startQueued(now, &actions)
     }
     let attempts = hasBrought ? 1 : broken.attempts + 1
-    guard attempts <= Self.losses else { throw Fault(.connection, "the data connections keep breaking") }
+    guard attempts <= Self.losses else { throw fault }
     let pause = attempts == 1 ? 0 : min(2, 0.01 * Double(1 << attempts))
     let heir = Stream(
       number: takeNumber(), replaces: hadJoined ? broken.number : broken.replaces, attempts: attempts,

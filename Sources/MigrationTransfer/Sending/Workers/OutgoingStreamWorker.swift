@@ -24,8 +24,7 @@ struct OutgoingStreamWorker: SenderWorker {
       return ended(.finished)
     } catch {
       if session.queue.isStopped { return ended(.stopped) }
-      if Self.isLoss(error) { return ended(.lost(hasBrought: session.queue.hasBrought(join.stream))) }
-      return ended(.failed(Fault(error)))
+      return ended(end(by: error))
     }
   }
 
@@ -49,11 +48,13 @@ struct OutgoingStreamWorker: SenderWorker {
     try data.run()
   }
 
-  /// Whether it ended in a way that another one may do better: cut, or turned away.
-  private static func isLoss(_ error: any Error) -> Bool {
-    if let error = error as? ConnectionError { return error.code != .violated }
-    // A receiver that does not know the session any more says so: the control connection tells what becomes of the transfer.
-    let reason = error as? AbortReason
-    return reason == .busy || reason == .unknownPeer
+  /// How the stream ended: another one may do better where it was cut, or turned away.
+  private func end(by error: any Error) -> SenderEngine.StreamEnd {
+    switch (error as? ConnectionError, error as? AbortReason) {
+    case (let error?, _) where error.code != .violated: .lost(hasBrought: session.queue.hasBrought(join.stream))
+    case (_, .busy): .lost(hasBrought: session.queue.hasBrought(join.stream))
+    case (_, .unknownPeer): .turnedAway(Fault(error))
+    default: .failed(Fault(error))
+    }
   }
 }
