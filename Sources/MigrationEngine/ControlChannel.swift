@@ -76,9 +76,11 @@ package struct ControlChannel: Sendable {
     return nil
   }
 
-  /// Queues a PING if one is due; whether the other end has been silent for too long.
-  package mutating func beat(now: Double) -> Bool {
+  /// Queues a PING if one is due.
+  package mutating func beat(now: Double) {
     if let ping = heartbeat.due(now: now) { say(ping) }
-    return heartbeat.isSilent(now: now)
   }
+
+  /// Whether the other end has been silent for too long; asked when everything that has come is read.
+  package func isSilent(now: Double) -> Bool { heartbeat.isSilent(now: now) }
 }

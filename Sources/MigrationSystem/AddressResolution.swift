@@ -11,6 +11,7 @@ extension SocketAddress {
     unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
     unsafe hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0)
     var list: UnsafeMutablePointer<addrinfo>?
+    LoopThread.check("look a name up")
     let code = unsafe getaddrinfo(host, String(port), &hints, &list)
     guard code == 0 else { throw failure(code, host: host) }
     defer { unsafe freeaddrinfo(list) }

@@ -41,11 +41,13 @@ package struct Poller: ~Copyable, Sendable {
   }
 
   private let timer: Descriptor
+  private let isLoops: Bool
   private var armed: BootInstant?
   private var records: [pollfd] = []
 
-  /// Makes a poller; it takes one descriptor.
-  package init() throws(SystemError) {
+  /// Makes a poller; it takes one descriptor. A loop's thread waits with the one that is its own, and with no other.
+  package init(ofLoop isLoops: Bool = false) throws(SystemError) {
+    self.isLoops = isLoops
     timer = Descriptor(owning: try calling("make a timer") { csystem_timer() })
   }
 
@@ -64,7 +66,8 @@ package struct Poller: ~Copyable, Sendable {
       if deadline <= .now() { timeout = 0 } else { try arm(deadline) }
       records.append(pollfd(fd: timer.raw, events: Int16(POLLIN), revents: 0))
     }
-    _ = try calling("wait") { unsafe poll(&records, nfds_t(records.count), timeout) }
+    let operation = timeout == 0 ? "look at descriptors" : isLoops ? "wait for a loop's descriptors" : "wait"
+    _ = try calling(operation) { unsafe poll(&records, nfds_t(records.count), timeout) }
     var isAnyReady = false
     for index in interests.indices {
       interests[index].ready = Readiness(rawValue: records[index].revents)

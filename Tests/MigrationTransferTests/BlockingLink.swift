@@ -33,15 +33,15 @@ struct BlockingLink: ~Copyable {
   ///
   /// Throws a `ConnectionError` or a `Violation`.
   mutating func exchange(until deadline: BootInstant?) throws -> [ControlMessage] {
-    var isSilent = channel.beat(now: pace.now)
+    channel.beat(now: pace.now)
     var messages = try sendAndReceive()
     if messages.isEmpty, !mayHaveMore {
       let beat = pace.instant(channel.nextMoment)
       _ = try connection.wait(until: deadline.map { min($0, beat) } ?? beat, isReading: channel.isReading)
       messages = try sendAndReceive()
-      isSilent = channel.beat(now: pace.now)
+      channel.beat(now: pace.now)
     }
-    if isSilent {
+    if channel.isSilent(now: pace.now) {
       throw ConnectionError(.timedOut, "the other device has been silent for \(Int(Heartbeat.silence)) seconds")
     }
     return messages

@@ -88,14 +88,14 @@ final class SimulatedLink {
 
   private func converse() {
     let now = device.world.seconds
-    let isSilent = channel.beat(now: now)
+    channel.beat(now: now)
     send()
     var news: [News] = []
     do {
       if connection.count > 0, channel.isReading { channel.received(connection.takeAll(), now: now) }
       while let message = try channel.next() { news.append(.received(message)) }
       if news.isEmpty, connection.isEnded { throw Fault(.connection, "the other device closed the connection") }
-      if news.isEmpty, isSilent { throw Fault(.connection, "the other device has been silent") }
+      if news.isEmpty, channel.isSilent(now: now) { throw Fault(.connection, "the other device has been silent") }
     } catch let violation as Violation {
       news.append(.broke(Fault(violation)))
     } catch let fault as Fault {

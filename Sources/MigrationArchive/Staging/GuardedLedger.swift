@@ -1,3 +1,4 @@
+import MigrationSystem
 package import MigrationWire
 import Synchronization
 
@@ -27,7 +28,8 @@ struct GuardedLedger: ~Copyable, Sendable {
   func withLock<Result: Sendable, Failure: Error>(
     _ body: (inout Staging.Shared) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try shared.withLock { (shared) throws(Failure) -> Result in
+    LoopThread.check("wait for the ledger")
+    return try shared.withLock { (shared) throws(Failure) -> Result in
       defer { publish(shared.held, shared.ledger.refusedTotal) }
       return try body(&shared)
     }

@@ -1,5 +1,6 @@
 import MigrationSystem
 package import MigrationWire
+import Synchronization
 
 /// One transfer's archive while it is assembled, on a disk of its own.
 ///
@@ -73,6 +74,7 @@ package final class Staging: Sendable {
   package let formerExisting: Existing?
   let preserved: Preserved
   let shared: GuardedLedger
+  private let syncFailure = Mutex<ArchiveError?>(nil)
 
   /// Starts an archive on an empty disk.
   package init(
@@ -193,13 +195,19 @@ package final class Staging: Sendable {
   package func letGo() { disk.letGo() }
 
   /// Makes everything that was written before the call durable, and marks that in the journal.
+  ///
+  /// The kernel tells once that it could not write something. So after a failure it always fails: only the content itself,
+  /// read again by a recovery, tells what has stayed.
   package func synchronize() throws(ArchiveError) {
+    if let failure = syncFailure.withLock({ $0 }) { throw failure }
     let position = journal.position
     do {
       try disk.synchronize()
       try journal.mark(syncedUpTo: position)
     } catch {
-      throw ArchiveError(.storage, "the staging directory cannot be synced", cause: error)
+      let failure = ArchiveError(.storage, "the staging directory cannot be synced", cause: error)
+      syncFailure.withLock { $0 = failure }
+      throw failure
     }
   }
 }

@@ -6,11 +6,14 @@ import MigrationWire
 ///
 /// The owner signals from outside by the wakeup: it ends every wait.
 struct Connection: ~Copyable {
+  /// So many reads a step of closing, as in any other step of a loop.
+  private static let readsAtTheEnd = 16
+
   /// What ended a wait.
   enum Awakening: Equatable {
     /// Bytes may have come, or may be sent.
     case socket
-    /// Somebody else wants the owner's attention.
+    /// Another thread wants the owner's attention.
     case wakeup
     case deadline
   }
@@ -154,23 +157,34 @@ struct Connection: ~Copyable {
   /// Whether all that this end had to say has gone out, and the other end's close_notify is waited for.
   var awaitsEnd: Bool { ending == .sent }
 
-  /// Goes on with closing as far as that goes without waiting; whether it is done: close_notify has gone out, and the other end
-  /// has closed as well. Closing a socket with unread bytes resets it, and what was sent may be lost.
-  mutating func stepClosing() throws(ConnectionError) -> Bool {
+  /// How far closing is.
+  enum Closing {
+    /// close_notify has gone out, and the other end has closed as well.
+    case done
+    /// The socket is waited for.
+    case waits
+    /// The other end has sent more than one step takes.
+    case hasMore
+  }
+
+  /// Goes on with closing as far as that goes without waiting, and reads a bounded amount of what the other end still sends.
+  /// Closing a socket with unread bytes resets it, and what was sent may be lost.
+  mutating func stepClosing() throws(ConnectionError) -> Closing {
     if ending == .notBegun {
       try ConnectionError.tls { () throws(TLSError) in try session.close() }
       ending = .said
     }
     if ending == .said {
-      guard try flush() else { return false }
+      guard try flush() else { return .waits }
       try ConnectionError.system { () throws(SystemError) in try socket.shutdownWrite() }
       ending = .sent
     }
     var rest = [UInt8](repeating: 0, count: 16 << 10)
-    while let count = try read(into: &rest, 0..<rest.count) {
-      if count == 0 { return true }
+    for _ in 0..<Self.readsAtTheEnd {
+      guard let count = try read(into: &rest, 0..<rest.count) else { return .waits }
+      if count == 0 { return .done }
     }
-    return false
+    return .hasMore
   }
 
   /// What a poll waits for on the socket: bytes, unless they are not wanted now, and room for what is pending.
@@ -207,8 +221,8 @@ struct Connection: ~Copyable {
 
   /// Waits until the socket is readable, or writable while output is pending, or the wakeup is signalled.
   ///
-  /// Whoever does not read now says so, or bytes that have come would end every wait at once. A deadline in the past is
-  /// told even if the socket is ready: nobody holds this end by sending without end.
+  /// An owner that does not read now says so, or bytes that have come would end every wait at once. A deadline in the past is
+  /// told even if the socket is ready: no other end holds this one by sending without end.
   mutating func wait(until deadline: BootInstant?, isReading: Bool = true) throws(ConnectionError) -> Awakening {
     var interests = [interest(isReading: isReading), Poller.Interest(wakeup.raw, .readable)]
     let isReady = try ConnectionError.system { () throws(SystemError) in
@@ -286,7 +300,14 @@ struct Connection: ~Copyable {
 
   mutating func close(by deadline: BootInstant) {
     do {
-      while try !stepClosing() { try waitToGoOn(until: deadline, isReading: ending == .sent, "closing") }
+      while true {
+        switch try stepClosing() {
+        case .done: return
+        case .waits: try waitToGoOn(until: deadline, isReading: ending == .sent, "closing")
+        // TLS may hold bytes that a poll does not see.
+        case .hasMore: if isStopped() || .now() >= deadline { return }
+        }
+      }
     } catch {
       // It is closed one way or another.
     }

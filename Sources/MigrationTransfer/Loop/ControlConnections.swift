@@ -33,10 +33,10 @@ struct ControlConnections {
   func close(_ id: ConnectionID, until deadline: Double) { links[id]?.close(until: deadline) }
 
   /// When something is due though nothing comes.
-  var nextMoment: Double? { links.values.map(\.nextMoment).min() }
+  var nextMoment: Double? { links.values.compactMap(\.nextMoment).min() }
 
   /// What the poll waits for; in the order of the connections.
-  var interests: [Poller.Interest] { links.sorted { $0.key < $1.key }.map(\.value.interest) }
+  var interests: [Poller.Interest] { links.sorted { $0.key < $1.key }.compactMap(\.value.interest) }
 
   /// Whether a connection has more to give than the last step took, or something was said since.
   var mayHaveMore: Bool { links.values.contains(where: \.mayHaveMore) }

@@ -20,8 +20,8 @@ final class ControlLink {
   private var connection: Connection
   private var channel: ControlChannel
   private var state = State.open
-  /// Whether bytes can still go out.
-  private var isWritable = true
+  /// Why no more bytes can go out.
+  private var sendingFailure: ConnectionError?
   /// Whether it was said that there is room.
   private var isDrainTold = true
   /// Whether the next step has something to do, whatever the poll finds: more to take, or something that was just said.
@@ -44,22 +44,28 @@ final class ControlLink {
     mayHaveMore = true
   }
 
-  var nextMoment: Double {
+  /// When something is due though nothing comes.
+  var nextMoment: Double? {
     switch state {
     case .open: channel.nextMoment
-    case .broken, .closed: .infinity
+    case .broken, .closed: nil
     case .closing(let deadline): deadline
     }
   }
 
-  var interest: Poller.Interest {
+  /// What is waited for; nil for nothing, since a poll that sees a dead socket ends at once.
+  var interest: Poller.Interest? {
     switch state {
     case .open: connection.interest(isReading: channel.isReading)
-    case .broken, .closed: connection.interest(isReading: false)
+    case .broken: hasMoreToSend ? connection.interest(isReading: false) : nil
     // As long as something is to be sent nothing is read, and what has come must not end every wait.
     case .closing: connection.interest(isReading: connection.awaitsEnd)
+    case .closed: nil
     }
   }
+
+  private var isWritable: Bool { sendingFailure == nil }
+  private var hasMoreToSend: Bool { isWritable && (channel.unsent > 0 || connection.hasPendingOutput) }
 
   /// Sends and takes what can be without waiting; what that brings.
   func step(now: Double) -> [LinkNews] {
@@ -78,13 +84,12 @@ final class ControlLink {
   private func converse(now: Double) -> [LinkNews] {
     var news: [LinkNews] = []
     do {
-      let isSilent = channel.beat(now: now)
-      var sending: ConnectionError?
-      do throws(ConnectionError) { try send(now: now) } catch { sending = error }
+      channel.beat(now: now)
+      try? send(now: now)
       // An end that says something and closes at once refuses what is sent to it; what it said is heard all the same.
       try receive(&news, now: now)
-      if let sending, news.isEmpty { throw sending }
-      if isSilent {
+      if let sendingFailure, news.isEmpty { throw sendingFailure }
+      if channel.isSilent(now: now) {
         throw ConnectionError(.timedOut, "the other device has been silent for \(Int(Heartbeat.silence)) seconds")
       }
       if !isDrainTold, channel.isDrained {
@@ -107,7 +112,7 @@ final class ControlLink {
       }
       try connection.flush()
     } catch {
-      isWritable = false
+      sendingFailure = error
       throw error
     }
   }
@@ -137,7 +142,14 @@ final class ControlLink {
     do throws(ConnectionError) {
       try send(now: now)
       if isWritable, now < deadline {
-        guard channel.unsent == 0, try connection.stepClosing() else { return [] }
+        guard channel.unsent == 0 else { return [] }
+        switch try connection.stepClosing() {
+        case .done: break
+        case .waits: return []
+        case .hasMore:
+          mayHaveMore = true
+          return []
+        }
       }
     } catch {
       // It is closed one way or another.

@@ -48,7 +48,7 @@ struct ReceiverLoop: ~Copyable {
 
   private init(_ setup: ReceiverSetup, _ entries: [TransferEntry]) throws(SystemError) {
     let ending = try Wakeup()
-    let poller = try Poller()
+    let poller = try Poller(ofLoop: true)
     self.poller = poller
     questionEnding = ending
     self.setup = setup

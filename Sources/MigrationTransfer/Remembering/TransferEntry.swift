@@ -21,10 +21,14 @@ package final class TransferEntry: Sendable {
     self.transfers = transfers
   }
 
-  package var remembered: RememberedTransfer { state.withLock { $0 } }
+  package var remembered: RememberedTransfer {
+    LoopThread.check("wait for a transfer's entry")
+    return state.withLock { $0 }
+  }
 
   /// Changes what is remembered, durably and at once.
   package func update(_ change: (inout RememberedTransfer) -> Void) throws(StoreError) {
+    LoopThread.check("write a transfer's entry")
     do {
       try state.withLock { (remembered) throws(SystemError) in
         var changed = remembered

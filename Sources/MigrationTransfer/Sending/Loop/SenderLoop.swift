@@ -54,7 +54,7 @@ final class SenderLoop {
   func run() {
     LoopThread.enter()
     do throws(SystemError) {
-      var poller = try Poller()
+      var poller = try Poller(ofLoop: true)
       handle(.begin)
       while !isOver {
         var interests = [Poller.Interest(context.events.wakeup.raw, .readable)] + controls.interests
