@@ -1,0 +1,101 @@
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// A loop's control connection by itself, with a real one at the other end.
+@Suite struct ControlLinkTests {
+  /// Lets `act` be the other end, on a thread of its own, and gives `look` the link.
+  private func meet(
+    _ act: @escaping @Sendable (inout StrangeClient) throws -> Void, _ look: (ControlLink) throws -> Void
+  ) throws {
+    let receiver = try StrangeReceiver()
+    let port = receiver.port
+    let other = try RunningThread("other end") {
+      var client = try StrangeClient(port: port)
+      client.connection.passReady()
+      try act(&client)
+    }
+    var connection = try receiver.accept()
+    connection.passReady()
+    try look(ControlLink(connection, now: 100))
+    try other.value()
+  }
+
+  /// The news of steps at one moment, until the first comes.
+  private func news(_ link: ControlLink, now: Double) throws -> [LinkNews] {
+    let deadline = soon()
+    while BootInstant.now() < deadline {
+      let news = link.step(now: now)
+      if !news.isEmpty { return news }
+      let interests = [link.interest].compactMap { $0 }
+      var poller = try Poller()
+      var awaited = interests
+      _ = try poller.wait(&awaited, until: .now().advanced(by: .milliseconds(10)))
+    }
+    throw TookTooLong("news")
+  }
+
+  @Test func `an other end whose words came while this one stood still has not been silent`() throws {
+    let hasSpoken = Outcome<Void>(of: "words that lie unread")
+    let isOver = Outcome<Void>(of: "the end")
+    try meet { client in
+      try client.say(ControlMessage.ping(7).frame)
+      hasSpoken.set(.success(()))
+      try isOver.wait(until: soon())
+    } _: { link in
+      try hasSpoken.wait(until: soon())
+      let first = try news(link, now: 116)
+      guard case .received(.ping(7))? = first.first, first.count == 1 else {
+        Issue.record("\(first)")
+        return
+      }
+      #expect(link.step(now: 130).isEmpty)
+      guard case .broke(let fault)? = link.step(now: 131).first else {
+        Issue.record("silence is not noticed")
+        return
+      }
+      #expect(fault.code == .connection)
+      isOver.set(.success(()))
+    }
+  }
+
+  @Test func `an other end that does not stop talking holds a link that closes no longer than its time`() throws {
+    let mayStop = Flag()
+    let isFlooding = Outcome<Void>(of: "a flood")
+    try meet { client in
+      let flood = [UInt8](repeating: 0, count: 1 << 20)
+      do {
+        for round in 0..<20_000 where !mayStop.isSet {
+          try client.say(flood)
+          if round == 4 { isFlooding.set(.success(())) }
+        }
+      } catch {
+        // The other end has closed.
+      }
+      #expect(mayStop.isSet)
+    } _: { link in
+      link.close(until: 100.5)
+      let start = BootInstant.now()
+      while true {
+        let step = link.step(now: 100 + BootInstant.now().seconds(since: start))
+        if case .closed? = step.first { break }
+      }
+      mayStop.set()
+    }
+  }
+
+  @Test func `a link that is broken is not waited for`() throws {
+    try meet { _ in
+    } _: { link in
+      guard case .broke? = try news(link, now: 101).first else {
+        Issue.record("the end is not noticed")
+        return
+      }
+      #expect(link.interest == nil)
+      #expect(link.nextMoment == nil)
+    }
+  }
+}
