@@ -63,4 +63,6 @@ package enum Curfew {
   package static let atTheEnd = 0.9
   /// For the last words of a run that nobody hurries.
   package static let atLeisure = 2.0
+  /// For an import to tell of progress again; behind that it is left to the next run.
+  package static let forImport = 1.0
 }

@@ -130,11 +130,12 @@ struct ReceiverScript {
   }
 
   /// Through all that lies between an offer and the end of the ledger.
-  mutating func take(_ session: UInt64 = 1, on number: UInt64 = 1, held: Tally = Tally()) {
+  mutating func take(_ session: UInt64 = 1, on number: UInt64 = 1, held: Tally = Tally(), telling marks: [Mark] = []) {
     let session = SessionNumber(session)
     _ = feed(.examined(session, .success(ReceiverEngine.Examination(availableBytes: 1000))))
     _ = feed(.staged(session, .success(Self.admitted(held: held))))
-    _ = feed(.ledger(session, .success(ReceiverEngine.LedgerPart(pages: [], partials: [], end: held))))
+    let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
+    _ = feed(.ledger(session, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: held))))
   }
 
   /// To the state in which streams may join, from an open one.
@@ -148,6 +149,15 @@ struct ReceiverScript {
   mutating func conclude(_ session: UInt64 = 1, on number: UInt64 = 1) {
     _ = say(.finish(Self.finish), on: number)
     _ = feed(.syncEnded(SessionNumber(session), nil))
+  }
+
+  /// Lets the import get on for a time.
+  mutating func goOn(seconds: Double) {
+    let end = now + seconds
+    while now < end {
+      let progress = ImportProgress(phase: .importing, done: 1, total: 2)
+      _ = feed(.importing(Self.transfer, progress), after: min(0.9, end - now))
+    }
   }
 
   /// From there to DONE.

@@ -66,29 +66,13 @@ import Testing
     #expect(script.engine.nextMoment == Curfew.atLeisure)
   }
 
-  @Test func `an import that has begun is not broken off by a stop here, and its end is told and ends the run`() {
-    var script = Script()
-    script.open()
-    script.receive()
-    script.conclude()
-    #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
-    #expect(script.feed(.stop(.interrupted)) == ["interrupt import 100"])
-    #expect(script.engine.nextMoment == nil)
-    #expect(script.imported().last == "say 1 done 5/50")
-    #expect(script.feed(.stop(.interrupted)) == [])
-    let ending = script.say(.receipt)
-    #expect(ending.contains("close 1 until 0.4"))
-    _ = script.feed(.noted(Script.transfer))
-    #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == ["finish: 5/50,"])
-  }
-
   @Test func `a sender that does not say that it knows keeps nothing from ending after a stop`() {
     var before = Script()
     before.open()
     before.receive()
     before.conclude()
     _ = before.feed(.stop(.terminated))
-    _ = before.feed(.timePassed, after: 5)
+    before.goOn(seconds: 5)
     _ = before.imported()
     var after = Script()
     after.open()
@@ -112,42 +96,6 @@ import Testing
       #expect(script.feed(.closed(Script.id(id))).map { $0.prefix(12) } == ["finish: 5/50"])
       #expect(script.engine.nextMoment == nil)
     }
-  }
-
-  @Test func `a sender that comes during an import after a stop hears its end, however long that takes`() {
-    var script = Script()
-    script.open()
-    script.receive()
-    script.conclude()
-    _ = script.feed(.stop(.terminated))
-    script.resume(3, key: 1)
-    #expect(script.engine.nextMoment == nil)
-    #expect(script.feed(.timePassed, after: 10) == [])
-    script.offer(Script.offer(Script.transfer), on: 3)
-    #expect(script.imported().last == "say 3 done 5/50")
-  }
-
-  @Test func `an import that the user has broken off ends the run by the signal that did it`() {
-    var script = Script()
-    script.open()
-    script.receive()
-    script.conclude()
-    _ = script.feed(.stop(.terminated))
-    let cancelled = Fault(.importCancelled, "the import was broken off")
-    #expect(
-      script.imported(.failure(cancelled)) == [
-        "say 1 close 10 the import was broken off", "close gate 1", "close 1 until 0.4",
-      ])
-    #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 the import was broken off"])
-  }
-
-  @Test func `a stop between the end of the export and the import reaches the import`() {
-    var script = Script()
-    script.open()
-    script.receive()
-    _ = script.say(.finish(Script.finish))
-    #expect(script.feed(.stop(.terminated)) == [])
-    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50", "interrupt import 100"])
   }
 
   @Test func `a sender that is lost after a stop is not waited for when its import ends`() {

@@ -62,6 +62,15 @@ private struct StandingDisk {
     sender.control.close()
   }
 
+  @Test func `while an import stands still, a stop ends the run, and the next one has what arrived`() throws {
+    let standing = try StandingDisk(at: .importItems)
+    defer { standing.gate.open() }
+    var sender = try standing.reach(.importItems)
+    #expect(standing.receiver.stop()?.kind == .interrupted)
+    #expect(try sender.closeCode() == .interrupted)
+    sender.control.close()
+  }
+
   @Test func `while an import stands still, others are heard, and it goes on afterwards`() throws {
     let standing = try StandingDisk(at: .importItems)
     defer { standing.gate.open() }

@@ -92,6 +92,7 @@ extension SimulatedReceiver {
     let transfer = transfer(identifier)
     world.check(!transfers.values.contains(where: \.isImporting), "two imports go on at a time")
     transfer.isImporting = true
+    importMovedAt = world.now
     let worker = begin("import")
     run(after: world.dice.roll(0...500)) { [self] in
       if lacksThread { return imported(transfer, worker, .failure(Fault(.device, "no thread"))) }

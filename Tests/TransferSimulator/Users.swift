@@ -173,8 +173,13 @@ extension Ground {
 extension SimulatedReceiver {
   func note(_ event: Engine.Event) {
     switch event {
-    case .imported(_, .success, _, _): hasImported = true
-    case .received: lastHeard = world.seconds
+    case .importing: importMovedAt = world.now
+    case .imported(_, let result, _, _):
+      importMovedAt = world.now
+      if case .success = result { hasImported = true }
+    case .received(_, let message):
+      lastHeard = world.seconds
+      if case .finish = message { importMovedAt = world.now }
     case .listening(.success): hasListened = true
     default: break
     }

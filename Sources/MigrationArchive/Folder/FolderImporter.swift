@@ -81,6 +81,6 @@ package final class FolderImporter: Importer {
     return staging.losses
   }
 
-  /// Does nothing: a move once begun is finished, since it takes no time.
+  /// Does nothing: what has begun to move is moved, as long as the disk does its part.
   package func interrupt() {}
 }

@@ -25,9 +25,12 @@ package protocol Importer: AnyObject, Sendable {
   ) throws(ArchiveError) -> [Done.Loss]
   /// The user wants it to end: an import that is going on is broken off, if it can be undone.
   func interrupt()
+  /// For how many seconds an import that is broken off may clear up.
+  var graceAtTheEnd: Double { get }
 }
 
 extension Importer {
+  package var graceAtTheEnd: Double { 0 }
   package func fate(of transfer: TransferID) -> Staging.ImportFate { .told }
 
   /// Settles what holds for all sessions of a transfer that begins.

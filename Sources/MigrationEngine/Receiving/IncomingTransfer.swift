@@ -14,6 +14,8 @@ struct IncomingTransfer: Sendable {
   /// The sender's key: the pin.
   let client: KeyFingerprint
   var stage = Stage.receiving
+  /// When the import got on last.
+  var movedAt = 0.0
   /// The roots of the first offer, or the app.
   var contents: Offer.Contents?
   /// Whether there is a staging directory.

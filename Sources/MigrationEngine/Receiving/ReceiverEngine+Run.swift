@@ -34,7 +34,7 @@ extension ReceiverEngine {
 
   // MARK: The end
 
-  /// The user ends the run. What has arrived is kept, and an import that has begun is not broken off here.
+  /// The user ends the run. What has arrived is kept, and an import goes on for as long as it gets on.
   mutating func stopped(_ kind: TransferFailure.Kind) {
     let stop = Stop(kind: kind, at: stop?.at ?? now)
     self.stop = stop
@@ -79,6 +79,20 @@ extension ReceiverEngine {
   /// Ends the run where its time has come.
   mutating func tendPhase() {
     if case .away(_, let deadline, let outcome) = phase, now >= deadline { endRun(outcome) }
+    if let stop, let importUntil, now >= importUntil { leaveImport(by: stop.kind) }
+  }
+
+  /// Until when an import is waited for that tells of no progress, once the user has stopped the run.
+  var importUntil: Double? {
+    guard let stop, let transfer = phase.transfer.flatMap({ transfers[of: $0] }), transfer.isImporting else { return nil }
+    return max(stop.at, transfer.movedAt) + Curfew.forImport + settings.graceAtTheEnd
+  }
+
+  /// The disk stands still under what arrived: the next run takes it up where this one leaves it.
+  private mutating func leaveImport(by kind: TransferFailure.Kind) {
+    for number in conversations.keys { conversations[number]?.finish = nil }
+    if let session = phase.session { endSession(session, by: .interrupted(.receiver, by: kind)) }
+    endRun(.failure(TransferFailure(kind, "interrupted")))
   }
 
   /// The last word, once all has ended or its time is over.

@@ -61,6 +61,7 @@ extension ReceiverEngine {
   mutating func conclude(_ finish: Finish, _ number: SessionNumber) {
     guard let transfer = conversations[number]?.transfer else { return }
     transfers[of: transfer]?.conclude(finish)
+    transfers[of: transfer]?.movedAt = now
     conversations[number]?.finish = finish
     if workers.contains(.sync(number)) { act(.endSync(number)) }
   }
@@ -75,11 +76,13 @@ extension ReceiverEngine {
   }
 
   mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
+    transfers[of: transfer]?.movedAt = now
     act(.importItems(transfer, finish: finish, withheld: transfers[of: transfer]?.withheldItems ?? []))
     if stop != nil { act(.interruptImport(transfer)) }
   }
 
   mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
+    transfers[of: transfer]?.movedAt = now
     tellProgress(progress.phase == .importing ? .importing : .verifying, of: transfer, fraction: progress.fraction)
     guard let number = phase.session, conversations[number]?.tells(progress, now: now) == true,
       let conversation = conversations[number]
@@ -100,7 +103,13 @@ extension ReceiverEngine {
     switch result {
     case .success(let done):
       transfers[of: identifier]?.imported(done)
-      guard let transfer = transfers[of: identifier], !phase.isEnding else { return }
+      guard let transfer = transfers[of: identifier] else { return }
+      if case .finishing(let outcome, let deadline) = phase {
+        // What a stop has left to the next run is not left to it any more.
+        guard case .failure(let failure) = outcome, failure.kind == stop?.kind else { return }
+        phase = .finishing(.success(transfer.result(done)), until: deadline)
+        return tell(.done(transfer.result(done)))
+      }
       tell(.done(transfer.result(done)))
       guard let number = phase.session else { return linger(after: transfer, done) }
       answer(done, number)

@@ -15,6 +15,8 @@ package struct ReceiverEngine: Sendable {
     package var asksRestart = false
     /// How many seconds pass for codes and guesses while one passes for everything else: tests hurry them.
     package var codeSpeed = 1.0
+    /// For how many seconds an import that is broken off may clear up.
+    package var graceAtTheEnd = 0.0
 
     package init(greeting: Greeting, giveUpAfter: Double) {
       self.greeting = greeting
@@ -63,6 +65,7 @@ package struct ReceiverEngine: Sendable {
     if case .finishing(_, let deadline) = phase { return deadline }
     var moments = conversations.values.compactMap(\.nextMoment)
     if case .away(_, let deadline, _) = phase { moments.append(deadline) }
+    if let importUntil { moments.append(importUntil) }
     if isInviting, let expiry = codes.expiry { moments.append(expiry) }
     if let moment = door.nextMoment(now: now, isEngaged: phase.isEngaged) { moments.append(moment) }
     return moments.min()

@@ -159,6 +159,8 @@ package final class AppImporter: Importer {
 
   package func interrupt() { stop.set() }
 
+  package var graceAtTheEnd: Double { ExportWatch.grace }
+
   private func hosting<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
     do {
       return try body()

@@ -1,0 +1,144 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// What becomes of an import when the user stops the run.
+@Suite struct ReceiverStoppedImportTests {
+  private typealias Script = ReceiverScript
+  private let number = SessionNumber(1)
+
+  /// A receiver that imports.
+  private static func importing(_ settings: ReceiverEngine.Settings = Script.settings()) -> ReceiverScript {
+    var script = Script(settings)
+    script.open()
+    script.receive()
+    script.conclude()
+    return script
+  }
+
+  @Test func `an import that gets on is not broken off by a stop here, and its end is told and ends the run`() {
+    var script = Self.importing()
+    #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
+    script.goOn(seconds: 60)
+    #expect(script.feed(.stop(.interrupted)) == ["interrupt import 100"])
+    #expect(script.imported().last == "say 1 done 5/50")
+    #expect(script.feed(.stop(.interrupted)) == [])
+    let ending = script.say(.receipt)
+    #expect(ending.contains { $0.hasPrefix("close 1 until 60.4") })
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == ["finish: 5/50,"])
+  }
+
+  @Test func `an import that the user has broken off ends the run by the signal that did it`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.feed(.stop(.terminated))
+    let cancelled = Fault(.importCancelled, "the import was broken off")
+    #expect(
+      script.imported(.failure(cancelled)) == [
+        "say 1 close 10 the import was broken off", "close gate 1", "close 1 until 0.4",
+      ])
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 the import was broken off"])
+  }
+
+  @Test func `a stop between the end of the export and the import reaches the import`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.say(.finish(Script.finish))
+    #expect(script.feed(.stop(.terminated)) == [])
+    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50", "interrupt import 100"])
+  }
+
+  @Test func `a sender that comes during an import after a stop hears its end, as long as the import gets on`() {
+    var script = Self.importing()
+    _ = script.feed(.stop(.terminated))
+    script.resume(3, key: 1)
+    #expect(script.engine.nextMoment == Curfew.forImport)
+    script.goOn(seconds: 10)
+    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.imported().last == "say 3 done 5/50")
+  }
+
+  // MARK: An import that stands still
+
+  private static let left = [
+    "say 1 close 2 the transfer was interrupted on the receiving device", "close gate 1", "close 1 until 1.4",
+  ]
+
+  @Test func `an import that stands still is left to the next run, and its sender hears of it`() {
+    var script = Self.importing()
+    _ = script.feed(.stop(.terminated))
+    #expect(script.engine.nextMoment == Curfew.forImport)
+    #expect(script.feed(.stop(.interrupted), after: 0.9) == ["interrupt import 100"])
+    #expect(script.feed(.timePassed, after: 0.1) == Self.left)
+    #expect(script.engine.nextMoment == 1 + Curfew.forWords)
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(script.feed(.timePassed, after: 0.4) == ["finish: 130 interrupted"])
+    #expect(script.imported() == [])
+  }
+
+  @Test func `what stands still in front of an import holds up a stop for no longer`() {
+    for isDropping in [false, true] {
+      var script = Script()
+      script.open()
+      script.pair()
+      script.offer()
+      script.take(held: Tally(items: 1, bytes: 1), telling: [1])
+      if isDropping { _ = script.say(.drop(Drop(marks: [1]))) }
+      _ = script.say(.finish(Script.finish))
+      if isDropping { _ = script.feed(.syncEnded(number, nil)) }
+      #expect(script.feed(.stop(.terminated)) == [])
+      #expect(script.feed(.timePassed, after: 1).filter { $0 != "end sync 1" } == Self.left)
+      // What ends now begins no import.
+      #expect(script.feed(isDropping ? .dropped(number, nil) : .syncEnded(number, nil)) == [])
+      #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
+    }
+  }
+
+  @Test func `an import that stands still after its sender is gone is left to the next run`() {
+    var script = Self.importing()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    #expect(script.engine.nextMoment == nil)
+    _ = script.feed(.stop(.terminated), after: 7)
+    #expect(script.feed(.timePassed, after: 0.9) == [])
+    #expect(script.feed(.timePassed, after: 0.1) == [])
+    #expect(script.feed(.timePassed, after: 0.4) == ["finish: 143 interrupted"])
+  }
+
+  @Test func `an import that was left to the next run, and ends in time, is what the run ends by`() {
+    for (result, outcome) in [
+      (Result<Done, Fault>.success(Script.done), "finish: 5/50,"), (.failure(Script.broken), "finish: 143 i"),
+    ] {
+      var script = Self.importing()
+      _ = script.feed(.stop(.terminated))
+      _ = script.feed(.timePassed, after: 1)
+      #expect(script.imported(result).count == (outcome == "finish: 5/50," ? 1 : 0))
+      #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == [outcome.prefix(13)])
+    }
+  }
+
+  @Test func `an import that is to clear up has time for that`() {
+    var settings = Script.settings()
+    settings.graceAtTheEnd = 5
+    var script = Self.importing(settings)
+    _ = script.feed(.stop(.terminated))
+    #expect(script.engine.nextMoment == 5 + Curfew.forImport)
+    #expect(script.feed(.timePassed, after: 5.9) == [])
+    #expect(script.feed(.timePassed, after: 0.1).first == Self.left.first)
+  }
+
+  @Test func `an import that begins after a stop has a time of its own`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.say(.finish(Script.finish))
+    _ = script.feed(.stop(.terminated))
+    _ = script.feed(.syncEnded(number, nil), after: 0.9)
+    #expect(script.engine.nextMoment == 0.9 + Curfew.forImport)
+  }
+}
