@@ -101,6 +101,42 @@ import Testing
     #expect(late.feed(.syncEnded(first, nil)).first == "tell interrupted: the connection was lost")
   }
 
+  @Test func `a sender that leaves its offer makes room at once, however long the offer's workers take`() {
+    for isStaging in [false, true] {
+      var script = Script()
+      script.open()
+      script.pair()
+      script.offer()
+      let examination = ReceiverEngine.Examination(availableBytes: 1000)
+      if isStaging { _ = script.feed(.examined(first, .success(examination))) }
+      #expect(script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
+      _ = script.feed(.closed(Script.id(1)))
+      _ = script.feed(.codeMade(.success(Script.code)), after: 1)
+      #expect(Words.text(script.engine.phase).hasPrefix("away 100 until 600"))
+      script.pair(2, as: 101)
+      #expect(Words.text(script.engine.phase) == "engaged in 101 by 2")
+      script.offer(on: 2)
+      // What was begun for it is discarded when it has ended.
+      let late: [String] =
+        isStaging
+        ? script.feed(.staged(first, .success(Script.admitted()))) : script.feed(.examined(first, .success(examination)))
+      #expect(late == ["discard 100"])
+      _ = script.feed(.noted(Script.transfer))
+      script.take(2, on: 2)
+      #expect(script.engine.transfers.map(\.identifier) == [101])
+    }
+  }
+
+  @Test func `an offer of which something is staged keeps the receiver until its workers have ended`() {
+    var script = Script()
+    script.open([Script.known(Script.transfer, key: 1)])
+    script.resume(1, key: 1)
+    script.offer(Script.offer(Script.transfer))
+    #expect(!script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
+    let examined = Result<ReceiverEngine.Examination, Fault>.success(ReceiverEngine.Examination(availableBytes: 1000))
+    #expect(script.feed(.examined(first, examined)) == ["tell interrupted: the connection was lost", "note 100"])
+  }
+
   @Test func `a sender that says CLOSE is not answered`() {
     var script = receiving()
     #expect(

@@ -184,13 +184,11 @@ extension ReceiverTable {
       paired...answered
         say 1 pong 7
     says close
-      paired...greeted
+      paired...examining, staging
         close 1 until 2.1
         tell interrupted: the other device stopped: enough
         make code
         => away 100 until 600.1, 5 LOST the other device stopped: enough
-      examining, staging
-        close 1 until 2.1
       asking
         close 1 until 2.1
         tell interrupted: the other device stopped: enough

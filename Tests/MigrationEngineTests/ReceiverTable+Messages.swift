@@ -2,15 +2,12 @@ extension ReceiverTable {
   /// The control connection: its end, and what a sender says up to its offer.
   static let messages = """
     cut
-      paired...greeted
+      paired...examining, staging
         say 1 close 16 the connection was lost
         close 1 until 2.1
         tell interrupted: the connection was lost
         make code
         => away 100 until 600.1, 5 LOST the connection was lost
-      examining, staging
-        say 1 close 16 the connection was lost
-        close 1 until 2.1
       asking
         say 1 close 16 the connection was lost
         close 1 until 2.1

@@ -183,7 +183,7 @@ extension ReceiverEngine {
   }
 
   /// Whether nothing would be lost with a transfer: nothing is staged, and no stream may be writing.
-  private func givesWay(_ transfer: TransferID) -> Bool {
+  func givesWay(_ transfer: TransferID) -> Bool {
     guard transfers[of: transfer]?.isEmpty == true else { return false }
     return conversations.values.allSatisfy { $0.transfer != transfer || $0.streams?.served.isEmpty ?? true }
   }

@@ -103,7 +103,12 @@ extension ReceiverEngine {
   /// the end of the control connection.
   private mutating func lose(_ number: SessionNumber, _ fault: Fault) {
     guard fault.isTold || fault.isReconnectable, conversations[number]?.streams?.served.isEmpty == false else {
-      return endSession(number, by: fault)
+      endSession(number, by: fault)
+      // Nothing is lost with an offer that was not taken: others may come, however long its workers wait for the disk.
+      if fault.senderMayComeBack, conversations[number]?.streams == nil, phase.transfer.map(givesWay) == true {
+        moveOn(from: number, fault)
+      }
+      return
     }
     conversations[number]?.life = .settling(until: now + Conversation.settling, fault)
   }
@@ -158,8 +163,12 @@ extension ReceiverEngine {
       let transfer = transfers[of: conversation.transfer]
     else { return }
     if transfer.isReceiving, transfer.isStaged { storeTasks.append(.note(transfer.identifier)) }
-    // A newer session decides, if there is one.
-    guard phase.session == number else { return }
+    moveOn(from: number, fault)
+  }
+
+  /// What becomes of the run when a session of it acts no more; a newer one decides, if there is one.
+  private mutating func moveOn(from number: SessionNumber, _ fault: Fault?) {
+    guard phase.session == number, let transfer = phase.transfer.flatMap({ transfers[of: $0] }) else { return }
     switch transfer.stage {
     case .importing: phase = .engaged(transfer.identifier, nil)
     case .done(let done): expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
