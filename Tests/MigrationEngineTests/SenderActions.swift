@@ -38,7 +38,8 @@ extension SenderEngine.Action {
     case .finishWindow(let session): "finish window \(session.value)"
     case .stopSession(let session): "stop \(session.value)"
     case .readWindow(let session): "read window \(session.value)"
-    case .noteFinish(let transfer, let finish): "note finish \(transfer) \(finish.total.items)/\(finish.total.bytes)"
+    case .noteFinish(let session, let transfer, let finish):
+      "note finish \(session.value) \(transfer) \(finish.total.items)/\(finish.total.bytes)"
     case .recordDone(let transfer, let done, let refusals):
       "record \(transfer) \(done.total.items)/\(done.total.bytes) refusals \(refusals.count)"
     case .note(let transfer, let arrived, let total, let address):

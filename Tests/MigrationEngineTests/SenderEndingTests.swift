@@ -111,7 +111,6 @@ import Testing
     #expect(trial.end(0, .finished) == [])
     let result = "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
     #expect(trial.close() == ["forget 77", "tell \(result)"])
-    #expect(trial.take(.noted) == [])
     #expect(trial.take(.noted) == ["finish \(result)"])
   }
 

@@ -5,6 +5,7 @@ import Testing
 
 extension SenderTrial {
   /// The connection is cut, and everything of the session ends.
+  @discardableResult
   mutating func cut(_ fault: Fault = Fixture.cut, brought: Bool = false, spread: Double = 0) -> [String] {
     take(.broke(ConnectionID(connection), fault))
     take(.exported(session, .failure(Fixture.cut)))
@@ -168,7 +169,7 @@ extension SenderTrial {
       trial.hear(.heldEnd(HeldEnd(held: Tally(items: 0, bytes: 30)))) == [
         "tell resumed 30", "export 2 77, 10/1000, there, host:7, no app, compressible", "open 2.0",
       ])
-    trial.take(.exported(SessionNumber(2), .success(.little)))
+    trial.export()
     trial.hear(.done(Fixture.done))
     trial.take(.recorded(77, Fixture.traffic))
     trial.end(0, .finished)
@@ -183,7 +184,7 @@ extension SenderTrial {
     trial.beginPairing()
     trial.meet()
     _ = trial.stream(held: Tally(items: 0, bytes: 5000))
-    trial.take(.exported(SessionNumber(1), .success(.little)))
+    trial.export()
     trial.hear(.done(Fixture.done))
     trial.take(.recorded(77, Fixture.traffic))
     trial.end(0, .finished)

@@ -39,7 +39,7 @@ extension SenderTable {
     REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
     withholding | tell notice some are too large | conversing
     unsent | tell unsent tree/gone; say 1 unsent tree/gone | conversing
-    exported | finish window 1; note finish 77 9/900; say 1 drop 65536 | conversing
+    exported | finish window 1; note finish 1 77 9/900; say 1 drop 65536 | conversing
     export fails | say 1 close 11 no export; stop 1; close 1 until 102.0 | closing
     stream joined | read window 1 | conversing
     stream finished | forget stream 1.0 | conversing
@@ -57,7 +57,7 @@ extension SenderTable {
     REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
     withholding | tell notice some are too large | conversing
     unsent | tell unsent tree/gone; say 1 unsent tree/gone | conversing
-    exported | finish window 1; note finish 77 9/900; say 1 drop 65536 | conversing
+    exported | finish window 1; note finish 1 77 9/900; say 1 drop 65536 | conversing
     export fails | say 1 close 11 no export; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
     stream lost | move 1.0 to 1; open 1.1 for 0 attempts 1 | conversing
@@ -72,7 +72,22 @@ extension SenderTable {
     a session
     stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
     REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
-    drained | say 1 drop 1; say 1 finish 9/900; progress 1 verifying of 9/900 | conversing
+    drained | say 1 drop 1 | conversing
+    finish not noted | say 1 close 9 no thread; stop 1; close 1 until 102.0 | closing
+    stream finished | forget stream 1.0 | conversing
+    stream lost | forget stream 1.0 | conversing
+    stream stopped | forget stream 1.0 | conversing
+    stream fails | forget stream 1.0; say 1 close 3 no END; stop 1; close 1 until 102.0 | closing
+    0.25 s | progress 1 sending of 9/900 | conversing
+    3 s | progress 1 sending of 9/900 | conversing
+    # noting
+    late: GREETING, GREETING of a sender, ACCEPT, HELD, PARTIAL, HELD_END, PROGRESS, PROGRESS importing, DONE, \
+    another DONE, RECEIPT
+    a session
+    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
+    finish noted | say 1 finish 9/900; progress 1 verifying of 9/900 | conversing
+    finish not noted | say 1 close 9 no thread; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
     stream lost | forget stream 1.0 | conversing
     stream stopped | forget stream 1.0 | conversing

@@ -77,7 +77,7 @@ import Testing
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
     // Events are no reason not to tell it, and the other device's tell it alone once everything is sent.
     #expect(trial.hear(.ping(1), after: 0.2) == ["say 1 pong 1"] + told)
-    trial.take(.exported(SessionNumber(1), .success(.little)))
+    trial.export()
     #expect(trial.pass(10) == [])
     #expect(trial.engine.nextMoment == nil)
   }
@@ -117,7 +117,7 @@ import Testing
         "tell not stored tree/file tooLarge", "say 2 unsent tree/file",
       ])
     trial.take(.unsent(SessionNumber(2), Fixture.unsent))
-    trial.take(.exported(SessionNumber(2), .success(.little)))
+    trial.export()
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 2"])
   }
 
@@ -162,8 +162,9 @@ import Testing
     #expect(
       trial.take(
         .exported(SessionNumber(1), .success(SenderEngine.Exported(finish: Fixture.finish, stale: stale)))) == [
-          "finish window 1", "note finish 77 9/900", page,
+          "finish window 1", "note finish 1 77 9/900", page,
         ])
+    #expect(trial.take(.finishNoted(SessionNumber(1), nil)) == [])
     #expect(trial.take(.drained(ConnectionID(1))) == [page])
     // No receiver can be done before the end is said.
     var cut = trial
@@ -178,14 +179,39 @@ import Testing
     #expect(cut.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
   }
 
+  @Test func `the end is said when the disk knows what was left out, and not before`() {
+    var trial = SenderTrial.streaming { $0.streams = 1 }
+    let session = SessionNumber(1)
+    trial.take(.exported(session, .success(.some)))
+    // Stale items go meanwhile.
+    #expect(trial.take(.drained(ConnectionID(1))) == ["say 1 drop 1"])
+    #expect(trial.take(.drained(ConnectionID(1))) == [])
+    #expect(trial.pass(0.2) == ["progress 1 sending of 9/900"])
+    // A receiver that says that all is done has not heard of the end.
+    var early = trial
+    #expect(early.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
+    // A session that breaks is over when that is written down.
+    var cut = trial
+    cut.cut()
+    #expect(cut.engine.phaseName == "closing")
+    #expect(cut.take(.finishNoted(session, nil)) == ["read window 1"])
+    var failed = trial
+    #expect(
+      failed.take(.finishNoted(session, Fault(.device, "no thread"))).first == "say 1 close 9 no thread")
+    #expect(
+      trial.take(.finishNoted(session, nil)) == ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
+    #expect(trial.take(.drained(ConnectionID(1))) == [])
+    #expect(trial.take(.finishNoted(session, nil)) == [])
+  }
+
   @Test func `stale items that fit a page are told at once, and none if there are none`() {
     for (count, pages) in [(0, [Int]()), (1, [1]), (Limits.marksInFrame, [Limits.marksInFrame])] {
       var trial = SenderTrial.streaming { $0.streams = 1 }
       let stale = (0..<Mark(count)).map { $0 }
       let exported = SenderEngine.Exported(finish: Fixture.finish, stale: stale)
       #expect(
-        trial.take(.exported(SessionNumber(1), .success(exported))) == [
-          "finish window 1", "note finish 77 9/900",
+        trial.export(exported) == [
+          "finish window 1", "note finish 1 77 9/900",
         ] + pages.map { "say 1 drop \($0)" } + ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
     }
   }

@@ -66,6 +66,12 @@ struct SenderTrial {
   @discardableResult
   mutating func pass(_ seconds: Double) -> [String] { take(.timePassed, after: seconds) }
 
+  /// The export ends, and what it left out is written down.
+  @discardableResult
+  mutating func export(_ exported: SenderEngine.Exported = .little) -> [String] {
+    take(.exported(session, .success(exported))) + take(.finishNoted(session, nil))
+  }
+
   // MARK: Ways that many tests go
 
   /// Begins, and finds what earlier runs have left.

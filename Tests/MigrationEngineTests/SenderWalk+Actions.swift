@@ -57,7 +57,8 @@ extension SenderWalk {
       work.append(.stream(number, join.stream))
     case .stopSession(let number): isStopped.insert(number)
     case .recordDone(let transfer, _, _): work.append(.record(transfer))
-    case .note, .noteFinish, .forget: work.append(.note)
+    case .noteFinish(let number, _, _): work.append(.finishNote(number))
+    case .note, .forget: work.append(.note)
     case .finish(let result):
       finished += 1
       if case .success = result { isDone = true }
@@ -80,7 +81,10 @@ extension SenderWalk {
         .refused(Fixture.refusal),
       ]
     case .drop: isFull = true
-    case .finish: talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
+    case .finish:
+      #expect(
+        !work.contains { if case .finishNote = $0 { true } else { false } }, "what is left out is not written down")
+      talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
     default: break
     }
   }

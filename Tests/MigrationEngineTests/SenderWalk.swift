@@ -12,6 +12,7 @@ struct SenderWalk {
     case walk, lookUp, question, derivation, dial, note
     case export(SessionNumber)
     case stream(SessionNumber, UInt32)
+    case finishNote(SessionNumber)
     case record(TransferID)
   }
 
@@ -128,6 +129,7 @@ struct SenderWalk {
           number,
           isDone ? .success(Bool.random(using: &dice) ? .some : .little) : .failure(Fault(.exportFailed, "no export"))))
     case .stream(let number, let stream): happens(.streamEnded(number, stream, streamEnd(number)))
+    case .finishNote(let number): happens(.finishNoted(number, isGood ? nil : Fault(.device, "no thread")))
     case .record(let transfer): happens(.recorded(transfer, Fixture.traffic))
     }
   }

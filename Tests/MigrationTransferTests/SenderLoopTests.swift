@@ -137,7 +137,11 @@ private final class Gate: Sendable {
           session: session, join: Join(session: 2, stream: 5, replaces: nil), wakeup: try Wakeup(), attempts: 0,
           patience: 1), "streamEnded"
       ),
-      (RememberWorker(subject: .finish(Finish(total: Tally(), unsent: 0, digest: 0)), transfer: transfer), "noted"),
+      (
+        RememberWorker(
+          subject: .finish(SessionNumber(7), Finish(total: Tally(), unsent: 0, digest: 0)), transfer: transfer),
+        "finishNoted"
+      ),
       (RememberWorker(subject: .done(3, Done(total: Tally()), refusals: []), transfer: transfer), "recorded"),
       (RememberWorker(subject: .nothing, transfer: nil), "noted"),
     ]

@@ -39,6 +39,7 @@ extension SimulatedSender {
       session(number).window?.finish()
       for stream in session(number).streams { stream.pump() }
     case .stopSession(let number): stop(session(number))
+    case .noteFinish(let number, let transfer, let finish): noteFinish(number, transfer, finish)
     case .readWindow(let number): feed(.window(number, counts(of: session(number))))
     default: break
     }
@@ -117,6 +118,16 @@ extension SimulatedSender {
 
   /// A frame is packed: the stream that waits for one takes it.
   func submit(_ frame: FrameBuffer, _ session: SenderSessionParts) { wake(session, [session.window?.submit(frame)]) }
+
+  /// What FINISH leaves out is written down.
+  private func noteFinish(_ number: SessionNumber, _ transfer: TransferID, _ finish: Finish) {
+    let worker = begin("note", of: number)
+    onDisk(after: world.dice.roll(1...1_000)) { [self] in
+      let fault = lacksThread ? Fault(.device, "no thread") : nil
+      if fault == nil { ground.changeEntry(transfer) { $0.unsent = finish.unsent } }
+      end(worker) { [self] in feed(.finishNoted(number, fault)) }
+    }
+  }
 
   // MARK: Streams
 

@@ -120,10 +120,8 @@ final class SimulatedSender: Device {
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline): links[id]?.close(until: deadline)
     case .keepHeld, .keepPartial, .export, .openStream, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow,
-      .stopSession, .readWindow:
+      .stopSession, .noteFinish, .readWindow:
       performInSession(action)
-    case .noteFinish(let transfer, let finish):
-      note("note") { [self] in ground.changeEntry(transfer) { $0.unsent = finish.unsent } }
     case .recordDone(let transfer, let done, let refusals): record(done, refusals, transfer)
     case .note: note("note") {}
     case .forget(let transfer):

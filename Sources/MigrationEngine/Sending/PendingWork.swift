@@ -14,6 +14,7 @@ extension SenderEngine {
       case connection(ConnectionID)
       case export(SessionNumber)
       case stream(SessionNumber, StreamNumber)
+      case finishNote(SessionNumber)
       case look(SessionNumber)
       case record(TransferID)
       /// One of those that write down what need not be waited for. There may be several.
@@ -23,14 +24,14 @@ extension SenderEngine {
       var isWorker: Bool {
         switch self {
         case .connection, .look: false
-        case .walk, .lookUp, .question, .derivation, .dial, .export, .stream, .record, .note: true
+        case .walk, .lookUp, .question, .derivation, .dial, .export, .stream, .finishNote, .record, .note: true
         }
       }
 
       /// Whose it is; nil for what belongs to no session, or outlives it.
       var session: SessionNumber? {
         switch self {
-        case .export(let number), .stream(let number, _), .look(let number): number
+        case .export(let number), .stream(let number, _), .finishNote(let number), .look(let number): number
         case .walk, .lookUp, .question, .derivation, .dial, .connection, .record, .note: nil
         }
       }
@@ -82,7 +83,8 @@ extension SenderEngine.Action {
     case .openStream(let session, let join, _): .stream(session, join.stream)
     case .readWindow(let session): .look(session)
     case .recordDone(let transfer, _, _): .record(transfer)
-    case .noteFinish, .note, .forget: .note
+    case .noteFinish(let session, _, _): .finishNote(session)
+    case .note, .forget: .note
     case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .keepHeld, .keepPartial,
       .moveFrames,
       .retire, .forgetStream, .refuse, .finishWindow, .stopSession:
@@ -105,6 +107,7 @@ extension SenderEngine.Event {
       .connection(connection)
     case .withholding(let session, _), .unsent(let session, _), .exported(let session, _): .export(session)
     case .streamJoined(let session, let stream), .streamEnded(let session, let stream, _): .stream(session, stream)
+    case .finishNoted(let session, _): .finishNote(session)
     case .window(let session, _): .look(session)
     case .recorded(let transfer, _): .record(transfer)
     case .noted: .note
@@ -116,8 +119,8 @@ extension SenderEngine.Event {
   fileprivate var endsItem: Bool {
     switch self {
     case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
-    case .walked, .lookedUp, .codeEntered, .derived, .dialed, .closed, .exported, .streamEnded, .window, .recorded,
-      .noted, .begin, .stop, .timePassed:
+    case .walked, .lookedUp, .codeEntered, .derived, .dialed, .closed, .exported, .streamEnded, .finishNoted, .window,
+      .recorded, .noted, .begin, .stop, .timePassed:
       true
     }
   }

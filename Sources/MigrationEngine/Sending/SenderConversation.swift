@@ -8,6 +8,8 @@ struct SenderConversation: Sendable {
   private struct Rest {
     var stale: ArraySlice<Mark>
     let finish: Finish
+    /// Whether the disk knows what FINISH leaves out.
+    var isNoted = false
   }
 
   let number: SessionNumber
@@ -158,9 +160,19 @@ struct SenderConversation: Sendable {
     }
     total = exported.finish.total
     streams?.finish(&actions)
-    actions += [.finishWindow(number), .noteFinish(transfer, exported.finish)]
+    actions += [.finishWindow(number), .noteFinish(number, transfer, exported.finish)]
     rest = Rest(stale: exported.stale[...], finish: exported.finish)
     sayRest(&facts.transfer, &actions)
+  }
+
+  /// What FINISH leaves out is on the disk, as far as that takes anything: a receiver that has heard FINISH may be done with the
+  /// transfer, and a later run would hear nothing but DONE.
+  mutating func finishNoted(
+    _ fault: Fault?, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
+  ) throws(Fault) {
+    if let fault { throw fault }
+    rest?.isNoted = true
+    sayFinish(&transfer, &actions)
   }
 
   /// Says the next page of what held items the source no longer has, and FINISH behind the last one.
@@ -169,8 +181,13 @@ struct SenderConversation: Sendable {
     let page = rest.stale.prefix(Limits.marksInFrame)
     rest.stale = rest.stale.dropFirst(Limits.marksInFrame)
     if !page.isEmpty { actions.append(.say(connection, session.drop(Array(page)))) }
-    self.rest = rest.stale.isEmpty ? nil : rest
-    guard rest.stale.isEmpty else { return }
+    self.rest = rest
+    sayFinish(&transfer, &actions)
+  }
+
+  private mutating func sayFinish(_ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]) {
+    guard let rest, rest.isNoted, rest.stale.isEmpty else { return }
+    self.rest = nil
     transfer.finish = rest.finish
     actions += [
       .say(connection, session.finish(rest.finish)), .tellProgress(number, .verifying, total: total, fraction: nil),

@@ -60,13 +60,14 @@ extension SenderEngine {
     case finishWindow(SessionNumber)
     /// Every worker of the session is to end soon. Their events follow.
     case stopSession(SessionNumber)
+    /// A worker: all is sent but so many items, which a run that only hears the answer must know; durable before FINISH is said.
+    /// Leads to `finishNoted`.
+    case noteFinish(SessionNumber, TransferID, Finish)
     /// Leads at once to `window`. Only a session that has begun its export is asked.
     case readWindow(SessionNumber)
 
     // MARK: Workers of a transfer
 
-    /// A worker: all is sent but so many items, which a run that only hears the answer must know. Leads to `noted`.
-    case noteFinish(TransferID, Finish)
     /// A worker: the receiver has said that all is done, and these are named as not stored; durable before the receipt is said.
     /// Leads to `recorded`.
     case recordDone(TransferID, Done, refusals: [Refusal])

@@ -53,6 +53,8 @@ extension SenderEngine {
     case streamJoined(SessionNumber, StreamNumber)
     /// The worker of `openStream` has ended.
     case streamEnded(SessionNumber, StreamNumber, StreamEnd)
+    /// The worker of `noteFinish` has ended; the fault is of one that could not begin.
+    case finishNoted(SessionNumber, Fault?)
     /// What `readWindow` wanted to know.
     case window(SessionNumber, WindowCounts)
 

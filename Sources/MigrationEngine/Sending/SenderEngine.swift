@@ -112,6 +112,10 @@ package struct SenderEngine: Sendable {
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
         try conversation.exported(result, &facts, &actions)
       }
+    case .finishNoted(_, let fault):
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        try conversation.finishNoted(fault, &facts.transfer, &actions)
+      }
     case .streamJoined(_, let stream):
       converse(now, &actions) { (conversation, _, actions) throws(Fault) in
         conversation.joined(stream, now, &actions)

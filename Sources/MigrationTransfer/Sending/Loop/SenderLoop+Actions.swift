@@ -34,9 +34,9 @@ extension SenderLoop {
     case .refuse(let number, let mark): sessions[number]?.queue.refuse(mark)
     case .finishWindow(let number): sessions[number]?.queue.finish()
     case .stopSession(let number): sessions[number]?.queue.stop()
+    case .noteFinish(let number, let id, let finish): note(finish, number, of: id)
     case .readWindow(let number): handle(.window(number, sessions[number]?.queue.counts() ?? .init()))
 
-    case .noteFinish(let id, let finish): note(finish, of: id)
     case .recordDone(let id, let done, let refusals): record(done, refusals, of: id)
     case .note(let id, let arrived, let total, let address):
       remember(.progress(arrived: arrived, total: total, address: address), of: id)

@@ -4,10 +4,10 @@ import MigrationWire
 /// What is remembered of a transfer.
 extension SenderLoop {
   /// All is sent.
-  func note(_ finish: Finish, of id: TransferID) {
+  func note(_ finish: Finish, _ number: SessionNumber, of id: TransferID) {
     // What has no content takes its time as well.
     transfers[id]?.traffic.begin()
-    remember(.finish(finish), of: id)
+    remember(.finish(number, finish), of: id)
   }
 
   /// The receiver has said that all is done.

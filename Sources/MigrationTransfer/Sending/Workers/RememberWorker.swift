@@ -6,7 +6,7 @@ import MigrationWire
 struct RememberWorker: SenderWorker {
   enum Subject: Sendable {
     /// All is sent but so many items; a run that only hears the answer must know it.
-    case finish(Finish)
+    case finish(SessionNumber, Finish)
     /// The receiver has said that all is done, and these items are named as not stored.
     case done(TransferID, Done, refusals: [Refusal])
     /// A session is over, and came so far.
@@ -21,7 +21,7 @@ struct RememberWorker: SenderWorker {
 
   func run(_ events: EventQueue<SenderNews>) -> SenderNews {
     switch subject {
-    case .finish(let finish): transfer?.update { $0.unsent = finish.unsent }
+    case .finish(_, let finish): transfer?.update { $0.unsent = finish.unsent }
     case .done(_, let done, let refusals): transfer?.finish(done, naming: refusals)
     case .progress(let arrived, let total, let address):
       transfer?.update { remembered in
@@ -32,14 +32,21 @@ struct RememberWorker: SenderWorker {
       }
     case .nothing: transfer?.forget()
     }
-    return end
+    return end(nil)
   }
 
-  func end(without thread: Fault) -> SenderNews { end }
+  func end(without thread: Fault) -> SenderNews { end(thread) }
 
-  private var end: SenderNews {
-    guard case .done(let id, _, _) = subject else { return .remembered(.noted) }
-    let traffic = transfer.map { Traffic(sent: $0.traffic.sent, saved: $0.traffic.saved, seconds: $0.traffic.seconds) }
-    return .remembered(.recorded(id, traffic ?? Traffic()))
+  private func end(_ fault: Fault?) -> SenderNews {
+    switch subject {
+    case .finish(let session, _): .remembered(.finishNoted(session, fault))
+    case .done(let id, _, _): .remembered(.recorded(id, traffic))
+    case .progress, .nothing: .remembered(.noted)
+    }
+  }
+
+  private var traffic: Traffic {
+    guard let traffic = transfer?.traffic else { return Traffic() }
+    return Traffic(sent: traffic.sent, saved: traffic.saved, seconds: traffic.seconds)
   }
 }
