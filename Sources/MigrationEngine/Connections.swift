@@ -61,7 +61,9 @@ package enum Curfew {
   package static let forWords = 0.4
   /// For workers to end; what they leave undone is done by the next run.
   package static let atTheEnd = 0.9
-  /// For the last words of a run that nobody hurries.
+  /// For a transfer that is done to be forgotten where no other time is left.
+  package static let forForgetting = 0.05
+  /// For the last words of a run that the user has not stopped.
   package static let atLeisure = 2.0
   /// For an import to tell of progress again; behind that it is left to the next run.
   package static let forImport = 1.0

@@ -5,6 +5,9 @@ import Testing
 
 /// How runs end: by a user, by what fails, and in time.
 @Suite struct SenderEndingTests {
+  private let result =
+    "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
+
   @Test func `the first reason that a user has for the end is the one that counts`() {
     var trial = SenderTrial.inState("ending")
     #expect(trial.take(.stop(.terminated)) == [])
@@ -106,19 +109,59 @@ import Testing
   @Test func `what is done is done, though the user ends the run while that is written down`() {
     var trial = SenderTrial.inState("recording and stopped")
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
-    trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
+    // The end of the session and that of the run are waited for at a time.
+    #expect(
+      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic)) == [
+        "say 1 receipt", "stop 1", "close 1 until 100.4", "forget 77", "tell \(result)",
+      ])
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
     #expect(trial.end(0, .finished) == [])
-    let result = "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
+    #expect(trial.take(.forgot(77)) == [])
+    #expect(trial.close() == ["finish \(result)"])
+  }
+
+  @Test func `what is done is forgotten though no time is left, and that is waited for a moment`() {
+    var trial = SenderTrial.inState("recording and stopped")
+    trial.now += 0.89
+    trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
+    trial.end(0, .finished)
+    #expect(trial.close() == [])
+    #expect(trial.pass(0.049) == [])
+    var stuck = trial
+    #expect(stuck.pass(0.001) == ["finish \(result)"])
+    #expect(trial.take(.forgot(77)) == ["finish \(result)"])
+  }
+
+  @Test func `what is done is forgotten however long that takes, unless the user ends the run`() {
+    var trial = SenderTrial.inState("closing done")
     #expect(trial.close() == ["forget 77", "tell \(result)"])
-    #expect(trial.take(.noted) == ["finish \(result)"])
+    #expect(trial.engine.nextMoment == nil)
+    #expect(trial.pass(100) == [])
+    var stopped = trial
+    #expect(stopped.take(.stop(.terminated)) == [])
+    #expect(stopped.pass(0.899) == [])
+    #expect(stopped.pass(0.001) == ["finish \(result)"])
+    #expect(trial.take(.forgot(77)) == ["finish \(result)"])
+  }
+
+  @Test func `what still works behind what was forgotten is waited for until the curfew`() {
+    var trial = SenderTrial()
+    trial.take(.begin)
+    let actions = trial.take(.lookedUp(.success([Fixture.unfinished(7, done: Fixture.done)])))
+    #expect(actions.first == "forget 7")
+    #expect(actions.last == "stop preparing")
+    #expect(trial.pass(100) == [])
+    #expect(trial.take(.forgot(7)) == [])
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
+    #expect(trial.pass(0.9).first?.hasPrefix("finish done 9/900") == true)
   }
 
   @Test func `what is done is done, though the last words take too long`() {
     var trial = SenderTrial.inState("closing done")
-    trial.take(.stop(.terminated))
-    let result = "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
-    #expect(trial.pass(0.9) == ["forget 77", "tell \(result)", "finish \(result)"])
+    #expect(trial.take(.stop(.terminated)) == ["forget 77", "tell \(result)"])
+    #expect(trial.take(.forgot(77), after: 0.1) == [])
+    #expect(trial.pass(0.799) == [])
+    #expect(trial.pass(0.001) == ["finish \(result)"])
   }
 
   @Test func `the walk is stopped at once when the user ends a session, and not once more`() {

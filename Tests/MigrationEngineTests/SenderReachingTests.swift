@@ -163,7 +163,7 @@ import Testing
       trial.take(.lookedUp(.success([entry]))) == [
         "tell not stored tree/file tooLarge too big", "forget 7", "tell \(result)", "stop preparing",
       ])
-    #expect(trial.take(.noted) == [])
+    #expect(trial.take(.forgot(7)) == [])
     #expect(trial.take(.walked(.failure(Fault(.device, "stopped")))) == ["finish \(result)"])
   }
 }

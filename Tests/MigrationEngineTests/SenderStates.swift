@@ -62,6 +62,9 @@ extension SenderTrial {
       trial = .inState("recording")
       trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
       trial.end(0, .finished)
+    case "forgetting":
+      trial = .inState("closing done")
+      trial.close()
     case "closing cut":
       trial = .inState("streaming")
       trial.take(.broke(ConnectionID(1), Fixture.cut))
@@ -121,6 +124,7 @@ extension SenderTrial {
     ("derivation fails", .derived(Fault(.device, "no secret"))),
     ("stop", .stop(.terminated)),
     ("noted", .noted),
+    ("forgot", .forgot(Fixture.accept.transfer)),
   ]
 
   private static let dials: [(name: String, event: SenderEngine.Event)] = [
@@ -185,6 +189,7 @@ extension SenderTrial {
     .streamJoined(SessionNumber(9), 0),
     .streamEnded(SessionNumber(9), 0, .lost(hasBrought: false)), .streamEnded(SessionNumber(1), 9, .finished),
     .streamJoined(SessionNumber(1), 9), .window(SessionNumber(9), Fixture.counts), .recorded(999, Fixture.traffic),
+    .forgot(999),
   ]
 }
 

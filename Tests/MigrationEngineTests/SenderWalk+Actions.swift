@@ -7,6 +7,7 @@ import Testing
 extension SenderWalk {
   mutating func happens(_ event: SenderEngine.Event) {
     steps += 1
+    if case .stop = event { isEnded = true }
     let wasFinished = finished > 0
     let actions = engine.handle(event, now: now)
     #expect(!wasFinished || actions.isEmpty)
@@ -14,7 +15,7 @@ extension SenderWalk {
     for action in actions {
       #expect(finished == 0)
       if case .readWindow(let number) = action { mustLook.append(number) }
-      perform(action)
+      perform(action, of: actions)
     }
     if let broken = engine.checkInvariants(), mustLook.isEmpty { Issue.record("\(broken) after \(event)") }
     #expect(engine.runningWorkers == work.count)
@@ -28,7 +29,7 @@ extension SenderWalk {
     }
   }
 
-  private mutating func perform(_ action: SenderEngine.Action) {
+  private mutating func perform(_ action: SenderEngine.Action, of actions: [SenderEngine.Action]) {
     switch action {
     case .walk: work.append(.walk)
     case .lookUpUnfinished: work.append(.lookUp)
@@ -58,16 +59,24 @@ extension SenderWalk {
     case .stopSession(let number): isStopped.insert(number)
     case .recordDone(let transfer, _, _): work.append(.record(transfer))
     case .noteFinish(let number, _, _): work.append(.finishNote(number))
-    case .note, .forget: work.append(.note)
+    case .note: work.append(.note)
+    case .forget(let transfer): work.append(.forget(transfer))
     case .finish(let result):
       finished += 1
-      if case .success = result { isDone = true }
+      if case .success = result {
+        isDone = true
+        // A user who has stopped the run does not wait for it for ever, but for a moment in any case.
+        #expect(isEnded || !isForgetting, "what is done is not forgotten")
+        #expect(!actions.contains { if case .forget = $0 { true } else { false } }, "what is done cannot be forgotten")
+      }
     case .readWindow(let number): #expect(number == session)
     case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
       .forgetStream, .refuse, .finishWindow:
       break
     }
   }
+
+  private var isForgetting: Bool { work.contains { if case .forget = $0 { true } else { false } } }
 
   /// What a receiver says to that.
   private mutating func answer(_ message: ControlMessage) {

@@ -14,6 +14,7 @@ struct SenderWalk {
     case stream(SessionNumber, UInt32)
     case finishNote(SessionNumber)
     case record(TransferID)
+    case forget(TransferID)
   }
 
   var engine: SenderEngine
@@ -35,6 +36,8 @@ struct SenderWalk {
   var finished = 0
   var steps = 0
   var isDone = false
+  /// Whether the user has stopped the run.
+  var isEnded = false
   /// What the walk has seen of phases.
   private(set) var phases: Set<String> = []
 
@@ -120,6 +123,7 @@ struct SenderWalk {
       connections += 1
       happens(.dialed(dialed(), spread: spread))
     case .note: happens(.noted)
+    case .forget(let transfer): happens(.forgot(transfer))
     case .export(let number):
       // Everything is written before it has ended well.
       let isDone = isGood && !isStopped.contains(number)

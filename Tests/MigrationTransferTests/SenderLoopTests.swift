@@ -143,7 +143,7 @@ private final class Gate: Sendable {
         "finishNoted"
       ),
       (RememberWorker(subject: .done(3, Done(total: Tally()), refusals: []), transfer: transfer), "recorded"),
-      (RememberWorker(subject: .nothing, transfer: nil), "noted"),
+      (RememberWorker(subject: .nothing(3), transfer: nil), "forgot"),
     ]
     for (worker, expected) in workers {
       let event: SenderEngine.Event?

@@ -123,9 +123,9 @@ final class SimulatedSender: Device {
       .stopSession, .noteFinish, .readWindow:
       performInSession(action)
     case .recordDone(let transfer, let done, let refusals): record(done, refusals, transfer)
-    case .note: note("note") {}
+    case .note: note("note", .noted) {}
     case .forget(let transfer):
-      note("forget") { [self] in ground.forgetAtSender(transfer) }
+      note("forget", .forgot(transfer)) { [self] in ground.forgetAtSender(transfer) }
     }
   }
 
@@ -237,11 +237,11 @@ final class SimulatedSender: Device {
 
   // MARK: What is remembered
 
-  private func note(_ name: StaticString, _ body: @escaping () -> Void) {
+  private func note(_ name: StaticString, _ event: Engine.Event, _ body: @escaping () -> Void) {
     let worker = begin(name)
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
       body()
-      end(worker) { [self] in feed(.noted) }
+      end(worker) { [self] in feed(event) }
     }
   }
 

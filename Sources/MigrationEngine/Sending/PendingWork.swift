@@ -17,6 +17,7 @@ extension SenderEngine {
       case finishNote(SessionNumber)
       case look(SessionNumber)
       case record(TransferID)
+      case forget(TransferID)
       /// One of those that write down what need not be waited for. There may be several.
       case note
 
@@ -24,7 +25,9 @@ extension SenderEngine {
       var isWorker: Bool {
         switch self {
         case .connection, .look: false
-        case .walk, .lookUp, .question, .derivation, .dial, .export, .stream, .finishNote, .record, .note: true
+        case .walk, .lookUp, .question, .derivation, .dial, .export, .stream, .finishNote, .record, .forget,
+          .note:
+          true
         }
       }
 
@@ -32,7 +35,7 @@ extension SenderEngine {
       var session: SessionNumber? {
         switch self {
         case .export(let number), .stream(let number, _), .finishNote(let number), .look(let number): number
-        case .walk, .lookUp, .question, .derivation, .dial, .connection, .record, .note: nil
+        case .walk, .lookUp, .question, .derivation, .dial, .connection, .record, .forget, .note: nil
         }
       }
     }
@@ -45,6 +48,7 @@ extension SenderEngine {
     /// Whether walk or question go on, and are not about to end.
     var isPreparing: Bool { !isPreparingStopped && (items.contains(.walk) || items.contains(.question)) }
     var isDialing: Bool { items.contains(.dial) }
+    var isForgetting: Bool { items.contains { if case .forget = $0 { true } else { false } } }
 
     func isGoingOn(_ session: SessionNumber) -> Bool { items.contains { $0.session == session } }
 
@@ -84,7 +88,8 @@ extension SenderEngine.Action {
     case .readWindow(let session): .look(session)
     case .recordDone(let transfer, _, _): .record(transfer)
     case .noteFinish(let session, _, _): .finishNote(session)
-    case .note, .forget: .note
+    case .note: .note
+    case .forget(let transfer): .forget(transfer)
     case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .keepHeld, .keepPartial,
       .moveFrames,
       .retire, .forgetStream, .refuse, .finishWindow, .stopSession:
@@ -111,6 +116,7 @@ extension SenderEngine.Event {
     case .window(let session, _): .look(session)
     case .recorded(let transfer, _): .record(transfer)
     case .noted: .note
+    case .forgot(let transfer): .forget(transfer)
     case .begin, .stop, .timePassed: nil
     }
   }
@@ -120,7 +126,7 @@ extension SenderEngine.Event {
     switch self {
     case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
     case .walked, .lookedUp, .codeEntered, .derived, .dialed, .closed, .exported, .streamEnded, .finishNoted, .window,
-      .recorded, .noted, .begin, .stop, .timePassed:
+      .recorded, .noted, .forgot, .begin, .stop, .timePassed:
       true
     }
   }

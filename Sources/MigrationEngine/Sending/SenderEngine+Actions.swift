@@ -73,7 +73,7 @@ extension SenderEngine {
     case recordDone(TransferID, Done, refusals: [Refusal])
     /// A worker: a session is over; notes how far it came. Leads to `noted`.
     case note(TransferID, arrived: Tally, total: Tally, address: String)
-    /// A worker: the transfer is done, or the other device no longer knows it. Leads to `noted`.
+    /// A worker: the transfer is done, or the other device no longer knows it. Leads to `forgot`.
     case forget(TransferID)
   }
 

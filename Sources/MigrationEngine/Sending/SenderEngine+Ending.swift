@@ -21,21 +21,32 @@ extension SenderEngine {
     }
   }
 
-  /// The transfer is done.
+  /// The transfer is done: it is forgotten, which is not cut off, so that a later run does not take it up.
   mutating func conclude(
     _ transfer: TransferID, _ result: TransferResult, _ now: Double, _ actions: inout [Action]
   ) {
     actions += [.forget(transfer), .tell(.done(result))]
-    prepareFinish(.success(result), now, &actions)
+    end(by: .success(result), &actions)
+    // A user who has stopped the run waits for that a little longer, even where no time is left.
+    curfew = curfew.map { max($0, now + Curfew.forForgetting) }
+  }
+
+  /// The transfer that is done is forgotten: what else still works is waited for as at any end.
+  mutating func forgot(_ now: Double) {
+    if case .finishing = phase, !work.isForgetting { setCurfew(now) }
   }
 
   /// The result is known. What still works is told to end, and waited for.
   mutating func prepareFinish(
     _ result: Result<TransferResult, TransferFailure>, _ now: Double, _ actions: inout [Action]
   ) {
+    end(by: result, &actions)
+    setCurfew(now)
+  }
+
+  private mutating func end(by result: Result<TransferResult, TransferFailure>, _ actions: inout [Action]) {
     stopPreparing(&actions)
     if work.isDialing { actions.append(.stopDialing) }
-    setCurfew(now)
     phase = .finishing(result)
   }
 

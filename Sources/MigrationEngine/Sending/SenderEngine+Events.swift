@@ -62,8 +62,10 @@ extension SenderEngine {
 
     /// The worker of `recordDone` has ended.
     case recorded(TransferID, Traffic)
-    /// The worker of `note` or `forget` has ended.
+    /// The worker of `note` has ended.
     case noted
+    /// The worker of `forget` has ended.
+    case forgot(TransferID)
   }
 
   /// A transfer that an earlier run began.

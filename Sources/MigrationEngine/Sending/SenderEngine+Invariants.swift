@@ -40,10 +40,10 @@ extension SenderEngine {
       case .closing(let end), .counting(let end): (end.session, end.connection)
       case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .finishing, .over: (nil, nil)
       }
-    if items.contains(where: { $0.session != nil && $0.session != session }) {
+    let isFinishing = if case .finishing = phase { true } else { false }
+    if items.contains(where: { $0.session != nil && $0.session != session }) && !isFinishing {
       return "a worker of an older session was not waited for"
     }
-    let isFinishing = if case .finishing = phase { true } else { false }
     for case .connection(let open) in items where open != connection && !isFinishing {
       return "\(open) is open without a session"
     }
@@ -56,7 +56,7 @@ extension SenderEngine {
       return conversation.streams?.brokenInvariant(workers)
     case .counting(let end):
       return items.contains(.look(end.session)) ? nil : "the window is not looked at"
-    case .finishing: return curfew == nil ? "the end has no curfew" : nil
+    case .finishing: return curfew == nil && !work.isForgetting ? "the end has no curfew" : nil
     case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .closing, .over: return nil
     }
   }

@@ -40,6 +40,8 @@ extension SenderEngine {
     /// Shortens the next pause: from 0 to 1, random.
     var spread = 0.0
 
+    var isDone: Bool { if case .done = outcome { true } else { false } }
+
     enum Outcome: Sendable {
       case done(TransferID, TransferResult)
       case failed(Fault)
@@ -55,6 +57,9 @@ extension SenderEngine {
     case .conversing(var conversation, let plan):
       guard conversation.moveOn(now, &actions) else { return false }
       phase = .conversing(conversation, plan)
+    // A user who has stopped the run waits for the end of the session and for that of the run at a time.
+    case .closing(let end) where end.isDone && curfew != nil:
+      decide(after: end, hasProgressed: true, now, &actions)
     case .closing(let end) where !work.isGoingOn(end.session) && !work.isOpen(end.connection):
       count(end, now, &actions)
     case .finishing(let result) where work.isEmpty:

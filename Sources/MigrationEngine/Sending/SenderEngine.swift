@@ -35,7 +35,8 @@ package struct SenderEngine: Sendable {
   /// Why the run ends although nothing has failed or finished it: the user stops, or there is nothing to send. The first reason
   /// counts.
   var abandoned: Fault?
-  /// When the run ends, whatever still goes on.
+  /// When the run ends, whatever still goes on. A transfer that is done is forgotten without one, unless the user has stopped the
+  /// run.
   var curfew: Double?
   private var lastSession: UInt64 = 0
 
@@ -88,6 +89,7 @@ package struct SenderEngine: Sendable {
     case .derived(let fault): derived(fault, now, &actions)
     case .stop(let kind): stop(kind, now, &actions)
     case .timePassed, .noted: break
+    case .forgot: forgot(now)
     case .dialing(let first): dialing(first, &actions)
     case .dialed(.success(let meeting), _): met(meeting, now, &actions)
     case .dialed(.failure(let failure), let spread): unmet(failure, spread, now, &actions)

@@ -17,7 +17,7 @@ extension SenderLoop {
   }
 
   func forget(_ id: TransferID) {
-    remember(.nothing, of: id)
+    remember(.nothing(id), of: id)
     transfers[id] = nil
   }
 

@@ -12,7 +12,7 @@ struct RememberWorker: SenderWorker {
     /// A session is over, and came so far.
     case progress(arrived: Tally, total: Tally, address: String)
     /// It is done, or the other device no longer knows it.
-    case nothing
+    case nothing(TransferID)
   }
 
   let subject: Subject
@@ -41,7 +41,8 @@ struct RememberWorker: SenderWorker {
     switch subject {
     case .finish(let session, _): .remembered(.finishNoted(session, fault))
     case .done(let id, _, _): .remembered(.recorded(id, traffic))
-    case .progress, .nothing: .remembered(.noted)
+    case .progress: .remembered(.noted)
+    case .nothing(let id): .remembered(.forgot(id))
     }
   }
 
