@@ -60,6 +60,9 @@ package struct ReceiverEngine: Sendable {
   /// How many workers were started whose event has not come, and how many connections are being closed.
   package var runningWorkers: Int { workers.count }
 
+  /// Whether a session is not over: it talks, or one of its workers has not ended.
+  package func isUnderWay(_ session: SessionNumber) -> Bool { conversations[session] != nil }
+
   /// When something may be different without an event.
   package var nextMoment: Double? {
     if case .finishing(_, let deadline) = phase { return deadline }

@@ -23,20 +23,30 @@ extension ReceiverLoop {
   mutating func stage(_ session: SessionNumber, _ order: ReceiverEngine.StagingOrder) {
     let worker = StagingWorker(setup: setup, session: session, transfer: transfer(order.transfer))
     let port = entrance?.port ?? 0
-    let judged = judged.flatMap { $0.session == session ? $0.offer : nil }
-    self.judged = nil
+    let judged = judged.removeValue(forKey: session)
+    assert(judged != nil, "an offer is staged that was examined")
     start("staging") {
-      guard let judged else { throw Fault.superseded }
+      guard let judged else { throw Self.forgotten }
       return try worker.stage(order, judged, port: port)
     } failing: {
       .staged(session, .failure($0))
     }
   }
 
-  func readLedger(_ number: SessionNumber) {
+  /// What the workers of a session share. The engine names it from `staged` to the end of the session.
+  func session(_ number: SessionNumber) -> ReceivingSession? {
     let session = sessions[number]
+    assert(session != nil, "a session is here for as long as its workers")
+    return session
+  }
+
+  /// A worker is to act on what this program has lost: a mistake of the program.
+  private static var forgotten: Fault { Fault(.device, "a session was forgotten while it went on") }
+
+  func readLedger(_ number: SessionNumber) {
+    let session = session(number)
     start("ledger") {
-      guard let session else { throw Fault.superseded }
+      guard let session else { throw Self.forgotten }
       return WorkerReport(.ledger(number, .success(session.nextLedgerPart())))
     } failing: {
       .ledger(number, .failure($0))
@@ -45,17 +55,18 @@ extension ReceiverLoop {
 
   /// The source no longer has what these marks name.
   func drop(_ marks: [Mark], in number: SessionNumber) {
-    let session = sessions[number]
+    let session = session(number)
     start("dropping") {
-      session?.staging.drop(marks)
-      return WorkerReport(.dropped(number, session == nil ? .superseded : nil))
+      guard let session else { throw Self.forgotten }
+      session.staging.drop(marks)
+      return WorkerReport(.dropped(number, nil))
     } failing: {
       .dropped(number, $0)
     }
   }
 
   func serve(_ id: ConnectionID, _ number: SessionNumber) {
-    guard let connection = served[id], let session = sessions[number] else {
+    guard let session = session(number), let connection = served[id] else {
       return setup.post(.streamEnded(id, .over, held: Tally()))
     }
     let worker = IncomingStreamWorker(setup: setup, served: connection, session: session)
@@ -69,9 +80,10 @@ extension ReceiverLoop {
   }
 
   func sync(_ number: SessionNumber) {
-    let syncer = sessions[number]?.syncer
+    let session = session(number)
     start("sync") {
-      try syncer?.run()
+      guard let session else { throw Self.forgotten }
+      try session.syncer.run()
       return WorkerReport(.syncEnded(number, nil))
     } failing: {
       .syncEnded(number, $0)

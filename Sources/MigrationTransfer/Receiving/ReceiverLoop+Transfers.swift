@@ -17,7 +17,7 @@ extension ReceiverLoop {
     _ identifier: TransferID, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]
   ) {
     let conclusion = finish.flatMap { number, finish in
-      sessions[number].map { ImportWorker.Conclusion(session: $0, finish: finish) }
+      session(number).map { ImportWorker.Conclusion(session: $0, finish: finish) }
     }
     let worker = ImportWorker(
       setup: setup, transfer: transfer(identifier), conclusion: conclusion, withheld: withheld)
@@ -40,6 +40,8 @@ extension ReceiverLoop {
 
   /// Gives up what is there, which is nothing.
   mutating func discard(_ identifier: TransferID) {
+    // What is let go may be on a disk that stands still: the worker does it.
+    sessions = sessions.filter { $0.value.transfer.identifier != identifier }
     tend(identifier) { transfer, setup in
       transfer.releaseStaging()
       try? setup.importer.area.clear(identifier)

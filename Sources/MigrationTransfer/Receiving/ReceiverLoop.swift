@@ -40,8 +40,8 @@ struct ReceiverLoop: ~Copyable {
 
   var controls: ControlConnections
   var sessions: [SessionNumber: ReceivingSession] = [:]
-  /// What the worker of the last examination has found, until the offer is staged.
-  var judged: (session: SessionNumber, offer: JudgedOffer)?
+  /// What the worker of an examination has found, until the offer is staged.
+  var judged: [SessionNumber: JudgedOffer] = [:]
   var transfers: [TransferID: ReceivingTransfer] = [:]
   /// What earlier runs left, until it is taken back.
   var entries: [TransferEntry]
@@ -91,6 +91,13 @@ struct ReceiverLoop: ~Copyable {
   mutating func feed(_ event: Event) {
     if result != nil { return }
     for action in engine.handle(event, now: setup.clock.now) { perform(action) }
+    forgetSessions()
+  }
+
+  /// Lets go of what was made for sessions that are over; a late worker may have made it.
+  private mutating func forgetSessions() {
+    sessions = sessions.filter { engine.isUnderWay($0.key) }
+    judged = judged.filter { engine.isUnderWay($0.key) }
   }
 
   /// Tells every worker to end soon, and leaves the rest to one of them: what is let go may be on a disk that stands still.
@@ -142,10 +149,8 @@ struct ReceiverLoop: ~Copyable {
     case .listening(let socket): entrance = Entrance(socket.take())
     case .secret(let made): secret = made
     case .transfers(let known): for transfer in known { transfers[transfer.identifier] = transfer }
-    case .judgement(let session, let offer): judged = (session, offer)
-    case .session(let session):
-      // The workers of those before it have ended.
-      sessions = [session.number: session]
+    case .judgement(let session, let offer): judged[session] = offer
+    case .session(let session): sessions[session.number] = session
     }
   }
 
