@@ -36,8 +36,11 @@ struct FaultPlan {
 
   /// At some time, or where the engines are at something.
   private func sometime(_ body: @escaping () -> Void) {
-    if dice.one(in: 3) { return world.after(someTime(), body) }
-    ground.ambush(at: dice.one(in: 3) ? dice.roll(1...60) : dice.roll(30...250), body)
+    switch dice.roll(0...7) {
+    case 0, 1: world.after(someTime(), body)
+    case 2, 3, 4: ground.ambush(at: dice.one(in: 3) ? dice.roll(1...60) : dice.roll(30...250), body)
+    default: ground.ambush(at: dice.pick(Moment.allCases) ?? .dial, dice.one(in: 2) ? 1 : dice.roll(1...4), body)
+    }
   }
 
   private func often(_ most: Int, _ body: @escaping () -> Void) {
@@ -56,6 +59,13 @@ struct FaultPlan {
     often(6) {
       ground.tally.streamCuts += 1
       ground.network.cut(all: false)
+    }
+    if dice.one(in: 6) {
+      // The last word of a session comes when there is another one.
+      ground.ambush(at: .finish, 1) {
+        ground.tally.cuts += 1
+        world.after(dice.roll(1...100)) { ground.network.cut(all: true, isLate: true) }
+      }
     }
     rarely(4) {
       ground.tally.outages += 1

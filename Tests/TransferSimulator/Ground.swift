@@ -60,6 +60,7 @@ final class Ground {
   private(set) var steps = 0
   /// What is to happen when the engines have acted so often.
   private var ambushes: [(count: Int, body: () -> Void)] = []
+  private var momentAmbushes: [Moment: [(count: Int, body: () -> Void)]] = [:]
   private var acts = 0
 
   // MARK: The devices and their users
@@ -135,13 +136,22 @@ final class Ground {
     ambushes.sort { $0.count > $1.count }
   }
 
+  /// Lets something happen about where a moment has come so often.
+  func ambush(at moment: Moment, _ count: Int, _ body: @escaping () -> Void) {
+    momentAmbushes[moment, default: []].append((count, body))
+  }
+
   /// An engine acts.
-  func acted() {
+  func acted(_ moment: Moment?) {
     acts += 1
-    while let last = ambushes.last, last.count <= acts {
-      ambushes.removeLast()
-      world.after(world.dice.one(in: 3) ? 0 : world.dice.roll(0...4_000), last.body)
-    }
+    while let last = ambushes.last, last.count <= acts { spring(ambushes.removeLast().body) }
+    guard let moment, let waiting = momentAmbushes.removeValue(forKey: moment) else { return }
+    momentAmbushes[moment] = waiting.filter { $0.count > 1 }.map { ($0.count - 1, $0.body) }
+    for ambush in waiting where ambush.count <= 1 { spring(ambush.body) }
+  }
+
+  private func spring(_ body: @escaping () -> Void) {
+    world.after(world.dice.one(in: 3) ? 0 : world.dice.roll(0...4_000), body)
   }
 
   // MARK: What is remembered

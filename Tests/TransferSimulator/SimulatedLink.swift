@@ -136,7 +136,7 @@ final class SimulatedLink {
       hasClosedSending = true
       connection.closeSending()
     }
-    guard isLate || connection.isEnded || connection.wire.isCut && device.world.dice.one(in: 2) else { return }
+    guard isLate || connection.isEnded else { return }
     state = .closed
     connection.close()
     tell(.closed)

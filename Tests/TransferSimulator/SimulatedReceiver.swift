@@ -109,7 +109,7 @@ final class SimulatedReceiver: Device {
       world.note("receiver -> \(action)")
       world.check(!isFinished, "the receiver does something behind its end")
       check(action)
-      ground.acted()
+      ground.acted(action.moment)
       perform(action)
     }
     if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }

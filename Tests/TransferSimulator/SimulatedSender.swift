@@ -88,7 +88,7 @@ final class SimulatedSender: Device {
       world.note("sender -> \(action)")
       world.check(!isFinished, "the sender does something behind its end")
       check(action)
-      ground.acted()
+      ground.acted(action.moment)
       perform(action)
     }
     if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }

@@ -61,6 +61,8 @@ final class SimulatedSource: @unchecked Sendable {
   private var nextInode: UInt64 = 100
   /// How many changes may still come.
   var changesLeft = 0
+  /// A file that is edited once more while it is read, in place.
+  var editedAgain: SourceNode?
 
   init(_ world: World, mutation: Mutation?) {
     self.world = world
@@ -242,7 +244,7 @@ final class SimulatedSourceFile: SourceFile {
   }
 
   func status() throws(SystemError) -> FileStatus {
-    source.changeNowAndThen()
+    source.changeNowAndThen(preferring: node)
     return source.status(of: node)
   }
 

@@ -14,6 +14,11 @@ extension SimulatedSource {
 
   /// Changes something now and then, as long as changes are left.
   func changeNowAndThen(preferring node: SourceNode? = nil) {
+    if let node, node === editedAgain, world.dice.one(in: 3) {
+      editedAgain = nil
+      edit(node, isHidden: true)
+      return record(node)
+    }
     guard changesLeft > 0, world.dice.one(in: 25) else { return }
     changesLeft -= 1
     if let node, node.kind == .regular, world.dice.one(in: 2) { edit(node) } else { changeSomething() }
@@ -31,10 +36,10 @@ extension SimulatedSource {
   private func changeSomething() {
     let (directory, name, node) = somewhere()
     guard let directory, let name, let node else { return addSomething() }
-    switch world.dice.roll(0...9) {
+    switch world.dice.roll(0...11) {
     case 0...3: if node.kind == .regular { edit(node) } else { addSomething() }
     case 4: replace(directory, name, with: make(node.kind))
-    case 5 where directory !== top: unlink(node, name, in: directory)
+    case 9...11 where directory !== top: unlink(node, name, in: directory)
     case 6:
       // Something of another kind in the same place.
       replace(directory, name, with: make([.regular, .directory, .symbolicLink][world.dice.roll(0...2)]))
@@ -69,18 +74,22 @@ extension SimulatedSource {
     put(make(kinds[world.dice.roll(0...4)]), Array("n\(world.dice.roll(0...30))".utf8), in: directory)
   }
 
-  private func edit(_ node: SourceNode) {
+  private func edit(_ node: SourceNode, isHidden: Bool = false) {
     // Again before the file system's clock goes on: nothing but the bytes tells.
     if world.dice.one(in: 2), changesLeft > 0 {
       changesLeft -= 1
-      world.after(world.dice.roll(1...6_000)) { [self] in
-        edit(node)
-        record(node)
+      if world.dice.one(in: 2) {
+        editedAgain = node
+      } else {
+        world.after(world.dice.roll(1...6_000)) { [self] in
+          edit(node)
+          record(node)
+        }
       }
     }
     let time = node.modified
     let count = node.data.count
-    switch world.dice.roll(0...3) {
+    switch isHidden ? 2 : world.dice.roll(0...3) {
     case 0: node.data += world.dice.bytes(world.dice.roll(1...900))
     case 1 where count > 0: node.data.removeLast(world.dice.roll(1...count))
     case 2 where count > 0:

@@ -28,7 +28,11 @@ extension Ground {
 
   /// Another process goes on with what the sender has begun, from a copy of what it remembers.
   func startTwin() {
-    guard senders.count == 1, !isSenderDone, !entriesAtSender.isEmpty else { return }
+    guard !isSenderDone else { return }
+    // Until something is remembered there is nothing to copy.
+    guard senders.count == 1, !entriesAtSender.isEmpty else {
+      return ambush(at: world.dice.one(in: 2) ? .join : .export, 1) { [self] in startTwin() }
+    }
     tally.twins += 1
     addSender()
   }

@@ -63,11 +63,12 @@ final class Wire {
   }
 
   /// The connection breaks, at any byte. Each end hears of it in its own time; a half-open one much later.
-  func cut() {
+  /// With `isLate` everything that was sent comes, but so late that nothing of it is expected any more.
+  func cut(isLate: Bool = false) {
     guard !isCut else { return }
     isCut = true
     for end in [End.client, .server] {
-      truncate(toward: end)
+      if isLate { putOff(toward: end) } else { truncate(toward: end) }
       // What is late comes before the end is heard.
       let last = max(0, (toward[end.rawValue].pending.last?.time ?? 0) - world.now)
       let isHalfOpen = world.dice.one(in: 4)
@@ -90,6 +91,13 @@ final class Wire {
       if late > 0 { world.after(time - world.now) { [self] in deliver(to: end) } }
       return (time, Array(chunk.bytes.prefix(kept)))
     }
+  }
+
+  private func putOff(toward end: End) {
+    // About when the other end has come back, or at any time.
+    let late = world.dice.roll(world.dice.one(in: 2) ? 80_000...200_000 : 50_000...1_500_000)
+    toward[end.rawValue].pending = toward[end.rawValue].pending.map { ($0.time + late, $0.bytes) }
+    for chunk in toward[end.rawValue].pending { world.after(chunk.time - world.now) { [self] in deliver(to: end) } }
   }
 
   private func hear(_ end: End) {
@@ -120,11 +128,11 @@ final class Network {
   }
 
   /// Cuts something, or everything.
-  func cut(all: Bool) {
+  func cut(all: Bool, isLate: Bool = false) {
     let live = wires.filter { !$0.isOver }
     for wire in all ? live : [world.dice.pick(live)].compactMap({ $0 }) {
       world.note("cut \(wire.name)")
-      wire.cut()
+      wire.cut(isLate: isLate)
     }
   }
 }

@@ -1,0 +1,43 @@
+import MigrationEngine
+import MigrationWire
+
+/// A step of a transfer at which something may go wrong on purpose, since little time passes in it.
+enum Moment: CaseIterable {
+  case dial
+  case stage
+  case accept
+  case join
+  case sync
+  /// Everything is exported, and FINISH is about to be said.
+  case export
+  case finish
+  case importing
+  case done
+  case receipt
+}
+
+extension SenderEngine.Action {
+  var moment: Moment? {
+    switch self {
+    case .dial: .dial
+    case .finishWindow: .export
+    case .say(_, .finish): .finish
+    case .say(_, .receipt): .receipt
+    default: nil
+    }
+  }
+}
+
+extension ReceiverEngine.Action {
+  var moment: Moment? {
+    switch self {
+    case .stage: .stage
+    case .say(_, .accept): .accept
+    case .serve: .join
+    case .sync: .sync
+    case .importItems: .importing
+    case .say(_, .done): .done
+    default: nil
+    }
+  }
+}
