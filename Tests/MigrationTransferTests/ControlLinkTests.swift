@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import TestSupport
