@@ -7,8 +7,10 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from mutants import KINDS, LIST, build_finder, run  # noqa: E402
-from mutants_source import MUTANT, Engine, find_places, is_engine, match_survivors, read_survivors  # noqa: E402
+from mutants_build import build_finder  # noqa: E402
+from mutants_list import LIST, match_survivors, read_survivors  # noqa: E402
+from mutants_runs import run  # noqa: E402
+from mutants_source import KINDS, MUTANT, Engine, find_places, is_engine  # noqa: E402
 from outside import Failure, check_line, equal, require  # noqa: E402
 
 SWIFT = """\

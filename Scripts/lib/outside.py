@@ -30,6 +30,11 @@ def equal(found, expected, what):
     require(found == expected, f"{what}: {found!r}, not {expected!r}")
 
 
+def say(text):
+    """Tells a user what goes on."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def wait_for(what, seconds, ready):
     """The first true value of a function, asked again and again until the bound."""
     limit = time.monotonic() + seconds

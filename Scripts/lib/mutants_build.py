@@ -1,0 +1,172 @@
+"""Builds the finder of places, the engine with all changes inside, its tests, and the simulator."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from mutants_compile import leave_out_least, leave_out_what_fails
+from mutants_source import Engine, files_below, find_places, is_engine, write, write_folder
+from outside import ROOT, Failure, require, say
+
+PLACE = f"{ROOT}/.build/mutants"
+SOURCES = f"{ROOT}/Sources/MigrationEngine"
+
+MANIFEST = """
+
+// Only what is needed: for the engine's tests, or for the simulator.
+let isWhole = Context.environment["MUTANTS_WHOLE"] != nil
+for target in package.targets {
+  if target.name == "TestSupport", !isWhole {
+    // What is pure of it, so that nothing is built that touches the world.
+    target.path = "Tests/EngineTestSupport"
+    target.dependencies = ["MigrationWire"]
+  }
+  // Their tables take minutes to optimise, and no time to run.
+  if target.name == "MigrationEngineTests" { target.swiftSettings = common + [.unsafeFlags(["-Onone"])] }
+}
+var wanted: Set<String> = []
+var found = [isWhole ? "simulate" : "MigrationEngineTests"]
+while let name = found.popLast() {
+  guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+  found += target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
+}
+package.targets.removeAll { !wanted.contains($0.name) }
+package.products = []
+"""
+"""What follows this package's own manifest."""
+
+
+def shell(text, *words, **environment):
+    """A command of the shell that knows setup.sh."""
+    return subprocess.run(
+        ["bash", "-c", f'set -euo pipefail; . "{ROOT}/Scripts/lib/setup.sh"; {text}', "bash", *words],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        env={**os.environ, **environment}).stdout.decode(errors="replace")
+
+
+def digest_of_files(paths, *words):
+    digest = hashlib.sha256("\0".join(words).encode())
+    for path in paths:
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def toolchain():
+    return os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swiftc"))))
+
+
+def build_finder():
+    """The program that finds places, over the parser that every toolchain has; its path."""
+    sources = [f"{ROOT}/Scripts/lib/mutants_{name}.swift" for name in ("places", "syntax")]
+    host = f"{toolchain()}/lib/swift/host"
+    program = f"{PLACE}/places-{digest_of_files(sources, f'{host} {os.path.getmtime(host)}')[:12]}"
+    if not os.path.exists(program):
+        os.makedirs(PLACE, exist_ok=True)
+        said = subprocess.run(
+            ["swiftc", "-parse-as-library", "-swift-version", "6", "-Onone", "-I", host, "-L", host, "-lSwiftSyntax", "-lSwiftParser",
+             "-lSwiftOperators", "-Xlinker", "-rpath", "-Xlinker", host, "-module-cache-path", f"{PLACE}/modules",
+             *sources, "-o", program],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        require(said.returncode == 0, f"what finds the places cannot be built: {said.stdout.decode(errors='replace')[:2000]}")
+    return program
+
+
+class Build:
+    """A package with the wrapped engine, and its builds, as a release or for debugging."""
+
+    def __init__(self, configuration):
+        self.configuration = configuration
+        self.package = f"{PLACE}/{configuration}/package"
+        self.wrapped = f"{self.package}/Sources/MigrationEngine"
+        self.products = f"{PLACE}/build/{configuration}"
+
+    def prepare(self):
+        """A package with links to this one's sources, but for the engine's."""
+        for kind in ("Sources", "Tests"):
+            os.makedirs(f"{self.package}/{kind}", exist_ok=True)
+            for name in os.listdir(f"{ROOT}/{kind}"):
+                link = f"{self.package}/{kind}/{name}"
+                if name != "MigrationEngine" and not os.path.islink(link):
+                    os.symlink(f"{ROOT}/{kind}/{name}", link)
+        pure = {}
+        for name in files_below(f"{ROOT}/Tests/TestSupport"):
+            with open(f"{ROOT}/Tests/TestSupport/{name}", "rb") as file:
+                pure[name] = file.read()
+        needs = re.compile(rb"^(package |public )?import (?!MigrationWire\b|Synchronization\b)", re.M)
+        write_folder(f"{self.package}/Tests/EngineTestSupport", {name: text for name, text in pure.items() if not needs.search(text)})
+        with open(f"{ROOT}/Package.swift", encoding="utf-8") as file:
+            manifest = file.read().replace("  .treatAllWarnings(as: .error),\n", "")
+        write(f"{self.package}/Package.swift", (manifest + MANIFEST).encode())
+
+    def run(self, *words, is_whole=False):
+        """What was said, and whether it went well."""
+        said = shell(
+            f'package="{self.package}"; build_mutants "{PLACE}/build" -c {self.configuration} "$@" && echo all is built', *words,
+            **({"MUTANTS_WHOLE": "1"} if is_whole else {}))
+        return said, said.rstrip().endswith("all is built")
+
+    def typecheck(self, engine):
+        """What the compiler says of the wrapped engine."""
+        engine.write(self.wrapped)
+        with open(f"{self.package}/Package.swift", encoding="utf-8") as file:
+            features = re.findall(r'enableUpcomingFeature\("(\w+)"\)', file.read())
+        options = [word for name in features for word in ("-enable-upcoming-feature", name)]
+        names = [f"{self.wrapped}/{name}" for name in [*engine.sources, "Mutant.swift"]]
+        # With whole modules, so that all errors are told at once.
+        return subprocess.run(
+            ["swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-module-name", "MigrationEngine",
+             "-package-name", os.path.basename(self.package), "-I", f"{self.products}/Modules", *options, *names],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode(errors="replace")
+
+    def tests(self, engine, digest):
+        """Builds the tests of the wrapped engine, in which nothing is left that does not compile; the program."""
+        notes = f"{PLACE}/left-out-{self.configuration}.json"
+        try:
+            with open(notes, encoding="utf-8") as file:
+                known = json.load(file)
+        except (FileNotFoundError, ValueError):
+            known = {}
+        if known.get("digest") == digest:
+            left_out = set(known["left_out"])
+            for mutant in engine.mutants:
+                mutant.place.is_tried = mutant.place.number not in left_out
+        else:
+            engine.write(self.wrapped)
+            said, is_good = self.run("--target", "MigrationWire")
+            require(is_good, said[-4000:])
+            leave_out_least(engine, self.wrapped, lambda: self.typecheck(engine))
+        for _ in range(10):
+            engine.write(self.wrapped)
+            said, is_good = self.run("--build-tests")
+            if is_good:
+                with open(notes, "w", encoding="utf-8") as file:
+                    left_out = sorted({mutant.place.number for mutant in engine.mutants if not mutant.place.is_tried})
+                    json.dump({"digest": digest, "left_out": left_out}, file)
+                return f"{self.products}/peerPackageTests.xctest"
+            require(leave_out_what_fails(engine, self.wrapped, said), f"the tests of the changed engine cannot be built:\n{said[-4000:]}")
+        raise Failure("the wrapped engine cannot be built")
+
+    def simulator(self):
+        say("mutants: building the simulator")
+        said, is_good = self.run("--product", "simulate", is_whole=True)
+        require(is_good, f"the simulator of the changed engine cannot be built:\n{said[-4000:]}")
+        return f"{self.products}/simulate"
+
+
+def find_engine(engine_folder=SOURCES):
+    program = build_finder()
+    names = files_below(engine_folder)
+    found = find_places(program, engine_folder, [name for name in names if is_engine(name)])
+    return Engine(engine_folder, {name: found.get(name, []) for name in names})
+
+
+def digest_of(engine):
+    """Changes with what is tried, and with how it is wrapped and left out."""
+    tools = ("mutants_build.py", "mutants_compile.py", "mutants_source.py", "mutants_places.swift", "mutants_syntax.swift")
+    words = [repr([mutant.number for mutant in engine.tried()])]
+    words += [f"{name}\0{source.text.decode()}" for name, source in engine.sources.items()]
+    return digest_of_files([f"{ROOT}/Scripts/lib/{name}" for name in tools], *words)

@@ -1,0 +1,167 @@
+"""Runs the tests, or the simulator, with one change of the engine after the other."""
+
+import collections
+import concurrent.futures
+import os
+import re
+import resource
+import signal
+import subprocess
+import threading
+import time
+
+from outside import require, say
+
+SEEDS = (100, 1_000, 5_000, 20_000)
+"""After so many seeds it is looked whether the simulator has caught one."""
+
+MEMORY = 6 << 30
+"""A run that takes more has gone wrong."""
+
+
+class Outcome:
+    def __init__(self, caught, seconds, text):
+        self.caught, self.seconds, self.text = caught, seconds, text
+
+
+def run(command, number, seconds, stops_at=None, on_line=None):
+    """Runs something with one mutant until it ends, fails or takes too long. `seconds` are of a processor."""
+    def bound():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    environment = {**os.environ, "NO_COLOR": "1", "MUTANT": str(number), "SWIFT_BACKTRACE": "enable=no"}
+    begun = time.monotonic()
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, preexec_fn=bound)
+    lines, reason = [], None
+    timer = threading.Timer(20 * seconds, process.kill)
+    timer.start()
+    try:
+        for line in process.stdout:
+            text = line.decode(errors="replace").rstrip("\n")
+            lines.append(text)
+            if on_line:
+                on_line(text)
+            elif stops_at and stops_at in text:
+                reason = text.strip()
+                process.kill()
+                break
+        code = process.wait()
+    finally:
+        timer.cancel()
+        process.stdout.close()
+    if reason is None and code != 0:
+        reason = {-signal.SIGXCPU: "it does not end", -signal.SIGKILL: "it does not end"}.get(code, f"ended with {code}")
+    return Outcome(reason, time.monotonic() - begun, "\n".join(lines))
+
+
+ISSUE = "recorded an issue"
+
+
+class Tests:
+    """The engine's own tests: suites that catch much in a file and take little come first."""
+
+    name = "tests"
+
+    SINGLE = 4
+    """So many suites run alone before all others run together."""
+
+    def __init__(self, program):
+        self.command = [program, "--testing-library", "swift-testing"]
+        plain = run([*self.command, "--no-parallel"], -1, 600)
+        require(plain.caught is None and ISSUE not in plain.text, f"the tests fail without a change: {plain.text[-2000:]}")
+        self.seconds = plain.seconds
+        self.bound = max(10, round(8 * plain.seconds))
+        self.costs = {suite: 0.05 + float(cost) for suite, cost in re.findall(r"Suite (\w+) passed after ([0-9.]+) s", plain.text)}
+        self.catches = collections.Counter()
+
+    def order(self, file):
+        return sorted(self.costs, key=lambda suite: -(self.catches[file, suite] + 0.2) / self.costs[suite])
+
+    def of(self, option, *suites):
+        return [*self.command, *(word for suite in suites for word in (option, rf"^MigrationEngineTests\.{suite}/"))]
+
+    def run(self, mutant, on_line=None):
+        suites, file = self.order(mutant.place.file), mutant.place.file
+        for suite in suites[: self.SINGLE]:
+            outcome = run(self.of("--filter", suite), mutant.number, self.bound, ISSUE, on_line)
+            if outcome.caught or on_line and ISSUE in outcome.text:
+                self.catches[file, suite] += 1
+                return outcome
+        outcome = run(self.of("--skip", *suites[: self.SINGLE]), mutant.number, self.bound, ISSUE, on_line)
+        if outcome.caught and (test := re.search(r" at (\w+)\.swift:", outcome.caught)):
+            self.catches[file, test.group(1)] += 1
+        return outcome
+
+
+def timed(body):
+    """What something gives, and how many seconds of a processor the programs took that it ran."""
+    def spent():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    before = spent()
+    return body(), spent() - before
+
+
+class Simulator:
+    """Both engines against each other, seed by seed."""
+
+    name = "simulator"
+
+    def __init__(self, program, seeds):
+        self.program, self.seeds = program, seeds
+        plain, cpu = timed(lambda: run([program, "--seeds", str(min(seeds, 1000))], -1, 3600))
+        require(plain.caught is None, f"the simulator fails without a change: {plain.text[-2000:]}")
+        self.each = cpu / min(seeds, 1000)
+
+    def run(self, mutant, on_line=None):
+        begun, first = time.monotonic(), 1
+        for last in (*(some for some in SEEDS if some < self.seeds), self.seeds):
+            count = last - first + 1
+            command = [self.program, "--from", str(first), "--seeds", str(count)]
+            one = run(command, mutant.number, max(30, round(8 * count * self.each)), None, on_line)
+            if one.caught:
+                break
+            first = last + 1
+        broken = re.search(r"^seed (\d+): (.*)$", one.text, re.M)
+        if one.caught and broken:
+            one.caught = broken.group(0)
+        return Outcome(one.caught, time.monotonic() - begun, one.text)
+
+
+class Progress:
+    def __init__(self, total, what):
+        self.total, self.what, self.done, self.caught, self.begun = total, what, 0, 0, time.monotonic()
+        self.lock, self.told = threading.Lock(), 0.0
+
+    def count(self, is_caught):
+        with self.lock:
+            self.done += 1
+            self.caught += is_caught
+            now = time.monotonic()
+            if now - self.told > 10 or self.done == self.total:
+                self.told = now
+                left = (now - self.begun) / self.done * (self.total - self.done)
+                say(f"{self.what}: {self.done} of {self.total}, {self.caught} caught, {left:.0f} s left")
+
+
+def catch(way, mutants, jobs):
+    """Runs mutants one way; those that it did not catch, and what caught each of the others."""
+    caught, progress = {}, Progress(len(mutants), way.name)
+
+    def one(mutant):
+        outcome = way.run(mutant)
+        if outcome.caught:
+            caught[mutant.number] = outcome.caught
+        else:
+            # At once, so that a run that is broken off has said something.
+            say(f"not caught by the {way.name}: {mutant.number} {mutant.title}")
+        progress.count(bool(outcome.caught))
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for _ in pool.map(one, mutants):
+            pass
+    return [mutant for mutant in mutants if mutant.number not in caught], caught
