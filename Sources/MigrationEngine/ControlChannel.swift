@@ -31,13 +31,7 @@ package struct ControlChannel: Sendable {
   package mutating func say(_ message: ControlMessage) { sayRaw(message.frame) }
 
   /// Queues a whole frame as it is.
-  package mutating func sayRaw(_ frame: [UInt8]) {
-    if sent > 0, sent == outgoing.count {
-      outgoing.removeAll(keepingCapacity: true)
-      sent = 0
-    }
-    outgoing += frame
-  }
+  package mutating func sayRaw(_ frame: [UInt8]) { outgoing += frame }
 
   /// So many of the outgoing bytes are gone.
   package mutating func sent(_ count: Int, now: Double) {

@@ -82,6 +82,36 @@ import Testing
     #expect(admission.letIn(now: 1, isEngaged: false, chance: 11)?.evicted == inside[0])
   }
 
+  @Test func `within a network an address gives up a place to one that has fewer`() {
+    var admission = Admission()
+    func letIn(_ host: Int, at now: Double) -> (Ticket, evicted: Ticket?)? {
+      admission.heard(admission.arrive(origin(host, network: 1), now: now, chance: 0).0)
+      return admission.letIn(now: now, isEngaged: false, chance: 0)
+    }
+    let modest = letIn(1, at: 0)?.0
+    let greedy = (1..<Admission.forStrangers.inside).compactMap { _ in letIn(2, at: 0)?.0 }
+    let evicted = letIn(1, at: 1)?.evicted
+    #expect(modest != nil && greedy.count == Admission.forStrangers.inside - 1)
+    #expect(greedy.contains { $0 == evicted })
+  }
+
+  @Test func `while a session goes on, it is known when the next one may be let in`() {
+    var admission = Admission()
+    for host in 0...Int(Admission.forStrangers.burst) {
+      admission.heard(admission.arrive(origin(host), now: 0, chance: 0).0)
+    }
+    while admission.letIn(now: 0, isEngaged: true, chance: 0) != nil {}
+    #expect(admission.nextMoment(now: 0, isEngaged: true) == 1 / Admission.forStrangers.rate)
+    // At once, if none goes on: what may be let in is no moment to wait for.
+    #expect(admission.nextMoment(now: 0, isEngaged: false) == Patience.lobby)
+  }
+
+  @Test func `those whose time is over go in the order in which they came`() {
+    var admission = Admission()
+    let tickets = (0..<100).map { admission.arrive(origin($0), now: 0, chance: 0).0 }
+    #expect(admission.expire(now: Patience.lobby) == tickets)
+  }
+
   @Test func `strangers do not take the places of addresses that are known`() {
     var admission = Admission()
     _ = full(&admission, hosts: 64)

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import MigrationEngine
+
+/// How many connections each address has, and how fast they come in.
+@Suite struct AdmissionShareTests {
+  @Test func `a connection counts in the lobby, then inside, and then not at all`() {
+    var shares = AdmissionShares<String>()
+    let indices = (0..<3).map { _ in shares.arrive("a") }
+    #expect(Set(indices).count == 1)
+    let index = indices[0]
+    shares.enter(index)
+    shares.enter(index)
+    #expect(shares.inside(index) == 2 && shares[index].all == 3)
+    shares.leave(index, isInside: true)
+    #expect(shares.inside(index) == 1 && shares[index].all == 2)
+    shares.leave(index, isInside: false)
+    #expect(shares.inside(index) == 1 && shares[index].all == 1)
+  }
+
+  @Test func `what an address that is gone had is another's, so that there are no more than there are connections`() {
+    var shares = AdmissionShares<String>()
+    let (first, second) = (shares.arrive("a"), shares.arrive("b"))
+    shares.enter(first)
+    shares.leave(first, isInside: true)
+    let heir = shares.arrive("c")
+    #expect(heir == first && shares.inside(heir) == 0 && shares[heir].all == 1)
+    let known = [shares.arrive("c"), shares.arrive("b")]
+    #expect(known == [first, second])
+    // One that comes back is counted anew.
+    let again = shares.arrive("a")
+    #expect(!known.contains(again) && shares[again].all == 1)
+  }
+
+  @Test func `tokens come at a rate, and no more of them are kept than fit`() {
+    var tokens = AdmissionTokens(rate: 10, burst: 2)
+    /// How many are there.
+    func take(at now: Double) -> Int {
+      var count = 0
+      while tokens.isThere(now: now) {
+        tokens.take()
+        count += 1
+      }
+      return count
+    }
+    #expect(take(at: 0) == 2)
+    #expect(tokens.next == 0.1)
+    #expect(take(at: 0.1) == 1)
+    #expect(take(at: 100) == 2)
+  }
+}

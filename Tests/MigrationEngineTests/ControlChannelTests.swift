@@ -1,0 +1,125 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// The control connection as bytes: what is queued, what has come, and when an end counts as silent.
+@Suite struct ControlChannelTests {
+  private static let later = FrameType(rawValue: 0x90)
+
+  /// All messages that have come whole.
+  private func messages(_ channel: inout ControlChannel) throws -> [ControlMessage] {
+    var messages: [ControlMessage] = []
+    while let message = try channel.next() { messages.append(message) }
+    return messages
+  }
+
+  /// Whether the other end has been silent for too long; a PING may be queued.
+  private func beat(_ channel: inout ControlChannel, at now: Double) -> Bool { channel.beat(now: now) }
+
+  private func isSilent(_ channel: ControlChannel, at now: Double) -> Bool {
+    var channel = channel
+    return channel.beat(now: now)
+  }
+
+  /// A frame with a body of zeros.
+  private func frame(_ type: FrameType, length: Int = 0) -> [UInt8] {
+    let length32 = UInt32(length)
+    return [type.rawValue] + (0..<4).map { UInt8(truncatingIfNeeded: length32 >> (24 - 8 * $0)) }
+      + [UInt8](repeating: 0, count: length)
+  }
+
+  @Test func `messages come whole, however their bytes are cut`() throws {
+    let bytes = ControlMessage.ping(1).frame + ControlMessage.receipt.frame + ControlMessage.pong(2).frame
+    for size in [1, 3, bytes.count] {
+      var channel = ControlChannel(now: 0)
+      var come: [ControlMessage] = []
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        channel.received(bytes[start..<min(bytes.count, start + size)], now: 0)
+        come += try messages(&channel)
+      }
+      #expect(come == [.ping(1), .receipt, .pong(2)])
+    }
+  }
+
+  @Test func `frames of later versions that may be ignored are passed over, and others are not`() throws {
+    var channel = ControlChannel(now: 0)
+    channel.received(frame(Self.later, length: 7) + frame(Self.later) + ControlMessage.ping(3).frame, now: 0)
+    #expect(try messages(&channel) == [.ping(3)])
+    channel.received(frame(FrameType(rawValue: 0x7F)), now: 0)
+    #expect(throws: Violation(.unknown, "a frame")) { try messages(&channel) }
+  }
+
+  @Test func `bytes that are read in place count as heard, and an attempt that brings none does not`() throws {
+    var channel = ControlChannel(now: 0)
+    let bytes = ControlMessage.ping(4).frame
+    for nothing in [nil, 0] {
+      let count = channel.read(atMost: 100, now: 10) { (_, _) in nothing }
+      #expect(count == nothing)
+    }
+    #expect(isSilent(channel, at: Heartbeat.silence))
+    let count = channel.read(atMost: 100, now: 10) { (room, range) in
+      #expect(range.count == 100)
+      room.replaceSubrange(range.prefix(bytes.count), with: bytes)
+      return bytes.count
+    }
+    #expect(count == bytes.count)
+    #expect(!isSilent(channel, at: Heartbeat.silence))
+    #expect(isSilent(channel, at: 10 + Heartbeat.silence))
+    #expect(try messages(&channel) == [.ping(4)])
+  }
+
+  @Test func `an end that has said nothing for a while says PING, and one that hears nothing is cut off`() throws {
+    var channel = ControlChannel(now: 0)
+    #expect(channel.nextMoment == Heartbeat.pause)
+    #expect(!beat(&channel, at: Heartbeat.pause - 0.1))
+    #expect(channel.unsent == 0)
+    #expect(!beat(&channel, at: Heartbeat.pause))
+    #expect(channel.outgoing == ControlMessage.ping(1).frame)
+    // What is gone counts as said; an attempt that took nothing does not.
+    channel.sent(channel.unsent, now: 7)
+    #expect(channel.nextMoment == 7 + Heartbeat.pause)
+    channel.sent(0, now: 8)
+    #expect(channel.nextMoment == 7 + Heartbeat.pause)
+    channel.received([], now: 9)
+    #expect(!isSilent(channel, at: 9 + Heartbeat.silence - 0.1))
+    #expect(isSilent(channel, at: 9 + Heartbeat.silence))
+  }
+
+  @Test func `bytes go out in their order, in whatever pieces`() {
+    var channel = ControlChannel(now: 0)
+    var gone: [UInt8] = []
+    func take(_ count: Int) {
+      gone += channel.outgoing[channel.sent..<channel.sent + count]
+      channel.sent(count, now: 0)
+    }
+    channel.say(.ping(1))
+    take(3)
+    #expect(channel.sent == 3)
+    channel.say(.pong(2))
+    take(10)
+    take(channel.unsent)
+    #expect(channel.unsent == 0 && channel.outgoing.isEmpty && channel.sent == 0)
+    channel.say(.receipt)
+    take(channel.unsent)
+    #expect(gone == ControlMessage.ping(1).frame + ControlMessage.pong(2).frame + ControlMessage.receipt.frame)
+  }
+
+  @Test func `an end that does not take the answers is not heard, and what it has taken is not kept`() {
+    var channel = ControlChannel(now: 0)
+    #expect(channel.isReading && channel.isDrained)
+    channel.sayRaw(frame(Self.later, length: 64 << 10))
+    #expect(channel.isReading && !channel.isDrained)
+    channel.sent(5, now: 0)
+    #expect(channel.isDrained && channel.sent == 5)
+    channel.sayRaw(frame(Self.later, length: 512 << 10))
+    #expect(!channel.isReading)
+    channel.sent(300 << 10, now: 0)
+    #expect(channel.sent == 0)
+    #expect(channel.unsent == channel.outgoing.count)
+    #expect(channel.unsent == (64 + 512 - 300) << 10 + 5)
+    #expect(!channel.isReading)
+    channel.sent((20 << 10) + 6, now: 0)
+    #expect(channel.isReading && !channel.isDrained)
+  }
+}

@@ -1,0 +1,43 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// The one kind of failure: what each end is told of it, and what follows from it.
+@Suite struct FaultTests {
+  @Test func `the other end is told a hint, but for a lost connection`() {
+    let full = Fault(.noSpace, "it is full")
+    #expect(full.close == Close(.noSpace, "it is full", hint: full.hint))
+    #expect(full.hint != nil)
+    let cut = Fault(.connection, "the connection was lost")
+    #expect(cut.close == Close(.silent, "the connection was lost"))
+    #expect(cut.failure.hint == "Start the same command on both devices again.")
+    let advised = Fault(.exists, "it is taken", hint: "Go away.", telling: "taken", toldHint: "Come back.")
+    #expect(advised.close == Close(.exists, "taken", hint: "Come back."))
+    #expect(advised.failure == TransferFailure(.refused, "it is taken", hint: "Go away."))
+    #expect(Fault(.exists, "it is taken", hint: "Go away.").close.hint == "Go away.")
+  }
+
+  @Test func `a fault says how the program ends, unless another way is given`() {
+    #expect(Fault(.source, "there is none").kind == .usage)
+    #expect(Fault(.source, "there is none", as: .failed).kind == .failed)
+  }
+
+  @Test func `a sender connects again where the connection ended, and its receiver waits for its user besides`() {
+    let faults: [(fault: Fault, isReconnectable: Bool, mayComeBack: Bool)] = [
+      (Fault(.connection, "cut"), true, true), (Fault(told: Close(.silent, "silence")), true, true),
+      (Fault(told: Close(.interrupted, "away")), false, true), (Fault(told: Close(.noSpace, "full")), false, false),
+      (Fault(.storage, "the disk fails"), false, false), (.interrupted(.sender, by: .interrupted), false, false),
+    ]
+    for (fault, isReconnectable, mayComeBack) in faults {
+      #expect(fault.isReconnectable == isReconnectable)
+      #expect(fault.senderMayComeBack == mayComeBack)
+      #expect(fault.isTold == fault.message.hasPrefix("the other device stopped"))
+    }
+  }
+
+  @Test func `a breach of the protocol is told as what it is`() {
+    #expect(Fault(Violation(.announcement, "too much")).code == .announcement)
+    #expect(Fault(Violation(.state, "not now")).code == .violation)
+  }
+}
