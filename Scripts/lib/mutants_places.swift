@@ -108,7 +108,11 @@ final class Finder: SyntaxVisitor {
   }
 
   override func visit(_ node: ReturnStmtSyntax) -> SyntaxVisitorContinueKind {
-    if let value = node.expression { result(value, of: Syntax(node)) }
+    guard let value = node.expression else { return .visitChildren }
+    if [nil, "Void"].contains(resultType(of: Syntax(node))), isAction(value) {
+      add("action", node, before: "if kept(#) { ", after: " }; return")
+    }
+    result(value, of: Syntax(node))
     return .visitChildren
   }
 

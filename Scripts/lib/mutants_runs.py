@@ -68,12 +68,14 @@ class Tests:
     SINGLE = 4
     """So many suites run alone before all others run together."""
 
+    LEAST = 5
+    """A run may always take so many seconds of a processor."""
+
     def __init__(self, program):
         self.command = [program, "--testing-library", "swift-testing"]
         plain = run([*self.command, "--no-parallel"], -1, 600)
         require(plain.caught is None and ISSUE not in plain.text, f"the tests fail without a change: {plain.text[-2000:]}")
         self.seconds = plain.seconds
-        self.bound = max(10, round(8 * plain.seconds))
         self.costs = {suite: 0.05 + float(cost) for suite, cost in re.findall(r"Suite (\w+) passed after ([0-9.]+) s", plain.text)}
         self.catches = collections.Counter()
 
@@ -83,14 +85,19 @@ class Tests:
     def of(self, option, *suites):
         return [*self.command, *(word for suite in suites for word in (option, rf"^MigrationEngineTests\.{suite}/"))]
 
+    def bound(self, *suites):
+        """How many seconds of a processor they may take. Those that run on their own take much less than among others."""
+        return max(self.LEAST, round(8 * sum(self.costs[suite] for suite in suites)))
+
     def run(self, mutant, on_line=None):
         suites, file = self.order(mutant.place.file), mutant.place.file
         for suite in suites[: self.SINGLE]:
-            outcome = run(self.of("--filter", suite), mutant.number, self.bound, ISSUE, on_line)
+            outcome = run(self.of("--filter", suite), mutant.number, self.bound(suite), ISSUE, on_line)
             if outcome.caught or on_line and ISSUE in outcome.text:
                 self.catches[file, suite] += 1
                 return outcome
-        outcome = run(self.of("--skip", *suites[: self.SINGLE]), mutant.number, self.bound, ISSUE, on_line)
+        outcome = run(
+            self.of("--skip", *suites[: self.SINGLE]), mutant.number, self.bound(*suites[self.SINGLE :]), ISSUE, on_line)
         if outcome.caught and (test := re.search(r" at (\w+)\.swift:", outcome.caught)):
             self.catches[file, test.group(1)] += 1
         return outcome

@@ -28,8 +28,12 @@ struct Door {
     guard isOpen, let host, guest != host else { return }
     if guest > 9 && !guests.contains(guest) || guest < 0 { actions.append(.say(guest)) }
     guests.append(guest)
+    if guest > 11 { return lock() }
     tell(&actions)
+    lock()
   }
+
+  mutating func lock() { if isFull { isOpen = false } }
 
   func tell(_ actions: inout [Action]) { actions += guests.filter { $0 > 5 }.map { .say($0) } }
 
@@ -58,18 +62,21 @@ PLACES = [
     ("flip", "arrive", "guest > 9 && !guests.contains(guest)"), ("flip", "arrive", "guest > 9"),
     ("flip", "arrive", "!guests.contains(guest)"), ("flip", "arrive", "guest < 0"),
     ("action", "arrive", "actions.append(.say(guest))"), ("state", "arrive", "guests.append(guest)"),
-    ("action", "arrive", "tell(&actions)"), ("action", "tell", "actions += guests.filter { $0 > 5 }.map { .say($0) }"),
+    ("flip", "arrive", "guest > 11"), ("action", "arrive", "return lock()"), ("action", "arrive", "tell(&actions)"),
+    ("action", "arrive", "lock()"), ("flip", "lock", "isFull"), ("state", "lock", "isOpen = false"), ("action", "tell", "actions += guests.filter { $0 > 5 }.map { .say($0) }"),
     ("flip", "tell", "$0 > 5"), ("flip", "isFull", "guests.count >= 3"), ("flip", "isLarge", "case .some = host"),
     ("flip", "close", "isFull"), ("element", "close", ".say(1)"), ("element", "close", ".stop"), ("element", "close", ".stop"),
     ("case", "size", "1"), ("flip", "size", "other > 5"), ("case", "size", ".some"),
 ]
 
 MAIN = """\
-var door = Door(isOpen: true)
-door.host = 1
-var actions: [Action] = []
-for guest in [1, 12, 6, 7] { door.arrive(guest, &actions) }
-print(actions, door.guests, door.isFull, door.isLarge, door.close(), door.size(1), door.size(7), door.size(3), door.size(nil))
+for guests in [[1, 6, 7, 8, 9], [1, 6, 7, 12, 8]] {
+  var door = Door(isOpen: true)
+  door.host = 1
+  var actions: [Action] = []
+  for guest in guests { door.arrive(guest, &actions) }
+  print(actions, door.guests, door.isFull, door.isLarge, door.close(), door.size(1), door.size(7), door.size(3), door.size(nil))
+}
 """
 
 

@@ -15,8 +15,17 @@ func oneLine(_ node: some SyntaxProtocol) -> String {
 
 // MARK: Actions
 
-/// Whether a statement appends to actions, or passes them on to be appended to.
+/// Whether a statement does something: it appends to actions, passes them on to be appended to, or calls a method of its own type.
 func isAction(_ expression: ExprSyntax) -> Bool {
+  if let call = unwrapped(expression).as(FunctionCallExprSyntax.self),
+    let name = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text
+  {
+    return !checks.contains(name) && name.first?.isUppercase == false
+  }
+  return appendsActions(expression)
+}
+
+func appendsActions(_ expression: ExprSyntax) -> Bool {
   switch unwrapped(expression).as(ExprSyntaxEnum.self) {
   case .infixOperatorExpr(let assignment):
     if isActions(assignment.leftOperand) { return assignsOrAdds(assignment) }
@@ -38,7 +47,8 @@ func passesActions(_ expression: ExprSyntax) -> Bool {
 }
 
 func isActions(_ expression: ExprSyntax) -> Bool {
-  oneLine(expression).split(separator: ".").last.map { $0 == "actions" || $0.hasSuffix("Actions") } ?? false
+  let name = oneLine(expression).split(separator: ".").last ?? ""
+  return ["actions", "Actions", "Tasks"].contains { name.hasSuffix($0) }
 }
 
 func assignsOrAdds(_ infix: InfixOperatorExprSyntax) -> Bool {

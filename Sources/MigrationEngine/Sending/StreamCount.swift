@@ -4,7 +4,7 @@
 /// either end has work for two processors. While frames wait for streams, the number doubles as long as what arrives grows
 /// with it; a step that brings next to nothing is taken back. Then it rests, longer each time, so that a user who
 /// watches for an hour sees a handful of changes.
-package struct StreamCount: Equatable, Sendable {
+package struct StreamCount: Sendable {
   /// How the streams do at a moment.
   package struct Observation: Equatable, Sendable {
     package var time: Double
@@ -85,11 +85,6 @@ package struct StreamCount: Equatable, Sendable {
     count = max(1, count - 1)
     limit = count
     _ = settle(now)
-  }
-
-  package static func == (left: StreamCount, right: StreamCount) -> Bool {
-    left.count == right.count && left.state == right.state && left.rest == right.rest
-      && left.before?.count == right.before?.count && left.before?.rate == right.before?.rate
   }
 
   /// Looks at the streams. Valid in every state.

@@ -7,25 +7,6 @@ import Testing
 
 @testable import MigrationTransfer
 
-@Suite struct LimitTests {
-  @Test(
-    arguments: [
-      (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.violation, .failed), (.version, .failed),
-      (.refused, .refused), (.exists, .refused), (.noSpace, .noSpace), (.unfit, .refused), (.storage, .failed),
-      (.importFailed, .importFailed), (.exportFailed, .exportFailed), (.unknownTransfer, .refused),
-      (.announcement, .failed), (.otherApp, .refused), (.silent, .connectionLost), (.superseded, .failed),
-      (Close.Code(rawValue: 99), .failed),
-    ] as [(Close.Code, TransferFailure.Kind)])
-  func `a reason from the other device ends this one with the documented code`(
-    code: Close.Code, kind: TransferFailure.Kind
-  ) {
-    let failure = TransferFailure(told: Close(code, "a \u{1B}[31m reason", hint: "Do \u{202E}this."))
-    #expect(failure.kind == kind)
-    #expect(!failure.message.unicodeScalars.contains("\u{1B}"))
-    #expect(failure.hint?.unicodeScalars.contains("\u{202E}") == false)
-  }
-}
-
 @Suite struct SendQueueTests {
   private func frame(_ queue: SendQueue, _ byte: UInt8) throws -> FrameBuffer {
     var frame = try queue.buffer()
