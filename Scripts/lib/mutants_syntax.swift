@@ -121,7 +121,7 @@ func isValue(_ item: CodeBlockItemSyntax) -> Bool {
   if let closure = block.as(ClosureExprSyntax.self) {
     if let result = closure.signature?.returnClause { return oneLine(result.type) != "Void" }
     guard case .expr(let expression) = item.item else { return true }
-    return !isAction(expression)
+    return !appendsActions(expression)
       && unwrapped(expression).as(InfixOperatorExprSyntax.self).map { !assignsOrAdds($0) } ?? true
   }
   if block.is(AccessorBlockSyntax.self) { return true }

@@ -30,6 +30,9 @@ import Testing
     // One that comes back is counted anew.
     let again = shares.arrive("a")
     #expect(!known.contains(again) && shares[again].all == 1)
+    for _ in 0..<2 { shares.leave(heir, isInside: false) }
+    let others = [shares.arrive("d"), shares.arrive("c")]
+    #expect(Set(others + [second, again]).count == 4)
   }
 
   @Test func `tokens come at a rate, and no more of them are kept than fit`() {

@@ -37,15 +37,29 @@ import Testing
     }
   }
 
-  @Test func `amongst equals chance decides, and not age`() {
-    var gone: Set<Ticket> = []
-    for chance in [0, 100, 256] as [UInt64] {
+  @Test func `amongst equals chance decides, and not age, and the same chance the same again`() {
+    for chance in [0, 1, 100, 256] as [UInt64] {
       var admission = Admission()
-      for host in 0..<Admission.forStrangers.lobby { _ = admission.arrive(origin(host), now: Double(host), chance: 0) }
-      let (_, turnedAway) = admission.arrive(origin(999), now: 300, chance: chance)
-      gone.formUnion([turnedAway].compactMap { $0 })
+      var tickets: [Ticket] = []
+      for host in 0..<Admission.forStrangers.lobby {
+        tickets.append(admission.arrive(origin(host), now: Double(host), chance: 0).0)
+      }
+      let (newcomer, turnedAway) = admission.arrive(origin(999), now: 300, chance: chance)
+      #expect(turnedAway == (tickets + [newcomer])[Int(chance)])
     }
-    #expect(gone.count == 3)
+  }
+
+  @Test(arguments: [1, 2]) func `connections that are gone do not count any more`(network: Int) {
+    var admission = Admission()
+    // With a network of its own, or in one with the other host.
+    for _ in 0..<10 { admission.leave(admission.arrive(origin(1, network: network), now: 0, chance: 0).0) }
+    _ = admission.arrive(origin(1, network: network), now: 0, chance: 0)
+    let most = (0..<2).map { _ in admission.arrive(origin(2), now: 0, chance: 0).0 }
+    for host in 3..<Admission.forStrangers.lobby { _ = admission.arrive(origin(host), now: 0, chance: 0) }
+    for chance in 0..<2 as Range<UInt64> {
+      var admission = admission
+      #expect(admission.arrive(origin(1000), now: 0, chance: chance).turnedAway == most[Int(chance)])
+    }
   }
 
   /// Fills every place inside, at time 0.
@@ -71,6 +85,19 @@ import Testing
     #expect(entry?.0 == newcomer)
     // Of those whose moment is over, the one that has come least far.
     #expect(entry?.evicted == inside[1])
+  }
+
+  @Test func `a place inside is sure for a moment from the time that it is had, and not from the connection`() {
+    var admission = Admission()
+    for host in 0..<Admission.forStrangers.inside {
+      admission.heard(admission.arrive(origin(host), now: 0, chance: 0).0)
+    }
+    while admission.letIn(now: 1, isEngaged: false, chance: 0) != nil {}
+    admission.heard(admission.arrive(origin(0), now: 1, chance: 0).0)
+    #expect(admission.nextMoment(now: 1, isEngaged: false) == 1 + Admission.grace)
+    let early = admission.letIn(now: 1 + Admission.grace / 2, isEngaged: false, chance: 0)
+    let late = admission.letIn(now: 1 + Admission.grace, isEngaged: false, chance: 0)
+    #expect(early == nil && late != nil)
   }
 
   @Test func `an address does not push out those with fewer connections`() {

@@ -218,9 +218,17 @@ import Testing
     #expect(!isKnown("h2"))
   }
 
-  @Test func `chance goes on by itself`() {
+  @Test func `chance goes on by itself, and with what is stirred in`() {
     var chance = Chance()
     #expect(Set((0..<100).map { _ in chance.next() }).count == 100)
+    // The numbers of SplitMix64.
+    chance = Chance()
+    let first = chance.next()
+    #expect(first == 0xE220_A839_7B1D_CDAF)
+    chance = Chance()
+    chance.stir(1)
+    let stirred = chance.next()
+    #expect(stirred == 0x910A_2DEC_8902_5CC1)
   }
 
   @Test func `a place is free when its connection is gone, or at READY`() {
