@@ -72,7 +72,7 @@ package struct Admission: Sendable {
   package mutating func arrive(_ origin: Origin, now: Double, chance: UInt64) -> (Ticket, turnedAway: Ticket?) {
     last += 1
     let ticket = Ticket(number: last, isFamiliar: origin.isFamiliar)
-    return (ticket, self[ticket].arrive(ticket, origin, now: now, chance: chance))
+    return (ticket, inLane(of: ticket) { $0.arrive(ticket, origin, now: now, chance: chance) })
   }
 
   /// One in the lobby is turned away, since nothing is left to keep it with; nil when there is none.
@@ -81,7 +81,7 @@ package struct Admission: Sendable {
   }
 
   /// The first record of a connection in the lobby is there.
-  package mutating func heard(_ ticket: Ticket) { self[ticket].heard(ticket) }
+  package mutating func heard(_ ticket: Ticket) { inLane(of: ticket) { $0.heard(ticket) } }
 
   /// Those whose time in the lobby is over; they are gone.
   package mutating func expire(now: Double) -> [Ticket] { strangers.expire(now: now) + familiar.expire(now: now) }
@@ -100,14 +100,14 @@ package struct Admission: Sendable {
 
   /// A connection that was let in has come further.
   package mutating func advance(_ ticket: Ticket, to stage: Stage, now: Double) {
-    self[ticket].advance(ticket, to: stage, now: now)
+    inLane(of: ticket) { $0.advance(ticket, to: stage, now: now) }
   }
 
   /// A connection is past READY, or known by its key, or gone.
-  package mutating func leave(_ ticket: Ticket) { self[ticket].leave(ticket) }
+  package mutating func leave(_ ticket: Ticket) { inLane(of: ticket) { $0.leave(ticket) } }
 
-  private subscript(ticket: Ticket) -> AdmissionLane {
-    _read { if ticket.isFamiliar { yield familiar } else { yield strangers } }
-    _modify { if ticket.isFamiliar { yield &familiar } else { yield &strangers } }
+  /// Does something in the lane that a connection has come by.
+  private mutating func inLane<Result>(of ticket: Ticket, _ body: (inout AdmissionLane) -> Result) -> Result {
+    ticket.isFamiliar ? body(&familiar) : body(&strangers)
   }
 }
