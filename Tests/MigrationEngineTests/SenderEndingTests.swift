@@ -55,6 +55,40 @@ import Testing
     #expect(session.close() == ["finish \(words)"])
   }
 
+  @Test func `what an earlier run has heard is told and forgotten though there is nothing to send any more`() {
+    let fault = Fault(.source, "no source")
+    let words = "usage: no source (Check the path, and that you may read it.)"
+    var done = SenderTrial.inState("looking up")
+    #expect(done.take(.walked(.failure(fault))) == [])
+    #expect(
+      done.take(.lookedUp(.success([Fixture.unfinished(7, done: Fixture.done), Fixture.unfinished(8)]))).first
+        == "forget 7")
+    #expect(done.take(.forgot(7)).first?.hasPrefix("finish done 9/900") == true)
+
+    // What is not done is no reason to dial or to ask.
+    for unfinished in [[], [Fixture.unfinished(7)]] {
+      var trial = SenderTrial.inState("looking up")
+      trial.take(.walked(.failure(fault)))
+      #expect(trial.take(.lookedUp(.success(unfinished))) == ["finish \(words)"])
+    }
+    var trial = SenderTrial.inState("looking up")
+    trial.take(.walked(.failure(fault)))
+    #expect(trial.take(.lookedUp(.failure(Fault(.storage, "no memory")))) == ["finish \(words)"])
+  }
+
+  @Test func `a receiver that is come back to hears that there is nothing to send any more, if it is there in time`() {
+    let words = "usage: no source (Check the path, and that you may read it.)"
+    for state in ["resuming", "coming back unwalked"] {
+      var trial = SenderTrial.inState(state)
+      #expect(trial.take(.walked(.failure(Fault(.source, "no source")))) == [])
+      var away = trial
+      #expect(away.pass(0.899) == [])
+      #expect(away.pass(0.001) == ["finish \(words)"])
+      #expect(trial.meet().map { $0.drop { $0 != " " } }.contains(" \(trial.connection) close 11 no source"))
+      #expect(trial.close() == ["finish \(words)"])
+    }
+  }
+
   @Test func `a walk that fails while the run comes to an end or waits is the reason of the end`() {
     let fault = Fault(.source, "no source")
     var trial = SenderTrial.inState("preparing")

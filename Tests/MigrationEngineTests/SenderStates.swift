@@ -79,6 +79,11 @@ extension SenderTrial {
     case "coming back":
       trial = .inState("waiting")
       trial.pass(1)
+    case "coming back unwalked":
+      trial = .inState("preparing")
+      trial.take(.broke(ConnectionID(1), Fixture.cut))
+      trial.close()
+      trial.pass(1)
     case "ending":
       trial = .inState("resuming")
       trial.take(.stop(.interrupted))

@@ -5,7 +5,6 @@ extension SenderTable {
     begin | walk; look up | looking up
     stop | finish terminated: interrupted | over
     # looking up
-    walk fails | - | finishing usage: no source (Check the path, and that you may read it.)
     nothing unfinished | ask code | asking
     two unfinished | tell connecting target; dial to resume 7 | dialing
     one is done | forget 7; tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored \
@@ -45,7 +44,7 @@ extension SenderTable {
     0.25 s | dial to pair | dialing
     3 s | dial to pair | dialing
     # resuming
-    walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
+    walk fails | - | finishing usage: no source (Check the path, and that you may read it.)
     stop | stop preparing; stop dialing | finishing terminated: interrupted
     met | converse 1; say 1 greeting here | conversing
     unresolved | tell notice the other device cannot be reached yet (no name); trying again | waiting until 100.1

@@ -38,15 +38,18 @@ extension SenderEngine {
 
   /// The result is known. What still works is told to end, and waited for.
   mutating func prepareFinish(
-    _ result: Result<TransferResult, TransferFailure>, _ now: Double, _ actions: inout [Action]
+    _ result: Result<TransferResult, TransferFailure>, stopsDialing: Bool = true, _ now: Double,
+    _ actions: inout [Action]
   ) {
-    end(by: result, &actions)
+    end(by: result, stopsDialing: stopsDialing, &actions)
     setCurfew(now)
   }
 
-  private mutating func end(by result: Result<TransferResult, TransferFailure>, _ actions: inout [Action]) {
+  private mutating func end(
+    by result: Result<TransferResult, TransferFailure>, stopsDialing: Bool = true, _ actions: inout [Action]
+  ) {
     stopPreparing(&actions)
-    if work.isDialing { actions.append(.stopDialing) }
+    if stopsDialing, work.isDialing { actions.append(.stopDialing) }
     phase = .finishing(result)
   }
 

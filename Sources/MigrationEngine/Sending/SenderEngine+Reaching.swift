@@ -16,8 +16,20 @@ extension SenderEngine {
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
         conversation.offerIfReady(facts, &actions)
       }
-    // The user need not enter a code, nor wait for the other device, to hear of it.
-    case .failure(let fault): abandon(fault, now, &actions)
+    case .failure(let fault): unwalked(fault, now, &actions)
+    }
+  }
+
+  /// There is nothing to send. The user need not enter a code, nor wait for the other device, to hear of it.
+  private mutating func unwalked(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
+    switch phase {
+    // What an earlier run has heard is told all the same.
+    case .lookingUp: abandoned = abandoned ?? fault
+    // A receiver that waits for the transfer is told, if it is there.
+    case .dialing(let plan) where plan.isReturn:
+      abandoned = abandoned ?? fault
+      prepareFinish(.failure(fault.failure), stopsDialing: false, now, &actions)
+    default: abandon(fault, now, &actions)
     }
   }
 
@@ -27,13 +39,14 @@ extension SenderEngine {
   ) {
     guard case .lookingUp = phase else { return }
     switch result {
-    case .failure(let fault): prepareFinish(.failure(fault.failure), now, &actions)
+    case .failure(let fault): prepareFinish(.failure((abandoned ?? fault).failure), now, &actions)
     case .success(let transfers):
-      guard let newest = transfers.first else { return askCode(&actions) }
-      if let done = newest.done {
+      if let newest = transfers.first, let done = newest.done {
         actions += newest.refusals.map { .tell($0.event) }
         return conclude(newest.identifier, Transfer(newest).result(done, Traffic()), now, &actions)
       }
+      if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
+      guard let newest = transfers.first else { return askCode(&actions) }
       actions.append(.tell(.connecting(address: settings.target)))
       let others = Array(transfers.dropFirst())
       dial(.resuming(newest, others: others, now: now, giveUpAfter: settings.giveUpAfter), &actions)
