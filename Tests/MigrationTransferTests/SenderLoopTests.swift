@@ -97,6 +97,37 @@ private final class Gate: Sendable {
     #expect(failure?.kind == .interrupted)
   }
 
+  @Test func `what was begun earlier is left to other processes while the user is asked for the code`() throws {
+    let scratch = try Scratch()
+    scratch.write("file", "x")
+    let source = try FolderSource(paths: [scratch.at("file")])
+    let store = TransferStore(home: scratch.at("home"))
+    let identity = try Identity.generate()
+    _ = try store.create(
+      RememberedTransfer(
+        transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "", address: "",
+        started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources(try source.origin())))
+    // Another device is at the address now.
+    let receiver = try StrangeReceiver()
+    let sender = Sender(Sender.Options(to: receiver.port), source: source, store: store) { _ in }
+    try sender.prepare()
+    let end = try RunningThread("sender") {
+      try sender.run { () throws(TransferFailure) in
+        let deadline = soon()
+        while BootInstant.now() < deadline {
+          // The worker that has dialled may not have returned.
+          if let entry = try? store.open(7, role: .sender) {
+            throw TransferFailure(.failed, "\(entry.remembered.transfer) is free")
+          }
+        }
+        throw TransferFailure(.failed, "it is not free")
+      }
+    }
+    _ = try receiver.accept()
+    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    #expect(failure?.message == "7 is free")
+  }
+
   @Test func `whatever a receiver allows, no more is kept than the window of this program`() {
     var window = SendWindow(.max)
     var frames: UInt64 = 0

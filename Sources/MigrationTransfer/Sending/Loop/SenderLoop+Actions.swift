@@ -8,7 +8,7 @@ extension SenderLoop {
     switch action {
     case .walk: start(WalkWorker(source: context.source, stop: walkStop))
     case .lookUpUnfinished: start(LookUpWorker(source: context.source, store: context.store))
-    case .askCode: context.caller.askCode()
+    case .askCode: askCode()
     case .stopPreparing:
       walkStop.set()
       context.caller.stopAsking()

@@ -3,6 +3,12 @@ import MigrationSystem
 
 /// What comes before a session: the way to the receiver, and what workers leave for the next ones.
 extension SenderLoop {
+  /// Has the user asked for the code. What was begun earlier is left to other processes from now on.
+  func askCode() {
+    transfers = [:]
+    context.caller.askCode()
+  }
+
   /// Dials on a thread of its own.
   func dial(_ purpose: SenderEngine.Purpose) {
     // The session before it is over.
@@ -13,8 +19,6 @@ extension SenderLoop {
     switch purpose {
     case .pair:
       guard let pairing else { preconditionFailure("the secret is derived before there is a connection") }
-      // What was begun earlier is left to other processes.
-      transfers = [:]
       keys = .pairing(pairing)
     case .resume(let id):
       guard let transfer = id.map({ transfers[$0] }) ?? encounter?.transfer else {
