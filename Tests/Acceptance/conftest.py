@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 from attack_place import Place  # noqa: E402
 from devices import Work  # noqa: E402
+from disks import own_mounts  # noqa: E402
 from needs import missing  # noqa: E402
 from outside import build, find_binary, remove  # noqa: E402
 from table import Table  # noqa: E402
@@ -135,3 +136,20 @@ def work(programs, pytestconfig):
     work = Work(programs, pytestconfig.getoption("long"))
     yield work
     work.clean()
+
+
+@pytest.fixture
+def trials(work):
+    """Makes places for trials that go on at a time, each with folders and a home of its own."""
+    own_mounts()
+    made = []
+
+    def new():
+        made.append(Work(work.programs, work.is_long))
+        # What they said is shown where one fails.
+        made[-1].processes = work.processes
+        return made[-1]
+
+    yield new
+    for one in made:
+        one.clean()

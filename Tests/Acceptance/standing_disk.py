@@ -21,7 +21,8 @@ from forgetful_disk import HEADER, LARGEST_WRITE, Server, call
 from outside import ROOT, Failure
 
 OPERATIONS = {
-    "make a directory": (9,), "remove": (10, 11), "read": (15,), "write": (16,), "sync": (20, 30), "list": (28,), "create": (35,)}
+    "make a directory": (9,), "remove": (10, 11), "move": (12, 45), "read": (15,), "write": (16,), "sync": (20, 30), "list": (28,),
+    "create": (35,)}
 """What a disk can be told to stand still at; it also can at anything."""
 
 INTERRUPT, UNANSWERED = 36, (2, 42)

@@ -12,7 +12,7 @@ from attack_hostile import (
 from devices import PATIENCE
 from outside import Failure, equal, require, wait_for
 
-HELD, FINISH, RECEIPT, ACK, END = 0x13, 0x18, 0x1B, 0x32, 0x33
+HELD, DROP, FINISH, RECEIPT, ACK, END = 0x13, 0x16, 0x18, 0x1B, 0x32, 0x33
 MODIFIED = 1_600_000_000
 
 
@@ -55,17 +55,21 @@ class Control(threading.Thread):
 
     def hear(self, kind, seconds=PATIENCE):
         """The body of the next frame of a kind; others in front of it count as heard."""
+        return self.first(kind, seconds=seconds)[1]
+
+    def first(self, *kinds, seconds=PATIENCE):
+        """The next frame of several kinds: its kind and its body."""
         def found():
             while self.heard:
-                one, body = self.heard.pop(0)
-                if one == kind:
-                    return body, True
-                if one == CLOSE:
+                kind, body = self.heard.pop(0)
+                if kind in kinds:
+                    return kind, body
+                if kind == CLOSE:
                     raise Gone(closing(body))
             require(self.ended is None, f"the connection ended: {self.ended}")
             return None
 
-        return wait_for(f"frame {kind:02x}", seconds, found)[0]
+        return wait_for(f"frame {' or '.join(f'{kind:02x}' for kind in kinds)}", seconds, found)
 
     def slowest(self, since):
         """How long the slowest answer to a PING took, or takes, of those that were sent since a moment."""
@@ -117,6 +121,12 @@ class StrangeSender:
         self.hostile = self.connected(self.hostile)
         self.hostile.ask("enter 2")
         self.begin(pause)
+
+    def leave(self):
+        """Ends what is left of a conversation that is over."""
+        self.control.is_over = True
+        self.control.join(5)
+        self.hostile.end()
 
     def begin(self, pause=0):
         self.control = Control(self.hostile, pause)
@@ -247,6 +257,7 @@ class StrangeReceiver:
         place.undone.callback(self.socket.close)
         self.hostile = self.listening()
         self.control = self.stream = self.totals = None
+        self.has_stream = False
         self.frames = 0
 
     @property
@@ -267,23 +278,31 @@ class StrangeReceiver:
         self.control.say(GREETING, fields(f1=b"\2", f2=b"strange", f3=b"test", f4=u64(0)))
         self.control.hear(GREETING)
 
-    def accept(self):
-        """Hears the offer, and takes it; nothing is held."""
+    def accept(self, held=(), is_ending=True):
+        """Hears the offer, and takes it; tells a ledger of such pages, to its end unless that is left out."""
         self.control.hear(OFFER)
         self.stream = self.listening(self.hostile)
         keys = {f"f{tag}": bytes([tag]) * 16 for tag in range(1, 5)}
         self.control.say(ACCEPT, fields(**keys, f5=u64(32 << 20), f6=struct.pack(">H", 1), f7=u64(0)))
-        self.control.say(HELD_END, fields(f1=u64(0), f2=u64(0)))
+        for page in held:
+            self.control.hostile.send(page)
+        if is_ending:
+            self.control.say(HELD_END, fields(f1=u64(sum(len(page) // 16 for page in held)), f2=u64(0)))
 
     def take_stream(self):
         self.stream.ask("accept")
         self.stream.ask("welcome")
+        self.has_stream = True
         equal(self.stream.read(PATIENCE)[0], JOIN, "the first frame of the stream")
 
     def begin_taking(self):
         """Takes the stream while other things are done; what to wait with."""
-        aside = Together({"the stream": lambda: (self.take_stream(), self.take())}, is_waiting=False)
-        return aside.wait
+        def all_of_it():
+            if not self.has_stream:
+                self.take_stream()
+            self.take()
+
+        return Together({"the stream": all_of_it}, is_waiting=False).wait
 
     def take(self):
         """Takes the stream's frames to its END or the sender's FINISH, and acknowledges them."""

@@ -1,0 +1,127 @@
+"""A ledger of a million items: both ends stay in conversation while it is told, also on a disk that stands still, and can be ended."""
+
+import os
+import signal
+import struct
+import time
+
+import pytest
+
+from attack_hostile import ACCEPT, CLOSE, FILE, HELD_END, data, frame, record
+from devices import PATIENCE, Receiver, small_file, sender
+from frozen_disk import FrozenDisk
+from needs import disk_image, needs, strangers
+from outside import GIB, MIB, equal, require
+from standing import BUSY, PROMPT, SOON, answer
+from strange import DROP, HELD, RECEIPT, StrangeReceiver, StrangeSender
+
+ITEMS = 1_000_000
+
+
+@pytest.mark.option("--long")
+@pytest.mark.takes(150)
+@needs(disk_image, strangers)
+def test_a_receiver_that_tells_a_ledger(work, place):
+    """a million items are told on a disk that stands still: PING is answered, others are turned away, memory is bounded, SIGTERM ends it"""
+    disk = FrozenDisk(work, 2 * GIB, "-N", str(ITEMS + 10_000), "-O", "^has_journal")
+    receiver = Receiver(work, disk.place("new"))
+    strange = StrangeSender(place, receiver.port, files={})
+    strange.pair(receiver.pairing_code)
+    strange.offer(ITEMS)
+    strange.hear_ledger()
+    strange.connect_stream()
+    strange.stream.send(strange.joining())
+    fill(strange)
+    before = peak(receiver)
+    strange.control.close()
+    strange.stream.end()
+    # It takes 10 MiB a second: what is queued in front of an answer is waited for.
+    strange.prepare = [f"narrow {64 << 10}"]
+    strange.come_back(pause=0.1)
+    begun = time.monotonic()
+    strange.offer(ITEMS)
+    strange.control.hear(ACCEPT)
+    disk.stand()
+    equal(answer(place, receiver.port, receiver.pairing_code), BUSY, "what another sender is told")
+    strange.control.hear(HELD_END)
+    took, slowest = time.monotonic() - begun, strange.control.slowest(begun)
+    disk.go_on()
+    memory = peak(receiver) - before
+    strange.control.close()
+    # It reads nothing of it.
+    strange.come_back()
+    strange.control.is_over = True
+    strange.control.join()
+    strange.offer(ITEMS)
+    time.sleep(0.5)
+    ended = end(receiver)
+    work.figure = (
+        f"told in {took:.1f} s, PONG after {1000 * slowest:.0f} ms at most, {memory / MIB:.0f} MiB more than the {before / MIB:.0f} at most"
+        f" before, ended after {ended:.1f} s")
+    require(slowest < PROMPT and memory < 64 * MIB, work.figure)
+
+
+@pytest.mark.option("--long")
+@pytest.mark.takes(40)
+@needs(strangers)
+def test_a_sender_that_hears_a_ledger(work, trials, place):
+    """a sender hears of a million items that it does not have: PING is answered, it names them as gone, and SIGTERM ends it"""
+    old = work.place()[0]
+    small_file(f"{old}/file")
+    strange = StrangeReceiver(place)
+    sending = sender(work, [old], strange.port, strange.CODE)
+    strange.pair()
+    begun = time.monotonic()
+    strange.accept(held=pages())
+    strange.take_stream()
+    strange.take()
+    dropped = sum(len(body) // 16 for kind, body in strange.control.heard if kind == DROP)
+    strange.hear_finish()
+    slowest, took = strange.control.slowest(begun), time.monotonic() - begun
+    strange.say_done()
+    strange.control.hear(RECEIPT)
+    equal(sending.wait(), 0, "exit code")
+    equal(dropped, ITEMS, "how many items are named as gone")
+    own = trials()
+    strange = StrangeReceiver(place)
+    sending = sender(own, [old], strange.port, strange.CODE)
+    strange.pair()
+    strange.accept(held=pages(), is_ending=False)
+    ended = end(sending)
+    work.figure = f"told and dropped in {took:.1f} s, PONG after {1000 * slowest:.0f} ms at most, ended after {ended:.1f} s"
+    require(slowest < PROMPT, work.figure)
+
+
+def end(process):
+    """Ends it by SIGTERM; after how many seconds."""
+    begun = time.monotonic()
+    process.signal(signal.SIGTERM)
+    equal(process.wait(SOON), 143, "exit code")
+    return time.monotonic() - begun
+
+
+def pages(at_a_time=65_536):
+    """HELD for a million items, in ascending order of their marks."""
+    marks = [struct.pack(">QQ", number << 40, 1) for number in range(ITEMS)]
+    return [frame(HELD, b"\1" + b"".join(marks[first:first + at_a_time])) for first in range(0, ITEMS, at_a_time)]
+
+
+def fill(strange, at_a_time=10_000):
+    """Sends a million empty files, and waits until all are acknowledged."""
+    for sequence, first in enumerate(range(0, ITEMS, at_a_time)):
+        strange.stream.send(data(sequence, b"".join(
+            record(b"tree/%07d" % number, FILE, number) for number in range(first, first + at_a_time))))
+        wait_until_written(strange.stream, sequence + 1)
+
+
+def wait_until_written(stream, count):
+    written = 0
+    while written < count:
+        found = stream.read(PATIENCE)
+        require(found, "nothing is acknowledged")
+        written = int.from_bytes(found[1][:8], "big")
+
+
+def peak(process):
+    with open(f"/proc/{process.pid}/status", encoding="ascii", errors="replace") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM"))

@@ -1,0 +1,214 @@
+"""A receiver whose disk stands still: it stays in conversation, turns others away, can be ended, and loses nothing."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from attack_hostile import CLOSE, DONE, HELD_END, text_of
+from devices import Receiver, other_code, small_file
+from disks import own_mounts
+from frozen_disk import FrozenDisk
+from needs import disk_image, fuse, needs, strangers
+from outside import equal, require, wait_for
+from standing import BUSY, INTERRUPTED, PROMPT, SOON, WRONG, answer, has_ended, length, long_ago, shown
+from standing_disk import StandingDisk
+from strange import RECEIPT, StrangeSender, Together
+
+
+class Reception:
+    """A receiver, a strange sender, and a disk that stands still from a step on."""
+
+    STEPS = ("offer", "beginning", "rest", "finish")
+
+    def __init__(self, place, work, step, operation=None, options=(), has_store=False, is_there=False, kind=StandingDisk):
+        self.place, self.work, self.step, self.operation = place, work, step, operation
+        self.disk = kind(work)
+        self.destination = work.place()[1] if has_store else self.disk.place("new")
+        if has_store:
+            work.environment["PEER_HOME"] = self.disk.place("home")
+            os.chmod(work.environment["PEER_HOME"], 0o700)
+        self.receiver = Receiver(work, self.destination, options=options)
+        self.sender = StrangeSender(place, self.receiver.port)
+        if is_there:
+            os.mkdir(f"{self.destination}/tree")
+            for name, content in self.sender.files.items():
+                small_file(f"{self.destination}/tree/{os.fsdecode(name)}", content)
+        self.sender.pair(self.receiver.pairing_code)
+
+    # Steps of the sender: what it says, and what it hears
+
+    def say(self, step):
+        if step == "offer":
+            self.sender.offer()
+        elif step == "beginning":
+            self.sender.stream.send(self.sender.joining() + b"".join(self.sender.beginning()))
+        elif step == "rest":
+            self.sender.stream.send(b"".join(self.sender.rest()))
+        else:
+            self.sender.finish()
+
+    def hear(self, step):
+        if step == "offer":
+            self.sender.hear_ledger()
+            self.sender.connect_stream()
+        elif step in ("beginning", "rest"):
+            self.sender.hear_written()
+        else:
+            self.sender.hear_done()
+
+    def begin(self):
+        """Everything up to the step, and what is said in it while the disk stands still."""
+        for step in self.STEPS[:self.STEPS.index(self.step)]:
+            self.say(step)
+            self.hear(step)
+        self.disk.stand(self.operation)
+        self.say(self.step)
+        self.disk.wait()
+
+    # What is promised
+
+    def stands(self, seconds):
+        """Watches while the disk stands still; the slowest answer to a PING."""
+        begun, told = time.monotonic(), self.told()
+        equal(answer(self.place, self.receiver.port, self.receiver.pairing_code), BUSY, "what another sender is told")
+        require(time.monotonic() - begun < SOON, f"another sender waited {time.monotonic() - begun:.1f} s")
+        time.sleep(max(0, begun + seconds - time.monotonic()))
+        slowest = self.sender.control.slowest(begun)
+        require(slowest < PROMPT, f"a PING went unanswered for {slowest:.1f} s")
+        require(self.sender.control.ended is None, f"the connection ended: {self.sender.control.ended}")
+        if self.step in ("beginning", "rest"):
+            require(self.told() - told > seconds / 2, f"progress was told {self.told() - told} times in {seconds} s")
+        return slowest
+
+    def told(self):
+        return len(self.receiver.events("progress"))
+
+    def goes_on(self, seconds):
+        """The disk goes on, and what was sent arrives."""
+        self.begin()
+        slowest = self.stands(seconds)
+        self.disk.go_on()
+        for step in self.STEPS[self.STEPS.index(self.step):]:
+            if step != self.step:
+                self.say(step)
+            self.hear(step)
+        equal(self.receiver.wait(), 0, "exit code")
+        equal(self.receiver.events("interrupted"), [], "interruptions")
+        self.sender.arrived(self.destination)
+        return slowest
+
+    def is_ended(self, is_killable=True):
+        """SIGTERM while the disk stands still: the sender is told, and the program ends; after how many seconds."""
+        self.begin()
+        time.sleep(long_ago(self.work))
+        begun = time.monotonic()
+        self.receiver.signal(signal.SIGTERM)
+        told = text_of(self.sender.control.hear(CLOSE, SOON))
+        equal(int.from_bytes(told[1], "big"), INTERRUPTED, "code of CLOSE")
+        if not is_killable:
+            # The kernel ends a process when its last thread has come out of the disk.
+            wait_for("end of the first thread", SOON, lambda: has_ended(self.receiver.pid))
+            took = time.monotonic() - begun
+            self.disk.go_on()
+        equal(self.receiver.wait(SOON), 143, "exit code")
+        took = time.monotonic() - begun if is_killable else took
+        require(took < SOON, f"it ended after {took:.1f} s")
+        if self.step == "finish":
+            self.is_taken_up()
+        return took
+
+    def is_taken_up(self):
+        """The next run brings everything to its end: by itself, or when the sender says its last word again."""
+        self.disk.go_on()
+        self.receiver = Receiver(self.work, self.destination, is_inviting=False)
+        self.sender.leave()
+        self.sender.port = self.receiver.port
+        self.sender.come_back()
+        self.sender.offer()
+        if self.sender.control.first(HELD_END, DONE)[0] == HELD_END:
+            self.sender.finish()
+            self.sender.control.hear(DONE)
+        self.sender.control.say(RECEIPT)
+        self.sender.control.close()
+        equal(self.receiver.wait(), 0, "exit code of the next run")
+        self.sender.arrived(self.destination)
+
+
+RECEPTIONS = {
+    "the offer is judged": {"step": "offer"},
+    "the staging area is made": {"step": "offer", "operation": "make a directory"},
+    "the destination is listed": {"step": "offer", "operation": "list", "options": ["--existing", "skip"], "is_there": True},
+    "the store is written": {"step": "offer", "has_store": True},
+    "a folder is made": {"step": "beginning", "operation": "make a directory"},
+    "a file is made": {"step": "beginning", "operation": "create"},
+    "what an older state left is removed": {"step": "rest", "operation": "remove"},
+    "data is written": {"step": "rest", "operation": "write"},
+    "a sync goes on": {"step": "rest", "operation": "sync"},
+    "all has arrived": {"step": "finish"},
+    "what arrived is moved": {"step": "finish", "operation": "move"},
+    "the store is written behind that": {"step": "finish", "has_store": True},
+}
+
+
+@pytest.mark.takes(14)
+@needs(fuse, strangers)
+def test_a_receiver_on_a_disk_that_stands_still(work, trials, place):
+    """the receiver's disk stands still, in each phase: PING is answered, others are turned away, and then everything arrives"""
+    receptions = {name: (trials(), values) for name, values in RECEPTIONS.items()}
+    done = Together({
+        name: lambda own=own, values=values: Reception(place, own, **values).goes_on(length(work))
+        for name, (own, values) in receptions.items()})
+    work.figure = shown(done.found)
+
+
+@pytest.mark.takes(5)
+@needs(fuse, strangers)
+def test_a_receiver_that_is_ended_while_its_disk_stands_still(work, trials, place):
+    """SIGTERM while the receiver's disk stands still, in each phase: it says so to the sender and ends, and what arrived is kept"""
+    done = Together({
+        name: lambda own=trials(), values=values: Reception(place, own, **values).is_ended() for name, values in RECEPTIONS.items()})
+    work.figure = f"after {max(done.found.values()):.1f} s at most"
+
+
+@pytest.mark.takes(4)
+@needs(fuse, strangers)
+def test_a_receiver_whose_sender_leaves_while_its_disk_stands_still(work, place):
+    """a sender leaves an offer that the disk holds up: the receiver judges codes, and the next one is received"""
+    own_mounts()
+    first = Reception(place, work, "offer")
+    first.begin()
+    first.sender.hostile.end()
+    code = first.receiver.event("code", 2)["code"]
+    begun = time.monotonic()
+    equal(answer(place, first.receiver.port, other_code(code)), WRONG, "what a wrong code is told")
+    # A wrong code holds up the next one of its network.
+    time.sleep(1.1)
+    second = StrangeSender(place, first.receiver.port)
+    second.pair(code)
+    took = time.monotonic() - begun
+    second.offer()
+    time.sleep(60 if work.is_long else 1)
+    slowest = second.control.slowest(begun)
+    require(slowest < PROMPT, f"a PING went unanswered for {slowest:.1f} s")
+    first.disk.go_on()
+    first.sender = second
+    for step in first.STEPS:
+        if step != "offer":
+            first.say(step)
+        first.hear(step)
+    equal(first.receiver.wait(), 0, "exit code")
+    second.arrived(first.destination)
+    work.figure = f"paired after {took:.1f} s"
+
+
+@pytest.mark.takes(14)
+@needs(disk_image, strangers)
+def test_a_receiver_on_a_disk_that_is_frozen(work, trials, place):
+    """the kernel freezes the receiver's disk: PING is answered, and SIGTERM is told at once"""
+    goes_on, ends = trials(), trials()
+    done = Together({
+        "data is written": lambda: Reception(place, goes_on, "rest", kind=FrozenDisk).goes_on(length(work)),
+        "SIGTERM": lambda: Reception(place, ends, "rest", kind=FrozenDisk).is_ended(is_killable=False)})
+    work.figure = f"PONG after {1000 * done.found['data is written']:.0f} ms at most, ended after {done.found['SIGTERM']:.1f} s"

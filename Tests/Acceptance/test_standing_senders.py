@@ -1,0 +1,122 @@
+"""A sender whose disk stands still: it stays in conversation, can be ended, and sends everything afterwards."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from attack_hostile import CLOSE, text_of
+from devices import random_file, sender
+from needs import fuse, needs, strangers
+from outside import equal, require
+from standing import INTERRUPTED, PROMPT, SOON, length, long_ago, shown
+from standing_disk import StandingDisk
+from strange import RECEIPT, StrangeReceiver, Together
+
+
+class Sending:
+    """A sender, a strange receiver, and a disk that stands still from a step on."""
+
+    def __init__(self, place, work, step):
+        self.work, self.step = work, step
+        self.disk = StandingDisk(work)
+        has_store = step in ("accept", "finish", "done")
+        old = work.place()[0] if has_store else self.disk.place("old")
+        for number in range(20):
+            random_file(f"{old}/file {number}", 50_000)
+        if has_store:
+            work.environment["PEER_HOME"] = self.disk.place("home")
+            os.chmod(work.environment["PEER_HOME"], 0o700)
+        self.receiver = StrangeReceiver(place)
+        self.taken = None
+        if step == "walk":
+            # What it looks at before it connects is no part of the walk.
+            self.disk.stand("list", is_alone=True)
+        self.sender = sender(work, [old], self.receiver.port, self.receiver.CODE)
+        self.receiver.pair()
+
+    def begin(self):
+        """Everything up to the step, at which the disk stands still."""
+        if self.step == "export":
+            self.disk.stand("read")
+        elif self.step == "accept":
+            self.disk.stand()
+        if self.step != "walk":
+            self.receiver.accept()
+        if self.step in ("finish", "done"):
+            self.receiver.take_stream()
+        if self.step == "finish":
+            self.disk.stand()
+        if self.step == "done":
+            self.receiver.take()
+            self.receiver.hear_finish()
+            self.disk.stand()
+            self.receiver.say_done()
+        elif self.step != "walk":
+            self.taken = self.receiver.begin_taking()
+        self.disk.wait()
+
+    def stands(self, seconds):
+        begun, told = time.monotonic(), len(self.sender.events("progress"))
+        time.sleep(seconds)
+        told = len(self.sender.events("progress")) - told
+        require(self.step == "walk" or told > seconds / 2, f"progress was told {told} times in {seconds} s")
+        slowest = self.receiver.control.slowest(begun)
+        require(slowest < PROMPT, f"a PING went unanswered for {slowest:.1f} s")
+        require(self.receiver.control.ended is None, f"the connection ended: {self.receiver.control.ended}")
+        return slowest
+
+    def goes_on(self, seconds):
+        self.begin()
+        slowest = self.stands(seconds)
+        self.disk.go_on()
+        if self.step == "walk":
+            self.receiver.accept()
+            self.taken = self.receiver.begin_taking()
+        if self.taken:
+            self.taken()
+        if self.step != "done":
+            self.receiver.hear_finish()
+            self.receiver.say_done()
+        self.receiver.control.hear(RECEIPT)
+        equal(self.sender.wait(), 0, "exit code")
+        equal(self.sender.events("interrupted"), [], "interruptions")
+        equal(self.receiver.frames > 0, True, "whether data came")
+        return slowest
+
+    def is_ended(self):
+        self.begin()
+        time.sleep(long_ago(self.work))
+        begun = time.monotonic()
+        self.sender.signal(signal.SIGTERM)
+        if self.step != "done":
+            told = text_of(self.receiver.control.hear(CLOSE, SOON))
+            equal(int.from_bytes(told[1], "big"), INTERRUPTED, "code of CLOSE")
+        code, took = self.sender.wait(SOON), time.monotonic() - begun
+        equal(code, 143, "exit code")
+        require(took < SOON, f"it ended after {took:.1f} s")
+        return took
+
+
+SENDINGS = {
+    "the walk": "walk", "the export": "export", "the transfer is noted": "accept", "the end of the data is noted": "finish",
+    "DONE is noted": "done"}
+
+
+@pytest.mark.takes(14)
+@needs(fuse, strangers)
+def test_a_sender_on_a_disk_that_stands_still(work, trials, place):
+    """the sender's disk stands still, in each phase: PING is answered, and then everything is sent"""
+    own = {name: trials() for name in SENDINGS}
+    done = Together({
+        name: lambda name=name, step=step: Sending(place, own[name], step).goes_on(length(work)) for name, step in SENDINGS.items()})
+    work.figure = shown(done.found)
+
+
+@pytest.mark.takes(5)
+@needs(fuse, strangers)
+def test_a_sender_that_is_ended_while_its_disk_stands_still(work, trials, place):
+    """SIGTERM while the sender's disk stands still, in each phase: it says so to the receiver and ends"""
+    done = Together({name: lambda step=step: Sending(place, trials(), step).is_ended() for name, step in SENDINGS.items()})
+    work.figure = f"after {max(done.found.values()):.1f} s at most"
