@@ -15,12 +15,12 @@ import Testing
   }
 
   /// Whether the other end has been silent for too long; a PING may be queued.
-  private func beat(_ channel: inout ControlChannel, at now: Double) -> Bool { channel.beat(now: now) }
-
-  private func isSilent(_ channel: ControlChannel, at now: Double) -> Bool {
-    var channel = channel
-    return channel.beat(now: now)
+  private func beat(_ channel: inout ControlChannel, at now: Double) -> Bool {
+    channel.beat(now: now)
+    return channel.isSilent(now: now)
   }
+
+  private func isSilent(_ channel: ControlChannel, at now: Double) -> Bool { channel.isSilent(now: now) }
 
   /// A frame with a body of zeros.
   private func frame(_ type: FrameType, length: Int = 0) -> [UInt8] {
