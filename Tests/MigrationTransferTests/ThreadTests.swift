@@ -42,6 +42,17 @@ import Testing
     try RunningThread("waiting") { group.wait() }.value()
   }
 
+  @Test func `workers that stand still are left, and the others waited for`() throws {
+    let group = Workers()
+    let (first, second) = (Outcome<Void>(of: "the first end"), Outcome<Void>(of: "the second end"))
+    for go in [first, second] { try group.start("worker") { _ = try? go.wait() } }
+    #expect(!group.wait(until: .now(), leaving: 1))
+    first.set(())
+    #expect(group.wait(until: soon(), leaving: 1))
+    second.set(())
+    #expect(group.wait(until: soon()))
+  }
+
   @Test func `a fast clock keeps its deadlines sooner`() {
     let pace = LoopClock(speed: 10)
     let start = BootInstant.now()

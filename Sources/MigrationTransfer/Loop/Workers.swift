@@ -19,10 +19,11 @@ final class Workers: Sendable {
     }
   }
 
-  /// Returns once all of them have ended, or the deadline has come; whether they have ended. The loop's thread does not call it.
+  /// Returns once all but so many of them have ended, or the deadline has come; whether they have ended. The loop's thread does not
+  /// call it.
   @discardableResult
-  func wait(until deadline: BootInstant? = nil) -> Bool {
-    running.wait(until: deadline) { $0 == 0 ? true : nil } ?? false
+  func wait(until deadline: BootInstant? = nil, leaving stuck: Int = 0) -> Bool {
+    running.wait(until: deadline) { $0 <= stuck ? true : nil } ?? false
   }
 
   private func finish() {

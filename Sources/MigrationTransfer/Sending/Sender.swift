@@ -38,13 +38,11 @@ package final class Sender: Sendable {
 
   /// What keeps a sender from being made is told when it begins.
   private let context: Result<SenderLoop.Context, TransferFailure>
-  private let source: any ItemSource
 
   package init(
     _ options: Options, source: any ItemSource, store: TransferStore? = nil,
     observer: @escaping @Sendable (TransferEvent) -> Void
   ) {
-    self.source = source
     do throws(SystemError) {
       context = .success(
         SenderLoop.Context(
@@ -68,7 +66,6 @@ package final class Sender: Sendable {
   /// Ends the transfer soon, from any thread.
   package func stop(_ kind: TransferFailure.Kind) {
     guard case .success(let context) = context else { return }
-    context.caller.endWaiting(at: curfew)
     context.events.post(.event(.stop(kind)))
   }
 
@@ -84,15 +81,13 @@ package final class Sender: Sendable {
         let entered: Result<PairingCode, TransferFailure>
         do throws(TransferFailure) { entered = .success(try code()) } catch { entered = .failure(error) }
         context.events.post(.event(.codeEntered(entered)))
-      case .end(let result):
-        context.workers.wait(until: context.caller.endWaiting(at: curfew))
+      case .end(let result, let stuck):
+        // The engine has waited long enough for those; the others, and the loop, are about to return.
+        context.workers.wait(until: .now().advanced(by: .seconds(Curfew.atLeisure)), leaving: stuck)
         return try result.get()
       }
     }
   }
-
-  /// When workers are waited for no longer if the run ends now.
-  private var curfew: BootInstant { BootInstant.now().advanced(by: .seconds(Curfew.atTheEnd + source.graceAtTheEnd)) }
 }
 
 extension Sender.Options {

@@ -7,14 +7,13 @@ final class SenderCaller: Sendable {
   /// What the caller's thread does next.
   enum Task {
     case askCode
-    case end(Result<TransferResult, TransferFailure>)
+    /// Beside the loop, so many workers still go on and are left to it.
+    case end(Result<TransferResult, TransferFailure>, leaving: Int)
   }
 
   private struct State: Sendable {
     var isCodeWanted = false
-    var result: Result<TransferResult, TransferFailure>?
-    /// When workers are waited for no longer; nil until that is known.
-    var curfew: BootInstant?
+    var end: Task?
   }
 
   /// Signalled when the code is not wanted any more: it ends the wait for the user.
@@ -32,26 +31,16 @@ final class SenderCaller: Sendable {
   /// The code is not wanted any more.
   func stopAsking() { unasked.signal() }
 
-  /// The run is over. The first result counts.
-  func finish(_ result: Result<TransferResult, TransferFailure>) {
-    state.withLock { $0.result = $0.result ?? result }
+  /// The run is over; so many workers still go on. The first result counts.
+  func finish(_ result: Result<TransferResult, TransferFailure>, leaving workers: Int) {
+    state.withLock { $0.end = $0.end ?? .end(result, leaving: workers) }
     state.signal()
-  }
-
-  /// The run ends: from a moment on workers are waited for no longer. The first one counts; which that is.
-  @discardableResult
-  func endWaiting(at moment: BootInstant) -> BootInstant {
-    state.withLock { state in
-      let first = state.curfew ?? moment
-      state.curfew = first
-      return first
-    }
   }
 
   /// Waits for something to do.
   func next() -> Task {
     let task = state.wait { state -> Task? in
-      if let result = state.result { return .end(result) }
+      if let end = state.end { return end }
       guard state.isCodeWanted else { return nil }
       state.isCodeWanted = false
       return .askCode

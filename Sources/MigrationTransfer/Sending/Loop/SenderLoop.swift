@@ -123,6 +123,6 @@ final class SenderLoop {
     walkStop.set()
     dialStop?.set()
     for session in sessions.values { session.queue.stop() }
-    context.caller.finish(result)
+    context.caller.finish(result, leaving: engine.runningWorkers)
   }
 }
