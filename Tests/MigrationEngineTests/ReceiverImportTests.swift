@@ -159,4 +159,69 @@ import Testing
       ).first
         == "tell done 5/50, sent 1-2 in 3, held 0, unsent 4, left 3+12, not stored 1, behind 1")
   }
+
+  // MARK: A disk that fails
+
+  @Test func `what could not be made durable is not imported, though the end of the export came meanwhile`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.say(.finish(Script.finish)) == ["end sync 1"])
+    #expect(
+      script.feed(.syncEnded(number, Script.broken)) == [
+        "say 1 close 9 the disk fails", "close gate 1", "end stream 2", "close 1 until 2.0",
+      ])
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["note 100"])
+    #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
+  }
+
+  @Test func `a sync of an older session that fails ends the newer one, and the run`() {
+    for isFinished in [false, true] {
+      var script = receiving()
+      if isFinished { _ = script.say(.finish(Script.finish)) }
+      script.resume(3, key: 1)
+      script.offer(Script.offer(Script.transfer), on: 3)
+      #expect(
+        script.feed(.syncEnded(number, Script.broken)).contains("say 3 close 9 the disk fails"))
+      _ = script.feed(.closed(Script.id(1)))
+      _ = script.feed(.closed(Script.id(3)))
+      #expect(script.feed(.noted(Script.transfer)) == ["note 100"])
+      #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
+    }
+  }
+
+  @Test func `a sync that fails behind the loss of its sender is not forgotten`() {
+    var script = receiving()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    #expect(
+      script.feed(.syncEnded(number, Script.broken)).contains { $0.hasPrefix("tell interrupted") } == false)
+    _ = script.feed(.closed(Script.id(1)))
+    #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
+  }
+
+  @Test func `a transfer of another sender goes on when a sync fails of one that gave way`() {
+    var script = Script()
+    script.open([Script.known(66, key: 6)])
+    script.receive()
+    script.resume(6, key: 6)
+    #expect(script.feed(.syncEnded(number, Script.broken)) == ["note 100"])
+    #expect(Words.text(script.engine.phase) == "engaged in 66 by 2")
+  }
+
+  @Test func `an import that waits for its session's workers does not begin when an item cannot be dropped`() {
+    var script = paired()
+    script.offer()
+    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    _ = script.feed(.staged(number, .success(Script.admitted())))
+    _ = script.feed(part([1], end: Tally(items: 1, bytes: 1)))
+    _ = script.say(.drop(Drop(marks: [1])))
+    _ = script.say(.finish(Script.finish))
+    _ = script.feed(.syncEnded(number, nil))
+    #expect(
+      script.feed(.dropped(number, Script.broken)) == [
+        "say 1 close 9 the disk fails", "close gate 1", "close 1 until 2.0", "note 100",
+      ])
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: 1 the disk fails"])
+  }
 }

@@ -92,7 +92,6 @@ extension ReceiverTable {
         close gate 1
         end stream 2
         close 1 until 2.1
-        import 100 of 1: 5/50
     imported
       importing
         tell done 5/50, RESULT+3

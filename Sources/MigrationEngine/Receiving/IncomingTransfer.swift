@@ -5,7 +5,7 @@ struct IncomingTransfer: Sendable {
   enum Stage: Sendable {
     /// Leads to importing.
     case receiving
-    /// What one session concluded, or an earlier run, is verified and imported. Leads to done.
+    /// What one session concluded, or an earlier run, is verified and imported. Leads to done, or to receiving before that begins.
     case importing
     case done(Done)
   }

@@ -27,7 +27,29 @@ extension ReceiverEngine {
   }
 
   mutating func syncEnded(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { endSession(number, by: fault) }
+    if let fault { failStaging(of: number, by: fault) }
+  }
+
+  /// What a session has brought may be lost, or not be what its FINISH covers: nothing of the transfer is imported, and whichever of
+  /// its sessions acts now ends by that, and the run with it.
+  private mutating func failStaging(of number: SessionNumber, by fault: Fault) {
+    guard let transfer = conversations[number]?.transfer else { return }
+    withdrawFinish(of: transfer)
+    for number in conversations.keys.sorted() where conversations[number]?.transfer == transfer {
+      endSession(number, by: fault)
+      // That a sender was lost, which might come back, counts no more.
+      if case .ending(let earlier?) = conversations[number]?.life, earlier.senderMayComeBack {
+        conversations[number]?.life = .ending(fault)
+      }
+    }
+  }
+
+  /// The import that was about to begin does not begin.
+  mutating func withdrawFinish(of transfer: TransferID) {
+    for (number, conversation) in conversations where conversation.transfer == transfer && conversation.finish != nil {
+      conversations[number]?.finish = nil
+      transfers[of: transfer]?.stage = .receiving
+    }
   }
 
   // MARK: What the source no longer has
@@ -51,7 +73,7 @@ extension ReceiverEngine {
   }
 
   mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { endSession(number, by: fault) }
+    if let fault { failStaging(of: number, by: fault) }
     dropNext(number)
   }
 
