@@ -70,7 +70,7 @@ import Testing
     _ = script.feed(.refused(Script.transfer, [Script.refusal("a")]))
     let withheld = Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)
     #expect(script.say(.unsent(withheld)) == ["tell not stored root/b"])
-    _ = script.say(.finish(Script.finish))
+    _ = script.finish()
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50 without 1"])
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.imported()
@@ -111,7 +111,7 @@ import Testing
     script.resume(3, key: 1)
     script.offer(Script.offer(Script.transfer), on: 3)
     script.take(2, on: 3)
-    _ = script.say(.finish(Script.finish), on: 3)
+    _ = script.finish(2, on: 3)
     #expect(script.feed(.syncEnded(SessionNumber(2), nil)) == ["import 100 of 2: 5/50"])
   }
 
@@ -150,7 +150,7 @@ import Testing
     let finish = Finish(
       total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2), withheld: 5,
       leftBehind: [LeftBehind(name: Array("user.a".utf8), count: 2)])
-    _ = script.say(.finish(finish))
+    _ = script.finish(saying: finish)
     _ = script.feed(.syncEnded(number, nil))
     #expect(
       script.feed(
@@ -160,12 +160,28 @@ import Testing
         == "tell done 5/50, sent 1-2 in 3, held 0, unsent 4, left 3+12, not stored 1, behind 1")
   }
 
+  @Test func `a sender that ends the export while something of it is being written breaks the protocol`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.say(.finish(Script.finish)) == ["shut gate 1", "end sync 1"])
+    #expect(script.feed(.syncEnded(number, nil)) == [])
+    let violation = Fault(Violation(.state, "the end of the export"))
+    #expect(
+      script.feed(.gateShut(number, violation)) == [
+        "say 1 close 3 the other device broke the protocol: the end of the export came at the wrong time",
+        "close gate 1", "end stream 2", "close 1 until 2.0",
+      ])
+    _ = script.feed(.closed(Script.id(1)))
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["note 100"])
+    #expect(script.feed(.noted(Script.transfer)).first?.hasPrefix("finish: 1 ") == true)
+  }
+
   // MARK: A disk that fails
 
   @Test func `what could not be made durable is not imported, though the end of the export came meanwhile`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
-    #expect(script.say(.finish(Script.finish)) == ["end sync 1"])
+    #expect(script.finish() == ["shut gate 1", "end sync 1"])
     #expect(
       script.feed(.syncEnded(number, Script.broken)) == [
         "say 1 close 9 the disk fails", "close gate 1", "end stream 2", "close 1 until 2.0",
@@ -178,7 +194,7 @@ import Testing
   @Test func `a sync of an older session that fails ends the newer one, and the run`() {
     for isFinished in [false, true] {
       var script = receiving()
-      if isFinished { _ = script.say(.finish(Script.finish)) }
+      if isFinished { _ = script.finish() }
       script.resume(3, key: 1)
       script.offer(Script.offer(Script.transfer), on: 3)
       #expect(
@@ -215,7 +231,7 @@ import Testing
     _ = script.feed(.staged(number, .success(Script.admitted())))
     _ = script.feed(part([1], end: Tally(items: 1, bytes: 1)))
     _ = script.say(.drop(Drop(marks: [1])))
-    _ = script.say(.finish(Script.finish))
+    _ = script.finish()
     _ = script.feed(.syncEnded(number, nil))
     #expect(
       script.feed(.dropped(number, Script.broken)) == [

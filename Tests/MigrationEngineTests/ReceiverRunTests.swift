@@ -100,7 +100,7 @@ import Testing
     let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally())
     #expect(script.feed(.ledger(number, .success(end))) == ["say 1 held end 0/0"])
     #expect(script.join(2, stream: 0) == ["serve 2 in 1 as 0"])
-    #expect(script.say(.finish(Script.finish)) == ["end sync 1"])
+    #expect(script.finish() == ["shut gate 1", "end sync 1"])
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 5, bytes: 50))) == [])
     let result = "5/50, sent 50-3 in 2, held 0, unsent 1, left 2+2, not stored 1"

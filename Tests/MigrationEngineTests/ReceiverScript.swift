@@ -145,9 +145,14 @@ struct ReceiverScript {
     take()
   }
 
+  /// The sender has said everything, and nothing was being written.
+  mutating func finish(_ session: UInt64 = 1, on number: UInt64 = 1, saying finish: Finish = finish) -> [String] {
+    say(.finish(finish), on: number) + feed(.gateShut(SessionNumber(session), nil))
+  }
+
   /// To the import, from there.
   mutating func conclude(_ session: UInt64 = 1, on number: UInt64 = 1) {
-    _ = say(.finish(Self.finish), on: number)
+    _ = finish(session, on: number)
     _ = feed(.syncEnded(SessionNumber(session), nil))
   }
 

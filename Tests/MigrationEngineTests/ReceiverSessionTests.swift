@@ -90,7 +90,7 @@ import Testing
     _ = script.feed(.ledger(first, .success(part)))
     #expect(script.say(.drop(Drop(marks: [1]))) == ["drop items 1: [1]"])
     #expect(script.say(.drop(Drop(marks: [2, 3]))) == [])
-    #expect(script.say(.finish(Script.finish)) == ["end sync 1"])
+    #expect(script.finish() == ["shut gate 1", "end sync 1"])
     script.resume(3, key: 1)
     script.offer(Script.offer(Script.transfer), on: 3)
     #expect(script.feed(.syncEnded(first, nil)) == [])

@@ -92,7 +92,7 @@ enum ReceiverState: CaseIterable {
     case .concluding:
       Self.receiving.enter(&script)
       _ = script.say(.drop(Drop(marks: [1])))
-      _ = script.say(.finish(Script.finish))
+      _ = script.finish()
       _ = script.feed(.syncEnded(number, nil))
     case .importing:
       Self.concluding.enter(&script)

@@ -48,7 +48,7 @@ import Testing
     var script = Script()
     script.open()
     script.receive()
-    _ = script.say(.finish(Script.finish))
+    _ = script.finish()
     #expect(script.feed(.stop(.terminated)) == [])
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50", "interrupt import 100"])
   }
@@ -89,7 +89,7 @@ import Testing
       script.offer()
       script.take(held: Tally(items: 1, bytes: 1), telling: [1])
       if isDropping { _ = script.say(.drop(Drop(marks: [1]))) }
-      _ = script.say(.finish(Script.finish))
+      _ = script.finish()
       if isDropping { _ = script.feed(.syncEnded(number, nil)) }
       #expect(script.feed(.stop(.terminated)) == [])
       #expect(script.feed(.timePassed, after: 1).filter { $0 != "end sync 1" } == Self.left)
@@ -136,7 +136,7 @@ import Testing
     var script = Script()
     script.open()
     script.receive()
-    _ = script.say(.finish(Script.finish))
+    _ = script.finish()
     _ = script.feed(.stop(.terminated))
     _ = script.feed(.syncEnded(number, nil), after: 0.9)
     #expect(script.engine.nextMoment == 0.9 + Curfew.forImport)

@@ -111,7 +111,7 @@ import Testing
     #expect(script.say(.drop(Drop(marks: [1]))) == ["drop items 1: [1]"])
     #expect(script.say(.drop(Drop(marks: [2]))) == [])
     #expect(script.say(.drop(Drop(marks: [3]))) == [])
-    _ = script.say(.finish(Script.finish))
+    _ = script.finish()
     #expect(script.feed(.dropped(number, nil)) == ["drop items 1: [2]"])
     #expect(script.feed(.dropped(number, nil)) == ["drop items 1: [3]"])
     #expect(script.feed(.dropped(number, nil)) == [])
@@ -121,6 +121,6 @@ import Testing
   @Test func `an export that ends when nothing is made durable any more is imported at once`() {
     var script = receiving()
     #expect(script.feed(.syncEnded(number, nil)) == [])
-    #expect(script.say(.finish(Script.finish)) == ["import 100 of 1: 5/50"])
+    #expect(script.finish() == ["shut gate 1", "import 100 of 1: 5/50"])
   }
 }

@@ -134,6 +134,7 @@ extension ReceiverTable {
         end sync 1
         close 1 until 2.1
       receiving
+        shut gate 1
         end sync 1
       concluding...answered
         say 1 close 3 VIOLATION the end of the export came at the wrong time

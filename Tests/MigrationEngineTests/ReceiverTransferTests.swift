@@ -144,7 +144,7 @@ import Testing
     let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally(items: 2, bytes: 21))
     #expect(
       script.feed(.ledger(SessionNumber(2), .success(end))) == ["tell resumed 21", "say 3 held end 2/21"])
-    _ = script.say(.finish(Script.finish), on: 3)
+    _ = script.finish(2, on: 3)
     _ = script.feed(.syncEnded(SessionNumber(2), nil))
     #expect(script.imported().first?.contains("held 21") == true)
   }
@@ -156,7 +156,7 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.1) == ["tell progress of 100: receiving of 4/40"])
     #expect(script.engine.nextMoment == 0.4)
     #expect(script.feed(.timePassed, after: 0.1) == [])
-    _ = script.say(.finish(Script.finish))
+    _ = script.finish()
     #expect(script.engine.nextMoment == nil)
     #expect(script.feed(.timePassed, after: 1) == [])
   }

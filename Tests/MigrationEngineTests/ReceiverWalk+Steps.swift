@@ -125,6 +125,7 @@ extension ReceiverWalk {
       end(job, .streamEnded(id, fails ? .failed(fault()) : .over, held: tally()), id, nil)
     // It goes on until it is told to end.
     case .sync(let number): if chance(12) { end(job, .syncEnded(number, fails && chance(4) ? fault() : nil)) }
+    case .gate(let number): end(job, .gateShut(number, fails && chance(4) ? fault() : nil))
     case .importItems(let transfer):
       if !chance(3) { return }
       end(

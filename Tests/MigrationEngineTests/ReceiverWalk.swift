@@ -35,6 +35,7 @@ struct ReceiverWalk {
     case dropItems(SessionNumber)
     case serve(ConnectionID, SessionNumber)
     case sync(SessionNumber)
+    case gate(SessionNumber)
     case importItems(TransferID)
     case store(TransferID)
   }
@@ -214,12 +215,13 @@ struct ReceiverWalk {
       if !jobs.contains(where: { if case .serve(id, _) = $0 { true } else { false } }) { fail("no such stream") }
     case .sync(let number): start(.sync(number))
     case .endSync(let number): if !jobs.contains(.sync(number)) { fail("nothing is synced") }
+    case .shutGate(let number): start(.gate(number))
     case .closeGate: break
     case .importItems(let transfer, let finish, _):
       if imports.contains(transfer) { fail("a transfer is imported twice") }
       imports.append(transfer)
       if let number = finish?.0 {
-        if jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) {
+        if jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) || jobs.contains(.gate(number)) {
           fail("an import begins while its session works")
         }
         if transfers.contains(where: {

@@ -38,6 +38,7 @@ enum Words {
     case .endStream(let id): "end stream \(id.number)"
     case .sync(let number): "sync \(number.value)"
     case .endSync(let number): "end sync \(number.value)"
+    case .shutGate(let number): "shut gate \(number.value)"
     case .closeGate(let number): "close gate \(number.value)"
     case .importItems(let id, let finish, let withheld):
       "import \(id)" + (finish.map { " of \($0.0.value): \(text($0.1.total))" } ?? "")

@@ -96,12 +96,6 @@ extension SimulatedReceiver {
     let worker = begin("import")
     run(after: world.dice.roll(0...500)) { [self] in
       if lacksThread { return imported(transfer, worker, .failure(Fault(.device, "no thread"))) }
-      if let (number, _) = finish, let session = sessions[number] {
-        guard session.writing == 0 else {
-          return imported(transfer, worker, .failure(Fault(Violation(.state, "the end of the export"))))
-        }
-        session.isShut = true
-      }
       complete(transfer, worker, finish?.1, withheld)
     }
   }

@@ -40,6 +40,7 @@ extension SimulatedReceiver {
       for session in sessions.values { session.streams.first { $0.connection.id == id }?.worker.end() }
     case .sync(let session): beginSync(session)
     case .endSync(let session): sessions[session]?.sync?.end()
+    case .shutGate(let session): shutGate(session)
     case .closeGate(let session): sessions[session]?.isClosed = true
     default: break
     }
@@ -171,6 +172,16 @@ extension SimulatedReceiver {
   }
 
   // MARK: Syncing
+
+  private func shutGate(_ number: SessionNumber) {
+    guard let session = sessions[number] else { return world.fail("the end of an export of nothing") }
+    let worker = begin("gate", of: number)
+    let isFree = session.writing == 0
+    session.isShut = isFree
+    end(worker) { [self] in
+      feed(.gateShut(number, isFree ? nil : Fault(Violation(.state, "the end of the export"))))
+    }
+  }
 
   private func beginSync(_ number: SessionNumber) {
     guard let session = sessions[number], let staging = session.transfer.staging else {

@@ -143,7 +143,7 @@ final class SimulatedReceiver: Device {
     case .converse(let id): converse(id)
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline): links[id]?.close(until: deadline)
-    case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .closeGate:
+    case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .shutGate, .closeGate:
       performInSession(action)
     case .importItems, .interruptImport, .note, .forget, .discard: performForTransfer(action)
     }

@@ -74,12 +74,14 @@ extension ReceiverEngine {
     case sync(SessionNumber)
     /// The worker of `sync` is to end soon. Its event follows.
     case endSync(SessionNumber)
+    /// The session's sender has said everything: from this step on nothing more is written. Leads to `gateShut`.
+    case shutGate(SessionNumber)
     /// Nothing of a session is written from now on, but what is being written.
     case closeGate(SessionNumber)
 
     // MARK: Workers of a transfer
 
-    /// A worker: with `finish`, first shuts the session's gate, compares what arrived with it and makes it durable; then imports.
+    /// A worker: with `finish`, first compares what arrived with it and makes it durable; then imports.
     /// `withheld` is what the sender has left out by name, since the destination cannot hold it. Leads to `imported`.
     case importItems(TransferID, finish: (SessionNumber, Finish)?, withheld: [Refusal])
     /// The user wants the end: an import that can be undone is broken off. Its event follows.

@@ -71,6 +71,8 @@ extension ReceiverEngine {
     case dropped(SessionNumber, Fault?)
     /// The worker of `serve` has ended, and nothing more of its stream is written. What is staged by then.
     case streamEnded(ConnectionID, StreamEnd, held: Tally)
+    /// What `shutGate` came to: a violation where something was being written, which cannot have been acknowledged.
+    case gateShut(SessionNumber, Fault?)
     /// The worker of `sync` has ended.
     case syncEnded(SessionNumber, Fault?)
 

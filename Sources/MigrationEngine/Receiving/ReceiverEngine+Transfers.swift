@@ -26,13 +26,9 @@ extension ReceiverEngine {
     }
   }
 
-  mutating func syncEnded(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { failStaging(of: number, by: fault) }
-  }
-
   /// What a session has brought may be lost, or not be what its FINISH covers: nothing of the transfer is imported, and whichever of
   /// its sessions acts now ends by that, and the run with it.
-  private mutating func failStaging(of number: SessionNumber, by fault: Fault) {
+  mutating func failTransfer(of number: SessionNumber, by fault: Fault) {
     guard let transfer = conversations[number]?.transfer else { return }
     withdrawFinish(of: transfer)
     for number in conversations.keys.sorted() where conversations[number]?.transfer == transfer {
@@ -73,7 +69,7 @@ extension ReceiverEngine {
   }
 
   mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
-    if let fault { failStaging(of: number, by: fault) }
+    if let fault { failTransfer(of: number, by: fault) }
     dropNext(number)
   }
 
@@ -85,10 +81,11 @@ extension ReceiverEngine {
     transfers[of: transfer]?.conclude(finish)
     transfers[of: transfer]?.movedAt = now
     conversations[number]?.finish = finish
+    act(.shutGate(number))
     if workers.contains(.sync(number)) { act(.endSync(number)) }
   }
 
-  /// The import begins when what was to be dropped is, and when nothing is made durable beside it.
+  /// The import begins when what was to be dropped is, and when nothing is written or made durable beside it.
   mutating func tendFinish(_ number: SessionNumber) {
     guard let conversation = conversations[number], let finish = conversation.finish, !workers.isBusy(number) else {
       return

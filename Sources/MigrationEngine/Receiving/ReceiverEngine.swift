@@ -122,7 +122,8 @@ package struct ReceiverEngine: Sendable {
     case .ledger(let number, let result): ledger(number, result)
     case .dropped(let number, let fault): dropped(number, fault)
     case .streamEnded(let id, let end, let held): streamEnded(id, end, held)
-    case .syncEnded(let number, let fault): syncEnded(number, fault)
+    case .gateShut(let number, let fault), .syncEnded(let number, let fault):
+      if let fault { failTransfer(of: number, by: fault) }
     case .refused(let transfer, let refusals): refused(transfer, refusals)
     case .importing(let transfer, let progress): importing(transfer, progress)
     case .imported(let transfer, let result, let traffic, let differing):

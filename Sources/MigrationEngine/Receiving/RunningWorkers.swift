@@ -16,6 +16,7 @@ extension ReceiverEngine {
     case dropItems(SessionNumber)
     case serve(ConnectionID)
     case sync(SessionNumber)
+    case gate(SessionNumber)
     case importItems(TransferID)
     case store(TransferID)
 
@@ -36,6 +37,7 @@ extension ReceiverEngine {
       case .dropItems(let number, _): self = .dropItems(number)
       case .serve(let id, _, _): self = .serve(id)
       case .sync(let number): self = .sync(number)
+      case .shutGate(let number): self = .gate(number)
       case .importItems(let transfer, _, _): self = .importItems(transfer)
       case .note(let transfer), .forget(let transfer), .discard(let transfer): self = .store(transfer)
       case .tell, .tellProgress, .finish, .drop, .pauseAccepting, .dismiss, .forgetCode, .withdrawQuestion, .converse,
@@ -59,6 +61,7 @@ extension ReceiverEngine {
       case .dropped(let number, _): self = .dropItems(number)
       case .streamEnded(let id, _, _): self = .serve(id)
       case .syncEnded(let number, _): self = .sync(number)
+      case .gateShut(let number, _): self = .gate(number)
       case .imported(let transfer, _, _, _): self = .importItems(transfer)
       case .noted(let transfer): self = .store(transfer)
       // A connection departs from the lobby, too, where it has no worker.
@@ -94,8 +97,10 @@ extension ReceiverEngine {
 
     /// Whether a worker of a session runs, besides those of its streams.
     func isBusy(_ session: SessionNumber) -> Bool {
-      [Worker.examine(session), .stage(session), .readLedger(session), .dropItems(session), .sync(session)]
-        .contains(where: running.contains)
+      [
+        Worker.examine(session), .stage(session), .readLedger(session), .dropItems(session), .sync(session),
+        .gate(session),
+      ].contains(where: running.contains)
     }
   }
 }

@@ -39,6 +39,7 @@ extension ReceiverLoop {
     case .endStream(let connection): served[connection]?.dismissal.dismiss(makesRoom: false)
     case .sync(let session): sync(session)
     case .endSync(let session): sessions[session]?.syncer.stop()
+    case .shutGate(let session): shutGate(session)
     case .closeGate(let session): sessions[session]?.gate.close()
 
     case .importItems(let transfer, let finish, let withheld): importItems(transfer, finish, withheld)

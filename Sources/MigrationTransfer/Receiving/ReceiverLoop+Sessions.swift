@@ -79,6 +79,16 @@ extension ReceiverLoop {
     }
   }
 
+  /// Nothing more is written behind the end of the export.
+  func shutGate(_ number: SessionNumber) {
+    do throws(Violation) {
+      try session(number)?.gate.shut()
+      setup.post(.gateShut(number, nil))
+    } catch {
+      setup.post(.gateShut(number, Fault(error)))
+    }
+  }
+
   func sync(_ number: SessionNumber) {
     let session = session(number)
     start("sync") {

@@ -60,7 +60,6 @@ struct ImportWorker: Sendable {
       }
     }
     let (session, finish) = (conclusion.session, conclusion.finish)
-    try session.gate.shut()
     try transfer.entry?.update { remembered in
       remembered.unsent = finish.unsent
       remembered.withheld = finish.withheld
