@@ -63,8 +63,50 @@ import Testing
     var script = receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(3, stream: 1, replaces: 0) == ["end stream 2"])
-    #expect(script.join(4, stream: 2, replaces: 1) == ["end stream 2"])
-    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["drop 3", "serve 4 in 1 as 2"])
+    #expect(script.join(4, stream: 2, replaces: 1) == ["end stream 2", "drop 3"])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 2"])
+  }
+
+  @Test func `what waits is dropped when a later stream that never came is replaced, and its own heir waits as it did`()
+  {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.join(3, stream: 1, replaces: 0)
+    // Stream 2 has replaced stream 1, or has not.
+    #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2", "drop 3"])
+    #expect(script.join(5, stream: 4, replaces: 1) == ["end stream 2"])
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 3", "serve 5 in 1 as 4"])
+  }
+
+  @Test
+  func `what comes later than the heir of a later stream joins no more, and its own heir waits for those before it`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2"])
+    #expect(script.join(3, stream: 1, replaces: 0) == ["drop 3"])
+    #expect(script.join(5, stream: 4, replaces: 1) == ["end stream 2"])
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 3", "serve 5 in 1 as 4"])
+    #expect(script.join(6, stream: 2) == ["drop 6"])
+  }
+
+  @Test func `streams behind one that never came are none that it may have replaced`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.join(3, stream: 5)
+    #expect(script.join(4, stream: 6, replaces: 5) == ["end stream 3"])
+    #expect(script.join(5, stream: 7, replaces: 4) == ["end stream 2"])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 5 in 1 as 7"])
+    #expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())) == ["serve 4 in 1 as 6"])
+  }
+
+  @Test func `a stream replaces none of its own number or a greater one`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.join(3, stream: 1, replaces: 1) == ["drop 3"])
+    #expect(script.join(4, stream: 1, replaces: 2) == ["drop 4"])
+    #expect(script.join(5, stream: 1) == ["serve 5 in 1 as 1"])
   }
 
   @Test func `sixteen streams are served at a time`() {

@@ -150,8 +150,8 @@ extension ReceiverWalk {
     let job = Job.welcome(id, mode)
     if chance(8) { return end(job, .departed(id), id, nil) }
     guard mode == .join else { return end(job, .ready(id, identifier: 0), id, .resting) }
-    let stream = UInt32.random(in: 0..<12, using: &dice)
-    let replaces: UInt32? = chance(2) ? (stream + UInt32.random(in: 1..<4, using: &dice)) % 12 : nil
+    let stream = UInt32.random(in: 0..<40, using: &dice)
+    let replaces: UInt32? = chance(2) ? UInt32.random(in: 0..<max(stream, 1), using: &dice) : nil
     let join = Join(session: chance(20) ? 1 : Script.session, stream: stream, replaces: replaces)
     end(job, .joining(id, join), id, .resting)
   }

@@ -3,16 +3,21 @@ import MigrationWire
 /// The data streams of one session: which numbers are used, which streams are served, and which wait for one that they replace
 /// (Protocol §7.3).
 struct StreamTable: Sendable {
-  /// A connection that has joined, and the connections of streams that must end before it is served.
+  /// A connection that has joined, and is not served yet.
   private struct Newcomer: Sendable {
     let connection: ConnectionID
     let join: Join
+    /// The connections of streams that must end before it is served.
     let replaced: Set<ConnectionID>
+    /// Whether it is to go instead.
+    var isTurnedAway = false
   }
 
   let session: SessionID
-  /// What is used up: no other stream may have such a number.
-  private var numbers: Set<UInt32> = []
+  /// The numbers that are used up, and the connections that must end before an heir of each is served.
+  private var used: [UInt32: Set<ConnectionID>] = [:]
+  /// Every number below this one is used up, too: numbers ascend, and what comes late may be what others have replaced.
+  private var floor: UInt32 = 0
   private var live: [UInt32: ConnectionID] = [:]
   private var newcomers: [Newcomer] = []
 
@@ -24,26 +29,55 @@ struct StreamTable: Sendable {
   var waiting: [ConnectionID] { newcomers.map(\.connection) }
 
   /// A connection has joined; the connections of the streams that it replaces, which are to end.
-  ///
-  /// One that has not come yet must not come any more; what it was to replace is not known then, and may be any stream.
   mutating func join(_ connection: ConnectionID, _ join: Join) -> [ConnectionID] {
-    var replaced: [ConnectionID] = []
-    if let number = join.replaces {
-      let isNew = numbers.insert(number).inserted
-      replaced = isNew ? served : [live[number]].compactMap { $0 }
+    var newcomer = Newcomer(connection: connection, join: join, replaced: [])
+    if isAcceptable(join) {
+      let replaced = join.replaces.map { replace($0) } ?? []
+      used[join.stream] = replaced
+      newcomer = Newcomer(connection: connection, join: join, replaced: replaced)
+    } else {
+      newcomer.isTurnedAway = true
     }
-    newcomers.append(Newcomer(connection: connection, join: join, replaced: Set(replaced)))
+    newcomers.append(newcomer)
+    return newcomer.replaced.intersection(live.values).sorted()
+  }
+
+  private func isAcceptable(_ join: Join) -> Bool {
+    join.stream >= floor && used[join.stream] == nil && join.replaces.map { $0 < join.stream } != false
+  }
+
+  /// A stream is replaced, and must not come any more, or go on waiting; the connections that must end before its heir is served.
+  private mutating func replace(_ number: UInt32) -> Set<ConnectionID> {
+    guard let replaced = used[number] else { return replaceUnseen(number) }
+    turnAway { $0 == number }
     return replaced
+  }
+
+  /// What one that has not come was to replace is not known: it may have been any stream before it, and what that has replaced.
+  private mutating func replaceUnseen(_ number: UInt32) -> Set<ConnectionID> {
+    let replaced = Set(live.filter { $0.key < number }.values)
+    turnAway { $0 < number }
+    used[number] = replaced
+    floor = max(floor, number)
+    return replaced
+  }
+
+  private mutating func turnAway(where isMeant: (UInt32) -> Bool) {
+    for index in newcomers.indices where isMeant(newcomers[index].join.stream) { newcomers[index].isTurnedAway = true }
   }
 
   /// The next one that waits for nothing more, and whether it is served.
   mutating func next() -> (ConnectionID, Join, isServed: Bool)? {
     let live = Set(self.live.values)
-    guard let index = newcomers.firstIndex(where: { $0.replaced.isDisjoint(with: live) }) else { return nil }
+    guard let index = newcomers.firstIndex(where: { $0.isTurnedAway || $0.replaced.isDisjoint(with: live) }) else {
+      return nil
+    }
     let newcomer = newcomers.remove(at: index)
-    let isServed =
-      self.live.count < Int(ReceiverEngine.streams) && numbers.insert(newcomer.join.stream).inserted
-    if isServed { self.live[newcomer.join.stream] = newcomer.connection }
+    let isServed = !newcomer.isTurnedAway && self.live.count < Int(ReceiverEngine.streams)
+    if isServed {
+      self.live[newcomer.join.stream] = newcomer.connection
+      used[newcomer.join.stream] = [newcomer.connection]
+    }
     return (newcomer.connection, newcomer.join, isServed)
   }
 
