@@ -1,6 +1,7 @@
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
+import MigrationTLS
 import MigrationWire
 import TestSupport
 import Testing
@@ -11,20 +12,28 @@ import Testing
 @Suite struct ReceiverLoopTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
-  /// A sender that has paired, whose offer was taken by a run that is over.
-  private func leaveOne(_ destination: Scratch, _ store: TransferStore) throws -> StrangeSender {
+  /// A sender of a directory that a run has received, which is over; and the mark of it.
+  private func leaveOne(_ destination: Scratch, _ store: TransferStore) throws -> (Identity, Mark) {
     let receiver = try RunningReceiver(destination, giveUpAfter: 60, store: store)
-    var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
-    _ = try #require(try sender.begin(StrangeSender.offer([Self.root])))
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
+    var stream = try sender.join(port, Join(session: accept.session, stream: 0))
+    let path = try ArchivePath(Self.root.name)
+    var frame = StrangeFrame()
+    frame.item(ItemRecord(path: path, generation: 1, body: .directory, mode: 0o755))
+    try stream.say(frame.frame(0))
+    _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
     receiver.stop()
+    stream.connection.close()
     sender.control.close()
-    return sender
+    return (sender.identity, accept.keys.mark(path: path, generation: 1))
   }
 
   @Test func `what was staged too late for one transfer changes nothing in the session of another`() throws {
     let (destination, home) = (try Scratch(), try Scratch())
     let store = TransferStore(home: home.at("home"))
-    let known = try leaveOne(destination, store).identity
+    let (known, mark) = try leaveOne(destination, store)
     let gate = Gateway()
     defer { gate.open() }
     let importer = FolderImporter(try StagingArea(at: Array(destination.path.utf8)))
@@ -49,12 +58,13 @@ import Testing
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     try stream.say(StreamMessage.end.frame())
     #expect(throws: ConnectionError.self) { while true { _ = try stream.connection.readExactly(1, until: soon()) } }
-    sender.control.say(.finish(Finish(total: Tally(), unsent: 0, digest: 0)))
+    let total = Tally(items: 1, bytes: 0)
+    sender.control.say(.finish(Finish(total: total, unsent: 0, digest: mark)))
     let done = try sender.next { if case .done(let done) = $0 { done } else { nil } }
-    #expect(done?.total == Tally())
+    #expect(done?.total == total)
     sender.control.say(.receipt)
     sender.control.close()
-    #expect(try receiver.result().total == Tally())
+    #expect(try receiver.result().total == total)
     held.control.close()
   }
 }
