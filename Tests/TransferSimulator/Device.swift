@@ -137,7 +137,7 @@ class Device {
     guard isAlive else { return }
     // What is left sits in a disk that stands still.
     let busyUntil = max(ground.stalled[role.index], ground.asleep[role.index])
-    if let worker = workers.first, busyUntil + 10_000 < world.now, !ground.mayLinger(worker) {
+    for worker in workers where busyUntil + 10_000 < world.now && !ground.mayLinger(worker) {
       world.fail("the \(role) has ended, and a worker has not: \(worker.name)")
     }
     die("by itself")

@@ -15,7 +15,7 @@ extension Ground {
   /// What is at the destination must be what the source had: each file one version of itself, and one that was there when
   /// the last export began or later; and all of it, if nothing changed since it was listed.
   func checkDestination() {
-    guard let (finish, export) = concluded else { return world.fail("something was imported without a finish") }
+    guard let (_, finish, export) = concluded else { return world.fail("something was imported without a finish") }
     let all = destination
     checkFurniture(all)
     let arrived = all.filter { !furniture.isOld($0.key, $0.value) }

@@ -91,18 +91,24 @@ final class Ground {
   private var sentOnce: [[UInt8]: ByteRanges] = [:]
   private(set) var sentTwice = 0
   private(set) var allowedTwice = 0
-  /// How much was sent in all, and how much of that when the last sync that succeeded began.
+  /// How much was sent in all, and how much of that had arrived when the last sync that succeeded began.
   private(set) var sentInAll = 0
   private var durableUpTo = 0
   private var finished: [Export] = []
-  /// What was concluded last, and the export that it ends.
-  private(set) var concluded: (Finish, Export)?
+  /// What arrived is being compared with this, and what was concluded last; each with the export that it ends.
+  private var concluding: (transfer: TransferID, finish: Finish, export: Export)?
+  private var isConclusionDurable = false
+  private(set) var concluded: (transfer: TransferID, finish: Finish, export: Export)?
   /// Which transfers are done, and with which word.
   private(set) var done: [TransferID: Done] = [:]
   /// What the destination could not hold, and how many items that is.
   private(set) var refusedPaths: Set<[UInt8]> = []
   private(set) var notStored: UInt64 = 0
+  /// The same, and what the sender has left out for that reason.
+  private(set) var notStoredPaths: Set<[UInt8]> = []
   private var promisesOf: [TransferID: Promises] = [:]
+  /// What was durable of a transfer when a session was told of it.
+  private var durableAt: [SessionID: DurableContent] = [:]
   /// The streams that a stream is the heir of, by session.
   private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
 
@@ -228,6 +234,14 @@ final class Ground {
   }
 
   func recovered(_ staging: Staging) {
+    if staging.stage != .receiving {
+      // The process may have died behind the record of it, and the power may go before that is durable.
+      if concluded == nil, concluding?.transfer == staging.transfer { hasConcluded(isDurable: false) }
+    } else if concluded?.transfer == staging.transfer {
+      world.check(!isConclusionDurable, "what was concluded counts as incomplete")
+      concluded = nil
+    }
+    checkNothingNew()
     checkFurniture(destination)
     promises(of: staging.transfer).recovered(staging, keys: staging.keys, hasLostPower: hasLostPower)
     hasLostPower = false
@@ -243,8 +257,13 @@ final class Ground {
     hasLostPower = true
   }
 
-  /// A sync is done that began when so much was sent.
-  func synced(_ sent: Int) { durableUpTo = max(durableUpTo, sent) }
+  /// A sync is done that began when so much of what was sent had arrived.
+  func synced(_ arrived: Int) { durableUpTo = max(durableUpTo, arrived) }
+
+  /// How many bytes are on their way, and not acknowledged.
+  var underWay: Int {
+    senders.flatMap { $0.sessions.values.flatMap(\.streams) }.flatMap(\.underWay).reduce(0, +)
+  }
 
   /// The end is near, and now and then the process does not live to see it, or the power goes.
   func riskImport() {
@@ -261,12 +280,18 @@ final class Ground {
     guard let export = finished.last(where: { $0.finish == finish }) else {
       return world.fail("something was concluded that was never finished")
     }
-    concluded = (finish, export)
+    concluding = (transfer, finish, export)
     changeStore(transfer) {
       $0.unsent = finish.unsent
       $0.withheld = finish.withheld
       $0.notStored = withheld
     }
+  }
+
+  /// All that was meant has arrived.
+  func hasConcluded(isDurable: Bool) {
+    concluded = concluding
+    isConclusionDurable = isDurable
   }
 
   /// What an import begins without.
@@ -282,6 +307,7 @@ final class Ground {
     world.note("imported")
     world.check(self.done[transfer] ?? done == done, "a transfer is done twice")
     self.done[transfer] = done
+    notStoredPaths = Set(notStored.map(\.path.bytes))
     changeStore(transfer) {
       $0.done = done
       $0.notStored = notStored
@@ -290,14 +316,30 @@ final class Ground {
     checkDestination()
   }
 
+  /// The ledger is told: what is durable of it need not be read again.
+  func told(_ session: SessionID, _ staging: Staging, _ keys: TransferKeys) {
+    durableAt[session] = promises(of: staging.transfer).durableContent(in: staging, keys: keys)
+  }
+
   // MARK: What happens at the sender
+
+  /// An export begins, which reads nothing that its session was told of as durable.
+  func watchReading(of accept: Accept) {
+    guard mutation == nil else { return }
+    source.reader = { [unowned self] path, version, range in
+      guard let path = try? ArchivePath(path), let durable = durableAt[accept.session] else { return }
+      world.check(
+        !durable.has(path, accept.keys.generation(of: version.fingerprint), anyOf: range),
+        "\(String(decoding: path.bytes, as: UTF8.self)) \(range) is durable, and read again")
+    }
+  }
 
   func exported(_ finish: Finish, unsent: Int, listed: Int, start: Int) {
     finished.append(Export(finish: finish, unsent: unsent, listed: listed, start: start))
   }
 
-  /// What is under way may be sent again.
-  func interrupted() { allowedTwice += windowFrames * Self.frameCapacity }
+  /// So many bytes were under way, and may be sent again.
+  func interrupted(underWay bytes: Int) { allowedTwice += bytes }
 
   /// A frame's entries go out: what went before is counted.
   func sending(_ entries: [UInt8]) {

@@ -19,6 +19,8 @@ final class OutgoingWorker {
   private var isBusy = false
   private var isOver = false
   private var hasBrought = false
+  /// The lengths of the frames that are sent and not acknowledged.
+  private(set) var underWay: [Int] = []
   /// When something has moved.
   private var moved = 0
 
@@ -55,9 +57,10 @@ final class OutgoingWorker {
     isOver = true
     worker.whenTold = nil
     connection?.close()
+    session.underWay[join.stream] = underWay.reduce(0, +)
+    underWay = []
     sender.end(worker) { [self] in
       session.streams.removeAll { $0 === self }
-      if case .lost = end { sender.ground.interrupted() }
       sender.feed(.streamEnded(session.number, join.stream, end))
     }
   }
@@ -92,6 +95,7 @@ final class OutgoingWorker {
       let header = DataHeader(sequence: machine.assign(), encoding: .plain, plainLength: frame.count)
       let bytes = Array(frame.bytes[..<frame.count])
       sender.ground.sending(bytes)
+      underWay.append(bytes.count)
       connection.send(StreamMessage.data(header).frame(payload: frame.count) + bytes)
       isBusy = true
       sender.run(after: sender.world.dice.roll(1...1_500)) { [self] in
@@ -115,8 +119,12 @@ final class OutgoingWorker {
         switch try StreamMessage(frame.type, decoder.bytes.span, frame.body) {
         case .ack(let ack):
           let count = try machine.received(ack)
+          underWay.removeFirst(Int(count))
           moved = sender.world.now
-          if count > 0 { hasBrought = true }
+          if count > 0 {
+            hasBrought = true
+            sender.lastProgress = sender.world.seconds
+          }
           session.window?.written(count, on: join.stream)
         case .close(let close): throw Fault(told: close)
         case nil: break

@@ -9,6 +9,27 @@ struct Promise: Equatable {
   let range: Range<UInt64>?
 }
 
+/// What survives a power loss at one moment, and need not be read again.
+struct DurableContent {
+  private struct Key: Hashable {
+    let path: ArchivePath
+    let generation: Generation
+  }
+
+  private var items: Set<Key> = []
+  private var ranges: [Key: ByteRanges] = [:]
+
+  mutating func add(_ promise: Promise) {
+    let key = Key(path: promise.path, generation: promise.generation)
+    if let range = promise.range { ranges[key, default: ByteRanges()].insert(range) } else { items.insert(key) }
+  }
+
+  func has(_ path: ArchivePath, _ generation: Generation, anyOf range: Range<UInt64>) -> Bool {
+    let key = Key(path: path, generation: generation)
+    return items.contains(key) || ranges[key].map { $0.cover(of: range) != .none } ?? false
+  }
+}
+
 /// What was acknowledged, and whether it was true.
 final class Promises {
   private let world: World
@@ -48,6 +69,14 @@ final class Promises {
 
   /// They are acknowledged as durable.
   func durable(_ promises: [Promise]) { durable += promises }
+
+  /// What was acknowledged as durable, and is held still.
+  func durableContent(in staging: Staging, keys: TransferKeys) -> DurableContent {
+    let held = Held(staging, keys)
+    var content = DurableContent()
+    for promise in durable where !links.contains(promise.path) && held.has(promise) { content.add(promise) }
+    return content
+  }
 
   /// An archive is finished: what was promised for it is fulfilled.
   func fulfilled() {

@@ -6,12 +6,14 @@ final class SimulatedConnection {
   let id: ConnectionID
   let wire: Wire
   let end: Wire.End
-  private let device: Device
+  let device: Device
   private var inbox: [UInt8] = []
   /// Whether nothing more comes.
   private(set) var isEnded = false
   /// Whether this end has let go of it.
   private(set) var isClosed = false
+  /// The device at the other end.
+  var other: Device? { wire.device(at: end.other) }
   /// Called when there may be something new.
   private var reader: (() -> Void)?
 

@@ -11,6 +11,8 @@ final class ReceiverSessionParts {
   var writing = 0
   var isShut = false
   var isClosed = false
+  /// Whether its offer was accepted.
+  var isAccepted = false
   /// What the sender knows it by, once it is staged.
   var identifier: SessionID?
   var keys: TransferKeys?
@@ -99,6 +101,13 @@ extension SimulatedReceiver {
       session: session.identifier ?? 0, keys: store.keys, traits: staging.abilities.traits, held: staging.held)
   }
 
+  /// Once a newer session of its transfer is accepted, nothing is done for an older one.
+  func checkNewest(_ session: ReceiverSessionParts, _ what: @autoclosure () -> String) {
+    world.check(
+      !sessions.values.contains { $0.transfer === session.transfer && $0.number > session.number && $0.isAccepted },
+      "\(what()) of an older session, though a newer one is accepted")
+  }
+
   /// Of the sessions of a transfer, no older one writes any more.
   func checkRest(before session: ReceiverSessionParts, _ what: @autoclosure () -> String) {
     for older in sessions.values where older !== session && older.transfer === session.transfer {
@@ -127,6 +136,7 @@ extension SimulatedReceiver {
   private func prepareLedger(_ session: ReceiverSessionParts, _ staging: Staging, _ keys: TransferKeys) {
     let report = staging.report
     ground.promises(of: session.transfer.identifier).checkTold(report.marks, report.partials)
+    ground.told(session.identifier ?? 0, staging, keys)
     let marks = ground.furniture.marks(keys)
     session.pages =
       pages(.staged, report.marks) + pages(.present, marks.present) + pages(.taken, marks.taken)
@@ -223,10 +233,10 @@ extension SimulatedReceiver {
   private func synchronize(_ session: ReceiverSessionParts, _ staging: Staging) throws {
     isSyncing = true
     defer { isSyncing = false }
-    let sent = ground.sentInAll
+    let arrived = ground.sentInAll - ground.underWay
     let snapshot = session.streams.map { ($0, $0.machine.writtenFrames, $0.promised.count) }
     try staging.synchronize()
-    ground.synced(sent)
+    ground.synced(arrived)
     for (stream, frames, count) in snapshot {
       stream.durable = max(stream.durable, frames)
       ground.promises(of: session.transfer.identifier).durable(stream.promised.prefix(count).flatMap(\.self))

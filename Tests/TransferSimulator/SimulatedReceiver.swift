@@ -112,6 +112,7 @@ final class SimulatedReceiver: Device {
       ground.acted(action.moment)
       perform(action)
     }
+    ground.checkNothingNew()
     if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }
     checkPromptness()
   }

@@ -39,6 +39,7 @@ extension SimulatedSender {
     func start() {
       let dice = sender.world.dice
       worker.whenTold = { [self] in sender.run(after: dice.roll(0...500)) { [self] in over(.stopped) } }
+      if worker.mustEnd { worker.whenTold?() }
       sender.run(after: dice.roll(50...5_000)) { [self] in connect() }
       sender.run(after: 10_000_000) { [self] in over(.late) }
     }
@@ -81,7 +82,10 @@ extension SimulatedSender {
       switch message.kind {
       case .serverHello:
         other = message.value
-        if mode != .pair, other != identity.receiver { return over(.stranger(other)) }
+        if mode != .pair, other != identity.receiver {
+          sender.hasMetStranger = true
+          return over(.stranger(other))
+        }
         connection.send(HandshakeMessage(.finished).bytes)
         connection.send(HandshakeMessage(.mode, UInt64(mode.rawValue)).bytes)
         if mode == .pair { connection.send(HandshakeMessage(.pairA).bytes) }

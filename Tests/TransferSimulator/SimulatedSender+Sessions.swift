@@ -14,6 +14,8 @@ final class SenderSessionParts {
   var refused: Set<Mark> = []
   var window: SendWindow?
   var streams: [OutgoingWorker] = []
+  /// How many bytes streams that broke had under way, until these are another one's.
+  var underWay: [UInt32: Int] = [:]
   /// Whether its workers are to end.
   var isStopped = false
   var exportStart = 0
@@ -30,7 +32,7 @@ extension SimulatedSender {
     case .export(let number, let order): export(session(number), order)
     case .openStream(let number, let join, let attempts): openStream(session(number), join, attempts)
     case .moveFrames(let number, let from, let to):
-      ground.interrupted()
+      ground.interrupted(underWay: session(number).underWay.removeValue(forKey: from) ?? 0)
       wake(session(number), [session(number).window?.lost(from, replacedBy: to), to])
     case .retire(let number, let stream): wake(session(number), [session(number).window?.retire(stream), stream])
     case .forgetStream(let number, let stream): session(number).window?.ended(stream)
@@ -53,9 +55,16 @@ extension SimulatedSender {
   }
 
   private func stop(_ session: SenderSessionParts) {
-    session.isStopped = true
-    if session.window != nil { ground.interrupted() }
+    end(session)
     for stream in session.streams { stream.worker.end() }
+  }
+
+  /// A session is over: what it had under way may be sent again, by another one.
+  func end(_ session: SenderSessionParts) {
+    guard !session.isStopped else { return }
+    session.isStopped = true
+    let underWay = session.underWay.values.reduce(0, +) + session.streams.flatMap(\.underWay).reduce(0, +)
+    ground.interrupted(underWay: underWay)
   }
 
   private func wake(_ session: SenderSessionParts, _ numbers: [UInt32?]) {
@@ -100,6 +109,8 @@ extension SimulatedSender {
     let outlet = SimulatedOutlet(self, session)
     let packer = FramePacker(
       outlet: outlet, sealer: HashSealer(accept.keys), keys: accept.keys, held: session.held, sizes: Ground.sizes)
+    ground.watchReading(of: accept)
+    defer { ground.source.reader = nil }
     do {
       var export = FolderExport(roots: roots, tree: tree, packer: packer)
       try export.run()

@@ -34,16 +34,31 @@ final class SimulatedSender: Device {
   private(set) var toldRefused: Set<[UInt8]> = []
   private var preparers: [Worker] = []
   private(set) var code: UInt64 = 0
+  /// Whether another process goes on from a copy of what this one remembers.
+  var isCopied = false
+  /// Whether another device was at the receiver's address.
+  var hasMetStranger = false
+  /// Whether the receiver has said why it stops.
+  private(set) var isTold = false
+  var isStopped: Bool { stoppedAt != nil }
   /// When the user wanted the end.
   private var stoppedAt: Int?
+
+  /// For how long the receiver may stay away, and since when nothing has come of it.
+  let patience: Double
+  var lastProgress: Double
+  /// Whether the two devices know each other: only then is a lost connection made up.
+  var isReturning = false
 
   init(_ ground: Ground) {
     let dice = ground.world.dice
     let greeting = Greeting(role: .sender, label: "", software: "", features: [.leavingOut, .refusals])
+    patience = ground.patience()
+    lastProgress = ground.world.seconds
     engine = Engine(
       Engine.Settings(
         greeting: greeting, target: "10.0.0.1", streams: dice.one(in: 2) ? nil : UInt32(dice.roll(1...4)),
-        giveUpAfter: ground.patience()))
+        giveUpAfter: patience))
     mistakes = SenderMistakes(ground.mutation)
     paired = Identity(key: dice.next() | 1, receiver: 0)
     super.init(ground, .sender)
@@ -82,7 +97,10 @@ final class SimulatedSender: Device {
 
   private func handle(_ event: Engine.Event) {
     world.note("sender <- \(event)")
-    ground.check(event.fault, at: .sender)
+    ground.check(event.fault, at: .sender, of: self)
+    // The receiver says again what of the archive is not stored.
+    if case .received(_, .heldEnd) = event { toldRefused = [] }
+    if case .received(_, .close(let close)) = event, close.code != .silent { isTold = true }
     let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
     for action in actions where isAlive {
       world.note("sender -> \(action)")
@@ -114,7 +132,9 @@ final class SimulatedSender: Device {
     case .tell(.done): ground.senderHeardDone(self)
     case .tell, .tellProgress: break
     case .finish(let result): finish(result)
-    case .dial(let purpose): dial(purpose)
+    case .dial(let purpose):
+      isReturning = purpose != .pair
+      dial(purpose)
     case .stopDialing: dialer?.end()
     case .converse(let id): converse(id)
     case .say(let id, let message): links[id]?.say(message)
@@ -258,12 +278,12 @@ final class SimulatedSender: Device {
   private func finish(_ result: Result<TransferResult, TransferFailure>) {
     world.note("the sender ends: \(result)")
     checkEnd(result)
-    for session in sessions.values { session.isStopped = true }
+    for session in sessions.values { end(session) }
     finish()
   }
 
   override func gone() {
-    for session in sessions.values { session.isStopped = true }
+    for session in sessions.values { end(session) }
     for connection in allConnections {
       if isFinished { connection.close() } else { connection.abandon() }
     }

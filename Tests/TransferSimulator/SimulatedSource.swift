@@ -61,6 +61,8 @@ final class SimulatedSource: @unchecked Sendable {
   private var nextInode: UInt64 = 100
   /// How many changes may still come.
   var changesLeft = 0
+  /// Hears of what the export reads of a file's content.
+  var reader: ((_ path: [UInt8], _ version: Version, _ range: Range<UInt64>) -> Void)?
   /// A file that is edited once more while it is read, in place.
   var editedAgain: SourceNode?
 
@@ -191,14 +193,16 @@ final class SimulatedSource: @unchecked Sendable {
 final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
   private let node: SourceNode
   private let source: SimulatedSource
+  private let path: [UInt8]
 
-  init(_ node: SourceNode, _ source: SimulatedSource) {
+  init(_ node: SourceNode, _ source: SimulatedSource, at path: [UInt8]) {
     self.node = node
     self.source = source
+    self.path = path
   }
 
   func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> SimulatedSourceFile {
-    SimulatedSourceFile(try child(name), source)
+    SimulatedSourceFile(try child(name), source, at: path + (path.isEmpty ? [] : [UInt8(ascii: "/")]) + name)
   }
 
   func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus { source.status(of: try child(name)) }
@@ -216,7 +220,7 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
       guard next.kind == .directory else { throw SystemError(errno: ENOTDIR, operation: "open") }
       node = next
     }
-    return SimulatedDirectory(node, source)
+    return SimulatedDirectory(node, source, at: path.bytes)
   }
 
   func fileSystem(of status: FileStatus) -> UInt64 { 77 }
@@ -237,10 +241,12 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
 final class SimulatedSourceFile: SourceFile {
   private let node: SourceNode
   private let source: SimulatedSource
+  private let path: [UInt8]
 
-  init(_ node: SourceNode, _ source: SimulatedSource) {
+  init(_ node: SourceNode, _ source: SimulatedSource, at path: [UInt8]) {
     self.node = node
     self.source = source
+    self.path = path
   }
 
   func status() throws(SystemError) -> FileStatus {
@@ -254,6 +260,10 @@ final class SimulatedSourceFile: SourceFile {
   }
 
   func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    let end = min(node.data.count, Int(offset) + buffer.count)
+    if Int(offset) < end {
+      source.reader?(path, SimulatedSource.version(node), UInt64(offset)..<UInt64(end))
+    }
     var done = 0
     while done < buffer.count, Int(offset) + done < node.data.count {
       let part = min(source.world.dice.roll(1...700), buffer.count - done, node.data.count - Int(offset) - done)
@@ -337,7 +347,7 @@ extension SimulatedSource {
         pending += directories.reversed()
       }
     }
-    let place = SimulatedDirectory(top, self)
+    let place = SimulatedDirectory(top, self, at: [])
     return (tree, roots.map { _ in place })
   }
 

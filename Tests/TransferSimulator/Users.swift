@@ -34,6 +34,7 @@ extension Ground {
       return ambush(at: world.dice.one(in: 2) ? .join : .export, 1) { [self] in startTwin() }
     }
     tally.twins += 1
+    senders.first?.isCopied = true
     addSender()
   }
 
@@ -50,14 +51,12 @@ extension Ground {
   }
 
   func senderIsGone(_ sender: SimulatedSender) {
-    interrupted()
     senders.removeAll { $0 === sender }
     world.after(pause) { [self] in startSender() }
   }
 
   func receiverIsGone(whileImporting isImporting: Bool) {
     if isImporting { tally.importKills += 1 }
-    interrupted()
     receiver = nil
     world.after(pause) { [self] in startReceiver() }
   }
@@ -83,14 +82,24 @@ extension Ground {
 // MARK: What must hold where a run ends
 
 extension SimulatedSender {
-  func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
-    guard case .success(let result) = result else { return }
+  func checkEnd(_ checked: Result<TransferResult, TransferFailure>) {
+    let result: TransferResult
+    switch checked {
+    case .failure(let failure):
+      guard failure.kind == .connectionLost, isReturning, patience > 0, !isStopped, !isTold else { return }
+      return world.check(
+        world.seconds - lastProgress >= patience - 0.001, "the sender gives its receiver up too soon: \(failure)")
+    case .success(let success): result = success
+    }
     world.check(
       ground.done.values.contains { $0.total == result.total && $0.notStored == result.notStored },
       "the sender tells of an end that the receiver does not know")
     world.check(
-      ground.refusedPaths.isSubset(of: toldRefused), "the sender's user has not heard of all that is not stored")
+      toldRefused == ground.notStoredPaths,
+      "the sender's user has heard of \(names(toldRefused)) as not stored, and that is \(names(ground.notStoredPaths))")
   }
+
+  private func names(_ paths: Set<[UInt8]>) -> [String] { paths.map { String(decoding: $0, as: UTF8.self) }.sorted() }
 
   func check(_ action: Engine.Action) {
     switch action {
@@ -137,6 +146,7 @@ extension SimulatedReceiver {
       world.check(
         sessions.values.allSatisfy { $0.transfer !== session.transfer || $0.number <= session.number },
         "an older session is accepted behind a newer one")
+      session.isAccepted = true
     case .say(let id, .close(let close)) where close.code == .silent:
       world.check(links[id]?.isOpen != true, "the receiver counts a sender as gone that is there")
     case .say(_, .done):
@@ -151,6 +161,7 @@ extension SimulatedReceiver {
     guard let session = sessions[number] else { return world.fail("a stream of a session that is not there") }
     world.check(session.identifier == join.session, "a stream of another session is served")
     world.check(!session.isClosed, "a stream is served behind the end of its session")
+    checkNewest(session, "a stream is served")
     world.check(!session.numbers.contains(join.stream), "two streams of a session have one number")
     for stream in session.streams where stream.join.stream == join.replaces {
       world.check(stream.worker.hasEnded, "a stream is served while the one that it replaces writes")
@@ -162,11 +173,13 @@ extension SimulatedReceiver {
 
 extension Ground {
   /// Both ends keep to the protocol, so that no event tells of the contrary.
-  func check(_ fault: Fault?, at role: Role) {
+  func check(_ fault: Fault?, at role: Role, of sender: SimulatedSender?) {
     guard let fault else { return }
     switch fault.code {
-    // A process that knows nothing of what another one has said, or meets another device, takes it for a violation.
-    case .violation where tally.twins > 0, .told(.violation) where tally.twins + tally.impostors > 0: break
+    // A process that knows nothing of what its copy has said takes it for a violation.
+    case .violation where sender?.isCopied == true, .told(.violation) where sender?.isCopied == true: break
+    // One that meets a stranger at the receiver's address says so to the receiver.
+    case .told(.violation) where role == .receiver && sender?.hasMetStranger == true: break
     case .violation, .announcement, .told(.violation), .told(.announcement), .collision:
       world.fail("the \(role) hears of what must not be: \(fault)")
     default: break
@@ -187,7 +200,8 @@ extension SimulatedReceiver {
     case .listening(.success): hasListened = true
     default: break
     }
-    ground.check(event.fault, at: .receiver)
+    ground.check(
+      event.fault, at: .receiver, of: event.connection.flatMap { connections[$0]?.other as? SimulatedSender })
   }
 }
 
@@ -199,6 +213,16 @@ extension ReceiverEngine.Event {
       .syncEnded(_, let fault?), .imported(_, .failure(let fault), _, _), .tookBack(.failure(let fault)):
       fault
     case .received(_, .close(let close)): Fault(told: close)
+    default: nil
+    }
+  }
+}
+
+extension ReceiverEngine.Event {
+  /// The connection that it is about.
+  fileprivate var connection: ConnectionID? {
+    switch self {
+    case .broke(let id, _), .streamEnded(let id, _, _), .received(let id, _): id
     default: nil
     }
   }

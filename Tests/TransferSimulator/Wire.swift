@@ -36,6 +36,8 @@ final class Wire {
   /// A device has its end.
   func attach(_ end: End, _ connection: SimulatedConnection) { ends[end.rawValue] = connection }
 
+  func device(at end: End) -> Device? { ends[end.rawValue]?.device }
+
   /// Whether both ends have let go of it, or it was cut.
   var isOver: Bool { isCut || toward[0].isClosed && toward[1].isClosed }
 
