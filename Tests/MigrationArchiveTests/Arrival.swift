@@ -47,6 +47,15 @@ struct Arrival {
   var journal: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/journal" }
 }
 
+extension Staging {
+  /// All of the ledger as a sender is told of it: marks ascending, then the incomplete files.
+  var report: (marks: [Mark], partials: [Partial], held: Tally) {
+    var reader = LedgerReader(self, present: PresentItems(), tellsTaken: false, partLength: .max)
+    let part = reader.next()
+    return (part.pages.flatMap(\.marks), part.partials, part.end ?? Tally())
+  }
+}
+
 extension HeldItems {
   /// What a receiver says that it holds.
   init(of staging: Staging) {

@@ -5,15 +5,14 @@ import MigrationWire
 
 /// The worker of a data stream at the sender: connects, joins, and sends what the real window gives it.
 final class OutgoingWorker {
-  /// How long nothing moves on a stream before it is given up, in microseconds.
-  private static let patience = 30_000_000
+  /// How often a stream that waits looks whether anything moves, in microseconds.
+  private static let pause = 5_000_000
 
   let join: Join
   let worker: Worker
   private(set) var connection: SimulatedConnection?
   private let sender: SimulatedSender
   private let session: SenderSessionParts
-  private let patience: Int
   private var decoder = FrameDecoder()
   private var machine = OutgoingStream()
   private var isBusy = false
@@ -21,8 +20,8 @@ final class OutgoingWorker {
   private var hasBrought = false
   /// The lengths of the frames that are sent and not acknowledged.
   private(set) var underWay: [Int] = []
-  /// When something has moved.
-  private var moved = 0
+  private var watch: StallWatch
+  private var taken: UInt64 = 0
 
   init(
     _ sender: SimulatedSender, _ session: SenderSessionParts, _ join: Join, _ worker: Worker, attempts: Int
@@ -31,25 +30,22 @@ final class OutgoingWorker {
     self.session = session
     self.join = join
     self.worker = worker
-    patience = Self.patience << min(attempts, 6)
+    watch = StallWatch(now: sender.world.seconds, patience: StallWatch.patience, attempts: attempts)
   }
 
   func begin() {
     guard let accept = session.accept else { return }
     let identity = sender.identities[accept.transfer] ?? sender.paired
-    SimulatedSender.Handshake(sender, .join, as: identity, worker) { [self] connection, _, refusal in
-      guard let connection else { return over(end(for: refusal ?? .unreached)) }
-      joined(connection)
+    SimulatedSender.Handshake(sender, .join, as: identity, worker) { [self] handshake in
+      switch handshake.result {
+      case .success(let connection): joined(connection)
+      case .failure(let error): broke(error)
+      }
     }.start()
   }
 
-  private func end(for refusal: SimulatedSender.DialEnd) -> SenderEngine.StreamEnd {
-    switch refusal {
-    case .stopped: .stopped
-    case .aborted(.unknownPeer): .turnedAway(Fault.unknownTransfer)
-    case .unreached, .closed, .late, .aborted: .lost(hasBrought: false)
-    case .stranger: .failed(Fault(.pairing, "another device is there"))
-    }
+  private func broke(_ error: any Error) {
+    over(worker.mustEnd ? .stopped : SenderEngine.StreamEnd(by: error, hasBrought: hasBrought))
   }
 
   func over(_ end: SenderEngine.StreamEnd) {
@@ -67,23 +63,24 @@ final class OutgoingWorker {
 
   private func joined(_ connection: SimulatedConnection) {
     self.connection = connection
-    moved = sender.world.now
     connection.send(StreamMessage.join(join).frame())
     worker.whenTold = { [self] in sender.run(after: sender.world.dice.roll(0...1_000)) { [self] in over(.stopped) } }
     if worker.mustEnd { return over(.stopped) }
     sender.feed(.streamJoined(session.number, join.stream))
     connection.read { [self] in hear() }
-    watch()
+    look()
     pump()
   }
 
   /// Gives up a stream on which nothing moves.
-  private func watch() {
-    sender.run(after: patience / 3) { [self] in
+  private func look() {
+    sender.run(after: Self.pause) { [self] in
       guard !isOver else { return }
-      if machine.underWay == 0 { moved = sender.world.now }
-      if sender.world.now - moved >= patience { return over(.lost(hasBrought: hasBrought)) }
-      watch()
+      let trace = StallWatch.Trace(underWay: machine.underWay, taken: taken)
+      if watch.isStalled(trace, isIdle: machine.underWay == 0, now: sender.world.seconds) {
+        return broke(ConnectionError(.timedOut, "nothing moves on a data stream any more"))
+      }
+      look()
     }
   }
 
@@ -96,6 +93,7 @@ final class OutgoingWorker {
       let bytes = Array(frame.bytes[..<frame.count])
       sender.ground.sending(bytes)
       underWay.append(bytes.count)
+      taken += UInt64(bytes.count)
       connection.send(StreamMessage.data(header).frame(payload: frame.count) + bytes)
       isBusy = true
       sender.run(after: sender.world.dice.roll(1...1_500)) { [self] in
@@ -120,21 +118,20 @@ final class OutgoingWorker {
         case .ack(let ack):
           let count = try machine.received(ack)
           underWay.removeFirst(Int(count))
-          moved = sender.world.now
           if count > 0 {
             hasBrought = true
             sender.lastProgress = sender.world.seconds
           }
           session.window?.written(count, on: join.stream)
-        case .close(let close): throw Fault(told: close)
+        case .close(let close): throw close
         case nil: break
         case .join, .data, .end: throw Violation(.state, "a frame of a data stream")
         }
       }
-      if connection.isEnded { return over(.lost(hasBrought: hasBrought)) }
+      if connection.isEnded { throw ConnectionError(.closed, "the other device closed a data stream") }
       pump()
     } catch {
-      over(.failed(Fault(error)))
+      broke(error)
     }
   }
 }

@@ -70,11 +70,12 @@ final class Promises {
   /// They are acknowledged as durable.
   func durable(_ promises: [Promise]) { durable += promises }
 
-  /// What was acknowledged as durable, and is held still.
+  /// What was acknowledged as durable, and is held still. Of what was refused an export may read something before it hears of
+  /// that.
   func durableContent(in staging: Staging, keys: TransferKeys) -> DurableContent {
     let held = Held(staging, keys)
     var content = DurableContent()
-    for promise in durable where !links.contains(promise.path) && held.has(promise) { content.add(promise) }
+    for promise in durable where !links.contains(promise.path) && held.holds(promise) { content.add(promise) }
     return content
   }
 
@@ -92,12 +93,6 @@ final class Promises {
       hasLostPower ? durable : written, in: held,
       hasLostPower ? "was acknowledged as durable and is lost" : "was acknowledged as written and is lost")
     if hasLostPower { written = durable }
-  }
-
-  /// The ledger as it is told to a sender.
-  func checkTold(_ marks: [Mark], _ partials: [Partial]) {
-    for (mark, next) in zip(marks, marks.dropFirst()) where mark >= next { world.fail("marks that do not ascend") }
-    world.note("tells \(marks.count) marks, \(partials.count) partials")
   }
 
   private func check(_ promises: [Promise], in held: Held, _ what: String) {
@@ -121,15 +116,20 @@ final class Promises {
 
     init(_ staging: Staging, _ keys: TransferKeys) {
       refused = Set(staging.refusals(from: 0).map { keys.mark(path: $0.path, generation: $0.generation) })
-      let report = staging.report
-      marks = Set(report.marks)
-      partials = Dictionary(report.partials.map { ($0.path, $0) }) { one, _ in one }
+      var reader = LedgerReader(staging, present: PresentItems(), tellsTaken: false, partLength: .max)
+      let part = reader.next()
+      marks = Set(part.pages.flatMap(\.marks))
+      partials = Dictionary(part.partials.map { ($0.path, $0) }) { one, _ in one }
       self.keys = keys
     }
 
+    /// Whether it is held, or need not be.
     func has(_ promise: Promise) -> Bool {
-      let mark = keys.mark(path: promise.path, generation: promise.generation)
-      if marks.contains(mark) || refused.contains(mark) { return true }
+      refused.contains(keys.mark(path: promise.path, generation: promise.generation)) || holds(promise)
+    }
+
+    func holds(_ promise: Promise) -> Bool {
+      if marks.contains(keys.mark(path: promise.path, generation: promise.generation)) { return true }
       guard let range = promise.range, let partial = partials[promise.path] else { return false }
       return partial.generation == promise.generation && partial.ranges.cover(of: range) == .whole
     }

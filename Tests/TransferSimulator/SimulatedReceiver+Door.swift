@@ -113,7 +113,7 @@ extension SimulatedReceiver {
   }
 
   private func confirm(_ worker: Worker, _ connection: SimulatedConnection, _ until: Double) {
-    connection.send(HandshakeMessage(.ready).bytes)
+    connection.send(HandshakeMessage(.ready, code?.number ?? 0).bytes)
     expect(.heard, worker, connection, until: until) { [self] _ in
       done(worker, connection) { [self] in feed(.ready(connection.id, identifier: world.dice.identifier())) }
     }

@@ -19,10 +19,10 @@ final class ReceiverSessionParts {
   var streams: [IncomingWorker] = []
   var numbers: Set<UInt32> = []
   var sync: Worker?
-  /// What is still to be told of the ledger.
-  var pages: [Held] = []
-  var partials: [Partial] = []
-  var held: Tally?
+  /// What is still to be told of the ledger, and the last mark of each kind that was.
+  var ledger: LedgerReader?
+  var isLedgerBegun = false
+  var lastTold: [UInt8: Mark] = [:]
 
   init(_ number: SessionNumber, of transfer: SimulatedReceiver.Transfer) {
     self.number = number
@@ -97,6 +97,10 @@ extension SimulatedReceiver {
     staging.beginSession(order.offer, mayRefuse: order.features.contains(.refusals))
     session.identifier = world.dice.identifier()
     session.keys = store.keys
+    let present = ground.furniture.marks(store.keys)
+    session.ledger = LedgerReader(
+      staging, present: PresentItems(present: present.present, taken: present.taken), tellsTaken: order.tellsTaken,
+      partLength: world.dice.roll(100...600))
     return Engine.Admitted(
       session: session.identifier ?? 0, keys: store.keys, traits: staging.abilities.traits, held: staging.held)
   }
@@ -122,31 +126,22 @@ extension SimulatedReceiver {
       guard let session = sessions[number], let staging = session.transfer.staging, let keys = session.keys else {
         return world.fail("a ledger of a session that was not staged")
       }
-      if session.held == nil { prepareLedger(session, staging, keys) }
-      let pages = Array(session.pages.prefix(world.dice.roll(1...4)))
-      session.pages.removeFirst(pages.count)
-      let partials = session.pages.isEmpty ? Array(session.partials.prefix(world.dice.roll(0...3))) : []
-      session.partials.removeFirst(partials.count)
-      let isLast = session.pages.isEmpty && session.partials.isEmpty
-      let part = Engine.LedgerPart(pages: pages, partials: partials, end: isLast ? session.held : nil)
-      end(worker) { [self] in feed(.ledger(number, .success(part))) }
+      if !session.isLedgerBegun {
+        session.isLedgerBegun = true
+        ground.told(session.identifier ?? 0, staging, keys)
+      }
+      guard let part = session.ledger?.next() else { return world.fail("a ledger of a session that was not staged") }
+      for page in part.pages { checkTold(page, session) }
+      let told = Engine.LedgerPart(pages: part.pages, partials: part.partials, end: part.end)
+      end(worker) { [self] in feed(.ledger(number, .success(told))) }
     }
   }
 
-  private func prepareLedger(_ session: ReceiverSessionParts, _ staging: Staging, _ keys: TransferKeys) {
-    let report = staging.report
-    ground.promises(of: session.transfer.identifier).checkTold(report.marks, report.partials)
-    ground.told(session.identifier ?? 0, staging, keys)
-    let marks = ground.furniture.marks(keys)
-    session.pages =
-      pages(.staged, report.marks) + pages(.present, marks.present) + pages(.taken, marks.taken)
-    session.partials = report.partials
-    session.held = report.held
-  }
-
-  private func pages(_ kind: Held.Kind, _ marks: [Mark]) -> [Held] {
-    stride(from: 0, to: marks.count, by: 5).map {
-      Held(kind: kind, marks: Array(marks[$0..<min($0 + 5, marks.count)]))
+  /// The marks of each kind ascend.
+  private func checkTold(_ page: Held, _ session: ReceiverSessionParts) {
+    for mark in page.marks {
+      if let last = session.lastTold[page.kind.rawValue], mark <= last { world.fail("marks that do not ascend") }
+      session.lastTold[page.kind.rawValue] = mark
     }
   }
 

@@ -1,33 +1,37 @@
 import MigrationEngine
+import MigrationTransfer
 import MigrationWire
 
 /// How the sender's connections come to READY.
 extension SimulatedSender {
-  /// Why a handshake came to nothing.
-  enum DialEnd {
-    case unreached
-    case closed(hasExchanged: Bool)
-    case aborted(AbortReason)
-    case stranger(UInt64)
-    case late
-    case stopped
-  }
-
-  /// One handshake: connects, and says what stands before READY.
+  /// One handshake: connects, and says what stands before READY. It fails as the real ones do.
   final class Handshake {
+    /// How far it is.
+    enum Step {
+      case connecting
+      /// TCP has connected.
+      case reached
+      /// TLS is up.
+      case secured
+      /// The code's proof is under way.
+      case proving
+    }
+
+    private(set) var step = Step.connecting
+    /// The other end's key.
+    private(set) var other: UInt64 = 0
+    private(set) var result: Result<SimulatedConnection, any Error> = .failure(CancellationError())
     private let sender: SimulatedSender
     private let mode: ConnectionMode
     private let identity: Identity
     private let worker: Worker
-    private let done: (SimulatedConnection?, UInt64, DialEnd?) -> Void
+    private let done: (Handshake) -> Void
     private var connection: SimulatedConnection?
     private var isOver = false
-    private var hasExchanged = false
-    private var other: UInt64 = 0
 
     init(
       _ sender: SimulatedSender, _ mode: ConnectionMode, as identity: Identity, _ worker: Worker,
-      _ done: @escaping (SimulatedConnection?, UInt64, DialEnd?) -> Void
+      _ done: @escaping (Handshake) -> Void
     ) {
       self.sender = sender
       self.mode = mode
@@ -38,31 +42,37 @@ extension SimulatedSender {
 
     func start() {
       let dice = sender.world.dice
-      worker.whenTold = { [self] in sender.run(after: dice.roll(0...500)) { [self] in over(.stopped) } }
+      worker.whenTold = { [self] in
+        sender.run(after: dice.roll(0...500)) { [self] in fail(.stopped, "it was stopped") }
+      }
       if worker.mustEnd { worker.whenTold?() }
       sender.run(after: dice.roll(50...5_000)) { [self] in connect() }
-      sender.run(after: 10_000_000) { [self] in over(.late) }
+      sender.run(after: 10_000_000) { [self] in fail(.timedOut, "it takes too long") }
     }
 
-    private func over(_ refusal: DialEnd?) {
+    private func fail(_ code: ConnectionError.Code, _ words: String) { over(.failure(ConnectionError(code, words))) }
+
+    private func over(_ result: Result<SimulatedConnection, any Error>) {
       guard !isOver else { return }
       isOver = true
       worker.whenTold = nil
       connection?.stopReading()
-      if refusal != nil { connection?.close() }
-      done(refusal == nil ? connection : nil, other, refusal)
+      if case .failure = result { connection?.close() }
+      self.result = result
+      done(self)
     }
 
     private func connect() {
       guard !isOver else { return }
       let ground = sender.ground
-      guard !ground.isAway else { return over(.unreached) }
+      guard !ground.isAway else { return fail(.lost, "the network is away") }
       // One that met another device at its first try would begin a second transfer beside the first.
       let isFirst = mode == .resume && sender.sessions.isEmpty
       let other = ground.world.now < ground.imposture && !isFirst ? Impostor.accept(ground) : nil
       guard let wire = ground.network.connect("\(mode)", from: ground.senderHost, to: other) else {
-        return over(.unreached)
+        return fail(.lost, "no device listens")
       }
+      step = .reached
       let made = sender.newConnection(wire)
       connection = made
       made.send(HandshakeMessage(.clientHello, identity.key).bytes)
@@ -72,31 +82,39 @@ extension SimulatedSender {
     private func hear() {
       guard let connection else { return }
       while !isOver, let bytes = connection.take(HandshakeMessage.size) {
-        guard let message = HandshakeMessage(bytes) else { return over(.aborted(.malformed)) }
+        guard let message = HandshakeMessage(bytes) else {
+          return over(.failure(Violation(.value, "a frame before READY")))
+        }
         take(message, connection)
       }
-      if !isOver, connection.isEnded { over(.closed(hasExchanged: hasExchanged)) }
+      if !isOver, connection.isEnded { fail(.closed, "the other device closed the connection") }
     }
 
     private func take(_ message: HandshakeMessage, _ connection: SimulatedConnection) {
       switch message.kind {
       case .serverHello:
         other = message.value
+        step = .secured
         if mode != .pair, other != identity.receiver {
           sender.hasMetStranger = true
-          return over(.stranger(other))
+          return over(.failure(PinMismatch()))
         }
         connection.send(HandshakeMessage(.finished).bytes)
         connection.send(HandshakeMessage(.mode, UInt64(mode.rawValue)).bytes)
         if mode == .pair { connection.send(HandshakeMessage(.pairA).bytes) }
       case .pairB where mode == .pair:
-        hasExchanged = true
+        step = .proving
         connection.send(HandshakeMessage(.confirmation, sender.code).bytes)
       case .ready:
+        // The receiver proves the code as well.
+        if mode == .pair, step != .proving || message.value != sender.code {
+          sender.hasMetStranger = true
+          return over(.failure(AbortReason.codeMismatch))
+        }
         connection.send(HandshakeMessage(.heard).bytes)
-        over(nil)
-      case .abort: over(.aborted(AbortReason(rawValue: UInt8(truncatingIfNeeded: message.value)) ?? .malformed))
-      default: over(.aborted(.malformed))
+        over(.success(connection))
+      case .abort: over(.failure(AbortReason(rawValue: UInt8(truncatingIfNeeded: message.value)) ?? .malformed))
+      default: over(.failure(Violation(.state, "a frame before READY")))
       }
     }
   }
@@ -119,19 +137,30 @@ extension SimulatedSender {
     }
     if lacksThread { return dialed(worker, .failure(.failed(TransferFailure(.failed, "no thread")))) }
     run(after: world.dice.roll(0...1_000)) { [self] in
+      // Without a network there may be no names.
+      if ground.isAway, world.dice.one(in: 3) {
+        return dialed(worker, .failure(.unresolved(TransferFailure(.connectionLost, "the name is not found"))))
+      }
       feed(.dialing(first: "10.0.0.1"))
-      Handshake(self, mode, as: identity, worker) { [self] connection, other, refusal in
-        guard let connection else { return dialed(worker, .failure(failure(refusal ?? .unreached, mode))) }
-        if mode == .pair { paired.receiver = other }
-        connections[connection.id] = connection
-        dialed(
-          worker,
-          .success(
-            Engine.Meeting(
-              connection: connection.id, receiver: KeyFingerprint(number: other), host: "10.0.0.1",
-              address: "10.0.0.1:1")))
+      Handshake(self, mode, as: identity, worker) { [self] handshake in
+        switch handshake.result {
+        case .failure(let error): dialed(worker, .failure(worker.mustEnd ? .stopped : failure(error, handshake, mode)))
+        case .success(let connection): met(connection, handshake.other, worker, mode)
+        }
       }.start()
     }
+  }
+
+  private func met(_ connection: SimulatedConnection, _ other: UInt64, _ worker: Worker, _ mode: ConnectionMode) {
+    if mode == .pair { paired.receiver = other }
+    world.check(
+      mode != .pair || other != Impostor.key, "the sender pairs with a device that does not know the code")
+    connections[connection.id] = connection
+    dialed(
+      worker,
+      .success(
+        Engine.Meeting(
+          connection: connection.id, receiver: KeyFingerprint(number: other), host: "10.0.0.1", address: "10.0.0.1:1")))
   }
 
   private func dialed(_ worker: Worker, _ result: Result<Engine.Meeting, Engine.DialFailure>) {
@@ -141,21 +170,18 @@ extension SimulatedSender {
     }
   }
 
-  private func failure(_ refusal: DialEnd, _ mode: ConnectionMode) -> Engine.DialFailure {
-    let lost = TransferFailure(.connectionLost, "the other device cannot be reached")
-    let pairing = TransferFailure(.pairing, "the devices were not paired")
-    switch refusal {
-    case .stopped: return .stopped
-    case .unreached: return .unreached(lost, reason: "it does not answer")
-    case .stranger(let key): return .stranger(KeyFingerprint(number: key))
-    case .aborted(.busy): return .turnedAway(TransferFailure(.refused, "busy"), reason: "it is busy")
-    case .aborted(.unknownPeer) where mode == .resume: return .forgotten
-    case .aborted: return .failed(pairing)
-    case .late: return mode == .pair ? .failed(pairing) : .unreached(lost, reason: "it does not answer")
-    case .closed(let hasExchanged):
-      if mode == .pair, hasExchanged { return .failed(pairing) }
-      return mode == .pair
-        ? .turnedAway(pairing, reason: "it has closed the connection") : .unreached(lost, reason: "it was cut")
+  /// What the worker of a dial makes of an error, at each step of it.
+  private func failure(_ error: any Error, _ handshake: Handshake, _ mode: ConnectionMode) -> Engine.DialFailure {
+    guard mode == .pair else {
+      return error is PinMismatch ? .stranger(KeyFingerprint(number: handshake.other)) : .init(ofReturn: error)
+    }
+    switch (handshake.step, error) {
+    case (.connecting, let error as ConnectionError): return .init(unreached: error, isReached: false)
+    case (.reached, let error as ConnectionError): return .init(unreached: error, isReached: true)
+    case (.proving, let error as ConnectionError): return .init(ofPairing: error)
+    default:
+      // Until the code is judged, the same may be tried again.
+      do { return try TurnedAway.unless { throw error } } catch { return .init(ofPairing: error) }
     }
   }
 }

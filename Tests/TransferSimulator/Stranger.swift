@@ -3,6 +3,8 @@ import MigrationWire
 
 /// Another device at the receiver's address, with a key of its own.
 final class Impostor: Device {
+  static let key: UInt64 = 0xBAD
+
   /// Takes a connection.
   static func accept(_ ground: Ground) -> (Wire, String) -> Void {
     ground.tally.impostors += 1
@@ -16,8 +18,11 @@ final class Impostor: Device {
   private func hear(_ connection: SimulatedConnection) {
     while let bytes = connection.take(HandshakeMessage.size), let message = HandshakeMessage(bytes) {
       switch message.kind {
-      case .clientHello: connection.send(HandshakeMessage(.serverHello, 0xBAD).bytes)
+      case .clientHello: connection.send(HandshakeMessage(.serverHello, Self.key).bytes)
       case .pairA: connection.send(HandshakeMessage(.pairB).bytes)
+      case .confirmation where world.dice.one(in: 2):
+        // A proof of another code.
+        connection.send(HandshakeMessage(.ready, message.value &+ 1).bytes)
       case .confirmation:
         connection.send(HandshakeMessage(.abort, UInt64(AbortReason.codeMismatch.rawValue)).bytes)
         return connection.close()

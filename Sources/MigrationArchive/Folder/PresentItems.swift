@@ -16,6 +16,12 @@ package struct PresentItems: Equatable, Sendable {
 
   package init() {}
 
+  /// What is known already: marks, ascending.
+  package init(present: [Mark], taken: [Mark]) {
+    self.present = present
+    self.taken = taken
+  }
+
   /// Looks at every name there, through no link and into no other file system. No file is opened. Of more names than a sender
   /// keeps it is not told: what is sent of them nevertheless is dealt with when it is imported.
   /// Times are told in multiples of so many nanoseconds, as the sender rounds its own.

@@ -152,16 +152,6 @@ package final class Staging: Sendable {
 
   private static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.availableBytes() ?? .max) / 2 }
 
-  /// The ledger as it is told to the sender: marks ascending, then the incomplete files.
-  package var report: (marks: [Mark], partials: [Partial], held: Tally) {
-    shared.withLock { shared in
-      let marks = shared.ledger.marks
-      return (
-        marks, shared.ledger.partials, Tally(items: UInt64(marks.count), bytes: shared.ledger.heldBytes)
-      )
-    }
-  }
-
   /// The source no longer has what these marks name; it goes when everything has arrived.
   package func drop(_ marks: [Mark]) {
     shared.withLock { shared in

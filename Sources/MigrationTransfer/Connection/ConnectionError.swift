@@ -3,8 +3,8 @@ import MigrationTLS
 import MigrationWire
 
 /// Why a connection is of no more use.
-struct ConnectionError: Error, Equatable, Sendable, CustomStringConvertible {
-  enum Code: Equatable, Sendable {
+package struct ConnectionError: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Code: Equatable, Sendable {
     /// It was cut, or never came up.
     case lost
     /// The other end said close_notify and is gone.
@@ -21,9 +21,9 @@ struct ConnectionError: Error, Equatable, Sendable, CustomStringConvertible {
 
   let code: Code
   /// A lower-case clause.
-  let description: String
+  package let description: String
 
-  init(_ code: Code, _ description: String) {
+  package init(_ code: Code, _ description: String) {
     self.code = code
     self.description = description
   }

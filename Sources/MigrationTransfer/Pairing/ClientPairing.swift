@@ -67,14 +67,16 @@ enum ClientPairing {
 }
 
 /// The other device shows a key that is not the pinned one.
-struct PinMismatch: Error {}
+package struct PinMismatch: Error {
+  package init() {}
+}
 
 /// The other device had no room for a connection, or no time, and has judged no code: the same may be tried again.
-struct TurnedAway: Error {
+package struct TurnedAway: Error {
   let reason: any Error
 
   /// Passes on what `body` throws; as this where it was turned away or cut.
-  static func unless<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
+  package static func unless<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
     do {
       return try body()
     } catch {

@@ -1,11 +1,11 @@
-import MigrationEngine
+package import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
 extension SenderEngine.DialFailure {
   /// No connection came up to pair on. `isReached`: TCP had connected; what failed then is the door's doing, and not the way's.
-  init(unreached error: ConnectionError, isReached: Bool) {
+  package init(unreached error: ConnectionError, isReached: Bool) {
     switch error.code {
     case .stopped: self = .stopped
     case .refused:
@@ -24,8 +24,18 @@ extension SenderEngine.DialFailure {
     }
   }
 
+  /// The connection is up, and the devices were not paired on it.
+  package init(ofPairing error: any Error) {
+    if let turned = error as? TurnedAway {
+      let failure = TransferFailure(unpaired: turned.reason)
+      self = .turnedAway(failure, reason: failure.message)
+    } else {
+      self = .failed(TransferFailure(unpaired: error))
+    }
+  }
+
   /// A device that comes back to a transfer was not let in.
-  init(ofReturn error: any Error) {
+  package init(ofReturn error: any Error) {
     switch error {
     case let error as ConnectionError where error.code == .stopped: self = .stopped
     case let error as ConnectionError where error.code != .violated:
@@ -38,19 +48,24 @@ extension SenderEngine.DialFailure {
   }
 }
 
-extension TransferFailure {
-  /// The connection is up, and the pairing on it has failed; the other end is told why where it does not know.
-  init(unpaired error: any Error, _ connection: inout Connection) {
+extension AbortReason {
+  /// The connection is up, and the pairing on it has failed: what the other end is told, where it does not know.
+  init?(telling error: any Error) {
     switch error {
-    case let reason as AbortReason:
-      if reason == .codeMismatch { connection.abort(.codeMismatch) }
-      self = reason.failure
-    case let error as TLSError:
-      connection.abort(.malformed)
-      self.init(.pairing, error.description, hint: AbortReason.interference)
-    case let error as Violation:
-      connection.abort(.malformed)
-      self.init(.pairing, error.description, hint: AbortReason.interference)
+    case AbortReason.codeMismatch: self = .codeMismatch
+    case is TLSError, is Violation: self = .malformed
+    default: return nil
+    }
+  }
+}
+
+extension TransferFailure {
+  /// The connection is up, and the pairing on it has failed.
+  init(unpaired error: any Error) {
+    switch error {
+    case let reason as AbortReason: self = reason.failure
+    case let error as TLSError: self.init(.pairing, error.description, hint: AbortReason.interference)
+    case let error as Violation: self.init(.pairing, error.description, hint: AbortReason.interference)
     case let error as ConnectionError:
       self.init(
         .pairing, "the connection ended before the devices were paired: \(error)",

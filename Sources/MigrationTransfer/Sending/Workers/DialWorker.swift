@@ -84,11 +84,9 @@ struct DialWorker: SenderWorker {
     do {
       receiver = try ClientPairing.pair(
         &connection, secret: keys.secret, own: keys.identity.fingerprint, until: deadline)
-    } catch let turned as TurnedAway {
-      let failure = TransferFailure(unpaired: turned.reason, &connection)
-      throw .turnedAway(failure, reason: failure.message)
     } catch {
-      throw .failed(TransferFailure(unpaired: error, &connection))
+      if let reason = AbortReason(telling: error) { connection.abort(reason) }
+      throw DialFailure(ofPairing: error)
     }
     return encounter(connection, dialing, SendingTransfer(keys.identity, receiver: receiver))
   }

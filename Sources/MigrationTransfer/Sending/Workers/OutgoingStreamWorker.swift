@@ -24,7 +24,7 @@ struct OutgoingStreamWorker: SenderWorker {
       return ended(.finished)
     } catch {
       if session.queue.isStopped { return ended(.stopped) }
-      return ended(end(by: error))
+      return ended(SenderEngine.StreamEnd(by: error, hasBrought: session.queue.hasBrought(join.stream)))
     }
   }
 
@@ -46,15 +46,5 @@ struct OutgoingStreamWorker: SenderWorker {
       connection, join, queue: queue, compression: session.compression, patience: patience, attempts: attempts,
       traffic: session.transfer.traffic)
     try data.run()
-  }
-
-  /// How the stream ended: another one may do better where it was cut, or turned away.
-  private func end(by error: any Error) -> SenderEngine.StreamEnd {
-    switch (error as? ConnectionError, error as? AbortReason) {
-    case (let error?, _) where error.code != .violated: .lost(hasBrought: session.queue.hasBrought(join.stream))
-    case (_, .busy): .lost(hasBrought: session.queue.hasBrought(join.stream))
-    case (_, .unknownPeer): .turnedAway(Fault(error))
-    default: .failed(Fault(error))
-    }
   }
 }
