@@ -118,12 +118,20 @@ struct FaultPlan {
     rarely(4) {
       ground.tally.stalls += 1
       let device = dice.roll(0...1)
-      let length = dice.one(in: 2) ? dice.roll(1_000...90_000_000) : dice.roll(1_000...1_000_000)
-      ground.stalled[device] = max(ground.stalled[device], world.now + length)
+      ground.stall(device, for: stallLength())
+    }
+    if dice.one(in: 5) {
+      sometime { ground.lurkingStalls.append(stallLength()) }
     }
   }
 
+  private func stallLength() -> Int {
+    dice.one(in: 2) ? dice.roll(1_000...90_000_000) : dice.roll(1_000...1_000_000)
+  }
+
   private func users() {
+    if dice.one(in: 4) { ground.forbiddenHosts = ["192.0.2.3", "10.0.0.\(dice.roll(2...4))"] }
+    ground.canUndoImports = dice.one(in: 4)
     rarely(3) {
       ground.tally.stops += 1
       if dice.one(in: 2) { dice.pick(ground.senders)?.stop() } else { ground.receiver?.stop() }

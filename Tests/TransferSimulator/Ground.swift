@@ -81,6 +81,12 @@ final class Ground {
   /// What the receiver's user sees.
   var shownCode: PairingCode?
   var senderHost = "10.0.0.2"
+  /// The addresses that may not pair, until nothing goes wrong any more.
+  var forbiddenHosts: Set<String> = []
+  /// Whether an import can be undone, as an app's can, and is broken off when the user stops.
+  var canUndoImports = false
+  /// How long the disk will stand still, from the middle of a sync or a write on.
+  var lurkingStalls: [Int] = []
   /// Exports that are to begin; each blocks, so that it does so at the bottom of the stack.
   var exports: [() -> Void] = []
   var isSenderDone = false

@@ -121,6 +121,7 @@ final class IncomingWorker {
       failure = error
     }
     receiver.isWriting = false
+    ground.riskStall()
     guard receiver.isAlive else { return }
     receiver.onDisk(after: receiver.world.dice.roll(0...100)) { [self] in
       session.writing -= 1

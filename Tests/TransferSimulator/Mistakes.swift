@@ -19,6 +19,7 @@ struct ReceiverMistakes {
     case (.forgetWhomAnHeirReplaces, .joining(let id, let join)):
       return [.joining(id, Join(session: join.session, stream: join.stream))]
     case (.loseStopBetweenSessions, .stop) where conversations.isEmpty: return []
+    case (.forgetFailedSync, .syncEnded(let number, .some)): return [.syncEnded(number, nil)]
     case (.loseOutcomeOfImport, .imported) where conversations.isEmpty: return []
     case (.concludeAnotherSession, .received(let id, .finish(let finish))):
       return [.received(conversations.last ?? id, .finish(finish))]

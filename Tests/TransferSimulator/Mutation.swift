@@ -24,6 +24,8 @@ public enum Mutation: String, CaseIterable, Sendable {
   case loseStopBetweenSessions
   /// An import ends behind the session that began it, and how it ended is lost.
   case loseOutcomeOfImport
+  /// A sync that failed counts as one that did not.
+  case forgetFailedSync
   /// The receiver counts its sender as away though it is there.
   case countPresentSenderAsAway
   /// What an older session says at its end counts as said by the newer one.

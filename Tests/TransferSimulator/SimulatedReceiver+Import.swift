@@ -10,7 +10,7 @@ extension SimulatedReceiver {
     switch action {
     case .importItems(let identifier, let finish, let withheld): importItems(identifier, finish, withheld)
     // What is moved into a folder cannot be undone.
-    case .interruptImport: break
+    case .interruptImport(let identifier): transfers[identifier]?.isBrokenOff = ground.canUndoImports
     case .note(let identifier): note("note", identifier) {}
     case .forget(let identifier): note("forget", identifier) { [self] in ground.forgetAtReceiver(identifier) }
     case .discard(let identifier):
@@ -127,6 +127,9 @@ extension SimulatedReceiver {
     let isLong = world.dice.one(in: 8)
     onDisk(after: isLong ? world.dice.roll(1...30_000_000) : world.dice.roll(1...2_000)) { [self] in
       guard !isSyncing, !isWriting else { return move(transfer, worker, staging, withheld) }
+      if transfer.isBrokenOff {
+        return imported(transfer, worker, .failure(Fault(.importCancelled, "the import was broken off")))
+      }
       feed(.noticed(.importing))
       guard isAlive else { return }
       ground.riskImport()

@@ -59,11 +59,14 @@ extension SimulatedReceiver {
 
   private func examine(_ session: SessionNumber, _ identifier: TransferID) {
     let worker = begin("examine", of: session)
-    let isHeld = !lacksThread && !(disk.isFailing && world.dice.one(in: 8))
+    let codes: [Fault.Code] = [.noSpace, .exists, .unfit, .inUse, .storage]
+    var fault = lacksThread ? Fault(.device, "no thread") : nil
+    if disk.isFailing, world.dice.one(in: 8), let code = world.dice.pick(codes) {
+      fault = Fault(code, "it cannot be held")
+    }
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
-      end(worker) { [self] in
-        feed(.examined(session, isHeld ? .success(.init(availableBytes: nil)) : .failure(Fault(.noSpace, "no room"))))
-      }
+      let result = fault.map { Result.failure($0) } ?? .success(Engine.Examination(availableBytes: nil))
+      end(worker) { [self] in feed(.examined(session, result)) }
     }
   }
 
@@ -230,6 +233,7 @@ extension SimulatedReceiver {
     defer { isSyncing = false }
     let arrived = ground.sentInAll - ground.underWay
     let snapshot = session.streams.map { ($0, $0.machine.writtenFrames, $0.promised.count) }
+    if disk.isFailing, world.dice.one(in: 3) { throw Fault(.storage, "the disk fails") }
     try staging.synchronize()
     ground.synced(arrived)
     for (stream, frames, count) in snapshot {
@@ -240,9 +244,11 @@ extension SimulatedReceiver {
     }
   }
 
-  /// While a sync goes on, streams write.
+  /// While a sync goes on, streams write; and the disk may stand still in the middle of it.
   func meanwhile() {
     guard isSyncing, !isWriting else { return }
     for _ in 0..<world.dice.roll(0...6) where isAlive { _ = ground.stepInside() }
+    ground.riskStall()
+    while isAlive, world.now < ground.stalled[role.index], ground.stepInside() {}
   }
 }

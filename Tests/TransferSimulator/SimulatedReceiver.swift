@@ -13,6 +13,8 @@ final class SimulatedReceiver: Device {
     /// How many of its refusals the engine knows.
     var told = 0
     var isImporting = false
+    /// Whether the user wants no import, and it can be undone.
+    var isBrokenOff = false
 
     init(_ identifier: TransferID) { self.identifier = identifier }
   }
@@ -41,6 +43,8 @@ final class SimulatedReceiver: Device {
   private var pausedUntil = 0
   var hasImported = false
   var hasListened = false
+  /// The transfers of which something could not be made durable.
+  var unsynced: Set<TransferID> = []
   /// What this device's user has heard of that is not stored.
   var toldRefused: Set<[UInt8]> = []
   /// For how long a sender may stay away, and when one was heard last.
@@ -172,7 +176,8 @@ final class SimulatedReceiver: Device {
     run(after: max(0, pausedUntil - world.now)) { [self] in
       guard !isFinished else { return connection.close() }
       if world.dice.one(in: 400) { feed(.outOfDescriptors(chance: world.dice.next())) }
-      feed(.arrived(id, Remote(host: host, network: host), chance: world.dice.next()))
+      let remote = Remote(host: host, network: host, mayPair: ground.mayPair(host))
+      feed(.arrived(id, remote, chance: world.dice.next()))
       guard connections[id] === connection, hands[id] == nil else { return }
       connection.read { [self] in lookAtLobby(connection) }
     }
@@ -267,7 +272,8 @@ final class SimulatedReceiver: Device {
     ground.network.accept = nil
     ground.shownCode = nil
     let isImporting = transfers.values.contains(where: \.isImporting)
-    if !isFinished { disk.kill() }
+    // A worker that sits in the disk ends with its process.
+    disk.kill()
     for connection in connections.values.sorted(by: { $0.id < $1.id }) {
       if isFinished { connection.close() } else { connection.abandon() }
     }

@@ -106,6 +106,7 @@ extension SimulatedSender {
 
   private func runExport(_ session: SenderSessionParts, _ worker: Worker, _ accept: Accept) {
     session.exportStart = world.now
+    if world.dice.one(in: 8) { feed(.withholding(session.number, clause: "it holds no symbolic links")) }
     let outlet = SimulatedOutlet(self, session)
     let packer = FramePacker(
       outlet: outlet, sealer: HashSealer(accept.keys), keys: accept.keys, held: session.held, sizes: Ground.sizes)

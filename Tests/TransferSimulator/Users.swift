@@ -12,6 +12,9 @@ extension Ground {
     isCalm ? 600 : [0, 2, 30, 600][world.dice.one(in: 12) ? 0 : world.dice.roll(1...3)]
   }
 
+  /// Whether the receiver's user lets an address pair.
+  func mayPair(_ host: String) -> Bool { isCalm || !forbiddenHosts.contains(host) }
+
   /// Whether no device reaches another one.
   var isAway: Bool { world.now < outage }
 
@@ -19,6 +22,17 @@ extension Ground {
   func sleptSince(_ time: Int, _ role: Role) -> Int {
     let wake = asleep[role.index]
     return wake >= time ? wake - time + 1_000_000 : 0
+  }
+
+  /// A device's disk stands still from now on.
+  func stall(_ device: Int, for length: Int) { stalled[device] = max(stalled[device], world.now + length) }
+
+  /// The receiver's disk is in the middle of something, and may stand still from here on.
+  func riskStall() {
+    guard !lurkingStalls.isEmpty, world.dice.one(in: 3) else { return }
+    tally.stalls += 1
+    world.note("the receiver's disk stands still in the middle of something")
+    stall(Role.receiver.index, for: lurkingStalls.removeLast())
   }
 
   func startSender() {
@@ -149,6 +163,8 @@ extension SimulatedReceiver {
       session.isAccepted = true
     case .say(let id, .close(let close)) where close.code == .silent:
       world.check(links[id]?.isOpen != true, "the receiver counts a sender as gone that is there")
+    case .importItems(let transfer, _, _):
+      world.check(!unsynced.contains(transfer), "something is imported that could not be made durable")
     case .say(_, .done):
       world.check(!ground.done.isEmpty, "the receiver says DONE, and nothing is")
     case .serve(let id, let number, let join): checkStream(id, number, join)
@@ -198,6 +214,8 @@ extension SimulatedReceiver {
       lastHeard = world.seconds
       if case .finish = message { importMovedAt = world.now }
     case .listening(.success): hasListened = true
+    case .syncEnded(let number, .some):
+      if let transfer = sessions[number]?.transfer.identifier { unsynced.insert(transfer) }
     default: break
     }
     ground.check(
