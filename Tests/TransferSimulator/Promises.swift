@@ -79,6 +79,13 @@ final class Promises {
     return content
   }
 
+  /// The sender has said that its source no longer has these. It may be another process, which knows an older state of it.
+  func dropped(_ marks: [Mark], keys: TransferKeys) {
+    let marks = Set(marks)
+    written.removeAll { marks.contains(keys.mark(path: $0.path, generation: $0.generation)) }
+    durable.removeAll { marks.contains(keys.mark(path: $0.path, generation: $0.generation)) }
+  }
+
   /// An archive is finished: what was promised for it is fulfilled.
   func fulfilled() {
     written = []

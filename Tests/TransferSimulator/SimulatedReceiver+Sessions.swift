@@ -151,7 +151,10 @@ extension SimulatedReceiver {
   private func drop(_ number: SessionNumber, _ marks: [Mark]) {
     let worker = begin("drop", of: number)
     onDisk(after: world.dice.roll(1...500)) { [self] in
-      if ground.mutation != .forgetDropped { sessions[number]?.transfer.staging?.drop(marks) }
+      if let session = sessions[number], let keys = session.keys {
+        ground.promises(of: session.transfer.identifier).dropped(marks, keys: keys)
+        if ground.mutation != .forgetDropped { session.transfer.staging?.drop(marks) }
+      }
       end(worker) { [self] in feed(.dropped(number, nil)) }
     }
   }

@@ -32,6 +32,7 @@ final class SimulatedSender: Device {
   var dialer: Worker?
   /// What this device's user has heard of that is not stored.
   private(set) var toldRefused: Set<[UInt8]> = []
+  private var refusedGenerations: [ArchivePath: Generation] = [:]
   private var preparers: [Worker] = []
   private(set) var code: UInt64 = 0
   /// Whether another process goes on from a copy of what this one remembers.
@@ -98,8 +99,7 @@ final class SimulatedSender: Device {
   private func handle(_ event: Engine.Event) {
     world.note("sender <- \(event)")
     ground.check(event.fault, at: .sender, of: self)
-    // The receiver says again what of the archive is not stored.
-    if case .received(_, .heldEnd) = event { toldRefused = [] }
+    noteRefused(event)
     if case .received(_, .close(let close)) = event, close.code != .silent { isTold = true }
     let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
     for action in actions where isAlive {
@@ -111,6 +111,21 @@ final class SimulatedSender: Device {
     }
     if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }
     checkPromptness()
+  }
+
+  /// What the user has heard of that is not stored begins anew with each ledger, and the source may have it no more.
+  private func noteRefused(_ event: Engine.Event) {
+    switch event {
+    case .received(_, .heldEnd): (toldRefused, refusedGenerations) = ([], [:])
+    case .received(_, .refused(let refusal)): refusedGenerations[refusal.path] = refusal.generation
+    case .exported(let number, .success(let exported)):
+      guard let keys = sessions[number]?.accept?.keys else { return }
+      let stale = Set(exported.stale)
+      for (path, generation) in refusedGenerations where stale.contains(keys.mark(path: path, generation: generation)) {
+        toldRefused.remove(path.bytes)
+      }
+    default: break
+    }
   }
 
   /// A process whose user wants its end ends within a second.
