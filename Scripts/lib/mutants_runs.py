@@ -87,7 +87,7 @@ class Tests:
 
     def bound(self, *suites):
         """How many seconds of a processor they may take. Those that run on their own take much less than among others."""
-        return max(self.LEAST, round(8 * sum(self.costs[suite] for suite in suites)))
+        return max(self.LEAST, round(4 * sum(self.costs[suite] for suite in suites)))
 
     def run(self, mutant, on_line=None):
         suites, file = self.order(mutant.place.file), mutant.place.file

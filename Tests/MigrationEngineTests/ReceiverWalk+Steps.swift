@@ -10,7 +10,7 @@ extension ReceiverWalk {
   mutating func step() {
     switch Int.random(in: 0..<100, using: &dice) {
     case 0..<50: if !jobs.isEmpty { endSome(jobs[Int.random(in: 0..<jobs.count, using: &dice)]) }
-    case 50..<60: arrive(UInt8.random(in: 1...(chance(8) ? 9 : 4), using: &dice))
+    case 50..<60: arrive(UInt8.random(in: chance(8) ? 1...9 : keys, using: &dice))
     case 60..<66: lobby()
     case 66..<85: talk()
     case 85..<88: again()

@@ -46,6 +46,7 @@ struct ReceiverWalk {
   }
 
   var engine: Engine
+  let keys: ClosedRange<UInt8>
   var dice: Generator
   var now = 0.0
   private(set) var places: [ConnectionID: Place] = [:]
@@ -68,7 +69,9 @@ struct ReceiverWalk {
   var lastConnection: UInt64 = 0
   private var lastEvent: Engine.Event?
 
-  init(seed: UInt64) {
+  /// With so many senders that may pair.
+  init(seed: UInt64, senders: UInt8 = 4) {
+    self.keys = 1...senders
     // Neighbouring seeds give the same numbers, one further.
     dice = Generator(seed: seed &* 1_000_003)
     var settings = ReceiverScript.settings()

@@ -5,10 +5,11 @@ import Testing
 
 /// Whatever happens to a receiver, in whatever order, what it does can be done, and it comes to an end.
 @Suite struct ReceiverWalkTests {
-  @Test func `whatever happens, what is promised holds, and the run ends when it is stopped`() {
+  @Test(arguments: [(senders: 4, walks: 120), (senders: 1, walks: 80)] as [(UInt8, UInt64)])
+  func `whatever happens, what is promised holds, and the run ends when it is stopped`(senders: UInt8, walks: UInt64) {
     var seen: [String: Int] = [:]
-    for seed in 0..<120 as Range<UInt64> {
-      var walk = ReceiverWalk(seed: seed)
+    for seed in 0..<walks {
+      var walk = ReceiverWalk(seed: seed, senders: senders)
       walk.feed(.begin)
       for _ in 0..<300 where walk.result == nil && walk.broken == nil { walk.step() }
       walk.wind()
