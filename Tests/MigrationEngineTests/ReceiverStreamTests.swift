@@ -160,6 +160,18 @@ import Testing
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
   }
 
+  @Test func `no more items are dropped than the ledger has told`() {
+    var script = paired()
+    script.offer()
+    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    _ = script.feed(.staged(number, .success(Script.admitted())))
+    _ = script.feed(part([1, 2, 3], end: Tally(items: 3, bytes: 3)))
+    #expect(script.say(.drop(Drop(marks: [1, 2]))) == ["drop items 1: [1, 2]"])
+    var other = script
+    #expect(other.say(.drop(Drop(marks: [3]))) == [])
+    #expect(script.say(.drop(Drop(marks: [1, 3]))).first?.hasPrefix("say 1 close 3") == true)
+  }
+
   @Test func `an export that ends when nothing is made durable any more is imported at once`() {
     var script = receiving()
     #expect(script.feed(.syncEnded(number, nil)) == [])

@@ -133,6 +133,19 @@ import Testing
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
 
+  @Test func `what was there when an offer was taken is what the next one is examined with`() {
+    var script = Script()
+    script.open()
+    script.pair()
+    script.offer()
+    script.take(held: Tally(items: 3, bytes: 30))
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.syncEnded(number, nil))
+    script.resume(3, key: 1)
+    _ = script.say(Script.greeting(), on: 3)
+    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["examine 2: 4 for 100, held 3/30"])
+  }
+
   @Test func `what a ledger told is what was there before, and who comes back is told of it`() {
     var script = receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
