@@ -11,6 +11,7 @@ import Testing
     trial.take(.broke(ConnectionID(1), Fixture.cut))
     trial.close()
     trial.take(.window(SessionNumber(1), Fixture.counts))
+    trial.take(.noted(77))
     trial.pass(1)
     trial.meet()
     trial.hear(.greeting(Fixture.greeting()))

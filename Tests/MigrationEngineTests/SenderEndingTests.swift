@@ -108,7 +108,7 @@ import Testing
     #expect(trial.take(.exported(SessionNumber(1), .failure(Fixture.cut))) == ["read window 1"])
     #expect(
       trial.take(.window(SessionNumber(1), Fixture.counts)) == ["note 77 4/400 of 10/1000 at host:7"])
-    #expect(trial.take(.noted) == ["finish terminated: interrupted"])
+    #expect(trial.take(.noted(77)) == ["finish terminated: interrupted"])
   }
 
   @Test func `a user's end comes in time though nothing of a session ends`() {
@@ -125,7 +125,7 @@ import Testing
     trial.close(after: 0.2)
     #expect(
       trial.take(.window(SessionNumber(1), Fixture.counts)) == ["note 77 4/400 of 10/1000 at host:7"])
-    #expect(trial.take(.noted) == ["finish terminated: interrupted"])
+    #expect(trial.take(.noted(77)) == ["finish terminated: interrupted"])
 
     var counting = SenderTrial.inState("counting")
     #expect(counting.take(.stop(.terminated)) == [])

@@ -16,6 +16,7 @@ extension SenderTrial {
 
   /// Comes back, and goes on as far as the ledger's end.
   mutating func comeBack(after seconds: Double = 10) -> [String] {
+    take(.noted(77))
     pass(seconds)
     meet()
     return stream(held: Tally(items: 0, bytes: 30))
@@ -177,6 +178,37 @@ extension SenderTrial {
     #expect(
       trial.close().last
         == "tell done 9/900 sent 800 saved 70 held 30 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1")
+  }
+
+  @Test func `what is written down of a transfer is written down in order, one after the other`() {
+    var trial = SenderTrial.streaming { $0.streams = 1 }
+    _ = trial.cut()
+    #expect(trial.engine.runningWorkers == 1)
+    trial.pass(1)
+    trial.meet()
+    _ = trial.stream()
+    #expect(trial.take(.exported(SessionNumber(2), .success(.little))) == ["finish window 2", "say 2 drop 2"])
+    // The export has ended, and what it left out is behind what the session before has come to.
+    #expect(trial.engine.runningWorkers == 2)
+    #expect(trial.take(.noted(77)) == ["note finish 2 77 9/900"])
+    #expect(trial.engine.runningWorkers == 2)
+    #expect(
+      trial.take(.finishNoted(SessionNumber(2), 77, nil)) == ["say 2 finish 9/900", "progress 2 verifying of 9/900"])
+  }
+
+  @Test func `what is held back when the run is over is not written down any more`() {
+    var trial = SenderTrial.streaming { $0.streams = 1 }
+    _ = trial.cut()
+    trial.pass(1)
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    trial.take(.broke(ConnectionID(2), Fixture.cut))
+    #expect(trial.close() == ["tell interrupted cut"])
+    trial.take(.stop(.terminated))
+    #expect(trial.pass(1) == ["finish terminated: interrupted"])
+    #expect(trial.engine.runningWorkers == 1)
+    #expect(trial.take(.noted(77)) == [])
+    #expect(trial.engine.runningWorkers == 0)
   }
 
   @Test func `what the receiver held is never more than what it has in the end`() {

@@ -51,7 +51,7 @@ extension SenderTrial {
       trial.take(.drained(ConnectionID(1)))
     case "finishing":
       trial = .inState("noting")
-      trial.take(.finishNoted(trial.session, nil))
+      trial.take(.finishNoted(trial.session, 77, nil))
     case "recording":
       trial = .inState("finishing")
       trial.hear(.done(Fixture.done))
@@ -128,7 +128,7 @@ extension SenderTrial {
     ("derived", .derived(nil)),
     ("derivation fails", .derived(Fault(.device, "no secret"))),
     ("stop", .stop(.terminated)),
-    ("noted", .noted),
+    ("noted", .noted(77)),
     ("forgot", .forgot(Fixture.accept.transfer)),
   ]
 
@@ -174,8 +174,8 @@ extension SenderTrial {
     ("unsent", .unsent(SessionNumber(1), Fixture.unsent)),
     ("exported", .exported(SessionNumber(1), .success(.some))),
     ("export fails", .exported(SessionNumber(1), .failure(Fault(.exportFailed, "no export")))),
-    ("finish noted", .finishNoted(SessionNumber(1), nil)),
-    ("finish not noted", .finishNoted(SessionNumber(1), Fault(.device, "no thread"))),
+    ("finish noted", .finishNoted(SessionNumber(1), 77, nil)),
+    ("finish not noted", .finishNoted(SessionNumber(1), 77, Fault(.device, "no thread"))),
     ("stream joined", .streamJoined(SessionNumber(1), 0)),
     ("stream finished", .streamEnded(SessionNumber(1), 0, .finished)),
     ("stream lost", .streamEnded(SessionNumber(1), 0, .lost(hasBrought: true))),
@@ -190,7 +190,7 @@ extension SenderTrial {
     .received(ConnectionID(9), .ping(1)), .broke(ConnectionID(9), Fixture.cut), .drained(ConnectionID(9)),
     .closed(ConnectionID(9), spread: 0),
     .withholding(SessionNumber(9), clause: ""), .unsent(SessionNumber(9), Fixture.unsent),
-    .exported(SessionNumber(9), .success(.some)), .finishNoted(SessionNumber(9), nil),
+    .exported(SessionNumber(9), .success(.some)), .finishNoted(SessionNumber(9), 77, nil),
     .streamJoined(SessionNumber(9), 0),
     .streamEnded(SessionNumber(9), 0, .lost(hasBrought: false)), .streamEnded(SessionNumber(1), 9, .finished),
     .streamJoined(SessionNumber(1), 9), .window(SessionNumber(9), Fixture.counts), .recorded(999, Fixture.traffic),

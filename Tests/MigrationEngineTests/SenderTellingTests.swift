@@ -128,6 +128,7 @@ import Testing
     trial.take(.broke(ConnectionID(1), Fixture.cut))
     trial.close()
     trial.take(.window(SessionNumber(1), Fixture.counts))
+    trial.take(.noted(77))
     trial.pass(1)
     trial.meet()
     trial.hear(.greeting(Fixture.greeting()))
@@ -164,7 +165,7 @@ import Testing
         .exported(SessionNumber(1), .success(SenderEngine.Exported(finish: Fixture.finish, stale: stale)))) == [
           "finish window 1", "note finish 1 77 9/900", page,
         ])
-    #expect(trial.take(.finishNoted(SessionNumber(1), nil)) == [])
+    #expect(trial.take(.finishNoted(SessionNumber(1), 77, nil)) == [])
     #expect(trial.take(.drained(ConnectionID(1))) == [page])
     // No receiver can be done before the end is said.
     var cut = trial
@@ -194,14 +195,14 @@ import Testing
     var cut = trial
     cut.cut()
     #expect(cut.engine.phaseName == "closing")
-    #expect(cut.take(.finishNoted(session, nil)) == ["read window 1"])
+    #expect(cut.take(.finishNoted(session, 77, nil)) == ["read window 1"])
     var failed = trial
     #expect(
-      failed.take(.finishNoted(session, Fault(.device, "no thread"))).first == "say 1 close 9 no thread")
+      failed.take(.finishNoted(session, 77, Fault(.device, "no thread"))).first == "say 1 close 9 no thread")
     #expect(
-      trial.take(.finishNoted(session, nil)) == ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
+      trial.take(.finishNoted(session, 77, nil)) == ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
     #expect(trial.take(.drained(ConnectionID(1))) == [])
-    #expect(trial.take(.finishNoted(session, nil)) == [])
+    #expect(trial.take(.finishNoted(session, 77, nil)) == [])
   }
 
   @Test func `stale items that fit a page are told at once, and none if there are none`() {

@@ -69,7 +69,7 @@ struct SenderTrial {
   /// The export ends, and what it left out is written down.
   @discardableResult
   mutating func export(_ exported: SenderEngine.Exported = .little) -> [String] {
-    take(.exported(session, .success(exported))) + take(.finishNoted(session, nil))
+    take(.exported(session, .success(exported))) + take(.finishNoted(session, 77, nil))
   }
 
   // MARK: Ways that many tests go

@@ -57,10 +57,10 @@ extension SenderWalk {
       #expect(number == session)
       work.append(.stream(number, join.stream))
     case .stopSession(let number): isStopped.insert(number)
-    case .recordDone(let transfer, _, _): work.append(.record(transfer))
-    case .noteFinish(let number, _, _): work.append(.finishNote(number))
-    case .note: work.append(.note)
-    case .forget(let transfer): work.append(.forget(transfer))
+    case .recordDone(let transfer, _, _): write(.record(transfer))
+    case .noteFinish(let number, let transfer, _): write(.finishNote(number, transfer))
+    case .note(let transfer, _, _, _): write(.note(transfer))
+    case .forget(let transfer): write(.forget(transfer))
     case .finish(let result):
       finished += 1
       if case .success = result {
@@ -73,6 +73,20 @@ extension SenderWalk {
     case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
       .forgetStream, .refuse, .finishWindow:
       break
+    }
+  }
+
+  /// Something of a transfer is written down, behind what was before it.
+  private mutating func write(_ writer: Work) {
+    #expect(
+      !work.contains { transfer(of: $0) == transfer(of: writer) }, "two words of a transfer are written down at a time")
+    work.append(writer)
+  }
+
+  private func transfer(of work: Work) -> TransferID? {
+    switch work {
+    case .record(let transfer), .finishNote(_, let transfer), .note(let transfer), .forget(let transfer): transfer
+    case .walk, .lookUp, .question, .derivation, .dial, .export, .stream: nil
     }
   }
 

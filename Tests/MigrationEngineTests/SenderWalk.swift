@@ -9,10 +9,11 @@ import Testing
 /// What goes on it knows from the actions alone, so that it finds what the engine forgets.
 struct SenderWalk {
   enum Work: Hashable {
-    case walk, lookUp, question, derivation, dial, note
+    case walk, lookUp, question, derivation, dial
     case export(SessionNumber)
     case stream(SessionNumber, UInt32)
-    case finishNote(SessionNumber)
+    case finishNote(SessionNumber, TransferID)
+    case note(TransferID)
     case record(TransferID)
     case forget(TransferID)
   }
@@ -122,7 +123,7 @@ struct SenderWalk {
     case .dial:
       connections += 1
       happens(.dialed(dialed(), spread: spread))
-    case .note: happens(.noted)
+    case .note(let transfer): happens(.noted(transfer))
     case .forget(let transfer): happens(.forgot(transfer))
     case .export(let number):
       // Everything is written before it has ended well.
@@ -133,7 +134,8 @@ struct SenderWalk {
           number,
           isDone ? .success(Bool.random(using: &dice) ? .some : .little) : .failure(Fault(.exportFailed, "no export"))))
     case .stream(let number, let stream): happens(.streamEnded(number, stream, streamEnd(number)))
-    case .finishNote(let number): happens(.finishNoted(number, isGood ? nil : Fault(.device, "no thread")))
+    case .finishNote(let number, let transfer):
+      happens(.finishNoted(number, transfer, isGood ? nil : Fault(.device, "no thread")))
     case .record(let transfer): happens(.recorded(transfer, Fixture.traffic))
     }
   }

@@ -170,7 +170,7 @@ private final class Gate: Sendable {
       ),
       (
         RememberWorker(
-          subject: .finish(SessionNumber(7), Finish(total: Tally(), unsent: 0, digest: 0)), transfer: transfer),
+          subject: .finish(SessionNumber(7), 3, Finish(total: Tally(), unsent: 0, digest: 0)), transfer: transfer),
         "finishNoted"
       ),
       (RememberWorker(subject: .done(3, Done(total: Tally()), refusals: []), transfer: transfer), "recorded"),
@@ -179,7 +179,7 @@ private final class Gate: Sendable {
     for (worker, expected) in workers {
       let event: SenderEngine.Event?
       switch worker.end(without: fault) {
-      case .event(let ended), .remembered(let ended): event = ended
+      case .event(let ended): event = ended
       case .lookedUp, .derived, .met: event = nil
       }
       let name = event.map { "\($0)".prefix { $0 != "(" } }

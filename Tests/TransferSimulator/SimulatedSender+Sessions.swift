@@ -137,7 +137,7 @@ extension SimulatedSender {
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
       let fault = lacksThread ? Fault(.device, "no thread") : nil
       if fault == nil { ground.changeEntry(transfer) { $0.unsent = finish.unsent } }
-      end(worker) { [self] in feed(.finishNoted(number, fault)) }
+      end(worker) { [self] in feed(.finishNoted(number, transfer, fault)) }
     }
   }
 

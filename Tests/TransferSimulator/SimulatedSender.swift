@@ -158,7 +158,7 @@ final class SimulatedSender: Device {
       .stopSession, .noteFinish, .readWindow:
       performInSession(action)
     case .recordDone(let transfer, let done, let refusals): record(done, refusals, transfer)
-    case .note: note("note", .noted) {}
+    case .note(let transfer, _, _, _): note("note", .noted(transfer)) {}
     case .forget(let transfer):
       note("forget", .forgot(transfer)) { [self] in ground.forgetAtSender(transfer) }
     }

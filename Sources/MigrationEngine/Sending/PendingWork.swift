@@ -14,12 +14,12 @@ extension SenderEngine {
       case connection(ConnectionID)
       case export(SessionNumber)
       case stream(SessionNumber, StreamNumber)
-      case finishNote(SessionNumber)
+      case finishNote(SessionNumber, TransferID)
       case look(SessionNumber)
       case record(TransferID)
       case forget(TransferID)
-      /// One of those that write down what need not be waited for. There may be several.
-      case note
+      /// There may be several.
+      case note(TransferID)
 
       /// Whether it is a thread's.
       var isWorker: Bool {
@@ -31,20 +31,31 @@ extension SenderEngine {
         }
       }
 
+      /// Of which transfer it writes something down.
+      var transfer: TransferID? {
+        switch self {
+        case .finishNote(_, let transfer), .record(let transfer), .forget(let transfer), .note(let transfer): transfer
+        case .walk, .lookUp, .question, .derivation, .dial, .connection, .export, .stream, .look: nil
+        }
+      }
+
       /// Whose it is; nil for what belongs to no session, or outlives it.
       var session: SessionNumber? {
         switch self {
-        case .export(let number), .stream(let number, _), .finishNote(let number), .look(let number): number
+        case .export(let number), .stream(let number, _), .finishNote(let number, _), .look(let number): number
         case .walk, .lookUp, .question, .derivation, .dial, .connection, .record, .forget, .note: nil
         }
       }
     }
 
     private(set) var items: [Item] = []
+    /// What is to be written down of a transfer behind what is being written down of it: an earlier word must not overtake a later
+    /// one.
+    private var heldBack: [Action] = []
     private var isPreparingStopped = false
 
     var isEmpty: Bool { items.isEmpty }
-    var workers: Int { items.count(where: \.isWorker) }
+    var workers: Int { items.count(where: \.isWorker) - heldBack.count }
     /// Whether walk or question go on, and are not about to end.
     var isPreparing: Bool { !isPreparingStopped && (items.contains(.walk) || items.contains(.question)) }
     var isDialing: Bool { items.contains(.dial) }
@@ -63,12 +74,29 @@ extension SenderEngine {
       items.remove(at: index)
     }
 
-    /// Actions may begin something.
-    mutating func begin(_ actions: [Action]) {
+    /// Actions may begin something; those that are done now.
+    @discardableResult
+    mutating func begin(_ actions: [Action]) -> [Action] {
+      var begun: [Action] = []
       for action in actions {
-        if let item = action.item { items.append(item) }
+        let item = action.item
+        if let transfer = item?.transfer, items.contains(where: { $0.transfer == transfer }) {
+          heldBack.append(action)
+        } else {
+          begun.append(action)
+        }
+        if let item { items.append(item) }
         if case .stopPreparing = action { isPreparingStopped = true }
       }
+      return begun
+    }
+
+    /// What was held back and is done now, since an event has ended what was before it.
+    mutating func release(after event: Event) -> [Action] {
+      guard event.endsItem, let transfer = event.item?.transfer,
+        let index = heldBack.firstIndex(where: { $0.item?.transfer == transfer })
+      else { return [] }
+      return [heldBack.remove(at: index)]
     }
   }
 }
@@ -87,8 +115,8 @@ extension SenderEngine.Action {
     case .openStream(let session, let join, _): .stream(session, join.stream)
     case .readWindow(let session): .look(session)
     case .recordDone(let transfer, _, _): .record(transfer)
-    case .noteFinish(let session, _, _): .finishNote(session)
-    case .note: .note
+    case .noteFinish(let session, let transfer, _): .finishNote(session, transfer)
+    case .note(let transfer, _, _, _): .note(transfer)
     case .forget(let transfer): .forget(transfer)
     case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .keepHeld, .keepPartial,
       .moveFrames,
@@ -112,10 +140,10 @@ extension SenderEngine.Event {
       .connection(connection)
     case .withholding(let session, _), .unsent(let session, _), .exported(let session, _): .export(session)
     case .streamJoined(let session, let stream), .streamEnded(let session, let stream, _): .stream(session, stream)
-    case .finishNoted(let session, _): .finishNote(session)
+    case .finishNoted(let session, let transfer, _): .finishNote(session, transfer)
     case .window(let session, _): .look(session)
     case .recorded(let transfer, _): .record(transfer)
-    case .noted: .note
+    case .noted(let transfer): .note(transfer)
     case .forgot(let transfer): .forget(transfer)
     case .begin, .stop, .timePassed: nil
     }

@@ -54,16 +54,16 @@ extension SenderEngine {
     /// The worker of `openStream` has ended.
     case streamEnded(SessionNumber, StreamNumber, StreamEnd)
     /// The worker of `noteFinish` has ended; the fault is of one that could not begin.
-    case finishNoted(SessionNumber, Fault?)
+    case finishNoted(SessionNumber, TransferID, Fault?)
     /// What `readWindow` wanted to know.
     case window(SessionNumber, WindowCounts)
 
-    // MARK: Workers of a transfer
+    // MARK: Workers of a transfer, of which the engine lets one work at a time
 
     /// The worker of `recordDone` has ended.
     case recorded(TransferID, Traffic)
     /// The worker of `note` has ended.
-    case noted
+    case noted(TransferID)
     /// The worker of `forget` has ended.
     case forgot(TransferID)
   }

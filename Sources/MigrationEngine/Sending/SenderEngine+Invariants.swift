@@ -4,7 +4,8 @@ extension SenderEngine {
   /// What holds at any time and is broken; nil when all is well.
   package func checkInvariants() -> String? {
     let items = work.items
-    if Set(items.filter { $0 != .note }).count != items.count(where: { $0 != .note }) {
+    let unique = items.filter { if case .note = $0 { false } else { true } }
+    if Set(unique).count != unique.count {
       return "something goes on twice"
     }
     if case .over = phase { return nil }
@@ -64,7 +65,7 @@ extension SenderEngine {
   /// Whether no event can come that changes anything.
   private func isStuck(_ items: [PendingWork.Item]) -> Bool {
     if case .idle = phase { return false }
-    return nextMoment == nil && items.allSatisfy { $0 == .note || $0 == .walk }
+    return nextMoment == nil && items.allSatisfy { if case .note = $0 { true } else { $0 == .walk } }
   }
 }
 

@@ -49,15 +49,15 @@ package struct SenderEngine: Sendable {
     guard work.expects(event) else { return [] }
     work.end(event)
     if case .over = phase { return [] }
-    var actions: [Action] = []
-    react(to: event, now, &actions)
-    work.begin(actions)
+    var actions = work.release(after: event)
+    var reaction: [Action] = []
+    react(to: event, now, &reaction)
+    actions += work.begin(reaction)
     // What follows without another event.
     while true {
       var next: [Action] = []
       guard moveOn(now, &next) else { return actions }
-      work.begin(next)
-      actions += next
+      actions += work.begin(next)
     }
   }
 
@@ -114,7 +114,7 @@ package struct SenderEngine: Sendable {
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
         try conversation.exported(result, &facts, &actions)
       }
-    case .finishNoted(_, let fault):
+    case .finishNoted(_, _, let fault):
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
         try conversation.finishNoted(fault, &facts.transfer, &actions)
       }

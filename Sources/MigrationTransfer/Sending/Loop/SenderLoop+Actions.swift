@@ -39,7 +39,7 @@ extension SenderLoop {
 
     case .recordDone(let id, let done, let refusals): record(done, refusals, of: id)
     case .note(let id, let arrived, let total, let address):
-      remember(.progress(arrived: arrived, total: total, address: address), of: id)
+      remember(.progress(id, arrived: arrived, total: total, address: address), of: id)
     case .forget(let id): forget(id)
     }
   }

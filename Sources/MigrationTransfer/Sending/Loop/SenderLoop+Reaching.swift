@@ -46,10 +46,6 @@ extension SenderLoop {
       // Which of several was meant is known by now.
       transfers = transfers.filter { $0.value === encounter.transfer }
       handle(.dialed(.success(encounter.meeting), spread: Self.spread))
-    case .remembered(let event):
-      isRemembering = false
-      rememberNext()
-      handle(event)
     }
   }
 }

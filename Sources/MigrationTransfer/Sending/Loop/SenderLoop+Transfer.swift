@@ -7,7 +7,7 @@ extension SenderLoop {
   func note(_ finish: Finish, _ number: SessionNumber, of id: TransferID) {
     // What has no content takes its time as well.
     transfers[id]?.traffic.begin()
-    remember(.finish(number, finish), of: id)
+    remember(.finish(number, id, finish), of: id)
   }
 
   /// The receiver has said that all is done.
@@ -21,16 +21,8 @@ extension SenderLoop {
     transfers[id] = nil
   }
 
-  /// Has something written down, behind what is still to be written down before it.
+  /// Has something written down.
   func remember(_ what: RememberWorker.Subject, of id: TransferID) {
-    toRemember.append(RememberWorker(subject: what, transfer: transfers[id]))
-    rememberNext()
-  }
-
-  /// Starts the next worker of the transfer's memory, if none is at work.
-  func rememberNext() {
-    guard !isRemembering, !toRemember.isEmpty else { return }
-    isRemembering = true
-    start(toRemember.removeFirst())
+    start(RememberWorker(subject: what, transfer: transfers[id]))
   }
 }

@@ -40,9 +40,6 @@ final class SenderLoop {
   /// What the ledger of a session tells until its export begins.
   var held: [SessionNumber: HeldItems] = [:]
   var sessions: [SessionNumber: SendingSession] = [:]
-  /// What is to be remembered, one after the other: a later one must not be overtaken by an earlier one.
-  var toRemember: [RememberWorker] = []
-  var isRemembering = false
 
   init(_ context: Context) {
     self.context = context

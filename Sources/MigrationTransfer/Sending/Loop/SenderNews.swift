@@ -10,8 +10,6 @@ enum SenderNews: Sendable {
   case derived(PairingKeys)
   /// The worker of `dial` has ended, and has met the receiver.
   case met(Encounter)
-  /// A worker of the transfer's memory has ended.
-  case remembered(SenderEngine.Event)
 }
 
 /// What a pairing begins with: the secret that the code stands for, and a fresh key.

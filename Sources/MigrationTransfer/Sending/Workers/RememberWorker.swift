@@ -6,11 +6,11 @@ import MigrationWire
 struct RememberWorker: SenderWorker {
   enum Subject: Sendable {
     /// All is sent but so many items; a run that only hears the answer must know it.
-    case finish(SessionNumber, Finish)
+    case finish(SessionNumber, TransferID, Finish)
     /// The receiver has said that all is done, and these items are named as not stored.
     case done(TransferID, Done, refusals: [Refusal])
     /// A session is over, and came so far.
-    case progress(arrived: Tally, total: Tally, address: String)
+    case progress(TransferID, arrived: Tally, total: Tally, address: String)
     /// It is done, or the other device no longer knows it.
     case nothing(TransferID)
   }
@@ -21,9 +21,9 @@ struct RememberWorker: SenderWorker {
 
   func run(_ events: EventQueue<SenderNews>) -> SenderNews {
     switch subject {
-    case .finish(_, let finish): transfer?.update { $0.unsent = finish.unsent }
+    case .finish(_, _, let finish): transfer?.update { $0.unsent = finish.unsent }
     case .done(_, let done, let refusals): transfer?.finish(done, naming: refusals)
-    case .progress(let arrived, let total, let address):
+    case .progress(_, let arrived, let total, let address):
       transfer?.update { remembered in
         if arrived != Tally() { remembered.held = arrived }
         remembered.total = total
@@ -39,10 +39,10 @@ struct RememberWorker: SenderWorker {
 
   private func end(_ fault: Fault?) -> SenderNews {
     switch subject {
-    case .finish(let session, _): .remembered(.finishNoted(session, fault))
-    case .done(let id, _, _): .remembered(.recorded(id, traffic))
-    case .progress: .remembered(.noted)
-    case .nothing(let id): .remembered(.forgot(id))
+    case .finish(let session, let id, _): .event(.finishNoted(session, id, fault))
+    case .done(let id, _, _): .event(.recorded(id, traffic))
+    case .progress(let id, _, _, _): .event(.noted(id))
+    case .nothing(let id): .event(.forgot(id))
     }
   }
 
