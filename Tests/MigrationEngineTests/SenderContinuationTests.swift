@@ -35,7 +35,7 @@ import Testing
     earlier.meet()
     earlier.hear(.greeting(Fixture.greeting()))
     #expect(earlier.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 0"])
-    earlier.take(.recorded(7, Traffic()))
+    earlier.take(.recorded(7, Traffic(), isWritten: true))
     #expect(
       earlier.close() == [
         "forget 7",

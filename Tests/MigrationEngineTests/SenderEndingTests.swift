@@ -145,7 +145,7 @@ import Testing
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
     // The end of the session and that of the run are waited for at a time.
     #expect(
-      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic)) == [
+      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true)) == [
         "say 1 receipt", "stop 1", "close 1 until 100.4", "forget 77", "tell \(result)",
       ])
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
@@ -157,7 +157,7 @@ import Testing
   @Test func `what is done is forgotten though no time is left, and that is waited for a moment`() {
     var trial = SenderTrial.inState("recording and stopped")
     trial.now += 0.89
-    trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
+    trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true))
     trial.end(0, .finished)
     #expect(trial.close() == [])
     #expect(trial.pass(0.049) == [])

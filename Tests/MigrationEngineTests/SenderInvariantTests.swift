@@ -47,7 +47,8 @@ import Testing
     let closed = SenderEngine.Event.closed(ConnectionID(1), spread: 0)
     #expect(broken("greeting") { $0.work.end(closed) } == "a session has no connection")
     #expect(
-      broken("recording") { $0.work.end(.recorded(77, Traffic())) } == "the last word is not being written down")
+      broken("recording") { $0.work.end(.recorded(77, Traffic(), isWritten: true)) }
+        == "the last word is not being written down")
     #expect(
       broken("finishing") { $0.work.begin([.recordDone(77, Fixture.done, refusals: [])]) }
         == "the last word is not being written down")

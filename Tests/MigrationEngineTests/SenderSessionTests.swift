@@ -172,7 +172,7 @@ extension SenderTrial {
       ])
     trial.export()
     trial.hear(.done(Fixture.done))
-    trial.take(.recorded(77, Fixture.traffic))
+    trial.take(.recorded(77, Fixture.traffic, isWritten: true))
     trial.end(0, .finished)
     // What it held when the last session began.
     #expect(
@@ -211,6 +211,15 @@ extension SenderTrial {
     #expect(trial.engine.runningWorkers == 0)
   }
 
+  @Test func `a receiver whose last word cannot be written down hears no receipt`() {
+    var trial = SenderTrial.inState("recording")
+    #expect(
+      trial.take(.recorded(77, Fixture.traffic, isWritten: false)) == ["stop 1", "close 1 until 102.0"])
+    trial.end(0, .finished)
+    #expect(trial.close().first == "forget 77")
+    #expect(trial.take(.forgot(77)).first?.hasPrefix("finish done 9/900") == true)
+  }
+
   @Test func `what the receiver held is never more than what it has in the end`() {
     var trial = SenderTrial()
     trial.beginPairing()
@@ -218,7 +227,7 @@ extension SenderTrial {
     _ = trial.stream(held: Tally(items: 0, bytes: 5000))
     trial.export()
     trial.hear(.done(Fixture.done))
-    trial.take(.recorded(77, Fixture.traffic))
+    trial.take(.recorded(77, Fixture.traffic, isWritten: true))
     trial.end(0, .finished)
     #expect(trial.close().last?.contains("held 900 ") == true)
   }

@@ -60,7 +60,7 @@ extension SenderTrial {
       trial.take(.stop(.interrupted))
     case "closing done":
       trial = .inState("recording")
-      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic))
+      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true))
       trial.end(0, .finished)
     case "forgetting":
       trial = .inState("closing done")
@@ -182,7 +182,8 @@ extension SenderTrial {
     ("stream stopped", .streamEnded(SessionNumber(1), 0, .stopped)),
     ("stream fails", .streamEnded(SessionNumber(1), 0, .failed(Fault(.violation, "no END")))),
     ("window", .window(SessionNumber(1), Fixture.counts)),
-    ("recorded", .recorded(Fixture.accept.transfer, Fixture.traffic)),
+    ("recorded", .recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true)),
+    ("not recorded", .recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: false)),
   ]
 
   /// What belongs to a session that is over, or to a connection, a stream or a transfer that there is not.
@@ -193,7 +194,8 @@ extension SenderTrial {
     .exported(SessionNumber(9), .success(.some)), .finishNoted(SessionNumber(9), 77, nil),
     .streamJoined(SessionNumber(9), 0),
     .streamEnded(SessionNumber(9), 0, .lost(hasBrought: false)), .streamEnded(SessionNumber(1), 9, .finished),
-    .streamJoined(SessionNumber(1), 9), .window(SessionNumber(9), Fixture.counts), .recorded(999, Fixture.traffic),
+    .streamJoined(SessionNumber(1), 9), .window(SessionNumber(9), Fixture.counts),
+    .recorded(999, Fixture.traffic, isWritten: true),
     .forgot(999),
   ]
 }

@@ -8,6 +8,7 @@ extension SenderTable {
     stream stopped | forget stream 1.0 | conversing
     stream fails | forget stream 1.0 | conversing
     recorded | say 1 receipt; stop 1; close 1 until 102.0 | closing
+    not recorded | stop 1; close 1 until 102.0 | closing
     # recording and stopped
     PING | say 1 pong 9 | conversing
     stream finished | forget stream 1.0 | conversing
@@ -16,6 +17,8 @@ extension SenderTable {
     stream fails | forget stream 1.0 | conversing
     recorded | say 1 receipt; stop 1; close 1 until 100.4; forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 \
     unsent 2 losses 1 left out 3 not stored 1 left behind 1 | finishing done
+    not recorded | stop 1; close 1 until 100.4; forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 \
+    losses 1 left out 3 not stored 1 left behind 1 | finishing done
     3 s | finish interrupted: interrupted | over
     # closing done
     stop | forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 \

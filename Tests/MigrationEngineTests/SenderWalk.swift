@@ -136,7 +136,7 @@ struct SenderWalk {
     case .stream(let number, let stream): happens(.streamEnded(number, stream, streamEnd(number)))
     case .finishNote(let number, let transfer):
       happens(.finishNoted(number, transfer, isGood ? nil : Fault(.device, "no thread")))
-    case .record(let transfer): happens(.recorded(transfer, Fixture.traffic))
+    case .record(let transfer): happens(.recorded(transfer, Fixture.traffic, isWritten: isGood))
     }
   }
 

@@ -182,6 +182,7 @@ private final class Gate: Sendable {
       case .event(let ended): event = ended
       case .lookedUp, .derived, .met: event = nil
       }
+      if case .recorded(_, _, let isWritten) = event { #expect(!isWritten) }
       let name = event.map { "\($0)".prefix { $0 != "(" } }
       #expect(name.map(String.init) == expected)
     }

@@ -283,8 +283,9 @@ final class SimulatedSender: Device {
   private func record(_ done: Done, _ refusals: [Refusal], _ transfer: TransferID) {
     let worker = begin("record")
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
-      ground.recordDone(transfer, done, refusals)
-      end(worker) { [self] in feed(.recorded(transfer, Traffic())) }
+      let isWritten = !lacksThread
+      if isWritten { ground.recordDone(transfer, done, refusals) }
+      end(worker) { [self] in feed(.recorded(transfer, Traffic(), isWritten: isWritten)) }
     }
   }
 

@@ -142,7 +142,7 @@ extension SenderEngine.Event {
     case .streamJoined(let session, let stream), .streamEnded(let session, let stream, _): .stream(session, stream)
     case .finishNoted(let session, let transfer, _): .finishNote(session, transfer)
     case .window(let session, _): .look(session)
-    case .recorded(let transfer, _): .record(transfer)
+    case .recorded(let transfer, _, _): .record(transfer)
     case .noted(let transfer): .note(transfer)
     case .forgot(let transfer): .forget(transfer)
     case .begin, .stop, .timePassed: nil

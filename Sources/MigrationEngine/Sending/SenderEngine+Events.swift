@@ -60,8 +60,8 @@ extension SenderEngine {
 
     // MARK: Workers of a transfer, of which the engine lets one work at a time
 
-    /// The worker of `recordDone` has ended.
-    case recorded(TransferID, Traffic)
+    /// The worker of `recordDone` has ended; whether it is written down.
+    case recorded(TransferID, Traffic, isWritten: Bool)
     /// The worker of `note` has ended.
     case noted(TransferID)
     /// The worker of `forget` has ended.

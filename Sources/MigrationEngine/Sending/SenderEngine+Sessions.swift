@@ -25,10 +25,13 @@ extension SenderEngine {
     converse(now, &actions) { (_, _, _) throws(Fault) in throw fault }
   }
 
-  /// The last word of the receiver is written down: it may forget the transfer.
-  mutating func recorded(_ transfer: TransferID, _ traffic: Traffic, _ now: Double, _ actions: inout [Action]) {
+  /// The last word of the receiver is written down: it may forget the transfer. If it could not be, the receiver keeps its word for
+  /// a sender that asks again.
+  mutating func recorded(
+    _ transfer: TransferID, _ traffic: Traffic, _ isWritten: Bool, _ now: Double, _ actions: inout [Action]
+  ) {
     guard case .conversing(let conversation, let plan) = phase, let done = conversation.done else { return }
-    actions.append(.say(conversation.connection, .receipt))
+    if isWritten { actions.append(.say(conversation.connection, .receipt)) }
     end(conversation, plan, .done(transfer, facts.transfer.result(done, traffic)), now, &actions)
   }
 

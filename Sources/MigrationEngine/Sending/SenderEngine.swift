@@ -126,7 +126,7 @@ package struct SenderEngine: Sendable {
       converse(now, &actions) { (conversation, _, actions) throws(Fault) in
         try conversation.ended(stream, end, now, &actions)
       }
-    case .recorded(let transfer, let traffic): recorded(transfer, traffic, now, &actions)
+    case .recorded(let transfer, let traffic, let isWritten): recorded(transfer, traffic, isWritten, now, &actions)
     }
   }
 }

@@ -38,9 +38,14 @@ final class SendingTransfer: Sendable {
     try? entry.withLock { $0 }?.update(change)
   }
 
-  /// The receiver has said that all is done. Durable when it returns, as far as the disk lets it.
-  func finish(_ done: Done, naming refusals: [Refusal]) {
-    try? entry.withLock { $0 }?.finish(done, notStored: refusals)
+  /// The receiver has said that all is done; whether that is durable now, where anything is remembered.
+  func finish(_ done: Done, naming refusals: [Refusal]) -> Bool {
+    do throws(StoreError) {
+      try entry.withLock { $0 }?.finish(done, notStored: refusals)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /// Forgets the transfer.

@@ -22,7 +22,8 @@ struct RememberWorker: SenderWorker {
   func run(_ events: EventQueue<SenderNews>) -> SenderNews {
     switch subject {
     case .finish(_, _, let finish): transfer?.update { $0.unsent = finish.unsent }
-    case .done(_, let done, let refusals): transfer?.finish(done, naming: refusals)
+    case .done(let id, let done, let refusals):
+      return recorded(id, isWritten: transfer?.finish(done, naming: refusals) ?? true)
     case .progress(_, let arrived, let total, let address):
       transfer?.update { remembered in
         if arrived != Tally() { remembered.held = arrived }
@@ -40,14 +41,14 @@ struct RememberWorker: SenderWorker {
   private func end(_ fault: Fault?) -> SenderNews {
     switch subject {
     case .finish(let session, let id, _): .event(.finishNoted(session, id, fault))
-    case .done(let id, _, _): .event(.recorded(id, traffic))
+    case .done(let id, _, _): recorded(id, isWritten: false)
     case .progress(let id, _, _, _): .event(.noted(id))
     case .nothing(let id): .event(.forgot(id))
     }
   }
 
-  private var traffic: Traffic {
-    guard let traffic = transfer?.traffic else { return Traffic() }
-    return Traffic(sent: traffic.sent, saved: traffic.saved, seconds: traffic.seconds)
+  private func recorded(_ id: TransferID, isWritten: Bool) -> SenderNews {
+    let traffic = transfer.map { Traffic(sent: $0.traffic.sent, saved: $0.traffic.saved, seconds: $0.traffic.seconds) }
+    return .event(.recorded(id, traffic ?? Traffic(), isWritten: isWritten))
   }
 }
