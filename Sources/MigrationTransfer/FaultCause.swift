@@ -29,10 +29,7 @@ extension Close: FaultCause {
 }
 
 extension AbortReason: FaultCause {
-  var fault: Fault {
-    let failure = failure
-    return Fault(.pairing, failure.message, hint: failure.hint, as: failure.kind)
-  }
+  var fault: Fault { Fault(self) }
 }
 
 extension PinMismatch: FaultCause {

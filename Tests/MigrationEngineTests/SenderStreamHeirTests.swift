@@ -76,6 +76,18 @@ import Testing
     #expect(trial.end(16, .turnedAway(fault), fails: fault) == nil)
   }
 
+  @Test func `a stream that is turned away is not given up, however well others do`() {
+    let fault = Fault(AbortReason.unknownPeer)
+    var trial = StreamPlanTrial(fixed: 2)
+    _ = trial.open()
+    trial.join(0)
+    for number in 1..<8 as Range<UInt32> {
+      #expect(trial.end(number, .turnedAway(fault))?.first == "move 1.\(number) to \(number + 1)")
+      _ = trial.pass(2)
+    }
+    #expect(trial.started == [0, 8])
+  }
+
   @Test func `of two streams one that is refused four times is given up, and the other is left alone`() {
     var trial = StreamPlanTrial(fixed: 2)
     _ = trial.open()

@@ -74,6 +74,7 @@ extension StreamPlan {
   func brokenInvariant(_ workers: [StreamNumber]) -> String? {
     if started.sorted() != workers.sorted() { return "a stream's worker is not known" }
     if started.count(where: { !hasJoined($0) }) > 2 { return "too many streams are on their way" }
+    if !retiresOnlyCarriers { return "a stream that carries nothing is opened though it is not to stay" }
     return isWithinLimit ? nil : "there are more streams than the receiver takes"
   }
 }

@@ -7,6 +7,9 @@ struct StreamPlan: Sendable {
   typealias Action = SenderEngine.Action
 
   /// How often in a row a stream may be lost without having brought anything.
+  ///
+  /// The pauses between so many sum to 20.5 s, longer than either end lets the other one be silent, so that a control connection of
+  /// which only this end is left is noticed first.
   private static let losses = 16
   /// After so many tries, one that has never joined and carries nothing is given up: something on the way wants no more.
   private static let refusals = 4
@@ -104,7 +107,14 @@ struct StreamPlan: Sendable {
     guard let index = index(of: number) else { return }
     switch end {
     case .finished: remove(index, &actions)
-    case .lost(let hasBrought): try replace(index, hasBrought: hasBrought, now, &actions)
+    case .lost(let hasBrought):
+      if mayGiveUp(streams[index]) {
+        count?.cannotOpen(now: now)
+        remove(index, &actions)
+        startQueued(now, &actions)
+      } else {
+        try replace(index, hasBrought: hasBrought, now, &actions)
+      }
     case .turnedAway(let fault): try replace(index, hasBrought: false, otherwise: fault, now, &actions)
     case .stopped: try replace(index, hasBrought: false, now, &actions)
     case .failed(let fault):
@@ -131,10 +141,6 @@ struct StreamPlan: Sendable {
     let broken = streams[index]
     // One that has not joined has not said that it comes: its heir replaces whom it was to replace.
     let hadJoined = broken.state == .joined
-    if !hadJoined, broken.replaces == nil, giveUp(broken, now) {
-      remove(index, &actions)
-      return startQueued(now, &actions)
-    }
     let attempts = hasBrought ? 1 : broken.attempts + 1
     guard attempts <= Self.losses else { throw fault }
     let pause = attempts == 1 ? 0 : min(2, 0.01 * Double(1 << attempts))
@@ -146,11 +152,10 @@ struct StreamPlan: Sendable {
     startQueued(now, &actions)
   }
 
-  /// Gives up a stream that has never joined and carries nothing, if others do well without it.
-  private mutating func giveUp(_ broken: Stream, _ now: Double) -> Bool {
-    guard broken.attempts + 1 >= Self.refusals, streams.count(where: \.stays) > 1 else { return false }
-    count?.cannotOpen(now: now)
-    return true
+  /// Whether a stream that was lost has never joined and carries nothing, and others do well without it.
+  private func mayGiveUp(_ lost: Stream) -> Bool {
+    !isOver && lost.state != .joined && lost.replaces == nil && lost.attempts + 1 >= Self.refusals
+      && streams.count(where: \.stays) > 1
   }
 
   // MARK: Looks
@@ -203,6 +208,9 @@ struct StreamPlan: Sendable {
   func hasJoined(_ number: StreamNumber) -> Bool { streams.contains { $0.number == number && $0.state == .joined } }
 
   var isWithinLimit: Bool { streams.count <= limit }
+
+  /// Whether each stream that is not to stay has something to finish: its own frames, or those of one that broke.
+  var retiresOnlyCarriers: Bool { streams.allSatisfy { $0.stays || $0.state == .joined || $0.replaces != nil } }
 
   // MARK: One of them
 

@@ -1,12 +1,11 @@
-import MigrationEngine
-import MigrationWire
+package import MigrationWire
 
 extension AbortReason {
-  static let interference =
+  package static let interference =
     "Check the code shown on the other device. If this keeps happening, someone on this network may be interfering."
 
   /// What the sender's user reads when the receiver says this before READY.
-  var failure: TransferFailure {
+  package var failure: TransferFailure {
     switch self {
     case .codeMismatch:
       TransferFailure(
@@ -32,5 +31,13 @@ extension AbortReason {
       TransferFailure(
         .refused, "the other device does not know this transfer", hint: "Start it anew, with a new code.")
     }
+  }
+}
+
+extension Fault {
+  /// The receiver does not go on with a connection.
+  package init(_ reason: AbortReason) {
+    let failure = reason.failure
+    self.init(.pairing, failure.message, hint: failure.hint, as: failure.kind)
   }
 }
