@@ -111,6 +111,11 @@ extension Fault {
     .unknownTransfer, "the other device wants to continue a transfer that is not known here",
     telling: "this transfer is not known here", toldHint: "Start it anew, with a new code.")
 
+  /// Another device is there than the one of the pairing.
+  package static let otherKey = Fault(
+    .pairing, "The other device's key is not the one you paired with. Stopped.",
+    telling: "the key is not the one of the pairing")
+
   /// The user of this device ends what this end does.
   package static func interrupted(_ role: Role, by kind: TransferFailure.Kind) -> Fault {
     Fault(

@@ -74,7 +74,7 @@ package struct TransferResult: Equatable, Sendable {
 
 /// What the engine has to tell the person or the program that started it.
 ///
-/// Texts and names in events come from the other device as they are; whoever shows them escapes them.
+/// Texts and names in events come from the other device as they are; the program that shows them escapes them.
 package enum TransferEvent: Sendable {
   /// The receiver can be reached: host texts without port, most useful first. Only senders of the ranges may pair, if there are any.
   case listening(addresses: [String], port: UInt16, from: [String] = [])

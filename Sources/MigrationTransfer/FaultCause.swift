@@ -33,11 +33,7 @@ extension AbortReason: FaultCause {
 }
 
 extension PinMismatch: FaultCause {
-  var fault: Fault {
-    Fault(
-      .pairing, "The other device's key is not the one you paired with. Stopped.",
-      telling: "the key is not the one of the pairing")
-  }
+  var fault: Fault { .otherKey }
 }
 
 extension ConnectionError: FaultCause {

@@ -105,7 +105,8 @@ private final class Gate: Sendable {
     let identity = try Identity.generate()
     _ = try store.create(
       RememberedTransfer(
-        transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "", address: "",
+        transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
+        address: "",
         started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources(try source.origin())))
     // Another device is at the address now.
     let receiver = try StrangeReceiver()

@@ -108,7 +108,7 @@ struct DialPlan: Sendable {
       guard let other = others.first(where: { $0.receiver == key }) else { return .pair }
       aim = .resume(other, others: [])
       return .dial
-    case (_, .stranger): return .end(.otherKey)
+    case (_, .stranger): return .end(Fault.otherKey.failure)
     case (.resume(let transfer, let others), .forgotten):
       actions += [
         .tell(.notice("the other device no longer has what was begun before; everything is sent anew")),
@@ -117,7 +117,7 @@ struct DialPlan: Sendable {
       guard let other = others.first else { return .pair }
       aim = .resume(other, others: Array(others.dropFirst()))
       return .dial
-    case (_, .forgotten): return .end(.forgotten)
+    case (_, .forgotten): return .end(AbortReason.unknownPeer.failure)
     }
   }
 
@@ -143,10 +143,4 @@ extension TransferFailure {
       .connectionLost, "the other device cannot be reached: \(reason)",
       hint: "What has arrived is kept. Check the address, and start the same command on both devices again.")
   }
-
-  fileprivate static let otherKey = TransferFailure(
-    .pairing, "The other device's key is not the one you paired with. Stopped.")
-
-  fileprivate static let forgotten = TransferFailure(
-    .refused, "the other device does not know this transfer", hint: "Start it anew, with a new code.")
 }

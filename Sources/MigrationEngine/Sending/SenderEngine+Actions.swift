@@ -98,6 +98,11 @@ extension SenderEngine {
     /// Whether data may be compressed, as far as the engine knows.
     package let isCompressible: Bool
 
+    /// What the destination can hold, where the receiver may refuse items.
+    package var traits: DestinationTraits {
+      accept.features.contains(.refusals) ? accept.traits ?? DestinationTraits() : DestinationTraits()
+    }
+
     package init(
       accept: Accept, summary: SourceSummary, label: String, address: String, request: AppRequest?, isCompressible: Bool
     ) {

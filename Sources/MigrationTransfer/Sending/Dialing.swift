@@ -5,7 +5,11 @@ import MigrationWire
 
 /// Reaches the receiver: one address after the other, each with its time.
 struct Dialing: Sendable {
-  private static let patience = Duration.seconds(10)
+  /// How long an address may take to answer and to shake hands, and then the receiver over what stands before READY.
+  private static let patience = Duration.seconds(Patience.pairing)
+
+  /// When a step that begins now is given up.
+  static var deadline: BootInstant { BootInstant.now().advanced(by: patience) }
 
   let target: HostAndPort
   let context: TLSContext
@@ -43,7 +47,7 @@ struct Dialing: Sendable {
   private func connect(
     to address: SocketAddress, _ wakeup: Wakeup, _ isReached: Flag
   ) throws(ConnectionError) -> Connection {
-    let deadline = BootInstant.now().advanced(by: Self.patience)
+    let deadline = Self.deadline
     let socket = try reach(address, wakeup, deadline)
     isReached.set()
     var connection = try Connection(socket, context, wakeup: wakeup, isStopped: isStopped)

@@ -11,7 +11,7 @@ package struct SendWindow: Sendable {
   /// What a data stream does next.
   package enum Task {
     case send(FrameBuffer)
-    /// Nothing to send now; somebody says when that changes.
+    /// Nothing to send now; the stream is woken when that changes.
     case wait
     /// Nothing more will come, and everything of this stream is written.
     case end

@@ -13,9 +13,6 @@ struct DialWorker: SenderWorker {
     case transfer(SendingTransfer)
   }
 
-  /// For how long an end may take over what stands before READY.
-  private static let patience = Duration.seconds(10)
-
   let connection: ConnectionID
   let target: HostAndPort
   let keys: Keys
@@ -83,7 +80,7 @@ struct DialWorker: SenderWorker {
     let receiver: KeyFingerprint
     do {
       receiver = try ClientPairing.pair(
-        &connection, secret: keys.secret, own: keys.identity.fingerprint, until: deadline)
+        &connection, secret: keys.secret, own: keys.identity.fingerprint, until: Dialing.deadline)
     } catch {
       if let reason = AbortReason(telling: error) { connection.abort(reason) }
       throw DialFailure(ofPairing: error)
@@ -102,14 +99,12 @@ struct DialWorker: SenderWorker {
     }
     if let key = connection.peerFingerprint, key != transfer.receiver { throw .stranger(key) }
     do {
-      try ClientPairing.come(back: .resume, on: &connection, to: transfer.receiver, until: deadline)
+      try ClientPairing.come(back: .resume, on: &connection, to: transfer.receiver, until: Dialing.deadline)
     } catch {
       throw DialFailure(ofReturn: error)
     }
     return encounter(connection, dialing, transfer)
   }
-
-  private var deadline: BootInstant { BootInstant.now().advanced(by: Self.patience) }
 
   private func encounter(
     _ met: consuming Connection, _ dialing: Dialing, _ transfer: SendingTransfer

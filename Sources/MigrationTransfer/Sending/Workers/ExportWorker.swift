@@ -27,7 +27,7 @@ struct ExportWorker: SenderWorker {
     // Before anything is sent: what arrives must never be without a sender that remembers it.
     if let store { try session.transfer.remember(in: store) { try remembered() } }
     let accept = order.accept
-    let traits = accept.features.contains(.refusals) ? accept.traits ?? DestinationTraits() : DestinationTraits()
+    let traits = order.traits
     if let clause = source.withholding(for: traits).clause {
       events.post(.event(.withholding(session.number, clause: clause)))
     }

@@ -5,9 +5,6 @@ import MigrationWire
 
 /// Carries a data stream: connects, joins, and sends what the window gives it.
 struct OutgoingStreamWorker: SenderWorker {
-  /// For how long an end may take over what stands before READY.
-  private static let patience = Duration.seconds(10)
-
   let session: SendingSession
   let join: Join
   let wakeup: Wakeup
@@ -39,8 +36,7 @@ struct OutgoingStreamWorker: SenderWorker {
     let dialing = Dialing(target: session.way.target, context: session.way.context) { queue.isStopped }
     var connection = try dialing.connect(to: [session.way.address], wakeup: wakeup)
     try ClientPairing.come(
-      back: .join, on: &connection, to: session.transfer.receiver,
-      until: BootInstant.now().advanced(by: Self.patience))
+      back: .join, on: &connection, to: session.transfer.receiver, until: Dialing.deadline)
     events.post(.event(.streamJoined(session.number, join.stream)))
     var data = OutgoingData(
       connection, join, queue: queue, compression: session.compression, patience: patience, attempts: attempts,
