@@ -50,6 +50,9 @@ final class IncomingWorker {
 
   func fail(_ fault: Fault) { over(.failed(fault)) }
 
+  /// It ends before it begins.
+  func leave() { over(.over) }
+
   private func over(_ end: ReceiverEngine.StreamEnd) {
     guard !isOver else { return }
     isOver = true

@@ -170,7 +170,7 @@ extension SimulatedReceiver {
     hands[id] = worker
     let stream = IncomingWorker(self, connection, session, staging, join, worker)
     session.streams.append(stream)
-    if lacksThread { stream.fail(Fault(.device, "no thread")) } else { stream.begin() }
+    if lacksThread { stream.leave() } else { stream.begin() }
   }
 
   /// What staging has refused by now, that the engine has not heard of.

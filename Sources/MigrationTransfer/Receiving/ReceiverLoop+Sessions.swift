@@ -74,8 +74,9 @@ extension ReceiverLoop {
     start("stream") {
       worker.run()
       return nil
-    } failing: {
-      .streamEnded(id, .failed($0), held: staging.held)
+    } failing: { _ in
+      // Another one may find a thread: its connection is closed, as one that was cut.
+      .streamEnded(id, .over, held: staging.held)
     }
   }
 
