@@ -23,7 +23,7 @@ import Testing
         let notice =
           number <= 8 && again == 0 ? ["tell notice h\(number) wants to pair, and --from does not name it"] : []
         #expect(
-          script.feed(.asked(Script.id(number + again), .pair)) == notice + ["turn away \(number + again): notPairing"])
+          script.ask(number + again) == notice + ["turn away \(number + again): notPairing"])
       }
     }
   }
@@ -59,9 +59,9 @@ import Testing
   @Test func `a sender that proved the code while another one came back is told to try again`() {
     var script = opened([Script.known(66, key: 6)])
     script.come(1)
-    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.ask(1)
     script.come(2)
-    _ = script.feed(.asked(Script.id(2), .pair))
+    _ = script.ask(2)
     script.resume(6, key: 6)
     #expect(script.feed(.proved(Script.id(1), isRight: true)) == ["turn away 1: busy"])
     #expect(script.feed(.proved(Script.id(2), isRight: false)) == ["turn away 2: busy"])
@@ -70,7 +70,7 @@ import Testing
   @Test func `a sender that paired while another one came back is dropped, and its code is over`() {
     var script = opened([Script.known(66, key: 6, held: Tally())])
     script.come(1)
-    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.ask(1)
     _ = script.feed(.proved(Script.id(1), isRight: true))
     script.resume(6, key: 6)
     #expect(script.feed(.ready(Script.id(1), identifier: 5)) == ["drop 1"])

@@ -17,7 +17,7 @@ import Testing
 
   private func guess(_ script: inout Script, _ number: UInt64, isRight: Bool = false) -> [String] {
     script.come(number, host: "h\(number)", key: 99)
-    _ = script.feed(.asked(Script.id(number), .pair))
+    _ = script.ask(number)
     let done = script.feed(.proved(Script.id(number), isRight: isRight))
     _ = script.feed(.departed(Script.id(number)))
     return done
@@ -32,11 +32,11 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.1) == ["forget code", "make code"])
     #expect(script.feed(.timePassed, after: 600) == [])
     script.come(1)
-    #expect(script.feed(.asked(Script.id(1), .pair)) == ["turn away 1: notPairing"])
+    #expect(script.ask(1) == ["turn away 1: notPairing"])
     #expect(
       script.feed(.codeMade(.success(Script.code))) == ["tell code \(Script.code.shown) for 600"])
     script.come(2)
-    #expect(script.feed(.asked(Script.id(2), .pair)) == ["exchange 2 until 1210.0"])
+    #expect(script.ask(2) == ["exchange 2 until 1210.0"])
   }
 
   @Test func `codes and guesses may have a faster clock`() {
@@ -51,19 +51,40 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.2) == ["forget code", "make code"])
   }
 
+  @Test func `a share is answered by the code and the delays of the moment at which it comes`() {
+    var script = Script()
+    script.open()
+    for number in [11, 12] as [UInt64] {
+      script.come(number, host: "h1", key: 99)
+      #expect(script.feed(.asked(Script.id(number), .pair)) == ["await share \(number) until 10.0"])
+    }
+    _ = guess(&script, 1)
+    #expect(script.feed(.shared(Script.id(11))) == ["turn away 11: busy"])
+    #expect(script.feed(.shared(Script.id(12)), after: 2) == ["exchange 12 until 10.0"])
+    script.come(13)
+    _ = script.feed(.asked(Script.id(13), .pair))
+    script.come(14)
+    _ = script.feed(.asked(Script.id(14), .pair))
+    #expect(script.feed(.timePassed, after: 600) == ["forget code", "make code"])
+    #expect(script.feed(.shared(Script.id(13))) == ["turn away 13: notPairing"])
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.pair(2)
+    #expect(script.feed(.shared(Script.id(14))) == ["turn away 14: busy"])
+  }
+
   @Test func `three wrong proofs burn a code, each is told, and each delays the next`() {
     var script = Script()
     script.open()
     #expect(
       guess(&script, 1) == ["tell wrong code 1/3 from h1, 98 left", "turn away 1: codeMismatch"])
     script.come(11, host: "h1", key: 99)
-    #expect(script.feed(.asked(Script.id(11), .pair)) == ["turn away 11: busy"])
+    #expect(script.ask(11) == ["turn away 11: busy"])
     script.now += 100
     #expect(
       guess(&script, 2) == ["tell wrong code 2/3 from h2, 97 left", "turn away 2: codeMismatch"])
     script.now += 100
     script.come(4)
-    _ = script.feed(.asked(Script.id(4), .pair))
+    _ = script.ask(4)
     #expect(
       guess(&script, 3) == [
         "tell wrong code 3/3 from h3, 96 left", "forget code", "turn away 3: codeMismatch", "make code",
@@ -77,9 +98,9 @@ import Testing
     var script = Script()
     script.open()
     script.come(1, host: "h")
-    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.ask(1)
     script.come(2, host: "h")
-    _ = script.feed(.asked(Script.id(2), .pair))
+    _ = script.ask(2)
     _ = script.feed(.proved(Script.id(1), isRight: false))
     #expect(script.feed(.proved(Script.id(2), isRight: true)) == ["turn away 2: busy"])
     script.now += 2
@@ -90,7 +111,7 @@ import Testing
     var script = Script()
     script.open()
     script.come(1)
-    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.ask(1)
     _ = script.feed(.proved(Script.id(1), isRight: true))
     #expect(script.feed(.timePassed, after: 1) == [])
     #expect(script.feed(.departed(Script.id(1))) == ["make code"])
@@ -100,7 +121,7 @@ import Testing
     var script = Script()
     script.open()
     script.come(1)
-    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.ask(1)
     #expect(script.feed(.departed(Script.id(1))) == [])
     #expect(guess(&script, 2, isRight: true) == ["forget code", "confirm 2 until 10.0"])
   }
@@ -147,7 +168,7 @@ import Testing
       script.now += 700
       if script.feed(.timePassed).contains("make code") { _ = script.feed(.codeMade(.success(Script.code))) }
       script.come(number, host: "h\(number)", key: 99)
-      _ = script.feed(.asked(Script.id(number), .pair))
+      _ = script.ask(number)
       last = script.feed(.proved(Script.id(number), isRight: false))
       if last.contains("make code") { _ = script.feed(.codeMade(.success(Script.code))) }
       if number < UInt64(GuessLimit.most) { _ = script.feed(.departed(Script.id(number))) }

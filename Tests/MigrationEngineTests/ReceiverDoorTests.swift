@@ -96,7 +96,7 @@ import Testing
     let done = script.feed(.spoke(Script.id(1)))
     #expect(done.count == 2 && done[0].hasSuffix(" for room") && done[1] == "greet 1 until 6.0, 11.0")
     guard let victim = done[0].split(separator: " ").dropFirst().first.flatMap({ UInt64($0) }) else { return }
-    #expect(script.feed(.asked(Script.id(victim), .pair)) == ["turn away \(victim): busy"])
+    #expect(script.ask(victim) == ["turn away \(victim): busy"])
     #expect(script.feed(.departed(Script.id(victim))) == [])
   }
 
@@ -107,7 +107,7 @@ import Testing
     ] {
       var script = opened()
       script.come(1, host: "many")
-      _ = script.feed(.asked(Script.id(1), .pair))
+      _ = script.ask(1)
       // All others have just come further.
       fill(&script)
       script.now = 0.15
@@ -124,7 +124,7 @@ import Testing
   @Test func `a connection that has proved the code need not make room`() {
     var script = opened()
     script.come(1, host: "many")
-    _ = script.feed(.asked(Script.id(1), .pair))
+    _ = script.ask(1)
     _ = script.feed(.proved(Script.id(1), isRight: true))
     fill(&script)
     script.now = 0.15
@@ -138,7 +138,7 @@ import Testing
     var script = opened()
     fill(&script)
     script.now = 1
-    for number in 100..<164 as Range<UInt64> where number != 120 { _ = script.feed(.asked(Script.id(number), .pair)) }
+    for number in 100..<164 as Range<UInt64> where number != 120 { _ = script.ask(number) }
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 5))
     #expect(script.feed(.spoke(Script.id(1))) == ["dismiss 120 for room", "greet 1 until 6.0, 11.0"])
   }

@@ -82,7 +82,7 @@ import Testing
     var script = Script()
     script.open()
     script.come(1)
-    #expect(script.feed(.asked(Script.id(1), .pair)) == ["exchange 1 until 10.0"])
+    #expect(script.ask(1) == ["exchange 1 until 10.0"])
     #expect(script.feed(.proved(Script.id(1), isRight: true)) == ["forget code", "confirm 1 until 10.0"])
     #expect(
       script.feed(.ready(Script.id(1), identifier: Script.transfer)) == ["converse 1", "say 1 greeting of here"])

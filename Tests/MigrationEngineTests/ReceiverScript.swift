@@ -92,10 +92,16 @@ struct ReceiverScript {
     _ = feed(.secured(Self.id(number), Self.key(key ?? UInt8(number))))
   }
 
+  /// A connection asks to pair, and shares; what is done about the last that it says.
+  mutating func ask(_ number: UInt64) -> [String] {
+    let done = feed(.asked(Self.id(number), .pair))
+    return done.first?.hasPrefix("await share") == true ? feed(.shared(Self.id(number))) : done
+  }
+
   /// A sender pairs; its control connection is at READY.
   mutating func pair(_ number: UInt64 = 1, as transfer: TransferID = transfer) {
     come(number)
-    _ = feed(.asked(Self.id(number), .pair))
+    _ = ask(number)
     _ = feed(.proved(Self.id(number), isRight: true))
     _ = feed(.ready(Self.id(number), identifier: transfer))
   }

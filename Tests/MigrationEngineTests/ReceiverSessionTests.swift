@@ -184,7 +184,7 @@ import Testing
     _ = other.feed(.noted(77))
     #expect(other.engine.isInviting)
     other.come(1)
-    _ = other.feed(.asked(Script.id(1), .pair))
+    _ = other.ask(1)
     _ = other.feed(.proved(Script.id(1), isRight: true))
     #expect(
       other.feed(.ready(Script.id(1), identifier: Script.transfer)) == [

@@ -54,7 +54,7 @@ enum ReceiverState: CaseIterable {
       _ = script.feed(.listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1))))
       _ = script.feed(.codeMade(.success(Script.code)))
       script.come(8)
-      _ = script.feed(.asked(Script.id(8), .pair))
+      _ = script.ask(8)
       script.come(7)
       script.come(6)
       _ = script.feed(.arrived(Script.id(9), Remote(host: "10.0.0.9", network: "10.0.0.9"), chance: 0))

@@ -141,7 +141,7 @@ import Testing
     script.open()
     script.come(5)
     script.come(6)
-    _ = script.feed(.asked(Script.id(6), .pair))
+    _ = script.ask(6)
     script.come(7)
     _ = script.feed(.asked(Script.id(7), .resume))
     _ = script.feed(.arrived(Script.id(8), Remote(host: "h", network: "n"), chance: 0))
@@ -149,7 +149,7 @@ import Testing
     #expect(script.feed(.arrived(Script.id(9), Remote(host: "h", network: "n"), chance: 0)) == ["drop 9"])
     #expect(script.feed(.spoke(Script.id(9))) == [])
     #expect(script.feed(.secured(Script.id(5), Script.key(5))) == [])
-    #expect(script.feed(.asked(Script.id(5), .pair)) == ["drop 5"])
+    #expect(script.ask(5) == ["drop 5"])
     #expect(script.feed(.proved(Script.id(6), isRight: true)) == ["drop 6"])
     #expect(script.feed(.departed(Script.id(7))) == ["finish: 143 interrupted"])
   }

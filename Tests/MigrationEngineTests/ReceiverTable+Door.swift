@@ -27,7 +27,7 @@ extension ReceiverTable {
         drop 8
     6 asks to pair
       open
-        exchange 6 until 10.0
+        await share 6 until 10.0
       paired...importingAlone
         turn away 6: busy
       finishing
@@ -46,7 +46,7 @@ extension ReceiverTable {
         drop 6
     7 asks to pair
       open
-        exchange 7 until 10.0
+        await share 7 until 10.0
       paired...importingAlone
         turn away 7: busy
       finishing

@@ -100,6 +100,9 @@ extension ReceiverWalk {
     case .makeCode: end(job, .codeMade(fails && chance(4) ? .failure(fault()) : .success(Script.code)))
     case .question: if chance(5) { end(job, .answered(fails ? nil : !chance(20))) }
     case .greet(let id): greeted(id)
+    case .awaitShare(let id):
+      if chance(8) { return end(job, .departed(id), id, nil) }
+      end(job, .shared(id), id, .resting)
     case .exchange(let id):
       if chance(8) { return end(job, .departed(id), id, nil) }
       end(job, .proved(id, isRight: !chance(3)), id, .resting)

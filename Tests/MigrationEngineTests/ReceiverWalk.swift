@@ -24,6 +24,7 @@ struct ReceiverWalk {
   enum Job: Equatable {
     case takeBack, listen, makeCode, question
     case greet(ConnectionID)
+    case awaitShare(ConnectionID)
     case exchange(ConnectionID)
     case confirm(ConnectionID)
     case turnAway(ConnectionID)
@@ -171,6 +172,9 @@ struct ReceiverWalk {
     case .greet(let id, _, _):
       move(id, from: [.lobby], to: .served, "greet")
       start(.greet(id))
+    case .awaitShare(let id, _):
+      move(id, from: [.resting], to: .served, "await a share")
+      start(.awaitShare(id))
     case .exchange(let id, _):
       move(id, from: [.resting], to: .served, "exchange")
       start(.exchange(id))

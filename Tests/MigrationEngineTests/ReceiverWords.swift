@@ -15,6 +15,7 @@ enum Words {
     case .drop(let id): "drop \(id.number)"
     case .pauseAccepting(let until): "pause until \(until)"
     case .greet(let id, let tls, let hello): "greet \(id.number) until \(tls), \(hello)"
+    case .awaitShare(let id, let until): "await share \(id.number) until \(until)"
     case .exchange(let id, let until): "exchange \(id.number) until \(until)"
     case .confirm(let id, let until): "confirm \(id.number) until \(until)"
     case .welcome(let id, let mode, let until): "welcome \(id.number) to \(mode) until \(until)"

@@ -77,8 +77,9 @@ final class StrangeReceiver: Sendable {
   /// Pairs with the client of a connection.
   func prove(_ connection: inout Connection) throws {
     let (_, hello) = try ServerPairing.hello(&connection, until: soon())
+    let share = try ServerPairing.share(&connection, until: soon())
     let exchange = try ServerPairing.exchange(
-      &connection, hello: hello, secret: secret, own: identity.fingerprint, until: soon())
+      &connection, hello: hello, share: share, secret: secret, own: identity.fingerprint, until: soon())
     guard exchange.isRight else { throw AbortReason.codeMismatch }
     try ServerPairing.confirm(&connection, exchange.confirmation, until: soon())
   }

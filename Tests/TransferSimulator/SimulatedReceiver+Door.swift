@@ -6,6 +6,7 @@ extension SimulatedReceiver {
   func performAtDoor(_ action: Engine.Action) {
     switch action {
     case .greet(let id, let tlsUntil, let helloUntil): work("greet", id) { greet($0, $1, tlsUntil, helloUntil) }
+    case .awaitShare(let id, let until): work("share", id) { awaitShare($0, $1, until) }
     case .exchange(let id, let until): work("exchange", id) { exchange($0, $1, until) }
     case .confirm(let id, let until): work("confirm", id) { confirm($0, $1, until) }
     case .welcome(let id, let mode, let until): work("welcome", id) { welcome($0, $1, mode, until) }
@@ -101,14 +102,18 @@ extension SimulatedReceiver {
     }
   }
 
+  private func awaitShare(_ worker: Worker, _ connection: SimulatedConnection, _ until: Double) {
+    expect(.pairA, worker, connection, until: until) { [self] _ in
+      done(worker, connection) { [self] in feed(.shared(connection.id)) }
+    }
+  }
+
   private func exchange(_ worker: Worker, _ connection: SimulatedConnection, _ until: Double) {
     let code = code
-    expect(.pairA, worker, connection, until: until) { [self] _ in
-      connection.send(HandshakeMessage(.pairB).bytes)
-      expect(.confirmation, worker, connection, until: until) { [self] value in
-        let isRight = code.map { $0.number == value } ?? false
-        done(worker, connection) { [self] in feed(.proved(connection.id, isRight: isRight)) }
-      }
+    connection.send(HandshakeMessage(.pairB).bytes)
+    expect(.confirmation, worker, connection, until: until) { [self] value in
+      let isRight = code.map { $0.number == value } ?? false
+      done(worker, connection) { [self] in feed(.proved(connection.id, isRight: isRight)) }
     }
   }
 

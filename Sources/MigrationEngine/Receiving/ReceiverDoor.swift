@@ -12,6 +12,8 @@ struct ReceiverDoor: Sendable {
     case lobby
     /// Its worker brings up TLS and takes HELLO.
     case greeting
+    /// Its worker takes PAIR_A.
+    case sharing
     /// Its worker takes the proof of a code.
     case exchanging(CodeDesk.Number)
     /// Its code is used up; its worker proves it back.
@@ -38,7 +40,7 @@ struct ReceiverDoor: Sendable {
     var isServed: Bool {
       switch step {
       case .lobby, .inside: false
-      case .greeting, .exchanging, .confirming, .welcoming, .dismissed, .turnedAway: true
+      case .greeting, .sharing, .exchanging, .confirming, .welcoming, .dismissed, .turnedAway: true
       }
     }
   }

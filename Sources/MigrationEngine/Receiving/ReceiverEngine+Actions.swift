@@ -25,7 +25,9 @@ extension ReceiverEngine {
     case pauseAccepting(until: Double)
     /// A worker: TLS and HELLO, each until a moment. Leads to `secured` and then `asked`, or to `departed`.
     case greet(ConnectionID, tlsUntil: Double, helloUntil: Double)
-    /// A worker: the exchange of Protocol §4.4 from PAIR_A to CONF_A, about the code that was made last. Leads to `proved` or `departed`.
+    /// A worker: takes PAIR_A, and computes nothing. Leads to `shared` or `departed`.
+    case awaitShare(ConnectionID, until: Double)
+    /// A worker: the exchange of Protocol §4.4 behind PAIR_A, to CONF_A, about the code that was made last. Leads to `proved` or `departed`.
     case exchange(ConnectionID, until: Double)
     /// A worker: CONF_B and READY. Leads to `ready` or `departed`.
     case confirm(ConnectionID, until: Double)

@@ -64,9 +64,9 @@ extension ReceiverEngine {
     do throws(AbortReason) {
       switch mode {
       case .pair:
-        let number = try code(for: visitor.remote)
-        door.advance(id, to: .exchanging(number))
-        act(.exchange(id, until: visitor.deadline))
+        try admitPairing(from: visitor.remote)
+        door.advance(id, to: .sharing)
+        act(.awaitShare(id, until: visitor.deadline))
       case .resume:
         _ = try returning(visitor.key)
         welcome(id, visitor, .resume)
@@ -101,9 +101,22 @@ extension ReceiverEngine {
     switch visitor.step {
     case .dismissed(makesRoom: true): turnAway(id, .busy)
     case .dismissed(makesRoom: false): leave(id)
-    case .lobby, .greeting, .exchanging, .confirming, .welcoming, .turnedAway, .inside: return visitor
+    case .lobby, .greeting, .sharing, .exchanging, .confirming, .welcoming, .turnedAway, .inside: return visitor
     }
     return nil
+  }
+
+  /// PAIR_A has come: only now it counts whether there is a code, and whether earlier guesses delay this one.
+  mutating func shared(_ id: ConnectionID) {
+    guard let visitor = visitor(id), visitor.step == .sharing else { return }
+    do throws(AbortReason) {
+      guard isInviting else { throw .busy }
+      let number = try codes.open(for: visitor.remote.network, now: now)
+      door.advance(id, to: .exchanging(number))
+      act(.exchange(id, until: visitor.deadline))
+    } catch {
+      turnAway(id, error)
+    }
   }
 
   /// A code is proved, rightly or not: a try is spent first.
@@ -135,7 +148,7 @@ extension ReceiverEngine {
     case .confirming: if let key = visitor.key, isInviting { return pair(id, key, identifier) }
     case .welcoming:
       if let transfer = try? returning(visitor.key) { return converse(id, about: transfer, isResumed: true) }
-    case .lobby, .greeting, .exchanging, .dismissed, .turnedAway, .inside: break
+    case .lobby, .greeting, .sharing, .exchanging, .dismissed, .turnedAway, .inside: break
     }
     // It has to go, or another sender has come back meanwhile.
     leave(id)
@@ -160,8 +173,8 @@ extension ReceiverEngine {
     }
   }
 
-  /// The code that a connection may try to prove now.
-  private mutating func code(for remote: Remote) throws(AbortReason) -> CodeDesk.Number {
+  /// Refuses an address that the user does not let pair, and any other while a sender is served.
+  private mutating func admitPairing(from remote: Remote) throws(AbortReason) {
     guard remote.mayPair else {
       if codes.isTold(of: remote.host) {
         tell(.notice("\(remote.host) wants to pair, and --from does not name it"))
@@ -169,7 +182,6 @@ extension ReceiverEngine {
       throw .notPairing
     }
     guard isInviting else { throw .busy }
-    return try codes.open(for: remote.network, now: now)
   }
 
   /// The transfer of a sender that is known; the last one of it.

@@ -34,6 +34,8 @@ extension ReceiverEngine {
     case secured(ConnectionID, KeyFingerprint?)
     /// The worker of `greet` has ended: HELLO has come.
     case asked(ConnectionID, ConnectionMode)
+    /// The worker of `awaitShare` has ended: PAIR_A has come.
+    case shared(ConnectionID)
     /// The worker of `exchange` has ended: CONF_A has come. Whether it is right must not be looked at before a try is spent.
     case proved(ConnectionID, isRight: Bool)
     /// The worker of `confirm`, or of `welcome` for the mode *resume*, has ended: READY was said and heard. `identifier` is a

@@ -108,6 +108,7 @@ package struct ReceiverEngine: Sendable {
     case .outOfDescriptors(let chance): outOfDescriptors(chance)
     case .secured(let id, let key): secured(id, key)
     case .asked(let id, let mode): asked(id, mode)
+    case .shared(let id): shared(id)
     case .proved(let id, let isRight): proved(id, isRight)
     case .ready(let id, let identifier): ready(id, identifier)
     case .joining(let id, let join): joining(id, join)

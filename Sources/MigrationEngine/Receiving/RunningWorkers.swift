@@ -25,8 +25,8 @@ extension ReceiverEngine {
       switch action {
       case .takeBack: self = .takeBack
       case .listen: self = .listen
-      case .greet(let id, _, _), .exchange(let id, _), .confirm(let id, _), .welcome(let id, _, _),
-        .turnAway(let id, _):
+      case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .confirm(let id, _),
+        .welcome(let id, _, _), .turnAway(let id, _):
         self = .door(id)
       case .makeCode: self = .makeCode
       case .ask: self = .question
@@ -51,7 +51,8 @@ extension ReceiverEngine {
       switch event {
       case .tookBack: self = .takeBack
       case .listening: self = .listen
-      case .asked(let id, _), .proved(let id, _), .ready(let id, _), .joining(let id, _): self = .door(id)
+      case .asked(let id, _), .shared(let id), .proved(let id, _), .ready(let id, _), .joining(let id, _):
+        self = .door(id)
       case .codeMade: self = .makeCode
       case .answered: self = .question
       case .closed(let id): self = .closing(id)

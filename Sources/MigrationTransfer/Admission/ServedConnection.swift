@@ -32,6 +32,8 @@ final class ServedConnection: Sendable {
   /// What one worker of a pairing leaves to the next one.
   struct Pairing: Sendable {
     var hello: [UInt8] = []
+    /// The other end's share.
+    var share: [UInt8] = []
     /// What proves the code to the other end.
     var confirmation: [UInt8] = []
   }

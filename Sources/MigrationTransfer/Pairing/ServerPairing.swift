@@ -22,13 +22,19 @@ enum ServerPairing {
     return (mode, bytes)
   }
 
-  /// Exchanges shares, and reads the client's proof of the code whose secret this is.
-  static func exchange(
-    _ connection: inout Connection, hello: [UInt8], secret: [UInt8], own: KeyFingerprint, until deadline: BootInstant
-  ) throws -> Exchange {
-    guard case (.pairA(let clientShare), _) = try connection.pairingFrame(until: deadline) else {
+  /// Reads the client's share.
+  static func share(_ connection: inout Connection, until deadline: BootInstant) throws -> [UInt8] {
+    guard case (.pairA(let share), _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")
     }
+    return share
+  }
+
+  /// Answers the client's share, and reads its proof of the code whose secret this is.
+  static func exchange(
+    _ connection: inout Connection, hello: [UInt8], share: [UInt8], secret: [UInt8], own: KeyFingerprint,
+    until deadline: BootInstant
+  ) throws -> Exchange {
     guard let client = connection.peerFingerprint else {
       throw ConnectionError(.refused, "the other device has no key")
     }
@@ -39,7 +45,7 @@ enum ServerPairing {
       idB: PairingBinding.identityB(server: own, channelBinding: binding),
       aad: PairingBinding.associatedData(clientHello: hello, serverHello: answer.bytes))
     let ownShare = exchange.share
-    let keys = try exchange.finish(peerShare: clientShare)
+    let keys = try exchange.finish(peerShare: share)
     try connection.say(answer, .pairB(ownShare), until: deadline)
     guard case (.confirmA(let confirmation), _) = try connection.pairingFrame(until: deadline) else {
       throw Violation(.state, "a frame before READY")

@@ -20,6 +20,11 @@ extension ReceiverLoop {
     pair(id) { $0.greet(socket, tlsUntil: tlsUntil, helloUntil: helloUntil) }
   }
 
+  func awaitShare(_ id: ConnectionID, _ deadline: Double) {
+    let deadline = setup.clock.instant(deadline)
+    pair(id) { $0.awaitShare(until: deadline) }
+  }
+
   func exchange(_ id: ConnectionID, _ deadline: Double) {
     let deadline = setup.clock.instant(deadline)
     guard let secret else { return turnAway(id, .notPairing) }

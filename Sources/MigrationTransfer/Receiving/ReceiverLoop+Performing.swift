@@ -16,6 +16,7 @@ extension ReceiverLoop {
     case .drop(let connection): close(connection)
     case .pauseAccepting(let moment): entrance?.rest(until: setup.clock.instant(moment))
     case .greet(let connection, let tlsUntil, let helloUntil): greet(connection, tlsUntil, helloUntil)
+    case .awaitShare(let connection, let deadline): awaitShare(connection, deadline)
     case .exchange(let connection, let deadline): exchange(connection, deadline)
     case .confirm(let connection, let deadline): confirm(connection, deadline)
     case .welcome(let connection, let mode, let deadline): welcome(connection, mode, deadline)

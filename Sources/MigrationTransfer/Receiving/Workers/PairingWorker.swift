@@ -29,11 +29,21 @@ struct PairingWorker: Sendable {
     }
   }
 
-  /// Exchanges shares about the code whose secret this is, and reads the other end's proof.
+  /// Takes the other end's share.
+  func awaitShare(until deadline: BootInstant) -> WorkerReport {
+    goOn { connection in
+      let share = try ServerPairing.share(&connection, until: deadline)
+      served.note { $0.share = share }
+      return .shared(served.id)
+    }
+  }
+
+  /// Answers the other end's share about the code whose secret this is, and reads its proof.
   func exchange(_ secret: [UInt8], until deadline: BootInstant) -> WorkerReport {
     goOn { connection in
       let exchange = try ServerPairing.exchange(
-        &connection, hello: served.noted.hello, secret: secret, own: setup.identity.fingerprint, until: deadline)
+        &connection, hello: served.noted.hello, share: served.noted.share, secret: secret,
+        own: setup.identity.fingerprint, until: deadline)
       served.note { $0.confirmation = exchange.confirmation }
       return .proved(served.id, isRight: exchange.isRight)
     }
