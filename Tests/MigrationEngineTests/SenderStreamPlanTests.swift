@@ -19,8 +19,9 @@ struct StreamPlanTrial {
   }
 
   @discardableResult
-  mutating func join(_ number: StreamPlan.StreamNumber) -> [String] {
-    did { plan, now, actions in plan.joined(number, now, &actions) }
+  mutating func join(_ number: StreamPlan.StreamNumber, after seconds: Double = 0) -> [String] {
+    now += seconds
+    return did { plan, now, actions in plan.joined(number, now, &actions) }
   }
 
   /// What follows; nil where the session ends by it.
@@ -71,6 +72,14 @@ struct StreamPlanTrial {
 }
 
 @Suite struct SenderStreamPlanTests {
+  @Test func `streams are looked at once where one joins when a look is due`() {
+    var trial = StreamPlanTrial(count: 4)
+    _ = trial.open()
+    #expect(trial.join(0, after: 1) == ["read window 1"])
+    #expect(trial.pass(0) == [])
+    #expect(trial.pass(0.1) == ["read window 1"])
+  }
+
   @Test func `the first stream comes at once, and others when more frames wait than come up with streams`() {
     var trial = StreamPlanTrial(count: 4)
     #expect(trial.open() == ["open 1.0"])

@@ -97,6 +97,8 @@ struct StreamPlan: Sendable {
     if count == nil {
       open(now, &actions)
     } else if missing > 0 {
+      // A look that is due as well is the same one.
+      if let look = nextLook, now >= look { nextLook = now + Self.lookPause }
       actions.append(.readWindow(session))
     }
   }
