@@ -95,6 +95,7 @@ final class Ground {
 
   /// What was sent, and how much of it more than once.
   private var sentOnce: [[UInt8]: ByteRanges] = [:]
+  private var refusedContent: Set<[UInt8]> = []
   private(set) var sentTwice = 0
   private(set) var allowedTwice = 0
   /// How much was sent in all, and how much of that had arrived when the last sync that succeeded began.
@@ -361,14 +362,24 @@ final class Ground {
     }
   }
 
-  private func send(_ path: ArchivePath, _ generation: Generation, _ range: Range<UInt64>) {
+  /// The destination cannot hold these: a sender may send of them again before it hears of that.
+  func refused(_ refusals: some Sequence<Refusal>) {
+    for refusal in refusals { refusedContent.insert(Self.key(refusal.path, refusal.generation)) }
+  }
+
+  private static func key(_ path: ArchivePath, _ generation: Generation) -> [UInt8] {
     var key = path.bytes
     withUnsafeBytes(of: generation) { key += $0 }
+    return key
+  }
+
+  private func send(_ path: ArchivePath, _ generation: Generation, _ range: Range<UInt64>) {
+    let key = Self.key(path, generation)
     var ranges = sentOnce[key, default: ByteRanges()]
     let before = ranges.count
     ranges.insert(range)
     sentOnce[key] = ranges
-    sentTwice += range.count - Int(ranges.count - before)
+    if !refusedContent.contains(key) { sentTwice += range.count - Int(ranges.count - before) }
     sentInAll += range.count
   }
 

@@ -179,6 +179,7 @@ extension SimulatedReceiver {
     let new = staging.refusals(from: transfer.told)
     guard !new.isEmpty else { return }
     transfer.told += new.count
+    ground.refused(new)
     feed(.refused(transfer.identifier, Array(new)))
   }
 

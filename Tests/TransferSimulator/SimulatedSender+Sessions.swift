@@ -19,6 +19,9 @@ final class SenderSessionParts {
   /// Whether its workers are to end.
   var isStopped = false
   var exportStart = 0
+  var export: Worker?
+  /// Whether it waits for the export of another process to end.
+  var isExportQueued = false
 
   init(_ number: SessionNumber) { self.number = number }
 }
@@ -56,6 +59,7 @@ extension SimulatedSender {
 
   private func stop(_ session: SenderSessionParts) {
     end(session)
+    session.export?.end()
     for stream in session.streams { stream.worker.end() }
   }
 
@@ -90,6 +94,7 @@ extension SimulatedSender {
 
   private func export(_ session: SenderSessionParts, _ order: Engine.ExportOrder) {
     let worker = begin("export", of: session.number)
+    session.export = worker
     session.accept = order.accept
     session.window = SendWindow(frames: ground.windowFrames, of: Ground.frameCapacity)
     let identity = identities[order.accept.transfer] ?? paired
@@ -97,10 +102,18 @@ extension SimulatedSender {
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       if lacksThread { return exported(session, worker, .failure(Fault(.device, "no thread"))) }
       ground.rememberAtSender(order.accept.transfer, identity)
+      session.isExportQueued = true
       ground.exports.append { [self] in
-        guard isAlive else { return }
+        guard isAlive, session.isExportQueued else { return }
+        session.isExportQueued = false
         runExport(session, worker, order.accept)
       }
+      worker.whenTold = { [self] in
+        guard session.isExportQueued else { return }
+        session.isExportQueued = false
+        exported(session, worker, .failure(Fault(.device, "the session is over")))
+      }
+      if worker.mustEnd { worker.whenTold?() }
     }
   }
 

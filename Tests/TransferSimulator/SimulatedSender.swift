@@ -118,6 +118,8 @@ final class SimulatedSender: Device {
     switch event {
     case .received(_, .heldEnd): (toldRefused, refusedGenerations) = ([], [:])
     case .received(_, .refused(let refusal)): refusedGenerations[refusal.path] = refusal.generation
+    // What the sender itself leaves out for that reason is in the archive.
+    case .unsent(_, let unsent): if let refused = unsent.refused { refusedGenerations[refused.path] = nil }
     case .exported(let number, .success(let exported)):
       guard let keys = sessions[number]?.accept?.keys else { return }
       let stale = Set(exported.stale)
