@@ -42,6 +42,8 @@ package final class Staging: Sendable {
     var earlierPlacing = EarlierPlacing()
     var nameConflicts = NameConflicts()
     var open: [Ledger.FileNumber: OpenFile] = [:]
+    /// The files that could not be made, and why: several streams may bring chunks of one.
+    var unmade: [Ledger.FileNumber: ArchiveError] = [:]
     /// What the sender says that the source no longer has.
     var dropped: Set<Mark> = []
     /// Where the journal's records of this session begin.

@@ -205,17 +205,30 @@ package final class StagingWriter {
       switch try shared.ledger.admit(place) {
       case .held: return nil
       case .write(let number, isNew: false, _):
-        guard let file = shared.open[number] else { throw Violation(.conflict, "a chunk of a file that is closed") }
-        return file
+        if let file = shared.open[number] { return file }
+        if let failure = shared.unmade[number] { throw failure }
+        throw Violation(.conflict, "a chunk of a file that is closed")
       case .write(let number, isNew: true, let discarded):
-        try checkTraits(
-          ItemRecord(path: place.path, generation: place.generation, body: .file(size: place.range.upperBound)))
-        if let discarded { try removeStaged(place.path, discarded, &shared) }
-        let file = Staging.OpenFile(file: try makeFile(place.path, mode: 0o600, &shared), isRecovered: false)
-        shared.open[number] = file
-        return file
+        do {
+          let file = try make(place, discarded, &shared)
+          shared.open[number] = file
+          return file
+        } catch let error as ArchiveError {
+          shared.unmade[number] = error
+          throw error
+        }
       }
     }
+  }
+
+  /// Makes the file of its first chunk, where something else may be.
+  private func make(
+    _ place: ChunkPlace, _ discarded: Ledger.FileNumber?, _ shared: inout Staging.Shared
+  ) throws -> Staging.OpenFile {
+    try checkTraits(
+      ItemRecord(path: place.path, generation: place.generation, body: .file(size: place.range.upperBound)))
+    if let discarded { try removeStaged(place.path, discarded, &shared) }
+    return Staging.OpenFile(file: try makeFile(place.path, mode: 0o600, &shared), isRecovered: false)
   }
 
   /// Everything of a file is there.
