@@ -201,6 +201,9 @@ extension SimulatedReceiver {
     }
     let worker = begin("sync", of: number)
     session.sync = worker
+    if lacksThread {
+      return end(worker) { [self] in feed(.syncEnded(number, Fault(.device, "no thread"))) }
+    }
     sync(session, staging, worker)
   }
 
@@ -209,10 +212,10 @@ extension SimulatedReceiver {
     let finish = { [self] (fault: Fault?) in
       guard !isOver else { return }
       isOver = true
+      worker.whenTold = nil
       end(worker) { [self] in feed(.syncEnded(session.number, fault)) }
     }
     if worker.mustEnd { return finish(nil) }
-    if lacksThread { return finish(Fault(.device, "no thread")) }
     worker.whenTold = { finish(nil) }
     run(after: world.dice.roll(2_000...30_000)) { [self] in
       guard !isOver else { return }

@@ -32,6 +32,8 @@ final class SimulatedSender: Device {
   var dialer: Worker?
   /// What this device's user has heard of that is not stored.
   private(set) var toldRefused: Set<[UInt8]> = []
+  /// What of it the source had no more when it was exported.
+  private(set) var goneRefused: Set<[UInt8]> = []
   private var refusedGenerations: [ArchivePath: Generation] = [:]
   private var preparers: [Worker] = []
   private(set) var code: UInt64 = 0
@@ -116,7 +118,7 @@ final class SimulatedSender: Device {
   /// What the user has heard of that is not stored begins anew with each ledger, and the source may have it no more.
   private func noteRefused(_ event: Engine.Event) {
     switch event {
-    case .received(_, .heldEnd): (toldRefused, refusedGenerations) = ([], [:])
+    case .received(_, .heldEnd): (toldRefused, goneRefused, refusedGenerations) = ([], [], [:])
     case .received(_, .refused(let refusal)): refusedGenerations[refusal.path] = refusal.generation
     // What the sender itself leaves out for that reason is in the archive.
     case .unsent(_, let unsent): if let refused = unsent.refused { refusedGenerations[refused.path] = nil }
@@ -124,7 +126,7 @@ final class SimulatedSender: Device {
       guard let keys = sessions[number]?.accept?.keys else { return }
       let stale = Set(exported.stale)
       for (path, generation) in refusedGenerations where stale.contains(keys.mark(path: path, generation: generation)) {
-        toldRefused.remove(path.bytes)
+        goneRefused.insert(path.bytes)
       }
     default: break
     }
