@@ -101,8 +101,11 @@ final class IncomingWorker {
     isBusy = true
     let dice = receiver.world.dice
     receiver.run(after: dice.roll(0...200)) { [self] in
-      if session.isClosed { return over(.over) }
-      if session.isShut { return fail(Fault(Violation(.state, "a data frame"))) }
+      do {
+        try session.gate.enter()
+      } catch {
+        return error is ConnectionError ? over(.over) : fail(Fault(error))
+      }
       session.writing += 1
       ground.writes(self, in: session)
       if ground.mutation == .acknowledgeBeforeWriting { written(body) }
@@ -128,6 +131,7 @@ final class IncomingWorker {
     guard receiver.isAlive else { return }
     receiver.onDisk(after: receiver.world.dice.roll(0...100)) { [self] in
       session.writing -= 1
+      session.gate.leave()
       isBusy = false
       if let failure { return fail(Fault(failure)) }
       if ground.mutation != .acknowledgeBeforeWriting { written(body) }

@@ -7,9 +7,9 @@ import MigrationWire
 final class ReceiverSessionParts {
   let number: SessionNumber
   let transfer: SimulatedReceiver.Transfer
-  /// The gate in front of the end of the archive, and of the session.
+  /// The gate in front of the end of the archive, and of the session; and what it is to know, counted apart from it.
+  let gate = WritingGate()
   var writing = 0
-  var isShut = false
   var isClosed = false
   /// Whether its offer was accepted.
   var isAccepted = false
@@ -43,7 +43,9 @@ extension SimulatedReceiver {
     case .sync(let session): beginSync(session)
     case .endSync(let session): sessions[session]?.sync?.end()
     case .shutGate(let session): shutGate(session)
-    case .closeGate(let session): sessions[session]?.isClosed = true
+    case .closeGate(let session):
+      sessions[session]?.gate.close()
+      sessions[session]?.isClosed = true
     default: break
     }
   }
@@ -188,11 +190,10 @@ extension SimulatedReceiver {
   private func shutGate(_ number: SessionNumber) {
     guard let session = sessions[number] else { return world.fail("the end of an export of nothing") }
     let worker = begin("gate", of: number)
-    let isFree = session.writing == 0
-    session.isShut = isFree
-    end(worker) { [self] in
-      feed(.gateShut(number, isFree ? nil : Fault(Violation(.state, "the end of the export"))))
-    }
+    var fault: Fault?
+    do { try session.gate.shut() } catch { fault = Fault(error) }
+    world.check(fault != nil || session.writing == 0, "the gate shuts while a frame is written")
+    end(worker) { [self] in feed(.gateShut(number, fault)) }
   }
 
   private func beginSync(_ number: SessionNumber) {
@@ -202,6 +203,7 @@ extension SimulatedReceiver {
     let worker = begin("sync", of: number)
     session.sync = worker
     if lacksThread {
+      unsynced.insert(session.transfer.identifier)
       return end(worker) { [self] in feed(.syncEnded(number, Fault(.device, "no thread"))) }
     }
     sync(session, staging, worker)
@@ -213,6 +215,7 @@ extension SimulatedReceiver {
       guard !isOver else { return }
       isOver = true
       worker.whenTold = nil
+      if fault != nil { unsynced.insert(session.transfer.identifier) }
       end(worker) { [self] in feed(.syncEnded(session.number, fault)) }
     }
     if worker.mustEnd { return finish(nil) }

@@ -215,8 +215,6 @@ extension SimulatedReceiver {
       lastHeard = world.seconds
       if case .finish = message { importMovedAt = world.now }
     case .listening(.success): hasListened = true
-    case .syncEnded(let number, .some):
-      if let transfer = sessions[number]?.transfer.identifier { unsynced.insert(transfer) }
     default: break
     }
     ground.check(

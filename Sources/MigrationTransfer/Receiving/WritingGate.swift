@@ -1,9 +1,9 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 import Synchronization
 
 /// Keeps the end of an archive, and the next session, apart from the writing of it (Protocol §6.5, §7.3).
-final class WritingGate: Sendable {
+package final class WritingGate: Sendable {
   private struct State {
     var writing = 0
     var isShut = false
@@ -12,9 +12,11 @@ final class WritingGate: Sendable {
 
   private let state = Mutex(State())
 
+  package init() {}
+
   /// Something is about to be written: a violation behind the end of the export, and a `ConnectionError` behind that of the
   /// session.
-  func enter() throws {
+  package func enter() throws {
     try state.withLock { state in
       guard !state.isClosed else { throw ConnectionError(.stopped, "the session is over") }
       guard !state.isShut else { throw Violation(.state, "a data frame") }
@@ -23,10 +25,10 @@ final class WritingGate: Sendable {
   }
 
   /// It is written, or never will be.
-  func leave() { state.withLock { $0.writing -= 1 } }
+  package func leave() { state.withLock { $0.writing -= 1 } }
 
   /// The export is over; a violation while a frame is being written, which cannot have been acknowledged yet.
-  func shut() throws(Violation) {
+  package func shut() throws(Violation) {
     try state.withLock { (state) throws(Violation) in
       guard state.writing == 0 else { throw Violation(.state, "the end of the export") }
       state.isShut = true
@@ -34,5 +36,5 @@ final class WritingGate: Sendable {
   }
 
   /// The session is over: nothing more is written, but what is being.
-  func close() { state.withLock { $0.isClosed = true } }
+  package func close() { state.withLock { $0.isClosed = true } }
 }
