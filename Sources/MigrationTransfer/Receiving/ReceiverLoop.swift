@@ -61,9 +61,9 @@ struct ReceiverLoop: ~Copyable {
 
   /// Runs to the end, on a thread that is the loop's alone.
   static func run(_ setup: ReceiverSetup, _ entries: [TransferEntry]) -> End {
-    LoopThread.enter()
     do throws(SystemError) {
       var loop = try ReceiverLoop(setup, entries)
+      LoopThread.enter()
       return loop.run()
     } catch {
       return End(result: .failure(Fault(error).failure), deadline: .now())
