@@ -109,6 +109,12 @@ import Testing
     #expect(script.join(5, stream: 1) == ["serve 5 in 1 as 1"])
   }
 
+  @Test func `a stream that says READY, and no JOIN, begins no session`() {
+    var script = receiving()
+    script.welcomeStream(5)
+    #expect(script.feed(.ready(Script.id(5), identifier: 0)) == ["drop 5"])
+  }
+
   @Test func `sixteen streams are served at a time`() {
     var script = receiving()
     for stream in 0..<16 as Range<UInt32> {

@@ -146,9 +146,9 @@ extension ReceiverEngine {
     guard let visitor = door[id] else { return }
     switch visitor.step {
     case .confirming: if let key = visitor.key, isInviting { return pair(id, key, identifier) }
-    case .welcoming:
+    case .welcoming(.resume):
       if let transfer = try? returning(visitor.key) { return converse(id, about: transfer, isResumed: true) }
-    case .lobby, .greeting, .sharing, .exchanging, .dismissed, .turnedAway, .inside: break
+    case .lobby, .greeting, .sharing, .exchanging, .welcoming, .dismissed, .turnedAway, .inside: break
     }
     // It has to go, or another sender has come back meanwhile.
     leave(id)
