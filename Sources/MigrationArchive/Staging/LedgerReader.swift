@@ -30,7 +30,7 @@ package struct LedgerReader: Sendable {
 
   /// Tells of a session that has begun and whose streams do not write yet. A part has at most so many bytes on the wire, but
   /// for one incomplete file in very many pieces.
-  package init(_ staging: Staging, present: PresentItems, tellsTaken: Bool, partLength: Int = 1 << 20) {
+  package init(_ staging: Staging, present: PresentItems, tellsTaken: Bool, partLength: Int = 256 << 10) {
     self.staging = staging
     length = partLength
     lists = [List(kind: .present, marks: present.present[...])]

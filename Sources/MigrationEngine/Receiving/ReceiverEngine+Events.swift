@@ -178,7 +178,7 @@ extension ReceiverEngine {
     }
   }
 
-  /// A part of a ledger, of at most a megabyte, in the order of Protocol §6.4.
+  /// A part of a ledger, of at most a quarter of a megabyte, in the order of Protocol §6.4.
   package struct LedgerPart: Sendable {
     package let pages: [Held]
     package let partials: [Partial]
