@@ -9,7 +9,6 @@ final class Syncer: Sendable {
 
   private struct State: Sendable {
     var streams: [StreamDurability] = []
-    var isRunning = false
     var isStopped = false
   }
 
@@ -35,19 +34,8 @@ final class Syncer: Sendable {
     state.broadcast()
   }
 
-  /// Ends `run`, and returns when it has ended, or will never begin.
-  func rest() {
-    stop()
-    _ = state.wait { $0.isRunning ? nil : true }
-  }
-
   /// Syncs whenever something was written, until it is stopped.
   func run() throws(ArchiveError) {
-    state.withLock { $0.isRunning = true }
-    defer {
-      state.withLock { $0.isRunning = false }
-      state.broadcast()
-    }
     while !waitOrStop() {
       let streams = state.withLock { $0.streams }
       let written = streams.map(\.writtenFrames)

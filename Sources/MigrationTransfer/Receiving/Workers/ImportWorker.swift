@@ -65,8 +65,6 @@ struct ImportWorker: Sendable {
       remembered.withheld = finish.withheld
       remembered.notStored = withheld
     }
-    // The archive is complete, and the import does not share it.
-    session.syncer.rest()
     try session.staging.complete(finish) { progress.tell($0) }
     return (session.staging, finish.total, finish.withheld)
   }
