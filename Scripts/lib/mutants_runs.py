@@ -36,7 +36,8 @@ def run(command, number, seconds, stops_at=None, on_line=None):
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, preexec_fn=bound)
     lines, reason = [], None
-    timer = threading.Timer(20 * seconds, process.kill)
+    # What waits for something that does not come takes no time of a processor; where others work, what goes on takes long.
+    timer = threading.Timer(max(300, 20 * seconds), process.kill)
     timer.start()
     try:
         for line in process.stdout:

@@ -197,6 +197,18 @@ import Testing
     #expect(other.feed(.asked(Script.id(8), .resume)) == ["turn away 8: unknownPeer"])
   }
 
+  @Test func `a session is under way until all its workers have ended`() {
+    var script = Script()
+    script.open()
+    #expect(!script.engine.isUnderWay(first))
+    script.receive()
+    #expect(script.engine.isUnderWay(first))
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    #expect(script.engine.isUnderWay(first))
+    _ = script.feed(.syncEnded(first, nil))
+    #expect(!script.engine.isUnderWay(first))
+  }
+
   @Test func `a transfer of which something is there keeps the receiver to itself`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
