@@ -141,4 +141,17 @@ import Testing
     _ = script.feed(.syncEnded(number, nil), after: 0.9)
     #expect(script.engine.nextMoment == 0.9 + Curfew.forImport)
   }
+  @Test func `what is imported is not left to the next run, however often a sender asks for it after a stop`() {
+    var script = Self.importing()
+    _ = script.imported()
+    _ = script.feed(.stop(.terminated))
+    for number in 3...5 as ClosedRange<UInt64> {
+      _ = script.feed(.timePassed, after: 0.35)
+      script.resume(number, key: 1)
+      _ = script.feed(.closed(Script.id(number == 3 ? 1 : number - 1)))
+    }
+    #expect(script.now > Curfew.forImport)
+    #expect(script.feed(.timePassed, after: 0.4).contains { $0.hasPrefix("tell done 5/50") })
+    #expect(script.feed(.closed(Script.id(5))).map { $0.prefix(13) } == ["finish: 5/50,"])
+  }
 }
