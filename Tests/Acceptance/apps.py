@@ -84,8 +84,8 @@ class Device:
                     found[os.path.relpath(f"{folder}/{name}", self.container("Documents"))] = file.read()
         return found
 
-    def receive(self, *options, port=0):
-        return Waiting(self.work, ["--app", self.identifier, *options], self.user, port, self.home)
+    def receive(self, *options, port=0, is_inviting=True):
+        return Waiting(self.work, ["--app", self.identifier, *options], self.user, port, self.home, is_inviting)
 
     def send(self, port, code, *options):
         return self.start(
