@@ -12,7 +12,9 @@ from frozen_disk import FrozenDisk
 from needs import disk_image, needs, strangers
 from outside import GIB, MIB, equal, require
 from standing import BUSY, PROMPT, SOON, answer
-from strange import DROP, FINISH, HELD, RECEIPT, StrangeReceiver, StrangeSender
+from strange import DROP, FINISH, HELD, RECEIPT
+from strange_receiver import StrangeReceiver
+from strange_sender import StrangeSender
 
 ITEMS = 1_000_000
 

@@ -9,7 +9,9 @@ from attack_hostile import frame
 from devices import Receiver, random_file, sender, small_file
 from needs import needs, strangers
 from outside import MIB, equal
-from strange import RECEIPT, Control, StrangeReceiver, StrangeSender
+from strange import RECEIPT, Control
+from strange_receiver import StrangeReceiver
+from strange_sender import StrangeSender
 
 READY = b"\x07\0\0"
 

@@ -14,7 +14,8 @@ from needs import disk_image, fuse, needs, strangers
 from outside import equal, require, wait_for
 from standing import BUSY, INTERRUPTED, PROMPT, SOON, WRONG, answer, has_ended, length, long_ago, shown
 from standing_disk import StandingDisk
-from strange import RECEIPT, StrangeSender, Together
+from strange import RECEIPT, Together
+from strange_sender import StrangeSender
 
 
 class Reception:

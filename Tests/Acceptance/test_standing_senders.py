@@ -12,7 +12,8 @@ from needs import fuse, needs, strangers
 from outside import equal, require
 from standing import INTERRUPTED, PROMPT, SOON, length, long_ago, shown
 from standing_disk import StandingDisk
-from strange import RECEIPT, StrangeReceiver, Together
+from strange import RECEIPT, Together
+from strange_receiver import StrangeReceiver
 
 
 class Sending:
