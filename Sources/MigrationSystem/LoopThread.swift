@@ -17,8 +17,9 @@ package enum LoopThread {
   #if DEBUG
     /// What no disk delays, and what the kernel answers at once on descriptors that do not block.
     private static let brief: Set<String> = [
-      "look at descriptors", "wait for a loop's descriptors", "accept a connection", "send", "receive", "end a connection", "set a socket option",
-      "read a socket option",
+      "look at descriptors", "wait for a loop's descriptors", "accept a connection", "send", "receive",
+      "end a connection",
+      "set a socket option", "read a socket option",
       "make an event", "make a timer", "set a timer", "get random bytes", "list the network interfaces",
       "start a thread",
     ]

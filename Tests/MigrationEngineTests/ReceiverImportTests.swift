@@ -215,6 +215,18 @@ import Testing
     #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
   }
 
+  @Test func `a sender that comes back behind a sync that failed hears of it, though a stream still holds its older session`() {
+    var script = receiving()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.syncEnded(number, Script.broken))
+    script.resume(3, key: 1)
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    _ = script.feed(.closed(Script.id(3)))
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
+    #expect(script.feed(.noted(Script.transfer)) == ["note 100"])
+    #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
+  }
+
   @Test func `a transfer of another sender goes on when a sync fails of one that gave way`() {
     var script = Script()
     script.open([Script.known(66, key: 6)])

@@ -119,7 +119,8 @@ import Testing
       // What was begun for it is discarded when it has ended.
       let late: [String] =
         isStaging
-        ? script.feed(.staged(first, .success(Script.admitted()))) : script.feed(.examined(first, .success(examination)))
+        ? script.feed(.staged(first, .success(Script.admitted())))
+        : script.feed(.examined(first, .success(examination)))
       #expect(late == ["discard 100"])
       _ = script.feed(.noted(Script.transfer))
       script.take(2, on: 2)

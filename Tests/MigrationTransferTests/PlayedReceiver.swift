@@ -56,7 +56,9 @@ struct PlayedReceiver {
     feed(.arrived(id, Remote(host: host, network: host, mayPair: mayPair), chance: lastConnection))
     feed(.spoke(id))
     feed(.secured(id, key))
-    return (id, feed(.asked(id, mode)))
+    let said = feed(.asked(id, mode))
+    guard case .awaitShare? = said.last else { return (id, said) }
+    return (id, said + feed(.shared(id)))
   }
 
   /// A guess at the code that is shown: why it was turned away, if it was.

@@ -14,6 +14,8 @@ struct IncomingTransfer: Sendable {
   /// The sender's key: the pin.
   let client: KeyFingerprint
   var stage = Stage.receiving
+  /// Why no session of this run may go on with it.
+  var fault: Fault?
   /// When the import got on last.
   var movedAt = 0.0
   /// The roots of the first offer, or the app.

@@ -84,7 +84,9 @@ extension ReceiverEngine {
 
   /// Until when an import is waited for that tells of no progress, once the user has stopped the run.
   var importUntil: Double? {
-    guard let stop, let transfer = phase.transfer.flatMap({ transfers[of: $0] }), transfer.isImporting else { return nil }
+    guard let stop, let transfer = phase.transfer.flatMap({ transfers[of: $0] }), transfer.isImporting else {
+      return nil
+    }
     return max(stop.at, transfer.movedAt) + Curfew.forImport + settings.graceAtTheEnd
   }
 

@@ -29,6 +29,7 @@ extension ReceiverEngine {
     act(.converse(id))
     act(.say(id, .greeting(settings.greeting)))
     awaitReceipt(number)
+    if let fault = transfers[of: transfer]?.fault { endSession(number, by: fault) }
   }
 
   // MARK: The conversation

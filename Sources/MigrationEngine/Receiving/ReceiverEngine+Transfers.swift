@@ -31,6 +31,7 @@ extension ReceiverEngine {
   mutating func failTransfer(of number: SessionNumber, by fault: Fault) {
     guard let transfer = conversations[number]?.transfer else { return }
     withdrawFinish(of: transfer)
+    transfers[of: transfer]?.fault = fault
     for number in conversations.keys.sorted() where conversations[number]?.transfer == transfer {
       endSession(number, by: fault)
       // That a sender was lost, which might come back, counts no more.
