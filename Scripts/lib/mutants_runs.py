@@ -67,7 +67,10 @@ class Tests:
     name = "tests"
 
     SINGLE = 4
-    """So many suites run alone before all others run together."""
+    """So many suites that have caught something in a file run alone, before all others run together."""
+
+    KIN = 4
+    """A suite whose name begins with so many letters as the file's is about it."""
 
     LEAST = 5
     """A run may always take so many seconds of a processor."""
@@ -80,27 +83,32 @@ class Tests:
         self.costs = {suite: 0.05 + float(cost) for suite, cost in re.findall(r"Suite (\w+) passed after ([0-9.]+) s", plain.text)}
         self.catches = collections.Counter()
 
-    def order(self, file):
-        return sorted(self.costs, key=lambda suite: -(self.catches[file, suite] + 0.2) / self.costs[suite])
+    def groups(self, file):
+        """Which suites run together, first those that are likely to catch something in a file."""
+        def worth(suite):
+            return self.catches[file, suite] / self.costs[suite]
 
-    def of(self, option, *suites):
-        return [*self.command, *(word for suite in suites for word in (option, rf"^MigrationEngineTests\.{suite}/"))]
+        known = sorted((suite for suite in self.costs if self.catches[file, suite]), key=worth, reverse=True)[: self.SINGLE]
+        # By their names: those of the sender for its files, and so on.
+        kin = [suite for suite in self.costs if suite not in known and len(os.path.commonprefix([suite, file])) >= self.KIN]
+        others = [suite for suite in self.costs if suite not in known and suite not in kin]
+        return [group for group in (*([suite] for suite in known), kin, others) if group]
 
-    def bound(self, *suites):
+    def command_for(self, suites):
+        return [*self.command, *(word for suite in suites for word in ("--filter", rf"^MigrationEngineTests\.{suite}/"))]
+
+    def bound(self, suites):
         """How many seconds of a processor they may take. Those that run on their own take much less than among others."""
         return max(self.LEAST, round(4 * sum(self.costs[suite] for suite in suites)))
 
     def run(self, mutant, on_line=None):
-        suites, file = self.order(mutant.place.file), mutant.place.file
-        for suite in suites[: self.SINGLE]:
-            outcome = run(self.of("--filter", suite), mutant.number, self.bound(suite), ISSUE, on_line)
+        file = mutant.place.file
+        for suites in self.groups(file):
+            outcome = run(self.command_for(suites), mutant.number, self.bound(suites), ISSUE, on_line)
             if outcome.caught or on_line and ISSUE in outcome.text:
-                self.catches[file, suite] += 1
-                return outcome
-        outcome = run(
-            self.of("--skip", *suites[: self.SINGLE]), mutant.number, self.bound(*suites[self.SINGLE :]), ISSUE, on_line)
-        if outcome.caught and (test := re.search(r" at (\w+)\.swift:", outcome.caught)):
-            self.catches[file, test.group(1)] += 1
+                named = re.search(r" at (\w+)\.swift:", outcome.caught or "")
+                self.catches[file, named.group(1) if named and named.group(1) in self.costs else suites[0]] += 1
+                break
         return outcome
 
 
