@@ -83,7 +83,7 @@ struct SendOptions: Equatable, Sendable {
   /// Whether what directories hold that are marked as caches is left out; of folders only.
   var isWithoutCaches = false
   /// Whether the data is compressed on its way.
-  var compression = CompressionWish.auto
+  var compression = CompressionPreference.auto
   /// How many bytes are sent in a second at most; nil for as many as go.
   var limit: UInt64?
   /// How many data streams carry them; nil for as many as help.

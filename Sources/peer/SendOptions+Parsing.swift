@@ -59,12 +59,12 @@ extension SendOptions {
     return exclusions
   }
 
-  private static func compression(_ arguments: Arguments) throws(TransferFailure) -> CompressionWish {
+  private static func compression(_ arguments: Arguments) throws(TransferFailure) -> CompressionPreference {
     guard let text = try arguments.text("--compress") else { return .auto }
-    guard let wish = CompressionWish(rawValue: text) else {
+    guard let preference = CompressionPreference(rawValue: text) else {
       throw .usage("--compress: '\(VisibleText.of(text))' is no answer", hint: "write auto, always or never")
     }
-    return wish
+    return preference
   }
 
   private static func checkNothingIsExcluded(_ arguments: Arguments) throws(TransferFailure) {

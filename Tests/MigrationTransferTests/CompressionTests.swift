@@ -12,8 +12,9 @@ import Testing
   private static let text = Data(String(repeating: "a line that comes again and again\n", count: 200_000).utf8)
 
   /// Sends text and noise; what both sides say, and whether all of it arrived.
-  private func move(_ wish: CompressionWish, streams: UInt32 = 1) throws -> (sent: TransferResult, got: TransferResult)
-  {
+  private func move(_ preference: CompressionPreference, streams: UInt32 = 1) throws -> (
+    sent: TransferResult, got: TransferResult
+  ) {
     let (source, destination) = (try Scratch(), try Scratch())
     let noise = patternData(3 << 20)
     source.write("tree/text", Self.text)
@@ -22,7 +23,7 @@ import Testing
     let receiver = try RunningReceiver(destination)
     let sent = try send(
       [source.at("tree")], to: try receiver.port(), code: try receiver.events.code(), streams: streams,
-      compression: wish)
+      compression: preference)
     let got = try receiver.result()
     #expect(destination.content("tree/text") == Self.text)
     #expect(destination.content("tree/noise") == noise)

@@ -32,10 +32,10 @@ final class Proxy: Sendable {
   ) throws {
     let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
     port = listening.port
-    let parcel = Condition<ListeningSocket?>(listening)
+    let handedOver = Condition<ListeningSocket?>(listening)
     let (mustStop, count) = (mustStop, count)
     thread = try RunningThread("proxy") {
-      guard let listening = parcel.withLock({ $0.take() }) else { return }
+      guard let listening = handedOver.withLock({ $0.take() }) else { return }
       try? Self.run(listening, target, refused, judge, mustStop) { count.withLock { $0 += 1 } }
     }
   }

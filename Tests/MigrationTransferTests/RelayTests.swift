@@ -42,9 +42,9 @@ private final class Relay: Sendable {
   init(
     _ listening: consuming ListeningSocket, target: UInt16, saw: @escaping @Sendable ([UInt8]) -> Void
   ) throws {
-    let parcel = Condition<ListeningSocket?>(listening)
+    let handedOver = Condition<ListeningSocket?>(listening)
     thread = try RunningThread("relay") { [mustStop] in
-      guard let listening = parcel.withLock({ $0.take() }) else { return }
+      guard let listening = handedOver.withLock({ $0.take() }) else { return }
       try? Self.run(listening, target, saw, mustStop)
     }
   }

@@ -156,7 +156,7 @@ final class RunningSender: Sendable {
 extension Sender.Options {
   /// Those of a sender to this machine.
   init(
-    to port: UInt16, streams: UInt32? = nil, limit: UInt64? = nil, compression: CompressionWish = .auto,
+    to port: UInt16, streams: UInt32? = nil, limit: UInt64? = nil, compression: CompressionPreference = .auto,
     giveUpAfter: Double = 0
   ) {
     self.init(
@@ -167,7 +167,8 @@ extension Sender.Options {
 
 /// Runs a real sender to its end.
 func send(
-  _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1, compression: CompressionWish = .auto,
+  _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1,
+  compression: CompressionPreference = .auto,
   giveUpAfter: Double = 0, store: TransferStore? = nil, events: Events = Events()
 ) throws -> TransferResult {
   let options = Sender.Options(to: port, streams: streams, compression: compression, giveUpAfter: giveUpAfter)

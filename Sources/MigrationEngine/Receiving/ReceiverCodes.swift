@@ -13,7 +13,7 @@ struct ReceiverCodes: Sendable {
   /// Of how many addresses that may not pair the user is told.
   private static let toldStrangers = 8
 
-  private var desk = CodeDesk()
+  private var codes = PairingCodes()
   private let speed: Double
   /// Whether it was said that all guesses of this wait are spent.
   private var isEndTold = false
@@ -21,26 +21,26 @@ struct ReceiverCodes: Sendable {
 
   init(speed: Double) { self.speed = speed }
 
-  var isWanted: Bool { desk.wantsCode }
+  var isWanted: Bool { codes.wantsCode }
   /// Whether this wait bears no other code.
-  var isExhausted: Bool { desk.isExhausted }
+  var isExhausted: Bool { codes.isExhausted }
   /// When the open code expires.
-  var expiry: Double? { desk.expiry.map { $0 / speed } }
+  var expiry: Double? { codes.expiry.map { $0 / speed } }
   /// Whether there is an open code, expired or not.
-  var isOpen: Bool { desk.expiry != nil }
+  var isOpen: Bool { codes.expiry != nil }
 
   /// A code is made, and may be proved from now on.
-  mutating func issue(now: Double) { _ = desk.issue(now: now * speed) }
+  mutating func issue(now: Double) { _ = codes.issue(now: now * speed) }
 
   /// Ends the open code if its time is over; whether that is so.
-  mutating func expire(now: Double) -> Bool { desk.expire(now: now * speed) }
+  mutating func expire(now: Double) -> Bool { codes.expire(now: now * speed) }
 
   /// The pairing that took the code came to nothing; another code may be shown.
-  mutating func reopen() { desk.reopen() }
+  mutating func reopen() { codes.reopen() }
 
   /// The user wants another wait.
   mutating func startAnew() {
-    desk.startAnew()
+    codes.startAnew()
     isEndTold = false
   }
 
@@ -48,7 +48,7 @@ struct ReceiverCodes: Sendable {
   mutating func tellEnd() -> [GuessLimit.Count]? {
     if isEndTold { return nil }
     isEndTold = true
-    return desk.guessers
+    return codes.guessers
   }
 
   /// Whether the user is to hear that an address wants to pair that may not.
@@ -57,30 +57,30 @@ struct ReceiverCodes: Sendable {
   }
 
   /// The code that a new exchange is about. Refuses while none is open, and while earlier guesses delay a network.
-  func open(for network: String, now: Double) throws(AbortReason) -> CodeDesk.Number {
-    guard let number = desk.open(now: now * speed) else { throw .notPairing }
-    guard !desk.delays(network, now: now * speed) else { throw .busy }
+  func open(for network: String, now: Double) throws(AbortReason) -> PairingCodes.Number {
+    guard let number = codes.open(now: now * speed) else { throw .notPairing }
+    guard !codes.delays(network, now: now * speed) else { throw .busy }
     return number
   }
 
   /// Whether the code can be proved now.
-  func isOpen(_ number: CodeDesk.Number, now: Double) -> Bool { desk.open(now: now * speed) == number }
+  func isOpen(_ number: PairingCodes.Number, now: Double) -> Bool { codes.open(now: now * speed) == number }
 
   /// Spends one try, and only then looks whether the proof was right.
   mutating func judge(
-    _ number: CodeDesk.Number, _ isRight: Bool, from network: String, now: Double
+    _ number: PairingCodes.Number, _ isRight: Bool, from network: String, now: Double
   ) -> Verdict {
-    switch desk.attempt(number, from: network, now: now * speed) {
+    switch codes.attempt(number, from: network, now: now * speed) {
     case .delayed: return .refused(.busy)
     case .expired: return .refused(.codeExpired)
     case .compare: break
     }
     if isRight {
-      _ = desk.matched(number, from: network)
+      _ = codes.matched(number, from: network)
       return .right
     }
-    let attempt = desk.tries
-    _ = desk.mismatched(number)
-    return .wrong(attempt: attempt, left: desk.guessesLeft)
+    let attempt = codes.tries
+    _ = codes.mismatched(number)
+    return .wrong(attempt: attempt, left: codes.guessesLeft)
   }
 }

@@ -15,7 +15,7 @@ struct ReceiverDoor: Sendable {
     /// Its worker takes PAIR_A.
     case sharing
     /// Its worker takes the proof of a code.
-    case exchanging(CodeDesk.Number)
+    case exchanging(PairingCodes.Number)
     /// Its code is used up; its worker proves it back.
     case confirming
     case welcoming(ConnectionMode)

@@ -37,7 +37,7 @@ extension ReceiverEngine {
     switch result {
     case .success(let code):
       codes.issue(now: now)
-      tell(.code(code, lifetime: CodeDesk.lifetime))
+      tell(.code(code, lifetime: PairingCodes.lifetime))
     case .failure(let fault): endRun(.failure(fault.failure))
     }
   }

@@ -128,7 +128,7 @@ extension ReceiverEngine {
     switch codes.judge(number, isRight, from: remote.network, now: now) {
     case .refused(let reason): turnAway(id, reason)
     case .wrong(let attempt, let left):
-      tell(.wrongCode(attempt: attempt, allowed: CodeDesk.triesPerCode, from: remote.host, left: left))
+      tell(.wrongCode(attempt: attempt, allowed: PairingCodes.triesPerCode, from: remote.host, left: left))
       if !codes.isOpen { act(.forgetCode) }
       turnAway(id, .codeMismatch)
     case .right:

@@ -52,7 +52,7 @@ enum ClientPairing {
 
   /// Comes back to a receiver that is known by its key: to resume, or to join a data stream.
   ///
-  /// Nothing is sent to anybody else. Throws as `pair` does.
+  /// Nothing is sent to another device. Throws as `pair` does.
   static func come(
     back mode: ConnectionMode, on connection: inout Connection, to pinned: KeyFingerprint, until deadline: BootInstant
   ) throws {

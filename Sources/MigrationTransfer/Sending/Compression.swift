@@ -3,7 +3,7 @@ import MigrationSystem
 import Synchronization
 
 /// Whether what is sent may be compressed on its way, as far as both devices and the exporter let it.
-package enum CompressionWish: String, Sendable {
+package enum CompressionPreference: String, Sendable {
   /// Where it makes the transfer faster.
   case auto
   /// Whatever becomes smaller by it.
@@ -13,12 +13,12 @@ package enum CompressionWish: String, Sendable {
 
 /// What the data streams of a session know together about compressing.
 final class CompressionKnowledge: Sendable {
-  let wish: CompressionWish
+  let preference: CompressionPreference
   private let rate = Mutex<Double?>(nil)
   private let isMet = Flag()
   private let processors = Mutex(IdleProcessors())
 
-  init(_ wish: CompressionWish) { self.wish = wish }
+  init(_ preference: CompressionPreference) { self.preference = preference }
 
   /// What a stream that compresses would send in a second without, by what was found last; nil if none should.
   var instead: Double? {
@@ -59,7 +59,7 @@ struct Compression: ~Copyable {
   ///
   /// `sent` is how many bytes the connection has taken until now, `unwritten` how many frames the receiver has not written.
   mutating func pack(_ frame: FrameBuffer, sent: UInt64, unwritten: UInt64) -> Int? {
-    switch knowledge.wish {
+    switch knowledge.preference {
     case .never: return nil
     case .always: return compress(frame, atMost: frame.count - 1)
     case .auto: break

@@ -15,7 +15,7 @@ package final class Sender: Sendable {
     /// How many bytes may be sent in a second; nil for no limit.
     package let limit: UInt64?
     /// Whether what is sent may be compressed.
-    package let compression: CompressionWish
+    package let compression: CompressionPreference
     /// For how many seconds a lost connection is tried again.
     package let giveUpAfter: Double
     /// How long nothing may move on a data stream before it is opened anew.
@@ -23,7 +23,7 @@ package final class Sender: Sendable {
 
     package init(
       target: HostAndPort, label: String, software: String, streams: UInt32? = nil, limit: UInt64? = nil,
-      compression: CompressionWish = .auto,
+      compression: CompressionPreference = .auto,
       giveUpAfter: Double = 600
     ) {
       self.target = target

@@ -1,8 +1,8 @@
 /// The life of the receiver's codes (Protocol §4.3): who may try, how often, and how long.
 ///
-/// Times are seconds on any clock that counts sleep; the desk only compares them. Tries come from networks, which are texts
+/// Times are seconds on any clock that counts sleep; they are only compared. Tries come from networks, which are texts
 /// that the caller chooses.
-package struct CodeDesk: Equatable, Sendable {
+package struct PairingCodes: Equatable, Sendable {
   /// Names one code of a run; a new code has a new number.
   package typealias Number = Int
 
@@ -10,7 +10,7 @@ package struct CodeDesk: Equatable, Sendable {
     /// No code is shown yet, or the last one is over and the next is still being made.
     case closed
     case open(Number, tries: Int, expires: Double)
-    /// A right code was given: nobody else is paired.
+    /// A right code was given: no other sender is paired.
     case taken
   }
 
