@@ -215,7 +215,7 @@ import Testing
     #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
   }
 
-  @Test func `a sender that comes back behind a failed sync hears of it, though a stream still holds its older session`() {
+  @Test func `a sender that comes back behind a failed sync hears of it, though a stream holds its older session`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
     _ = script.feed(.syncEnded(number, Script.broken))
