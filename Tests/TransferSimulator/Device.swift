@@ -17,6 +17,7 @@ final class Worker {
   }
 
   var isImport: Bool { name.description == "import" }
+  var isExport: Bool { name.description == "export" }
 
   /// Tells it to end soon.
   func end() {

@@ -137,6 +137,9 @@ final class Ground {
     return faults
   }
 
+  /// How many receivers' workers wait for a disk that stands still, on the one stack.
+  var receiversWaiting = 0
+
   /// Lets one thing happen while something else goes on.
   func stepInside() -> Bool {
     steps += 1

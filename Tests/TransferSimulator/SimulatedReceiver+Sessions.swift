@@ -259,6 +259,8 @@ extension SimulatedReceiver {
     guard isSyncing, !isWriting else { return }
     for _ in 0..<world.dice.roll(0...6) where isAlive { _ = ground.stepInside() }
     ground.riskStall()
+    ground.receiversWaiting += 1
+    defer { ground.receiversWaiting -= 1 }
     while isAlive, world.now < ground.stalled[role.index], ground.stepInside() {}
   }
 }

@@ -79,8 +79,9 @@ extension Ground {
     world.dice.one(in: 4) ? world.dice.roll(1_000...20_000_000) : world.dice.roll(1_000...400_000)
   }
 
-  /// Whether a worker may still be there when its process has ended: only an import is waited for longer.
-  func mayLinger(_ worker: Worker) -> Bool { worker.isImport }
+  /// Whether a worker may still be there when its process has ended: only an import is waited for longer. A simulation has one
+  /// stack, so an export does not come back before a receiver whose disk has come to stand still above it.
+  func mayLinger(_ worker: Worker) -> Bool { worker.isImport || (worker.isExport && receiversWaiting > 0) }
 
   /// The sender's user hears that all is done, and starts nothing again.
   func senderHeardDone(_ sender: SimulatedSender) {
