@@ -8,29 +8,10 @@ import Testing
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
 
-  private func paired(_ settings: ReceiverEngine.Settings = Script.settings()) -> Script {
-    var script = Script(settings)
-    script.open()
-    script.pair()
-    return script
-  }
-
-  private func receiving() -> Script {
-    var script = Script()
-    script.open()
-    script.receive()
-    return script
-  }
-
-  private func part(_ marks: [Mark] = [], end: Tally? = nil) -> ReceiverEngine.Event {
-    let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
-    return .ledger(number, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: end)))
-  }
-
   // MARK: Refusals
 
   @Test func `refusals are told to both users as they come, and to a sender that comes back all again`() {
-    var script = receiving()
+    var script = Script.receiving()
     #expect(
       script.feed(.refused(Script.transfer, [Script.refusal("a"), Script.refusal("b")])) == [
         "tell not stored root/a", "tell not stored root/b", "say 1 refused root/a", "say 1 refused root/b",
@@ -55,7 +36,7 @@ import Testing
   }
 
   @Test func `refusals at the import are told before DONE`() {
-    var script = receiving()
+    var script = Script.receiving()
     script.conclude()
     #expect(
       script.feed(.refused(Script.transfer, [Script.refusal("a")])) == [
@@ -66,7 +47,7 @@ import Testing
 
   @Test func `a sender that asks again is told what is not stored in front of DONE, and the user if this run has not`()
   {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.feed(.refused(Script.transfer, [Script.refusal("a")]))
     let withheld = Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)
     #expect(script.say(.unsent(withheld)) == ["tell not stored root/b"])
@@ -104,7 +85,7 @@ import Testing
   }
 
   @Test func `what the sender leaves out in a session is said again in the next one`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.say(.unsent(Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)))
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(number, nil))
@@ -118,7 +99,7 @@ import Testing
   // MARK: The import
 
   @Test func `the sender hears of an import ten times a second at most, and of a new phase at once`() {
-    var script = receiving()
+    var script = Script.receiving()
     script.conclude()
     func told(_ phase: ImportProgress.Phase, after seconds: Double) -> [String] {
       script.feed(.importing(Script.transfer, ImportProgress(phase: phase, done: 1, total: 2)), after: seconds)
@@ -134,7 +115,7 @@ import Testing
   }
 
   @Test func `a sender that is gone hears nothing of the import while its streams settle`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     script.conclude()
     #expect(script.feed(.broke(Script.id(1), Script.cut)) == [])
@@ -146,7 +127,7 @@ import Testing
   }
 
   @Test func `what the end of the export says, and what was left at the import, is in the result`() {
-    var script = receiving()
+    var script = Script.receiving()
     let finish = Finish(
       total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2), withheld: 5,
       leftBehind: [LeftBehind(name: Array("user.a".utf8), count: 2)])
@@ -161,7 +142,7 @@ import Testing
   }
 
   @Test func `a sender that ends the export while something of it is being written breaks the protocol`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.say(.finish(Script.finish)) == ["shut gate 1", "end sync 1"])
     #expect(script.feed(.syncEnded(number, nil)) == [])
@@ -179,7 +160,7 @@ import Testing
   // MARK: A disk that fails
 
   @Test func `what could not be made durable is not imported, though the end of the export came meanwhile`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.finish() == ["shut gate 1", "end sync 1"])
     #expect(
@@ -193,7 +174,7 @@ import Testing
 
   @Test func `a sync of an older session that fails ends the newer one, and the run`() {
     for isFinished in [false, true] {
-      var script = receiving()
+      var script = Script.receiving()
       if isFinished { _ = script.finish() }
       script.resume(3, key: 1)
       script.offer(Script.offer(Script.transfer), on: 3)
@@ -207,7 +188,7 @@ import Testing
   }
 
   @Test func `a sync that fails behind the loss of its sender is not forgotten`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     #expect(
       script.feed(.syncEnded(number, Script.broken)).contains { $0.hasPrefix("tell interrupted") } == false)
@@ -216,7 +197,7 @@ import Testing
   }
 
   @Test func `a sender that comes back behind a failed sync hears of it, though a stream holds its older session`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.feed(.syncEnded(number, Script.broken))
     script.resume(3, key: 1)
@@ -237,11 +218,11 @@ import Testing
   }
 
   @Test func `an import that waits for its session's workers does not begin when an item cannot be dropped`() {
-    var script = paired()
+    var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
     _ = script.feed(.staged(number, .success(Script.admitted())))
-    _ = script.feed(part([1], end: Tally(items: 1, bytes: 1)))
+    _ = script.feed(Script.part([1], end: Tally(items: 1, bytes: 1)))
     _ = script.say(.drop(Drop(marks: [1])))
     _ = script.finish()
     _ = script.feed(.syncEnded(number, nil))

@@ -8,29 +8,10 @@ import Testing
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
 
-  private func paired(_ settings: ReceiverEngine.Settings = Script.settings()) -> Script {
-    var script = Script(settings)
-    script.open()
-    script.pair()
-    return script
-  }
-
-  private func receiving() -> Script {
-    var script = Script()
-    script.open()
-    script.receive()
-    return script
-  }
-
-  private func part(_ marks: [Mark] = [], end: Tally? = nil) -> ReceiverEngine.Event {
-    let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
-    return .ledger(number, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: end)))
-  }
-
   // MARK: Streams
 
   @Test func `a stream that is replaced ends before its heir is served`() {
-    var script = receiving()
+    var script = Script.receiving()
     #expect(script.join(2, stream: 0) == ["serve 2 in 1 as 0"])
     #expect(script.join(3, stream: 1) == ["serve 3 in 1 as 1"])
     #expect(script.join(4, stream: 2, replaces: 0) == ["end stream 2"])
@@ -41,7 +22,7 @@ import Testing
   }
 
   @Test func `a number that was used or replaced joins no more`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(3, stream: 0) == ["drop 3"])
     _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
@@ -51,7 +32,7 @@ import Testing
   }
 
   @Test func `the heir of a stream that never came ends whatever it may have been an heir of`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1)
     #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2", "end stream 3"])
@@ -60,7 +41,7 @@ import Testing
   }
 
   @Test func `the heir of an heir that still waits is served, and the one between them is not`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(3, stream: 1, replaces: 0) == ["end stream 2"])
     #expect(script.join(4, stream: 2, replaces: 1) == ["end stream 2", "drop 3"])
@@ -69,7 +50,7 @@ import Testing
 
   @Test func `what waits is dropped when a later stream that never came is replaced, and its own heir waits as it did`()
   {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1, replaces: 0)
     // Stream 2 has replaced stream 1, or has not.
@@ -81,7 +62,7 @@ import Testing
 
   @Test
   func `what comes later than the heir of a later stream joins no more, and its own heir waits for those before it`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2"])
     #expect(script.join(3, stream: 1, replaces: 0) == ["drop 3"])
@@ -92,7 +73,7 @@ import Testing
   }
 
   @Test func `streams behind one that never came are none that it may have replaced`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 5)
     #expect(script.join(4, stream: 6, replaces: 5) == ["end stream 3"])
@@ -102,7 +83,7 @@ import Testing
   }
 
   @Test func `a stream replaces none of its own number or a greater one`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(3, stream: 1, replaces: 1) == ["drop 3"])
     #expect(script.join(4, stream: 1, replaces: 2) == ["drop 4"])
@@ -110,13 +91,13 @@ import Testing
   }
 
   @Test func `a stream that says READY, and no JOIN, begins no session`() {
-    var script = receiving()
+    var script = Script.receiving()
     script.welcomeStream(5)
     #expect(script.feed(.ready(Script.id(5), identifier: 0)) == ["drop 5"])
   }
 
   @Test func `sixteen streams are served at a time`() {
-    var script = receiving()
+    var script = Script.receiving()
     for stream in 0..<16 as Range<UInt32> {
       #expect(script.join(100 + UInt64(stream), stream: stream) == ["serve \(100 + stream) in 1 as \(stream)"])
     }
@@ -126,7 +107,7 @@ import Testing
   }
 
   @Test func `those that wait are closed when their session ends`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1, replaces: 0)
     #expect(
@@ -137,7 +118,7 @@ import Testing
   }
 
   @Test func `while a session settles, those that wait are not served`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(4, stream: 4)
     _ = script.join(3, stream: 1, replaces: 0)
@@ -149,13 +130,13 @@ import Testing
   // MARK: What the source no longer has
 
   @Test func `items are dropped in turn, and the end of the export waits for the last of them`() {
-    var script = paired()
+    var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
     _ = script.feed(.staged(number, .success(Script.admitted())))
-    _ = script.feed(part([1, 2]))
+    _ = script.feed(Script.part([1, 2]))
     _ = script.feed(.drained(Script.id(1)))
-    _ = script.feed(part([3], end: Tally(items: 3, bytes: 3)))
+    _ = script.feed(Script.part([3], end: Tally(items: 3, bytes: 3)))
     #expect(script.say(.drop(Drop(marks: [1]))) == ["drop items 1: [1]"])
     #expect(script.say(.drop(Drop(marks: [2]))) == [])
     #expect(script.say(.drop(Drop(marks: [3]))) == [])
@@ -167,11 +148,11 @@ import Testing
   }
 
   @Test func `no more items are dropped than the ledger has told`() {
-    var script = paired()
+    var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
     _ = script.feed(.staged(number, .success(Script.admitted())))
-    _ = script.feed(part([1, 2, 3], end: Tally(items: 3, bytes: 3)))
+    _ = script.feed(Script.part([1, 2, 3], end: Tally(items: 3, bytes: 3)))
     #expect(script.say(.drop(Drop(marks: [1, 2]))) == ["drop items 1: [1, 2]"])
     var other = script
     #expect(other.say(.drop(Drop(marks: [3]))) == [])
@@ -179,7 +160,7 @@ import Testing
   }
 
   @Test func `an export that ends when nothing is made durable any more is imported at once`() {
-    var script = receiving()
+    var script = Script.receiving()
     #expect(script.feed(.syncEnded(number, nil)) == [])
     #expect(script.finish() == ["shut gate 1", "import 100 of 1: 5/50"])
   }

@@ -8,25 +8,6 @@ import Testing
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
 
-  private func paired(_ settings: ReceiverEngine.Settings = Script.settings()) -> Script {
-    var script = Script(settings)
-    script.open()
-    script.pair()
-    return script
-  }
-
-  private func receiving() -> Script {
-    var script = Script()
-    script.open()
-    script.receive()
-    return script
-  }
-
-  private func part(_ marks: [Mark] = [], end: Tally? = nil) -> ReceiverEngine.Event {
-    let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
-    return .ledger(number, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: end)))
-  }
-
   // MARK: Offers
 
   @Test func `an offer that continues another transfer, or other roots, ends the run`() {
@@ -68,7 +49,7 @@ import Testing
   }
 
   @Test func `the roots of the first offer that was taken are those of all`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(number, nil))
     script.resume(3, key: 1)
@@ -88,7 +69,7 @@ import Testing
       ),
     ]
     for (offer, features, expected) in cases {
-      var script = paired()
+      var script = Script.paired()
       script.offer(offer, features: features)
       let staging = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1)))).last ?? ""
       #expect(staging.hasSuffix(", taken") == features.contains(.leavingOut))
@@ -97,7 +78,7 @@ import Testing
     }
     var settings = Script.settings()
     settings.greeting = Greeting(role: .receiver, label: "", software: "", features: [.refusals])
-    var script = paired(settings)
+    var script = Script.paired(settings)
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
     let accept = script.feed(.staged(number, .success(Script.admitted()))).first
@@ -107,28 +88,29 @@ import Testing
   // MARK: The ledger
 
   @Test func `the parts of a ledger are asked for one after another, each when the one before is gone`() {
-    var script = paired()
+    var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
     #expect(script.feed(.drained(Script.id(1))) == [])
     _ = script.feed(.staged(number, .success(Script.admitted())))
     #expect(script.feed(.drained(Script.id(1))) == [])
-    #expect(script.feed(part([1])) == ["say 1 held staged [1]"])
+    #expect(script.feed(Script.part([1])) == ["say 1 held staged [1]"])
     #expect(script.feed(.drained(Script.id(2))) == [])
     #expect(script.feed(.drained(Script.id(1))) == ["read ledger 1"])
     #expect(script.feed(.drained(Script.id(1))) == [])
     // A part that says nothing does not drain.
-    #expect(script.feed(part()) == ["read ledger 1"])
-    #expect(script.feed(part([2], end: Tally(items: 2, bytes: 3))) == ["say 1 held staged [2]", "say 1 held end 2/3"])
+    #expect(script.feed(Script.part()) == ["read ledger 1"])
+    #expect(
+      script.feed(Script.part([2], end: Tally(items: 2, bytes: 3))) == ["say 1 held staged [2]", "say 1 held end 2/3"])
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
 
   @Test func `the next part is not asked for when the session has ended`() {
-    var script = paired()
+    var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
     _ = script.feed(.staged(number, .success(Script.admitted())))
-    _ = script.feed(part([1]))
+    _ = script.feed(Script.part([1]))
     _ = script.feed(.broke(Script.id(1), Script.cut))
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
@@ -147,7 +129,7 @@ import Testing
   }
 
   @Test func `what a ledger told is what was there before, and who comes back is told of it`() {
-    var script = receiving()
+    var script = Script.receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(number, nil))
     script.resume(3, key: 1)
@@ -163,7 +145,7 @@ import Testing
   }
 
   @Test func `progress is told five times a second while data may come`() {
-    var script = receiving()
+    var script = Script.receiving()
     #expect(script.engine.nextMoment == 0.2)
     #expect(script.feed(.timePassed, after: 0.1) == [])
     #expect(script.feed(.timePassed, after: 0.1) == ["tell progress of 100: receiving of 4/40"])
