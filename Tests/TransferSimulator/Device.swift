@@ -45,6 +45,7 @@ class Device {
     self.ground = ground
     self.role = role
     world = ground.world
+    ground.devices.append(self)
   }
 
   // MARK: Time
@@ -149,9 +150,13 @@ class Device {
     guard isAlive else { return }
     world.note("the \(role) is gone \(why())")
     isAlive = false
+    for worker in workers { worker.whenTold = nil }
     workers = []
     gone()
   }
+
+  /// The simulation is over: what holds one another lets go.
+  func letGo() {}
 
   /// What a process leaves when it is gone.
   func gone() {}

@@ -67,6 +67,8 @@ final class Ground {
 
   /// The processes of the sending device: one, or two that go on with the same transfer.
   var senders: [SimulatedSender] = []
+  /// All processes that there were.
+  var devices: [Device] = []
   var receiver: SimulatedReceiver?
   /// Until when a device sleeps, and its disk stands still: the sender's, and the receiver's.
   var asleep = [0, 0]
@@ -139,6 +141,16 @@ final class Ground {
 
   /// How many receivers' workers wait for a disk that stands still, on the one stack.
   var receiversWaiting = 0
+
+  /// The simulation is over: what holds one another lets go.
+  func letGo() {
+    world.letGo()
+    network.letGo()
+    for device in devices { device.letGo() }
+    (devices, ambushes, momentAmbushes, exports) = ([], [], [:], [])
+    (senders, receiver) = ([], nil)
+    (disk.died, disk.meanwhile, source.reader) = ({}, {}, nil)
+  }
 
   /// Lets one thing happen while something else goes on.
   func stepInside() -> Bool {

@@ -268,6 +268,11 @@ final class SimulatedReceiver: Device {
     ground.shownCode = nil
   }
 
+  override func letGo() {
+    for session in sessions.values { session.streams = [] }
+    (sessions, connections, transfers) = ([:], [:], [:])
+  }
+
   override func gone() {
     ground.network.accept = nil
     ground.shownCode = nil

@@ -88,6 +88,14 @@ final class SimulatedSender: Device {
     feed(.stop(.interrupted))
   }
 
+  /// An event in words that are the same in each run, which a dictionary's order is not.
+  private static func words(_ event: Engine.Event) -> String {
+    guard case .window(let session, var counts) = event else { return "\(event)" }
+    let frames = counts.framesOfStream.sorted { $0.key < $1.key }
+    counts.framesOfStream = [:]
+    return "window(\(session), \(counts), \(frames))"
+  }
+
   /// The engine hears of an event, after what it does about the last one.
   func feed(_ event: Engine.Event) {
     guard isAlive, !isFinished else { return }
@@ -99,7 +107,7 @@ final class SimulatedSender: Device {
   }
 
   private func handle(_ event: Engine.Event) {
-    world.note("sender <- \(event)")
+    world.note("sender <- \(Self.words(event))")
     ground.check(event.fault, at: .sender, of: self)
     noteRefused(event)
     if case .received(_, .close(let close)) = event, close.code != .silent { isTold = true }
@@ -300,6 +308,11 @@ final class SimulatedSender: Device {
     checkEnd(result)
     for session in sessions.values { end(session) }
     finish()
+  }
+
+  override func letGo() {
+    for session in sessions.values { session.streams = [] }
+    (sessions, connections) = ([:], [:])
   }
 
   override func gone() {

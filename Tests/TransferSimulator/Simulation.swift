@@ -31,6 +31,7 @@ public struct Simulation {
     let simulation = Simulation(seed: seed, mutation: mutation, keepsTrace: keepsTrace)
     simulation.run()
     let ground = simulation.ground
+    defer { ground.letGo() }
     return Outcome(
       seed: seed, broken: ground.world.broken, trace: ground.world.trace.lines, traceHash: ground.world.trace.hash,
       faults: ground.faults, sentInAll: ground.sentInAll, sentTwice: ground.sentTwice, steps: ground.steps)

@@ -36,6 +36,12 @@ final class Wire {
   /// A device has its end.
   func attach(_ end: End, _ connection: SimulatedConnection) { ends[end.rawValue] = connection }
 
+  /// Its devices are gone.
+  func letGo() {
+    for connection in ends { connection?.stopReading() }
+    ends = [nil, nil]
+  }
+
   func device(at end: End) -> Device? { ends[end.rawValue]?.device }
 
   /// Whether both ends have let go of it, or it was cut.
@@ -115,6 +121,7 @@ final class Network {
   /// Takes a new connection from a host; nil while no device listens.
   var accept: ((Wire, _ host: String) -> Void)?
   private(set) var wires: [Wire] = []
+  private var earlierWires: [Wire] = []
 
   init(_ world: World) { self.world = world }
 
@@ -122,11 +129,18 @@ final class Network {
   func connect(_ name: @autoclosure () -> String, from host: String, to other: ((Wire, String) -> Void)? = nil) -> Wire?
   {
     guard let accept = other ?? accept else { return nil }
+    earlierWires += wires.filter(\.isOver)
     wires.removeAll(where: \.isOver)
     let wire = Wire(world.trace.keepsAll ? name() : "", world)
     wires.append(wire)
     accept(wire, host)
     return wire
+  }
+
+  /// A simulation is over: nothing holds anything any more.
+  func letGo() {
+    accept = nil
+    for wire in earlierWires + wires { wire.letGo() }
   }
 
   /// Cuts something, or everything.

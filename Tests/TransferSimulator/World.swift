@@ -33,6 +33,9 @@ final class World {
     }
   }
 
+  /// Nothing happens any more.
+  func letGo() { events = [] }
+
   /// Lets the next thing happen; false when nothing is left.
   func step() -> Bool {
     guard let first = events.first else { return false }
