@@ -16,7 +16,7 @@ struct StreamTable: Sendable {
   let session: SessionID
   /// The numbers that are used up, and the connections that must end before an heir of each is served.
   private var used: [UInt32: Set<ConnectionID>] = [:]
-  /// Every number below this one is used up, too: numbers ascend, and what comes late may be what others have replaced.
+  /// Every number below this one is used up, too: what comes late may be what others have replaced.
   private var floor: UInt32 = 0
   private var live: [UInt32: ConnectionID] = [:]
   private var newcomers: [Newcomer] = []
@@ -43,7 +43,7 @@ struct StreamTable: Sendable {
   }
 
   private func isAcceptable(_ join: Join) -> Bool {
-    join.stream >= floor && used[join.stream] == nil && join.replaces.map { $0 < join.stream } != false
+    join.stream >= floor && used[join.stream] == nil && join.replaces != join.stream
   }
 
   /// A stream is replaced, and must not come any more, or go on waiting; the connections that must end before its heir is served.
@@ -53,10 +53,10 @@ struct StreamTable: Sendable {
     return replaced
   }
 
-  /// What one that has not come was to replace is not known: it may have been any stream before it, and what that has replaced.
+  /// What one that has not come was to replace is not known: it may have been any stream, and what that has replaced.
   private mutating func replaceUnseen(_ number: UInt32) -> Set<ConnectionID> {
-    let replaced = Set(live.filter { $0.key < number }.values)
-    turnAway { $0 < number }
+    let replaced = Set(live.values)
+    turnAway { _ in true }
     used[number] = replaced
     floor = max(floor, number)
     return replaced
