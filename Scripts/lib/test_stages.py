@@ -83,7 +83,7 @@ def tests():
         suites("other suites", 50, *others),
         swift_tests("dependent package", 30, script("dependent-package"), **debug),
         swift_tests("example app", 30, shell("package=$root/Examples/Notes; build --build-tests; run_tests Notes"), **debug),
-        Stage("simulations", 30, script("simulate", "--seeds", "10000", "--mutations"), alone="release folder",
+        Stage("simulations", 60, script("simulate", "--seeds", "10000", "--mutations"), alone="release folder",
               reader=lambda: Table(CHECKS), **release),
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
         # Takes seconds as a promise, and so as much room as a small machine has.
