@@ -158,6 +158,12 @@ final class Ground {
     return world.broken == nil && world.step()
   }
 
+  /// Lets some of what happens at about this time happen while something else goes on, which takes no longer.
+  func stepsInside(_ count: Int) {
+    let end = world.now + 20_000
+    for _ in 0..<count where (world.nextTime ?? .max) <= end { _ = stepInside() }
+  }
+
   /// Lets something happen about where the engines have acted so often.
   func ambush(at count: Int, _ body: @escaping () -> Void) {
     ambushes.append((count, body))

@@ -185,7 +185,7 @@ final class SimulatedOutlet: FrameOutlet, @unchecked Sendable {
     try check()
     sender.submit(frame, session)
     // Others have their turn now and then, and the disk may stand still.
-    for _ in 0..<sender.world.dice.roll(0...2) { _ = sender.ground.stepInside() }
+    sender.ground.stepsInside(sender.world.dice.roll(0...2))
     let end = sender.ground.stalled[sender.role.index]
     while sender.isAlive, sender.world.now < end, sender.ground.stepInside() {}
   }

@@ -33,6 +33,9 @@ final class World {
     }
   }
 
+  /// When the next thing happens.
+  var nextTime: Int? { events.first?.time }
+
   /// Nothing happens any more.
   func letGo() { events = [] }
 
