@@ -158,10 +158,10 @@ final class Ground {
     return world.broken == nil && world.step()
   }
 
-  /// Lets some of what happens at about this time happen while something else goes on, which takes no longer.
-  func stepsInside(_ count: Int) {
+  /// Lets some of what happens at about this time happen while something else goes on at a device, which takes no longer.
+  func stepsInside(_ count: Int, beside device: Device) {
     let end = world.now + 20_000
-    for _ in 0..<count where (world.nextTime ?? .max) <= end { _ = stepInside() }
+    for _ in 0..<count where device.isAlive && (world.nextTime ?? .max) <= end { _ = stepInside() }
   }
 
   /// Lets something happen about where the engines have acted so often.

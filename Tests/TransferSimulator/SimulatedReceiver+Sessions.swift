@@ -257,7 +257,7 @@ extension SimulatedReceiver {
   /// While a sync goes on, streams write; and the disk may stand still in the middle of it.
   func meanwhile() {
     guard isSyncing, !isWriting else { return }
-    ground.stepsInside(world.dice.roll(0...6))
+    ground.stepsInside(world.dice.roll(0...6), beside: self)
     ground.riskStall()
     ground.receiversWaiting += 1
     defer { ground.receiversWaiting -= 1 }

@@ -185,7 +185,7 @@ final class SimulatedOutlet: FrameOutlet, @unchecked Sendable {
     try check()
     sender.submit(frame, session)
     // Others have their turn now and then, and the disk may stand still.
-    sender.ground.stepsInside(sender.world.dice.roll(0...2))
+    sender.ground.stepsInside(sender.world.dice.roll(0...2), beside: sender)
     let end = sender.ground.stalled[sender.role.index]
     while sender.isAlive, sender.world.now < end, sender.ground.stepInside() {}
   }
