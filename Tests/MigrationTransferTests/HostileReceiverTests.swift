@@ -140,7 +140,12 @@ import Testing
         control.control.say(.held(Held(kind: kind, marks: marks)))
         try control.passOn()
       }
-      #expect(try control.closeCode() == .violation)
+      do {
+        #expect(try control.closeCode() == .violation)
+      } catch let error as ConnectionError {
+        // The sender waits two seconds for this end, which a busy machine may need; its own word is below.
+        #expect(error.code == .closed || error.code == .lost)
+      }
     }
     #expect(failure?.kind == .failed)
     #expect(failure?.message.contains("the ledger exceeds its limit") == true, "\(failure.debugDescription)")
