@@ -117,7 +117,7 @@ import Testing
     #expect(throws: Violation.self) { try gate.enter() }
   }
 
-  @Test func `behind a closed gate nobody enters any more, and who is inside may leave`() throws {
+  @Test func `behind a closed gate no writer enters any more, and one that is inside may leave`() throws {
     let gate = WritingGate()
     try gate.enter()
     gate.close()

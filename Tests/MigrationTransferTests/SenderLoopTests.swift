@@ -73,7 +73,7 @@ private final class Gate: Sendable {
       gate.pass()
       throw ArchiveError(.stopped, "it was stopped")
     }
-    // Nobody listens there; the walk would be waited for only behind a pairing.
+    // Nothing listens there; the walk would be waited for only behind a pairing.
     let sender = try sender(of: source)
     let end = try RunningThread("sender") {
       try sender.run { () throws(TransferFailure) in

@@ -162,7 +162,7 @@ import Testing
     #expect(codes.isExhausted)
   }
 
-  @Test func `reopening changes nothing while nobody is paired`() {
+  @Test func `reopening changes nothing while no sender is paired`() {
     var codes = PairingCodes()
     let before = codes
     codes.reopen()
