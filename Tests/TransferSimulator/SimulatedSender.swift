@@ -37,8 +37,8 @@ final class SimulatedSender: Device {
   private var refusedGenerations: [ArchivePath: Generation] = [:]
   private var preparers: [Worker] = []
   private(set) var code: UInt64 = 0
-  /// Whether another process goes on from a copy of what this one remembers.
-  var isCopied = false
+  /// Whether another process acts for the same transfer.
+  var hasTwin = false
   /// Whether another device was at the receiver's address.
   var hasMetStranger = false
   /// Whether the receiver has said why it stops.

@@ -48,8 +48,8 @@ extension Ground {
       return ambush(at: world.dice.one(in: 2) ? .join : .export, 1) { [self] in startTwin() }
     }
     tally.twins += 1
-    senders.first?.isCopied = true
     addSender()
+    for sender in senders { sender.hasTwin = true }
   }
 
   private func addSender() {
@@ -194,8 +194,8 @@ extension Ground {
   func check(_ fault: Fault?, at role: Role, of sender: SimulatedSender?) {
     guard let fault else { return }
     switch fault.code {
-    // A process that knows nothing of what its copy has said takes it for a violation.
-    case .violation where sender?.isCopied == true, .told(.violation) where sender?.isCopied == true: break
+    // A process that knows nothing of what another one has said for the same transfer takes it for a violation.
+    case .violation where sender?.hasTwin == true, .told(.violation) where sender?.hasTwin == true: break
     // One that meets a stranger at the receiver's address says so to the receiver.
     case .told(.violation) where role == .receiver && sender?.hasMetStranger == true: break
     case .violation, .announcement, .told(.violation), .told(.announcement), .collision:
