@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 
@@ -11,7 +10,8 @@ from mutants_build import build_finder  # noqa: E402
 from mutants_list import LIST, match_survivors, read_survivors  # noqa: E402
 from mutants_runs import run  # noqa: E402
 from mutants_source import KINDS, MUTANT, Engine, find_places, is_engine  # noqa: E402
-from outside import Failure, check_line, equal, require  # noqa: E402
+from outside import equal, require  # noqa: E402
+from self_tests import run as run_tests  # noqa: E402
 
 SWIFT = """\
 enum Action: Equatable { case say(Int), stop }
@@ -183,19 +183,5 @@ TESTS = [
 ]
 
 
-def main():
-    failures = 0
-    for test in TESTS:
-        name = test.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory(prefix="peer-mutants-") as folder:
-            try:
-                test(folder)
-                print(check_line(name, "ok"), flush=True)
-            except Failure as failure:
-                failures += 1
-                print(check_line(name, "FAILED", failure), flush=True)
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS, "peer-mutants-"))

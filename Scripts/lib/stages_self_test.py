@@ -3,12 +3,12 @@
 import json
 import os
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
 
-from outside import Failure, check_line, equal, require  # noqa: E402
+from outside import equal, require  # noqa: E402
+from self_tests import run as run_tests  # noqa: E402
 from test_stages import CHECKS  # noqa: E402
 from stages import Run, Stage, Table  # noqa: E402
 from swift_suites import SwiftSuites  # noqa: E402
@@ -105,19 +105,5 @@ TESTS = [
 ]
 
 
-def main():
-    failures = 0
-    for test in TESTS:
-        name = test.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory(prefix="peer-stages-") as logs:
-            try:
-                test(logs)
-                print(check_line(name, "ok"), flush=True)
-            except Failure as failure:
-                failures += 1
-                print(check_line(name, "FAILED", failure), flush=True)
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS, "peer-stages-"))

@@ -45,7 +45,7 @@ extension ReceiverEngine {
   private static var exhausted: TransferFailure {
     TransferFailure(
       .pairing, "too many wrong codes were entered; no code is shown any more",
-      hint: "Start again with --from and the address of the other device, so that nobody else can try.")
+      hint: "Start again with --from and the address of the other device, so that no other device can try.")
   }
 
   // MARK: Questions
