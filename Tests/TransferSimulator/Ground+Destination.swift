@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
@@ -12,6 +13,14 @@ extension Version {
 }
 
 extension Ground {
+  /// Why an offer is refused before anything is sent: one of its names is taken, and that is not wanted.
+  func objection(to offer: Offer) -> Fault? {
+    guard furniture.existing == .refuse, case .folders(let roots) = offer.contents,
+      let taken = roots.first(where: { disk.destination.entries[$0.name] != nil })
+    else { return nil }
+    return Fault(.exists, "'\(String(decoding: taken.name, as: UTF8.self))' already exists in the destination")
+  }
+
   /// What is at the destination must be what the source had: each file one version of itself, and one that was there when
   /// the last export began or later; and all of it, if nothing changed since it was listed.
   func checkDestination() {

@@ -33,7 +33,7 @@ final class ReceiverSessionParts {
 extension SimulatedReceiver {
   func performInSession(_ action: Engine.Action) {
     switch action {
-    case .examine(let session, let transfer, _, _): examine(session, transfer)
+    case .examine(let session, _, let offer, _): examine(session, offer)
     case .stage(let session, let order): stage(session, order)
     case .readLedger(let session): readLedger(session)
     case .dropItems(let session, let marks): drop(session, marks)
@@ -59,7 +59,7 @@ extension SimulatedReceiver {
 
   // MARK: Offers
 
-  private func examine(_ session: SessionNumber, _ identifier: TransferID) {
+  private func examine(_ session: SessionNumber, _ offer: Offer) {
     let worker = begin("examine", of: session)
     let codes: [Fault.Code] = [.noSpace, .exists, .unfit, .inUse, .storage]
     var fault = lacksThread ? Fault(.device, "no thread") : nil
@@ -67,7 +67,8 @@ extension SimulatedReceiver {
       fault = Fault(code, "it cannot be held")
     }
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
-      let result = fault.map { Result.failure($0) } ?? .success(Engine.Examination(availableBytes: nil))
+      let objection = fault ?? ground.objection(to: offer)
+      let result = objection.map { Result.failure($0) } ?? .success(Engine.Examination(availableBytes: nil))
       end(worker) { [self] in feed(.examined(session, result)) }
     }
   }
