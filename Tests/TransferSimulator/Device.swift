@@ -7,6 +7,8 @@ final class Worker {
   let session: SessionNumber?
   /// Whether it was told to end.
   private(set) var mustEnd = false
+  /// When it came to its end, of which its device hears a little later.
+  fileprivate(set) var cameToEnd: Int?
   fileprivate(set) var hasEnded = false
   /// What it does when it is told to end.
   var whenTold: (() -> Void)?
@@ -107,6 +109,7 @@ class Device {
 
   /// A worker ends in an event, which comes a little later.
   func end(_ worker: Worker, _ event: @escaping () -> Void) {
+    worker.cameToEnd = world.now
     run(after: world.dice.one(in: 4) ? world.dice.roll(0...3_000) : world.dice.roll(0...100)) { [self] in
       world.check(!worker.hasEnded, "a worker has ended twice: \(worker.name)")
       worker.hasEnded = true

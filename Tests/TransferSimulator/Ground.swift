@@ -139,8 +139,9 @@ final class Ground {
     return faults
   }
 
-  /// How many receivers' workers wait for a disk that stands still, on the one stack.
-  var receiversWaiting = 0
+  /// How many receivers' workers wait for a disk that stands still, on the one stack, and when the last one went on.
+  private(set) var receiversWaiting = 0
+  private(set) var receiverWentOn: Int?
 
   /// The simulation is over: what holds one another lets go.
   func letGo() {
@@ -162,6 +163,13 @@ final class Ground {
   func stepsInside(_ count: Int, beside device: Device) {
     let end = world.now + 20_000
     for _ in 0..<count where device.isAlive && (world.nextTime ?? .max) <= end { _ = stepInside() }
+  }
+
+  /// A receiver's worker waits for its disk, which stands still, and what is beneath it on the one stack waits with it.
+  func waitForReceiversDisk(_ receiver: Device) {
+    receiversWaiting += 1
+    defer { receiversWaiting -= 1 }
+    while receiver.isAlive, world.now < stalled[receiver.role.index], stepInside() { receiverWentOn = world.now }
   }
 
   /// Lets something happen about where the engines have acted so often.

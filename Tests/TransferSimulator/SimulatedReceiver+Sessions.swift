@@ -260,8 +260,6 @@ extension SimulatedReceiver {
     guard isSyncing, !isWriting else { return }
     ground.stepsInside(world.dice.roll(0...6), beside: self)
     ground.riskStall()
-    ground.receiversWaiting += 1
-    defer { ground.receiversWaiting -= 1 }
-    while isAlive, world.now < ground.stalled[role.index], ground.stepInside() {}
+    ground.waitForReceiversDisk(self)
   }
 }

@@ -25,7 +25,13 @@ extension Ground {
   }
 
   /// A device's disk stands still from now on.
-  func stall(_ device: Int, for length: Int) { stalled[device] = max(stalled[device], world.now + length) }
+  func stall(_ device: Int, for length: Int) {
+    stalled[device] = max(stalled[device], world.now + length)
+    let role = device == Role.sender.index ? Role.sender : .receiver
+    world.note("the disk of the \(role) stands still until \(stalled[device])")
+    // What waits on the stack goes on when the disk does, and not when something else happens behind that.
+    world.after(length) {}
+  }
 
   /// The receiver's disk is in the middle of something, and may stand still from here on.
   func riskStall() {
@@ -80,8 +86,14 @@ extension Ground {
   }
 
   /// Whether a worker may still be there when its process has ended: only an import is waited for longer. A simulation has one
-  /// stack, so an export does not come back before a receiver whose disk has come to stand still above it.
-  func mayLinger(_ worker: Worker) -> Bool { worker.isImport || (worker.isExport && receiversWaiting > 0) }
+  /// stack, so an export does not come back before a receiver whose disk has come to stand still above it. It does so when that
+  /// one goes on, of which its device hears a little later.
+  func mayLinger(_ worker: Worker) -> Bool {
+    if worker.isImport { return true }
+    guard worker.isExport else { return false }
+    guard let end = worker.cameToEnd else { return receiversWaiting > 0 }
+    return end == receiverWentOn
+  }
 
   /// The sender's user hears that all is done, and starts nothing again.
   func senderHeardDone(_ sender: SimulatedSender) {
