@@ -10,11 +10,16 @@ import Synchronization
 final class NarrowDisk: StagingDisk {
   let disk: DirectoryDisk
   let failure = Mutex<CInt?>(nil)
+  let journalFailure = Mutex<CInt?>(nil)
 
   init(_ disk: DirectoryDisk) { self.disk = disk }
 
   var name: [UInt8] { disk.name }
-  var journal: any StagedFile { disk.journal }
+  var journal: any StagedFile {
+    NarrowFile(disk.journal) { [self] (_) throws(SystemError) in
+      if let errno = journalFailure.withLock({ $0 }) { throw SystemError(errno: errno, operation: "write") }
+    }
+  }
   func places() -> any StagingPlaces { NarrowPlaces(disk.places(), self) }
   func synchronize() throws(SystemError) { try disk.synchronize() }
   func availableBytes() -> UInt64? { disk.availableBytes() }
@@ -82,11 +87,16 @@ private final class NarrowPlaces: StagingPlaces {
 
 private final class NarrowFile: StagedFile {
   private let file: any StagedFile
+  private let check: @Sendable (_ end: UInt64) throws(SystemError) -> Void
 
-  init(_ file: any StagedFile) { self.file = file }
-
-  private func check(_ end: UInt64) throws(SystemError) {
-    if end > 3_000 { throw SystemError(errno: EFBIG, operation: "write") }
+  init(
+    _ file: any StagedFile,
+    check: @escaping @Sendable (_ end: UInt64) throws(SystemError) -> Void = { (end) throws(SystemError) in
+      if end > 3_000 { throw SystemError(errno: EFBIG, operation: "write") }
+    }
+  ) {
+    self.file = file
+    self.check = check
   }
 
   func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {

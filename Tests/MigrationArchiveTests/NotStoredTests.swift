@@ -116,6 +116,42 @@ import Testing
     #expect(error?.code == .storage && error?.cause != nil && staging.notStored == 0)
   }
 
+  @Test func `what the journal has not heard of is not refused, and another stream's chunk of it is kept`() throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    let (one, other) = (
+      StagingWriter(staging, sealer: HashSealer()), StagingWriter(staging, sealer: HashSealer())
+    )
+    try one.write(Crafted.frame { try $0.chunk("source/f", 1, at: 0, pattern(1_000)) })
+    disk.journalFailure.withLock { $0 = EIO }
+    let error = #expect(throws: ArchiveError.self) {
+      try one.write(Crafted.frame { try $0.chunk("source/f", 1, at: 3_000, pattern(1_000)) })
+    }
+    disk.journalFailure.withLock { $0 = nil }
+    #expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
+    try other.write(Crafted.frame { try $0.chunk("source/f", 1, at: 1_000, pattern(1_000)) })
+    let held = try recovered(disk).report.partials.map(\.ranges.all)
+    #expect(held == [[0..<2_000]])
+  }
+
+  @Test func `so is a chunk of a file whose record the journal could not be told to be refused`() throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    let (one, other) = (
+      StagingWriter(staging, sealer: HashSealer()), StagingWriter(staging, sealer: HashSealer())
+    )
+    try one.write(Crafted.frame { $0.item(try record("source", .directory)) })
+    disk.journalFailure.withLock { $0 = EIO }
+    #expect(throws: ArchiveError.self) {
+      try one.write(Crafted.frame { $0.item(try record("source/c:d", .file(size: 2_000))) })
+    }
+    disk.journalFailure.withLock { $0 = nil }
+    #expect(staging.notStored == 0)
+    try other.write(Crafted.frame { try $0.chunk("source/c:d", 1, at: 0, pattern(1_000)) })
+    let refused = named(try recovered(disk))
+    #expect(refused == ["source/c:d: nameNotAllowed"])
+  }
+
   @Test func `what the source no longer has is not counted`() throws {
     let disk = try disk()
     try write(export.outlet.frames, to: try staging(disk))

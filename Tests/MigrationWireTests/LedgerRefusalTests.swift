@@ -40,10 +40,11 @@ import Testing
     #expect(try ledger.admit(place(0..<50, "big")) == .write(0, isNew: true, discarded: nil))
     #expect(ledger.stage(place(0..<50, "big")) == nil)
     #expect(try ledger.admit(place(50..<60, "big")) == .write(0, isNew: false, discarded: nil))
+    #expect(ledger.refusable(path("big"), 1)?.number == 0 && ledger.refusable(path("big"), 2) == nil)
     let refused = ledger.refuse(path("big"), 1)
     let told = try #require(refused)
     #expect(told.number == 0 && told.record == nil)
-    #expect(ledger.refuse(path("big"), 1) == nil)
+    #expect(ledger.refusable(path("big"), 1) == nil && ledger.refuse(path("big"), 1) == nil)
     // What another stream was just writing counts for nothing.
     #expect(ledger.stage(place(50..<60, "big")) == nil)
     #expect(try ledger.admit(place(60..<100, "big")) == .held)

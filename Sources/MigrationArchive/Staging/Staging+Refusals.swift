@@ -23,62 +23,55 @@ extension Staging {
     shared.withLock { $0.refusals.named.dropFirst(start) }
   }
 
-  /// Refuses an item and journals it; the staged parts of a file go. `claims` takes the record that the journal is told later,
-  /// where nothing on the disk depends on it.
+  /// Refuses an item; the staged parts of a file go.
+  ///
+  /// The journal is told first, under the lock: what another stream brings of the item is acknowledged from then on, and not
+  /// kept.
   func refuse(
-    _ record: ItemRecord, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces,
-    claims: (JournalRecord) -> Void
+    _ record: ItemRecord, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces
   ) throws(ArchiveError) {
-    let number = shared.withLock { shared in
+    let isStaged = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
+      let isStaged = shared.ledger.refusable(record.path, record.generation) != nil
+      try tell(record.path, record.generation, size: record.size, reason, isDurable: isStaged)
       // Its chunks may have told already.
       if shared.refusals.awaited.removeValue(forKey: record.path) == nil {
         shared.refusals.name(
           Refusal(path: record.path, generation: record.generation, reason: reason, message: message))
       }
-      let number = shared.ledger.refuse(record)
-      if let number { shared.open[number] = nil }
-      return number
+      if let number = shared.ledger.refuse(record) { shared.open[number] = nil }
+      return isStaged
     }
-    let claim = JournalRecord.refused(
-      path: record.path, generation: record.generation, size: record.size, reason)
-    guard number != nil else { return claims(claim) }
-    try discard(record.path, claim, in: places)
+    if isStaged { try remove(record.path, in: places) }
   }
 
-  /// Refuses a file of which a chunk came; its record may have come too.
+  /// Refuses a file of which a chunk came; its record may have come too. The journal is told first here as well.
   func refuse(
     _ place: ChunkPlace, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces, isStaged: Bool
   ) throws(ArchiveError) {
-    let known = shared.withLock { shared -> (record: ItemRecord?, number: Ledger.FileNumber)? in
-      guard let file = shared.ledger.refuse(place.path, place.generation) else { return nil }
+    let isRefused = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
+      // Another stream was faster.
+      guard let file = shared.ledger.refusable(place.path, place.generation) else { return false }
+      try tell(place.path, place.generation, size: file.record?.size, reason, isDurable: isStaged)
+      shared.ledger.refuse(place.path, place.generation)
       shared.refusals.name(
         Refusal(path: place.path, generation: place.generation, reason: reason, message: message))
       if file.record == nil { shared.refusals.awaited[place.path] = reason }
       shared.open[file.number] = nil
-      return file
+      return true
     }
-    // Another stream was faster.
-    guard let known else { return }
-    let claim = JournalRecord.refused(
-      path: place.path, generation: place.generation, size: known.record?.size, reason)
-    if isStaged { return try discard(place.path, claim, in: places) }
-    do {
-      try journal.append([claim])
-    } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
-    }
+    if isRefused && isStaged { try remove(place.path, in: places) }
   }
 
-  /// The journal knows before the disk does, and for good.
-  private func discard(
-    _ path: ArchivePath, _ claim: JournalRecord, in places: any StagingPlaces
+  /// Tells the journal of a refusal; for good, where something on the disk goes.
+  private func tell(
+    _ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: RefusalReason, isDurable: Bool
   ) throws(ArchiveError) {
+    let claim = JournalRecord.refused(path: path, generation: generation, size: size, reason)
     do {
-      try journal.appendDurably([claim])
+      if isDurable { try journal.appendDurably([claim]) } else { try journal.append([claim]) }
     } catch {
       throw ArchiveError(.storage, "the journal cannot be written", cause: error)
     }
-    try remove(path, in: places)
   }
 
   /// Why something is refused.
@@ -92,7 +85,6 @@ extension Staging {
   func refuseStaged(_ paths: [ArchivePath: WhyRefused]) throws(ArchiveError) {
     guard !paths.isEmpty else { return }
     let places = disk.places()
-    var claims: [JournalRecord] = []
     do {
       try journal.forEach(upTo: journal.position) { _, claim in
         guard let record = claim.completedItem, shared.withLock({ $0.ledger.holds(record) }),
@@ -100,10 +92,9 @@ extension Staging {
         else { return }
         let isItself = record.path == place
         try refuse(
-          record, isItself ? why.reason : .directoryNotStored, isItself ? why.message : nil, in: places
-        ) { claims.append($0) }
+          record, isItself ? why.reason : .directoryNotStored, isItself ? why.message : nil, in: places)
       }
-      try journal.appendDurably(claims)
+      try journal.file.synchronize()
     } catch let error as ArchiveError {
       throw error
     } catch {

@@ -95,9 +95,7 @@ extension Staging {
     var known = error.refusal.map { (reason: $0, message: String?.none) }
     if known == nil { known = try? storability.reason(for: link.path, link.body, error) }
     guard let known, shared.withLock({ $0.mayRefuse }) else { throw error }
-    var claims: [JournalRecord] = []
-    try refuse(link, known.reason, known.message, in: places) { claims.append($0) }
-    try journal.append(claims)
+    try refuse(link, known.reason, known.message, in: places)
   }
 
   private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) -> FileKind? {

@@ -16,7 +16,7 @@ extension StagingWriter {
   }
 
   func refuse(_ record: ItemRecord, _ reason: RefusalReason, _ message: String?) throws {
-    try staging.refuse(record, reason, message, in: places) { claims.append($0) }
+    try staging.refuse(record, reason, message, in: places)
     refused()
   }
 

@@ -28,20 +28,29 @@ extension Ledger {
     return number
   }
 
-  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the number of its staged file.
-  ///
-  /// Without a record it waits for one: only that tells its size.
-  package mutating func refuse(
+  /// An incomplete file that is not refused: its record, if that has come, and the number of what is staged of it.
+  package func refusable(
     _ path: ArchivePath, _ generation: Generation
   ) -> (record: ItemRecord?, number: FileNumber)? {
     guard let file = incomplete[path], file.generation == generation, !file.isRefused else { return nil }
-    if let record = file.record?.record {
+    return (file.record?.record, file.number)
+  }
+
+  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the number of its staged file.
+  ///
+  /// Without a record it waits for one: only that tells its size.
+  @discardableResult
+  package mutating func refuse(
+    _ path: ArchivePath, _ generation: Generation
+  ) -> (record: ItemRecord?, number: FileNumber)? {
+    guard let file = refusable(path, generation) else { return nil }
+    if let record = file.record {
       refuse(record)
-      return (record, file.number)
+    } else {
+      incompleteBytes = incompleteBytes.subtractingClamped(incomplete[path]?.ranges.count ?? 0)
+      incomplete[path] = Incomplete(number: file.number, generation: generation, isRefused: true)
     }
-    incompleteBytes = incompleteBytes.subtractingClamped(file.ranges.count)
-    incomplete[path] = Incomplete(number: file.number, generation: generation, isRefused: true)
-    return (nil, file.number)
+    return file
   }
 
   /// The journal tells of a refusal; without a size the record had not come.
