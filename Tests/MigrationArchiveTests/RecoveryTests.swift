@@ -227,4 +227,24 @@ private final class Interruption {
     try importer.area.clear(0xABC)
     #expect(scratch.snapshot("destination").differences(from: before) == [])
   }
+
+  @Test func `what an earlier process concluded is durable before an import goes on with it`() throws {
+    let scratch = try Scratch.withFolders()
+    scratch.write("source/note", [1, 2, 3])
+    let export = try Export([scratch.at("source")])
+    let arrival = try Arrival(scratch, export.offer)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.packer.finish) { _ in }
+    // The process dies in the middle of making the last record durable.
+    let last = try #require(try JournalReading(scratch, arrival).positions.dropLast().last)
+    let disk = ForgetfulDisk(
+      try DirectoryDisk(opening: Staging.name(of: 0xABC), in: scratch.open("destination")),
+      durable: Array(scratch.read(arrival.journal).prefix(Int(last))))
+    for _ in 0..<2 {
+      let staging = try Staging.recover(
+        from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+      #expect(staging.stage == .concluded(export.packer.finish.total))
+      try disk.losePower()
+    }
+  }
 }

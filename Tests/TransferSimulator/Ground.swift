@@ -106,7 +106,6 @@ final class Ground {
   private var finished: [Export] = []
   /// What arrived is being compared with this, and what was concluded last; each with the export that it ends.
   private var concluding: (transfer: TransferID, finish: Finish, export: Export)?
-  private var isConclusionDurable = false
   private(set) var concluded: (transfer: TransferID, finish: Finish, export: Export)?
   /// Which transfers are done, and with which word.
   private(set) var done: [TransferID: Done] = [:]
@@ -271,11 +270,10 @@ final class Ground {
 
   func recovered(_ staging: Staging) {
     if staging.stage != .receiving {
-      // The process may have died behind the record of it, and the power may go before that is durable.
-      if concluded == nil, concluding?.transfer == staging.transfer { hasConcluded(isDurable: false) }
+      // The process may have died behind the record of it; now that is durable.
+      if concluding?.transfer == staging.transfer { hasConcluded() }
     } else if concluded?.transfer == staging.transfer {
-      world.check(!isConclusionDurable, "what was concluded counts as incomplete")
-      concluded = nil
+      world.fail("what was concluded counts as incomplete")
     }
     checkNothingNew()
     checkFurniture(destination)
@@ -325,10 +323,7 @@ final class Ground {
   }
 
   /// All that was meant has arrived.
-  func hasConcluded(isDurable: Bool) {
-    concluded = concluding
-    isConclusionDurable = isDurable
-  }
+  func hasConcluded() { concluded = concluding }
 
   /// What an import begins without.
   func refused(_ staging: Staging) {

@@ -113,7 +113,7 @@ extension SimulatedReceiver {
           }
           ground.concludes(finish, staging.transfer, withheld: withheld)
           try staging.complete(finish) { feed(.importing(transfer.identifier, $0)) }
-          ground.hasConcluded(isDurable: true)
+          ground.hasConcluded()
         }
         feed(.noticed(.staged))
       } catch {

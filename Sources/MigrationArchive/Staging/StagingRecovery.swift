@@ -52,6 +52,8 @@ extension Staging {
         // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
         try staging.synchronize()
       }
+      // The earlier process may have died before this was durable, and what an import moves may outlive it.
+      if case .concluded(let total) = survey.stage { try journal.appendDurably([.concluded(total)]) }
       if staging.formerExisting != nil { try staging.noteExisting() }
       return staging
     } catch let error as SystemError {
