@@ -117,6 +117,8 @@ final class Ground {
   private var promisesOf: [TransferID: Promises] = [:]
   /// What was durable of a transfer when a session was told of it.
   private var durableAt: [SessionID: DurableContent] = [:]
+  /// What a session has said that the source no longer has, by transfer.
+  private var dropped: [TransferID: Set<Mark>] = [:]
   /// The streams that a stream is the heir of, by session.
   private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
 
@@ -309,8 +311,11 @@ final class Ground {
   }
 
   /// What arrived is about to be compared with a finish.
-  func concludes(_ finish: Finish, _ transfer: TransferID, withheld: [Refusal]) {
+  func concludes(_ finish: Finish, _ staging: Staging, withheld: [Refusal]) {
+    let transfer = staging.transfer
     world.note("concludes \(finish.total)")
+    promises(of: transfer).finishing(staging, keys: staging.keys)
+    givesWay(staging)
     guard let export = finished.last(where: { $0.finish == finish }) else {
       return world.fail("something was concluded that was never finished")
     }
@@ -319,6 +324,23 @@ final class Ground {
       $0.unsent = finish.unsent
       $0.withheld = finish.withheld
       $0.notStored = withheld
+    }
+  }
+
+  /// A session says that the source no longer has these.
+  func dropped(_ marks: [Mark], of transfer: TransferID, keys: TransferKeys) {
+    promises(of: transfer).dropped(marks, keys: keys)
+    dropped[transfer, default: []].formUnion(marks)
+  }
+
+  /// What goes with a FINISH though the source has it, since another process knows an older state of the source: it is sent
+  /// again.
+  private func givesWay(_ staging: Staging) {
+    let held = Promises.Held(staging, staging.keys)
+    for (path, generation) in currentGenerations(staging.transfer) {
+      let sent = sentOnce[Self.key(path, generation)].map { Int($0.count) } ?? 0
+      let isDropped = dropped[staging.transfer]?.contains(staging.keys.mark(path: path, generation: generation)) == true
+      allowedTwice += isDropped ? sent : min(sent, held.partialLength(path, generation))
     }
   }
 
@@ -349,6 +371,7 @@ final class Ground {
 
   /// The ledger is told: what is durable of it need not be read again.
   func told(_ session: SessionID, _ staging: Staging, _ keys: TransferKeys) {
+    dropped[staging.transfer] = nil
     durableAt[session] = promises(of: staging.transfer).durableContent(in: staging, keys: keys)
   }
 

@@ -86,6 +86,15 @@ final class Promises {
     durable.removeAll { marks.contains(keys.mark(path: $0.path, generation: $0.generation)) }
   }
 
+  /// A FINISH is compared with what is there: what is incomplete then is in no archive, and goes. It may be of another process,
+  /// which knows something else of the source.
+  func finishing(_ staging: Staging, keys: TransferKeys) {
+    let held = Held(staging, keys)
+    check(written, in: held, "was acknowledged as written and is not there at the end")
+    written.removeAll { !held.isSettled($0) }
+    durable.removeAll { !held.isSettled($0) }
+  }
+
   /// An archive is finished: what was promised for it is fulfilled.
   func fulfilled() {
     written = []
@@ -131,8 +140,18 @@ final class Promises {
     }
 
     /// Whether it is held, or need not be.
-    func has(_ promise: Promise) -> Bool {
-      refused.contains(keys.mark(path: promise.path, generation: promise.generation)) || holds(promise)
+    func has(_ promise: Promise) -> Bool { isSettled(promise) || holds(promise) }
+
+    /// Whether the item that it is about is complete, or refused.
+    func isSettled(_ promise: Promise) -> Bool {
+      let mark = keys.mark(path: promise.path, generation: promise.generation)
+      return marks.contains(mark) || refused.contains(mark)
+    }
+
+    /// How much is held of an incomplete file.
+    func partialLength(_ path: ArchivePath, _ generation: Generation) -> Int {
+      guard let partial = partials[path], partial.generation == generation else { return 0 }
+      return Int(partial.ranges.count)
     }
 
     func holds(_ promise: Promise) -> Bool {

@@ -155,7 +155,7 @@ extension SimulatedReceiver {
     let worker = begin("drop", of: number)
     onDisk(after: world.dice.roll(1...500)) { [self] in
       if let session = sessions[number], let keys = session.keys {
-        ground.promises(of: session.transfer.identifier).dropped(marks, keys: keys)
+        ground.dropped(marks, of: session.transfer.identifier, keys: keys)
         if ground.mutation != .forgetDropped { session.transfer.staging?.drop(marks) }
       }
       end(worker) { [self] in feed(.dropped(number, nil)) }
