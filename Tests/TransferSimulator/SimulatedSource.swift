@@ -53,6 +53,10 @@ final class SimulatedSource: @unchecked Sendable {
   let top: SourceNode
   /// What was ever found under a path, and until when.
   private var occupants: [[UInt8]: [UInt64: Int]] = [:]
+  /// Every directory that was ever found, by its number.
+  private var directories: [UInt64: SourceNode] = [:]
+  /// What came into a directory after it had lost a path, by the path that it would have had, and until when it counts as that.
+  private var latecomers: [[UInt8]: [UInt64: Int]] = [:]
   /// Every state of everything, by its number, and until when it was current.
   private var states: [UInt64: [(version: Version, until: Int)]] = [:]
   private(set) var lastChange = 0
@@ -145,11 +149,13 @@ final class SimulatedSource: @unchecked Sendable {
   }
 
   /// Everything as it is now, by path.
-  var current: [[UInt8]: Version] {
-    var found: [[UInt8]: Version] = [:]
+  var current: [[UInt8]: Version] { nodes.mapValues(Self.version) }
+
+  private var nodes: [[UInt8]: SourceNode] {
+    var found: [[UInt8]: SourceNode] = [:]
     var pending: [([UInt8], SourceNode)] = top.names.map { ($0, top.children[$0]!) }
     while let (path, node) = pending.popLast() {
-      found[path] = Self.version(node)
+      found[path] = node
       for name in node.names { pending.append((path + [UInt8(ascii: "/")] + name, node.children[name]!)) }
     }
     return found
@@ -159,17 +165,33 @@ final class SimulatedSource: @unchecked Sendable {
   func record(_ node: SourceNode? = nil) {
     changes += 1
     lastChange = world.now
-    let now = current
-    for (path, version) in now {
-      occupants[path, default: [:]][version.inode] = Int.max
-      note(version)
+    let now = nodes
+    for (path, node) in now {
+      occupants[path, default: [:]][node.inode] = Int.max
+      if node.kind == .directory { directories[node.inode] = node }
+      note(Self.version(node))
     }
     for (path, numbers) in occupants {
       for (number, until) in numbers where until == Int.max && number != now[path]?.inode {
         occupants[path]?[number] = world.now
       }
     }
+    noteLatecomers()
     if let node { note(Self.version(node)) }
+  }
+
+  /// An export that has opened a directory finds what is in it, though the directory has lost its own name: what comes there
+  /// counts as found at the moment of that loss.
+  private func noteLatecomers() {
+    for (path, numbers) in occupants {
+      for (number, until) in numbers where until != Int.max {
+        for (name, child) in directories[number]?.children ?? [:] {
+          let place = path + [UInt8(ascii: "/")] + name
+          latecomers[place, default: [:]][child.inode] = max(latecomers[place]?[child.inode] ?? until, until)
+          note(Self.version(child))
+        }
+      }
+    }
   }
 
   private func note(_ version: Version) {
@@ -181,9 +203,10 @@ final class SimulatedSource: @unchecked Sendable {
   }
 
   /// Every state of everything that was ever found under a path, and until when it was that. Who has opened a file may read
-  /// it after it lost its name.
+  /// it after it lost its name, and who has opened a directory what is in it.
   func history(of path: [UInt8]) -> [(version: Version, until: Int)] {
-    occupants[path, default: [:]].sorted { $0.key < $1.key }.flatMap { number, left in
+    let found = occupants[path, default: [:]].merging(latecomers[path, default: [:]], uniquingKeysWith: max)
+    return found.sorted { $0.key < $1.key }.flatMap { number, left in
       states[number, default: []].map { ($0.version, min($0.until, left)) }
     }
   }
