@@ -21,4 +21,21 @@ import Testing
     }
     #expect(named.refusals.count == Limits.unsent)
   }
+  @Test func `what is gone from the source is found among all that is, and makes room for others`() throws {
+    let keys = TransferKeys(tagKey: 1, hashKey: 2)
+    let refusals = try (0..<Limits.unsent).map {
+      Refusal(path: try ArchivePath(Array("\($0)".utf8)), generation: 1, reason: .other)
+    }
+    func mark(_ refusal: Refusal) -> Mark { keys.mark(path: refusal.path, generation: refusal.generation) }
+    var named = NamedItems(refusals)
+    named.drop([], keys)
+    #expect(named.refusals == refusals)
+    let gone = (refusals.prefix(100).map(mark) + [0, .max]).sorted()
+    named.drop(gone, keys)
+    #expect(named.refusals == Array(refusals.dropFirst(100)))
+    #expect(gone.allSatisfy(named.isGone))
+    #expect(refusals.dropFirst(100).allSatisfy { !named.isGone(mark($0)) })
+    for refusal in refusals.prefix(200) { _ = named.add(refusal) }
+    #expect(named.refusals.count == Limits.unsent)
+  }
 }

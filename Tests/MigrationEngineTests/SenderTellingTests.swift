@@ -147,6 +147,39 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 1"])
   }
 
+  @Test func `what the source no longer has is not kept as not stored, and not told where it comes behind its DROP`() {
+    let gone = SenderEngine.Exported(finish: Fixture.finish, stale: [Fixture.refusedMark])
+    var trial = SenderTrial.streaming()
+    #expect(trial.hear(.refused(Fixture.refusal)) == ["refuse 1", "tell not stored tree/file tooLarge too big"])
+    trial.export(gone)
+    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
+
+    var late = SenderTrial.streaming()
+    late.export(gone)
+    #expect(late.hear(.refused(Fixture.refusal)) == [])
+    // Another state of it is something else.
+    #expect(
+      late.hear(.refused(Refusal(path: Fixture.path, generation: 6, reason: .other))) == [
+        "refuse 1 something else", "tell not stored tree/file other",
+      ])
+    #expect(late.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
+  }
+
+  @Test func `what stands in front of DONE is all that is kept as not stored`() {
+    var trial = SenderTrial.streaming()
+    trial.hear(.refused(Fixture.refusal))
+    trial.export()
+    trial.end(0, .finished)
+    trial.take(.broke(ConnectionID(1), Fixture.cut))
+    trial.close()
+    trial.take(.window(SessionNumber(1), Fixture.counts))
+    trial.take(.noted(77))
+    trial.pass(1)
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
+  }
+
   @Test func `no more is kept of what is not stored than a session may name`() {
     var named = NamedItems(Array(repeating: Fixture.refusal, count: Limits.unsent))
     #expect(named.refusals.count == Limits.unsent)

@@ -29,6 +29,8 @@ struct SenderConversation: Sendable {
   private var nextProgress: Double
   /// The receiver has said that all is done, and that is being written down.
   private(set) var done: Done?
+  /// What it has named in front of that where it answers the offer: all that is not stored.
+  private var repeated = NamedItems()
 
   /// Begins at READY with the features of this end's greeting.
   init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, _ features: Features, isReturn: Bool, now: Double) {
@@ -76,7 +78,8 @@ struct SenderConversation: Sendable {
       }
       self.done = done
       // The receiver forgets the transfer when it hears the receipt; a sender that is killed then must know that it is done.
-      actions.append(.recordDone(transfer, done, refusals: facts.transfer.named.refusals))
+      let named = accept == nil ? repeated : facts.transfer.named
+      actions.append(.recordDone(transfer, done, refusals: named.refusals))
     case .stop(let close): throw Fault(told: close)
     }
   }
@@ -94,15 +97,20 @@ struct SenderConversation: Sendable {
     ]
   }
 
-  private func note(
+  private mutating func note(
     _ refusal: Refusal, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
-    // Without a ledger it stands in front of a DONE that answers the offer.
-    guard transfer.named.add(refusal, isAgain: accept == nil) else { return }
-    if let accept {
-      actions.append(.refuse(number, accept.keys.mark(path: refusal.path, generation: refusal.generation)))
+    guard let accept else {
+      // Without a ledger it stands in front of a DONE that answers the offer.
+      _ = repeated.add(refusal)
+      if transfer.named.add(refusal, isAgain: true) { actions.append(.tell(refusal.event)) }
+      return
     }
-    actions.append(.tell(refusal.event))
+    let mark = accept.keys.mark(path: refusal.path, generation: refusal.generation)
+    // It has crossed the DROP that names it.
+    guard !transfer.named.isGone(mark) else { return }
+    _ = transfer.named.add(refusal)
+    actions += [.refuse(number, mark), .tell(refusal.event)]
   }
 
   // MARK: The export and its streams
@@ -155,9 +163,10 @@ struct SenderConversation: Sendable {
     _ actions: inout [SenderEngine.Action]
   ) throws(Fault) {
     let exported = try result.get()
-    guard let transfer = facts.transfer.identifier else {
+    guard let transfer = facts.transfer.identifier, let accept else {
       preconditionFailure("what is exported belongs to a transfer that has a name")
     }
+    facts.transfer.named.drop(exported.stale, accept.keys)
     total = exported.finish.total
     streams?.finish(&actions)
     actions += [.finishWindow(number), .noteFinish(number, transfer, exported.finish)]
