@@ -88,7 +88,7 @@ def tests():
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
         # Takes seconds as a promise, and so as much room as a small machine has.
         Stage("attacks", 90, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),
-        Stage("mutants", 90, script("mutants", "--sample", "20", "--tests-only", "--debug"), room=2,
+        Stage("mutants", 90, script("mutants", "--sample", "12", "--tests-only", "--debug"), room=2,
               reader=lambda: Table(CHECKS), alone="mutants"),
         Stage("chaos's own test", 45, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),

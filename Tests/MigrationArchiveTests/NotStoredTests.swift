@@ -156,15 +156,17 @@ import Testing
     let disk = try disk()
     try write(export.outlet.frames, to: try staging(disk))
     let staging = try recovered(disk)
+    let beneath = staging.refusals(from: 0).map(\.path).filter { $0.bytes.starts(with: Array("source/b:d".utf8)) }
     for name in ["c:d", "large", "link", "same"] { scratch.remove("source/\(name)") }
     scratch.letSettle()
     let again = try Export([scratch.at("source")], held: HeldItems(of: staging))
     try write(again.outlet.frames, to: staging)
     staging.drop(again.packer.staleMarks)
     try staging.complete(again.packer.finish) { _ in }
-    #expect(staging.notStored == 3)
+    #expect(staging.notStored == 3 && staging.lastingRefusals.map(\.path) == beneath)
     // And a restart does not know better.
-    #expect(try recovered(disk).notStored == 3)
+    let after = try recovered(disk)
+    #expect(after.notStored == 3 && after.lastingRefusals.map(\.path) == beneath)
   }
 }
 

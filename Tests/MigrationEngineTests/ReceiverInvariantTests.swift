@@ -31,7 +31,7 @@ import Testing
     let failure = ReceiverPhase.Outcome.failure(TransferFailure(.failed, ""))
     find("a transfer that is away is not there") { $0.phase = .away(5, until: 1, failure) }
     find("it waits for a sender with the wrong outcome") {
-      $0.transfers[of: 100]?.imported(Script.done)
+      $0.transfers[of: 100]?.imported(Script.done, [])
       $0.phase = .away(100, until: 1, failure)
     }
     find("nothing runs, and the run is not over") {

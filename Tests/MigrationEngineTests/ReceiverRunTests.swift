@@ -38,7 +38,7 @@ import Testing
     let progress = ImportProgress(phase: .verifying, done: 1, total: 2)
     #expect(script.feed(.importing(2, progress)) == ["tell progress of 2: verifying of 5/50 at 0.5"])
     #expect(
-      script.feed(.imported(2, .success(Script.done), Traffic(), differing: 0)) == [
+      script.feed(.imported(2, .success(Script.done), Traffic(), differing: 0, refused: [])) == [
         "tell done 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1"
       ])
     #expect(script.engine.nextMoment == 60)
@@ -66,14 +66,17 @@ import Testing
     _ = script.feed(.tookBack(.success([concluded])))
     #expect(script.feed(.listening(.failure(Script.broken))) == [])
     #expect(script.engine.nextMoment == Curfew.atLeisure)
-    #expect(script.feed(.imported(2, .success(Script.done), Traffic(), differing: 0)) == ["finish: 1 the disk fails"])
+    #expect(
+      script.feed(.imported(2, .success(Script.done), Traffic(), differing: 0, refused: [])) == [
+        "finish: 1 the disk fails"
+      ])
     var late = Script()
     _ = late.feed(.begin)
     _ = late.feed(.tookBack(.success([concluded])))
     _ = late.feed(.listening(.failure(Script.broken)))
     #expect(late.feed(.timePassed, after: 1.9) == [])
     #expect(late.feed(.timePassed, after: 0.1) == ["finish: 1 the disk fails"])
-    #expect(late.feed(.imported(2, .success(Script.done), Traffic(), differing: 0)) == [])
+    #expect(late.feed(.imported(2, .success(Script.done), Traffic(), differing: 0, refused: [])) == [])
   }
 
   // MARK: A whole transfer

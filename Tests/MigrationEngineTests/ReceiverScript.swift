@@ -172,7 +172,9 @@ struct ReceiverScript {
   }
 
   /// From there to DONE.
-  mutating func imported(_ result: Result<Done, Fault> = .success(done)) -> [String] {
-    feed(.imported(Self.transfer, result, Traffic(sent: 50, saved: 3, seconds: 2), differing: 1))
+  mutating func imported(
+    _ result: Result<Done, Fault> = .success(done), refused: [Refusal] = []
+  ) -> [String] {
+    feed(.imported(Self.transfer, result, Traffic(sent: 50, saved: 3, seconds: 2), differing: 1, refused: refused))
   }
 }

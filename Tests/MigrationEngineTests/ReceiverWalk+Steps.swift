@@ -133,7 +133,9 @@ extension ReceiverWalk {
       if !chance(3) { return }
       end(
         job,
-        .imported(transfer, fails ? .failure(fault()) : .success(Script.done), Traffic(), differing: dice.next() % 3))
+        .imported(
+          transfer, fails ? .failure(fault()) : .success(Script.done), Traffic(), differing: dice.next() % 3,
+          refused: []))
     case .store(let transfer): end(job, .noted(transfer))
     }
   }

@@ -92,8 +92,8 @@ struct ReceiverWalk {
     trail.append("\(event)")
     lastEvent = event
     switch event {
-    case .imported(_, .success, _, _): isImported = true
-    case .imported(_, .failure, _, _), .listening(.failure): mayFail = true
+    case .imported(_, .success, _, _, _): isImported = true
+    case .imported(_, .failure, _, _, _), .listening(.failure): mayFail = true
     default: break
     }
     let actions = engine.handle(event, now: now)

@@ -349,7 +349,7 @@ final class Ground {
 
   /// What an import begins without.
   func refused(_ staging: Staging) {
-    refusedPaths = Set(staging.refusals(from: 0).map(\.path.bytes))
+    refusedPaths = Set(staging.lastingRefusals.map(\.path.bytes))
     notStored = staging.notStored
     tally.refusals += Int(notStored)
     world.check(notStored <= refusedPaths.count, "\(notStored) items are not stored, \(refusedPaths.count) are named")

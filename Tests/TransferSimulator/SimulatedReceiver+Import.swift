@@ -144,11 +144,12 @@ extension SimulatedReceiver {
         try disk.operate(mayFail: false)
         tellRefusals(transfer)
         let done = Done(total: total, notStored: staging.notStored)
+        let refused = staging.lastingRefusals
         ground.refused(staging)
-        ground.imported(transfer.identifier, done, notStored: withheld + staging.refusals(from: 0))
+        ground.imported(transfer.identifier, done, notStored: withheld + refused)
         try disk.operate(mayFail: false)
         disk.removeArea(of: transfer.identifier)
-        imported(transfer, worker, .success(done))
+        imported(transfer, worker, .success(done), refused)
       } catch {
         if isAlive { imported(transfer, worker, .failure(Fault(error))) }
       }
@@ -160,10 +161,12 @@ extension SimulatedReceiver {
     return area
   }
 
-  private func imported(_ transfer: Transfer, _ worker: Worker, _ result: Result<Done, Fault>) {
+  private func imported(
+    _ transfer: Transfer, _ worker: Worker, _ result: Result<Done, Fault>, _ refused: [Refusal] = []
+  ) {
     end(worker) { [self] in
       transfer.isImporting = false
-      feed(.imported(transfer.identifier, result, Traffic(), differing: 0))
+      feed(.imported(transfer.identifier, result, Traffic(), differing: 0, refused: refused))
     }
   }
 }

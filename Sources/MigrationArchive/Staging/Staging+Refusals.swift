@@ -23,6 +23,15 @@ extension Staging {
     shared.withLock { $0.refusals.named.dropFirst(start) }
   }
 
+  /// The refusals that are named, without those of what the source no longer has, which go when everything has arrived.
+  package var lastingRefusals: [Refusal] {
+    shared.withLock { shared in
+      shared.refusals.named.filter {
+        !shared.dropped.contains(keys.mark(path: $0.path, generation: $0.generation))
+      }
+    }
+  }
+
   /// Refuses an item; the staged parts of a file go.
   ///
   /// The journal is told first, under the lock: what another stream brings of the item is acknowledged from then on, and not

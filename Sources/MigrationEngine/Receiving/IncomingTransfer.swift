@@ -97,10 +97,11 @@ struct IncomingTransfer: Sendable {
     self.held = Tally(items: max(self.held.items, held.items), bytes: max(self.held.bytes, held.bytes))
   }
 
-  /// All is imported: nothing more is refused, and the user knows of everything that is named.
-  mutating func imported(_ done: Done) {
+  /// All is imported: nothing more is refused, and the user knows of everything that is named. What the source had no more is not
+  /// among what was refused.
+  mutating func imported(_ done: Done, _ refused: [Refusal]) {
     stage = .done(done)
-    notStored = (refusals + withheldItems).nameable
+    notStored = (refused + withheldItems).nameable
     isNotStoredTold = true
   }
 

@@ -84,9 +84,9 @@ extension ReceiverEngine {
     case refused(TransferID, [Refusal])
     /// News: how far the import is.
     case importing(TransferID, ImportProgress)
-    /// The worker of `importItems` has ended. All refusals were told before. So many items were left at the import, since
-    /// something else had their names.
-    case imported(TransferID, Result<Done, Fault>, Traffic, differing: UInt64)
+    /// The worker of `importItems` has ended. All refusals were told before; these are the named ones of what FINISH covered. So
+    /// many items were left at the import, since something else had their names.
+    case imported(TransferID, Result<Done, Fault>, Traffic, differing: UInt64, refused: [Refusal])
     /// The worker of `note`, `forget` or `discard` has ended.
     case noted(TransferID)
   }

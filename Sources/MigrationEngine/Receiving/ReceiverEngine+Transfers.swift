@@ -116,13 +116,14 @@ extension ReceiverEngine {
 
   /// The import is over: the session that is current hears of it, and else the user alone.
   mutating func imported(
-    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, differing: UInt64
+    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, differing: UInt64,
+    refused: [Refusal]
   ) {
     transfers[of: identifier]?.traffic = traffic
     transfers[of: identifier]?.leftOut.add(differing: differing)
     switch result {
     case .success(let done):
-      transfers[of: identifier]?.imported(done)
+      transfers[of: identifier]?.imported(done, refused)
       guard let transfer = transfers[of: identifier] else { return }
       if case .finishing(let outcome, let deadline) = phase {
         // What a stop has left to the next run is not left to it any more.

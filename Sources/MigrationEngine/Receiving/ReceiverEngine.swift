@@ -127,8 +127,8 @@ package struct ReceiverEngine: Sendable {
       if let fault { failTransfer(of: number, by: fault) }
     case .refused(let transfer, let refusals): refused(transfer, refusals)
     case .importing(let transfer, let progress): importing(transfer, progress)
-    case .imported(let transfer, let result, let traffic, let differing):
-      imported(transfer, result, traffic, differing: differing)
+    case .imported(let transfer, let result, let traffic, let differing, let refused):
+      imported(transfer, result, traffic, differing: differing, refused: refused)
     case .noted: break
     }
   }

@@ -63,7 +63,7 @@ extension ReceiverEngine {
       case .streamEnded(let id, _, _): self = .serve(id)
       case .syncEnded(let number, _): self = .sync(number)
       case .gateShut(let number, _): self = .gate(number)
-      case .imported(let transfer, _, _, _): self = .importItems(transfer)
+      case .imported(let transfer, _, _, _, _): self = .importItems(transfer)
       case .noted(let transfer): self = .store(transfer)
       // A connection departs from the lobby, too, where it has no worker.
       case .departed: return nil

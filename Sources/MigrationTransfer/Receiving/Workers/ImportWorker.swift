@@ -22,18 +22,20 @@ struct ImportWorker: Sendable {
     transfer.traffic.begin()
     let result: Result<Done, Fault>
     var differing: UInt64 = 0
+    var refused: [Refusal] = []
     do {
-      result = .success(try importItems(&differing))
+      result = .success(try importItems(&differing, &refused))
     } catch {
       result = .failure(Fault(error))
     }
     transfer.traffic.end()
     let traffic = Traffic(
       sent: transfer.traffic.sent, saved: transfer.traffic.saved, seconds: transfer.traffic.seconds)
-    return WorkerReport(.imported(transfer.identifier, result, traffic, differing: differing))
+    return WorkerReport(
+      .imported(transfer.identifier, result, traffic, differing: differing, refused: refused))
   }
 
-  private func importItems(_ differing: inout UInt64) throws -> Done {
+  private func importItems(_ differing: inout UInt64, _ refused: inout [Refusal]) throws -> Done {
     let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
     let (staging, total, withheldCount) = try complete(progress)
     setup.post(.noticed(.staged))
@@ -44,7 +46,8 @@ struct ImportWorker: Sendable {
     differing = conflicts.leftCount
     transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
     let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
-    leaveTombstone(done, staging)
+    refused = staging.lastingRefusals
+    leaveTombstone(done, refused, staging)
     return done
   }
 
@@ -80,9 +83,9 @@ struct ImportWorker: Sendable {
   /// removes the staging directory.
   ///
   /// In this order, and what fails is left to the next run: the journal says as well that all is imported.
-  private func leaveTombstone(_ done: Done, _ staging: Staging) {
+  private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
     do {
-      try transfer.entry?.finish(done, notStored: (staging.refusals(from: 0) + withheld).nameable)
+      try transfer.entry?.finish(done, notStored: (refused + withheld).nameable)
       staging.letGo()
       try setup.importer.area.clear(transfer.identifier)
     } catch {
