@@ -95,13 +95,11 @@ final class Ground {
 
   // MARK: What is expected
 
-  /// What was sent, and how much of it more than once.
-  private var sentOnce: [[UInt8]: ByteRanges] = [:]
-  private var refusedContent: Set<[UInt8]> = []
-  private(set) var sentTwice = 0
+  private var sent = SentContent()
+  var sentTwice: Int { sent.bytesTwice }
   private(set) var allowedTwice = 0
   /// How much was sent in all, and how much of that had arrived when the last sync that succeeded began.
-  private(set) var sentInAll = 0
+  var sentInAll: Int { sent.bytes }
   private var durableUpTo = 0
   private var finished: [Export] = []
   /// What arrived is being compared with this, and what was concluded last; each with the export that it ends.
@@ -117,8 +115,6 @@ final class Ground {
   private var promisesOf: [TransferID: Promises] = [:]
   /// What was durable of a transfer when a session was told of it.
   private var durableAt: [SessionID: DurableContent] = [:]
-  /// What a session has said that the source no longer has, by transfer.
-  private var dropped: [TransferID: Set<Mark>] = [:]
   /// The streams that a stream is the heir of, by session.
   private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
 
@@ -279,6 +275,9 @@ final class Ground {
     }
     checkNothingNew()
     checkFurniture(destination)
+    // What was refused and journaled as the process died was never told.
+    refused(staging.refusals(from: 0))
+    sent.recovered(staging)
     promises(of: staging.transfer).recovered(staging, keys: staging.keys, hasLostPower: hasLostPower)
     hasLostPower = false
   }
@@ -311,36 +310,19 @@ final class Ground {
   }
 
   /// What arrived is about to be compared with a finish.
-  func concludes(_ finish: Finish, _ staging: Staging, withheld: [Refusal]) {
+  func concludes(_ finish: Finish, _ staging: Staging, without dropped: Set<Mark>, withheld: [Refusal]) {
     let transfer = staging.transfer
     world.note("concludes \(finish.total)")
     promises(of: transfer).finishing(staging, keys: staging.keys)
-    givesWay(staging)
     guard let export = finished.last(where: { $0.finish == finish }) else {
       return world.fail("something was concluded that was never finished")
     }
-    concluding = (transfer, finish, export)
-    changeStore(transfer) {
+    sent.conclude(staging, without: dropped)
+    concluding = (staging.transfer, finish, export)
+    changeStore(staging.transfer) {
       $0.unsent = finish.unsent
       $0.withheld = finish.withheld
       $0.notStored = withheld
-    }
-  }
-
-  /// A session says that the source no longer has these.
-  func dropped(_ marks: [Mark], of transfer: TransferID, keys: TransferKeys) {
-    promises(of: transfer).dropped(marks, keys: keys)
-    dropped[transfer, default: []].formUnion(marks)
-  }
-
-  /// What goes with a FINISH though the source has it, since another process knows an older state of the source: it is sent
-  /// again.
-  private func givesWay(_ staging: Staging) {
-    let held = Promises.Held(staging, staging.keys)
-    for (path, generation) in currentGenerations(staging.transfer) {
-      let sent = sentOnce[Self.key(path, generation)].map { Int($0.count) } ?? 0
-      let isDropped = dropped[staging.transfer]?.contains(staging.keys.mark(path: path, generation: generation)) == true
-      allowedTwice += isDropped ? sent : min(sent, held.partialLength(path, generation))
     }
   }
 
@@ -371,7 +353,6 @@ final class Ground {
 
   /// The ledger is told: what is durable of it need not be read again.
   func told(_ session: SessionID, _ staging: Staging, _ keys: TransferKeys) {
-    dropped[staging.transfer] = nil
     durableAt[session] = promises(of: staging.transfer).durableContent(in: staging, keys: keys)
   }
 
@@ -402,8 +383,9 @@ final class Ground {
       switch entry {
       case .item(let record, let content):
         if record.kind == .hardLink { for promises in promisesOf.values { promises.sendingLink(record.path) } }
-        if content != nil { send(record.path, record.generation, 0..<record.size) }
-      case .chunk(let place, _, _): send(place.path, place.generation, place.range)
+        let item = ItemState(path: record.path, generation: record.generation)
+        if content != nil { sent.send(item, 0..<record.size) }
+      case .chunk(let place, _, _): sent.send(ItemState(path: place.path, generation: place.generation), place.range)
       case .hole: continue
       }
     }
@@ -411,23 +393,7 @@ final class Ground {
 
   /// The destination cannot hold these: a sender may send of them again before it hears of that.
   func refused(_ refusals: some Sequence<Refusal>) {
-    for refusal in refusals { refusedContent.insert(Self.key(refusal.path, refusal.generation)) }
-  }
-
-  private static func key(_ path: ArchivePath, _ generation: Generation) -> [UInt8] {
-    var key = path.bytes
-    withUnsafeBytes(of: generation) { key += $0 }
-    return key
-  }
-
-  private func send(_ path: ArchivePath, _ generation: Generation, _ range: Range<UInt64>) {
-    let key = Self.key(path, generation)
-    var ranges = sentOnce[key, default: ByteRanges()]
-    let before = ranges.count
-    ranges.insert(range)
-    sentOnce[key] = ranges
-    if !refusedContent.contains(key) { sentTwice += range.count - Int(ranges.count - before) }
-    sentInAll += range.count
+    for refusal in refusals { sent.refuse(ItemState(path: refusal.path, generation: refusal.generation)) }
   }
 
   // MARK: Heirs

@@ -9,23 +9,24 @@ struct Promise: Equatable {
   let range: Range<UInt64>?
 }
 
+/// An item in one state.
+struct ItemState: Hashable {
+  let path: ArchivePath
+  let generation: Generation
+}
+
 /// What survives a power loss at one moment, and need not be read again.
 struct DurableContent {
-  private struct Key: Hashable {
-    let path: ArchivePath
-    let generation: Generation
-  }
-
-  private var items: Set<Key> = []
-  private var ranges: [Key: ByteRanges] = [:]
+  private var items: Set<ItemState> = []
+  private var ranges: [ItemState: ByteRanges] = [:]
 
   mutating func add(_ promise: Promise) {
-    let key = Key(path: promise.path, generation: promise.generation)
+    let key = ItemState(path: promise.path, generation: promise.generation)
     if let range = promise.range { ranges[key, default: ByteRanges()].insert(range) } else { items.insert(key) }
   }
 
   func has(_ path: ArchivePath, _ generation: Generation, anyOf range: Range<UInt64>) -> Bool {
-    let key = Key(path: path, generation: generation)
+    let key = ItemState(path: path, generation: generation)
     return items.contains(key) || ranges[key].map { $0.cover(of: range) != .none } ?? false
   }
 }
@@ -148,10 +149,16 @@ final class Promises {
       return marks.contains(mark) || refused.contains(mark)
     }
 
-    /// How much is held of an incomplete file.
-    func partialLength(_ path: ArchivePath, _ generation: Generation) -> Int {
-      guard let partial = partials[path], partial.generation == generation else { return 0 }
-      return Int(partial.ranges.count)
+    /// The incomplete files.
+    var incomplete: Set<ItemState> {
+      Set(partials.values.map { ItemState(path: $0.path, generation: $0.generation) })
+    }
+
+    /// What there is of an item that is not complete; nil if it is.
+    func incompleteRanges(of item: ItemState) -> ByteRanges? {
+      if marks.contains(keys.mark(path: item.path, generation: item.generation)) { return nil }
+      guard let partial = partials[item.path], partial.generation == item.generation else { return ByteRanges() }
+      return partial.ranges
     }
 
     func holds(_ promise: Promise) -> Bool {

@@ -111,7 +111,7 @@ extension SimulatedReceiver {
           if ground.mutation == .forgetRefused, let refusal = staging.refusals(from: 0).first {
             staging.drop([staging.keys.mark(path: refusal.path, generation: refusal.generation)])
           }
-          ground.concludes(finish, staging, withheld: withheld)
+          ground.concludes(finish, staging, without: transfer.dropped, withheld: withheld)
           try staging.complete(finish) { feed(.importing(transfer.identifier, $0)) }
           ground.hasConcluded()
         }

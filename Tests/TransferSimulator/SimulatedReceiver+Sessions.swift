@@ -100,6 +100,7 @@ extension SimulatedReceiver {
         on: area, for: order.offer, transfer: order.transfer, keys: store.keys, existing: ground.furniture.existing)
     }
     guard let staging = transfer.staging else { preconditionFailure("it was just made") }
+    transfer.dropped = []
     staging.beginSession(order.offer, mayRefuse: order.features.contains(.refusals))
     session.identifier = world.dice.identifier()
     session.keys = store.keys
@@ -155,7 +156,8 @@ extension SimulatedReceiver {
     let worker = begin("drop", of: number)
     onDisk(after: world.dice.roll(1...500)) { [self] in
       if let session = sessions[number], let keys = session.keys {
-        ground.dropped(marks, of: session.transfer.identifier, keys: keys)
+        ground.promises(of: session.transfer.identifier).dropped(marks, keys: keys)
+        session.transfer.dropped.formUnion(marks)
         if ground.mutation != .forgetDropped { session.transfer.staging?.drop(marks) }
       }
       end(worker) { [self] in feed(.dropped(number, nil)) }

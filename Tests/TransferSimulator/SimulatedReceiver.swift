@@ -12,6 +12,8 @@ final class SimulatedReceiver: Device {
     var staging: Staging?
     /// How many of its refusals the engine knows.
     var told = 0
+    /// What the newest session's sender has said that its source no longer has.
+    var dropped: Set<Mark> = []
     var isImporting = false
     /// Whether the user wants no import, and it can be undone.
     var isBrokenOff = false
