@@ -89,11 +89,12 @@ extension TransferResult {
   }
 
   private func notStoredLines(_ list: UnsentList) -> [String] {
-    let count = max(notStored, UInt64(list.notStored.count))
-    guard count > 0 else { return [] }
+    guard notStored > 0 else { return [] }
+    let sentence = "\(Figures.count(notStored, "item")) could not be stored at the destination"
+    // Where more were named on the way, some were gone from the source when it was read to the end.
+    guard UInt64(list.notStored.count) <= notStored else { return [sentence + "."] }
     let named = list.notStored.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
-    return ["\(Figures.count(count, "item")) could not be stored at the destination:"] + named
-      + Self.rest(of: count, named: named.count)
+    return [sentence + ":"] + named + Self.rest(of: notStored, named: named.count)
   }
 
   private func unsentLines(_ list: UnsentList) -> [String] {

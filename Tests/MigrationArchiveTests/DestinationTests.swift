@@ -171,6 +171,7 @@ import Testing
       Issue.record("it was imported")
     } catch {
       #expect(error.code == .importFailed && error.name == [0x62])
+      #expect(error.hint?.contains("--existing keep-both") == true)
     }
     #expect(scratch.snapshot("destination")["b"] == before)
     #expect(!scratch.exists("destination/a"))

@@ -159,6 +159,19 @@ import Testing
         """)
   }
 
+  @Test func `as many items as are not stored in the end are named, and no name that was gone by then`() {
+    for name in ["kept.mkv", "gone.mkv"] {
+      _ = said(.notStored(path: Array(name.utf8), reason: .tooLarge, message: nil))
+    }
+    func lines(_ count: UInt64) -> [Substring] {
+      log.handle(.done(Samples.result(notStored: count)), at: Samples.moment()).standardOutput
+        .split(separator: "\n").dropFirst().map { $0 }
+    }
+    #expect(lines(2).first == "2 items could not be stored at the destination:" && lines(2).count == 3)
+    #expect(lines(1) == ["1 item could not be stored at the destination."])
+    #expect(lines(0) == [])
+  }
+
   @Test func `attributes that are not carried are named, a line each`() {
     let behind = [
       LeftBehind(name: Array("security.capability".utf8), count: 1), LeftBehind(name: [0x61, 0x1B], count: 3_000),

@@ -22,12 +22,13 @@ enum Samples {
 
   static func result(
     held: UInt64 = 0, sent: UInt64 = 2_900_000_000, saved: UInt64 = 0, seconds: Double = 14.2, unsent: UInt64 = 0,
-    losses: [Done.Loss] = [],
+    notStored: UInt64 = 0, losses: [Done.Loss] = [],
     leftOut: LeftOut = LeftOut(), leftBehind: [LeftBehind] = []
   ) -> TransferResult {
     TransferResult(
       total: Tally(items: 1204, bytes: 3_200_000_000), sentBytes: sent - saved, savedBytes: saved,
-      heldBytes: held, seconds: seconds, unsent: unsent, losses: losses, leftOut: leftOut, leftBehind: leftBehind)
+      heldBytes: held, seconds: seconds, unsent: unsent, losses: losses, leftOut: leftOut, notStored: notStored,
+      leftBehind: leftBehind)
   }
 
   static func moment(_ elapsed: Double = 0, columns: Int = 80) -> Moment {

@@ -131,7 +131,9 @@ extension FolderImport {
     ArchiveError(
       .importFailed,
       "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left as it is, "
-        + "and what arrived is kept in \(VisibleText.quoted(staging.disk.name))", name: root.bytes)
+        + "and what arrived is kept in \(VisibleText.quoted(staging.disk.name))",
+      hint: "Move it away, or start 'peer receive' with --existing keep-both, and run 'peer send' again.",
+      name: root.bytes)
   }
 }
 
