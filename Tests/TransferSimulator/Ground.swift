@@ -115,6 +115,8 @@ final class Ground {
   private var promisesOf: [TransferID: Promises] = [:]
   /// What was durable of a transfer when a session was told of it.
   private var durableAt: [SessionID: DurableContent] = [:]
+  /// What any sender's user had heard of as not stored before an export found that the source has it no more.
+  var goneRefused: Set<[UInt8]> = []
   /// The streams that a stream is the heir of, by session.
   private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
 

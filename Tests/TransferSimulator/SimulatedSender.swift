@@ -135,6 +135,7 @@ final class SimulatedSender: Device {
       let stale = Set(exported.stale)
       for (path, generation) in refusedGenerations where stale.contains(keys.mark(path: path, generation: generation)) {
         goneRefused.insert(path.bytes)
+        ground.goneRefused.insert(path.bytes)
       }
     default: break
     }
