@@ -72,7 +72,8 @@ struct Connection: ~Copyable {
     try ConnectionError.system { () throws(SystemError) in try socket.setUserTimeout(.zero) }
   }
 
-  /// Keeps what cannot be sent yet out of the kernel: what lies there is lost to other connections that could send it.
+  /// Keeps what cannot be sent yet out of the kernel: what lies there is lost to other connections that could send it, and goes
+  /// before what is more urgent.
   func keepUnsentLow() throws(ConnectionError) {
     try ConnectionError.system { () throws(SystemError) in try socket.setUnsentLimit(bytes: 256 << 10) }
   }

@@ -31,6 +31,8 @@ final class ControlLink {
   init(_ connection: consuming Connection, now: Double) {
     self.connection = connection
     channel = ControlChannel(now: now)
+    // What lies in the kernel goes before every answer; where that takes no limit, answers are only later.
+    try? self.connection.keepUnsentLow()
   }
 
   func say(_ message: ControlMessage) {
