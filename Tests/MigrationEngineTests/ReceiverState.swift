@@ -11,6 +11,7 @@ import Testing
 enum ReceiverState: CaseIterable {
   case starting
   case takingBack
+  case openingForImport
   case opening
   case open
   case paired
@@ -46,6 +47,11 @@ enum ReceiverState: CaseIterable {
     switch self {
     case .starting: break
     case .takingBack: _ = script.feed(.begin)
+    case .openingForImport:
+      Self.takingBack.enter(&script)
+      let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 9, bytes: 90))
+      let known = Script.known(77, key: 7, notStored: [Script.refusal("a")], standing: standing)
+      _ = script.feed(.tookBack(.success([known])))
     case .opening:
       Self.takingBack.enter(&script)
       _ = script.feed(.tookBack(.success([Script.known(66, key: 6)])))

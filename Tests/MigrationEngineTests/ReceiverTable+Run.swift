@@ -66,21 +66,23 @@ extension ReceiverTable {
         listen
     took back an import
       takingBack
-        tell not stored root/a
-        import 77 without 1
         listen
-        => engaged in 77
     cannot take back
       takingBack
         finish: 1 the disk fails
         => over
     listens
+      openingForImport
+        tell listening ["10.0.0.1"] 1 ["a"]
+        tell not stored root/a
+        import 77 without 1
+        => engaged in 77
       opening
         tell listening ["10.0.0.1"] 1 ["a"]
         make code
         => open
     cannot listen
-      opening
+      openingForImport...opening
         finish: 1 the disk fails
         => over
     6 s pass

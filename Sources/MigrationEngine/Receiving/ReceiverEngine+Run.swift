@@ -11,13 +11,7 @@ extension ReceiverEngine {
       for host in known.reversed().compactMap(\.host) { door.noteHost(host) }
       transfers = known.map { IncomingTransfer($0) }
       if phase.isEnding { return }
-      if let concluded = known.first(where: \.isConcluded)?.identifier {
-        phase = .engaged(concluded, nil)
-        transfers[of: concluded]?.stage = .importing
-        // The sender does not say that again.
-        for item in transfers[of: concluded]?.withheldItems ?? [] { tell(item.event) }
-        beginImport(of: concluded, finish: nil)
-      }
+      concluded = known.first(where: \.isConcluded)?.identifier
       act(.listen)
     case .failure(let fault): endRun(.failure(fault.failure))
     }
@@ -27,9 +21,21 @@ extension ReceiverEngine {
     switch result {
     case .success(let listening):
       tell(.listening(addresses: listening.addresses, port: listening.port, from: listening.from))
-      if case .starting = phase { phase = .open }
+      guard case .starting = phase else { return }
+      phase = .open
+      // Only now: a receiver that is done says nothing more.
+      if let concluded { goOn(withImportOf: concluded) }
     case .failure(let fault): endRun(.failure(fault.failure))
     }
+  }
+
+  /// Goes on with an import that an earlier run began.
+  private mutating func goOn(withImportOf transfer: TransferID) {
+    phase = .engaged(transfer, nil)
+    transfers[of: transfer]?.stage = .importing
+    // The sender does not say that again.
+    for item in transfers[of: transfer]?.withheldItems ?? [] { tell(item.event) }
+    beginImport(of: transfer, finish: nil)
   }
 
   // MARK: The end

@@ -36,6 +36,8 @@ package struct ReceiverEngine: Sendable {
   let settings: Settings
   var phase = ReceiverPhase.starting
   var stop: Stop?
+  /// The transfer whose import an earlier run began, for when this one listens.
+  var concluded: TransferID?
   /// What may be continued here, and what is received now, in the order in which it came.
   var transfers: [IncomingTransfer] = []
   /// The sessions that are not over: the newest, and older ones whose workers have not ended.
