@@ -7,14 +7,7 @@ import Testing
 @Suite struct SenderContinuationTests {
   @Test func `an offer after FINISH is answered by the same totals only`() {
     var trial = SenderTrial.inState("finishing")
-    trial.end(0, .finished)
-    trial.take(.broke(ConnectionID(1), Fixture.cut))
-    trial.close()
-    trial.take(.window(SessionNumber(1), Fixture.counts))
-    trial.take(.noted(77))
-    trial.pass(1)
-    trial.meet()
-    trial.hear(.greeting(Fixture.greeting()))
+    trial.loseAndMeetAgain()
     var other = trial
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
     #expect(

@@ -124,14 +124,7 @@ import Testing
   @Test func `what has been named as not stored is not named again in front of DONE`() {
     var trial = SenderTrial.inState("finishing")
     trial.hear(.refused(Fixture.refusal))
-    trial.end(0, .finished)
-    trial.take(.broke(ConnectionID(1), Fixture.cut))
-    trial.close()
-    trial.take(.window(SessionNumber(1), Fixture.counts))
-    trial.take(.noted(77))
-    trial.pass(1)
-    trial.meet()
-    trial.hear(.greeting(Fixture.greeting()))
+    trial.loseAndMeetAgain()
     #expect(trial.hear(.refused(Fixture.refusal)) == [])
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
   }
@@ -169,14 +162,7 @@ import Testing
     var trial = SenderTrial.streaming()
     trial.hear(.refused(Fixture.refusal))
     trial.export()
-    trial.end(0, .finished)
-    trial.take(.broke(ConnectionID(1), Fixture.cut))
-    trial.close()
-    trial.take(.window(SessionNumber(1), Fixture.counts))
-    trial.take(.noted(77))
-    trial.pass(1)
-    trial.meet()
-    trial.hear(.greeting(Fixture.greeting()))
+    trial.loseAndMeetAgain()
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
   }
 

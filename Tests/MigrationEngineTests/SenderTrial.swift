@@ -66,6 +66,18 @@ struct SenderTrial {
   @discardableResult
   mutating func pass(_ seconds: Double) -> [String] { take(.timePassed, after: seconds) }
 
+  /// Behind FINISH the connection is lost, and the receiver greets on another one.
+  mutating func loseAndMeetAgain() {
+    end(0, .finished)
+    take(.broke(ConnectionID(1), Fixture.cut))
+    close()
+    take(.window(SessionNumber(1), Fixture.counts))
+    take(.noted(77))
+    pass(1)
+    meet()
+    hear(.greeting(Fixture.greeting()))
+  }
+
   /// The export ends, and what it left out is written down.
   @discardableResult
   mutating func export(_ exported: SenderEngine.Exported = .little) -> [String] {
