@@ -8,33 +8,29 @@ import Testing
 
 @Suite struct AppendingTests {
   private let scratch: Scratch
-  private let outlet = Outlet()
-  private let packer: FramePacker
-  private let appender: ItemAppender
+  private let appending = Appending()
 
   init() throws {
     scratch = try Scratch.withFolders()
-    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
-    appender = ItemAppender(packer: packer)
   }
 
   private func append(_ source: String, at path: String) throws {
     let file = Glibc.open("\(scratch.path)/source/\(source)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     try #require(file >= 0)
-    try appender.append(Descriptor(owning: file), at: Array(path.utf8))
+    try appending.append(Descriptor(owning: file), at: Array(path.utf8))
   }
 
   /// Stages everything that was appended, and shows the tree.
   private func arrive() throws -> TreeSnapshot {
-    try appender.finish()
+    let result = try appending.finish()
     let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
     let offer = Offer(
       transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
     let disk = try DirectoryDisk(making: Array("stage".utf8), in: try scratch.open("destination"))
     let staging = try Staging(on: disk, for: offer, transfer: 7, keys: testKeys)
     let writer = StagingWriter(staging, sealer: HashSealer())
-    for frame in outlet.frames { try writer.write(frame) }
-    try staging.complete(packer.finish) { _ in }
+    for frame in appending.outlet.frames { try writer.write(frame) }
+    try staging.complete(result.finish) { _ in }
     return scratch.snapshot("destination/stage/tree")
   }
 
@@ -68,7 +64,7 @@ import Testing
     try append("tree", at: "Documents/copy")
     _ = try arrive()
     #expect(scratch.snapshot("destination/stage/tree/Documents/copy").differences(from: before) == [])
-    #expect(outlet.unsent.isEmpty)
+    #expect(appending.outlet.unsent.isEmpty)
   }
 
   @Test func `directories merge, and a second item of one path is refused`() throws {
@@ -105,8 +101,8 @@ import Testing
 
   @Test func `a symbolic link arrives as it is`() throws {
     let time = ItemTime(seconds: 1_000_000_000, nanoseconds: 5)
-    try appender.appendLink(target: Array("../else where".utf8), modified: time, at: Array("links/one".utf8))
-    #expect(failure { try appender.appendLink(target: [97], modified: time, at: Array("links/one".utf8)) } == "exists")
+    try appending.appender.appendLink(target: Array("../else where".utf8), modified: time, at: Array("links/one".utf8))
+    #expect(failure { try appending.appender.appendLink(target: [97], modified: time, at: Array("links/one".utf8)) } == "exists")
     _ = try arrive()
     #expect(scratch.time("destination/stage/tree/links/one") == [1_000_000_000, 5])
   }
@@ -117,7 +113,7 @@ import Testing
     #expect(mkfifo("\(scratch.path)/source/tree/fifo", 0o600) == 0)
     // A FIFO is no item: it is named, and ends nothing.
     try append("tree", at: "tree")
-    #expect(outlet.unsent == [Unsent(path: Array("tree/fifo".utf8), reason: .notSendable)])
+    #expect(appending.outlet.unsent == [Unsent(path: Array("tree/fifo".utf8), reason: .notSendable)])
     #expect(names(try arrive()) == ["tree", "tree/good"])
   }
 
@@ -130,11 +126,10 @@ import Testing
       _ = withUnsafeBytes(of: number) { Glibc.write(file, $0.baseAddress!, 1) }
       close(file)
     }
-    let sizes = FramePacker.Sizes(smallFile: 1 << 10, chunk: 1 << 12, fullFrame: 1 << 10)
-    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems(), sizes: sizes)
-    let appender = ItemAppender(packer: packer)
+    let sizes = ArchiveSizes(smallFile: 1 << 10, chunk: 1 << 12, fullFrame: 1 << 10)
+    let appending = Appending(outlet, sizes: sizes)
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    #expect(failure { try appender.append(Descriptor(owning: file), at: Array("file".utf8)) } == "source")
+    #expect(failure { try appending.append(Descriptor(owning: file), at: Array("file".utf8)) } == "source")
     #expect(outlet.unsent == [Unsent(path: Array("file".utf8), reason: .keepsChanging)])
   }
 }

@@ -16,9 +16,9 @@ import Testing
     let export = try Export([scratch.at("source")], outlet: Outlet(whenBuffer: change))
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     #expect(scratch.snapshot("destination")["source/calm"]?.content == [1, 2, 3])
-    #expect(export.packer.finish.unsent == UInt64(export.outlet.unsent.count))
+    #expect(export.result.finish.unsent == UInt64(export.outlet.unsent.count))
     try expectDrainBetweenGenerations(export)
     #expect(scratch.openDescriptors() <= 6)
     return (export, scratch.snapshot("destination")["source/file"])
@@ -115,7 +115,7 @@ import Testing
     }
     #expect(arrived == nil)
     #expect(export.outlet.unsent.map(\.reason) == [.keepsChanging])
-    #expect(export.packer.finish.total.items == 2)
+    #expect(export.result.finish.total.items == 2)
   }
 
   @Test func `a large file that becomes small or empty arrives so`() throws {
@@ -170,10 +170,10 @@ import Testing
         "source/link", "source/pipe", "source/swapped", "source/swapped/inner",
       ])
     #expect(try export.entries.map(\.text) == ["source"])
-    #expect(export.packer.finish.unsent == 10)
+    #expect(export.result.finish.unsent == 10)
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
   }
 
   @Test func `a directory that is replaced while its files are sent keeps them apart`() throws {
@@ -189,7 +189,7 @@ import Testing
     let export = try Export([scratch.at("source")], outlet: outlet)
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     for name in 0..<6 {
       let content = scratch.snapshot("destination")["source/d/\(name)"]?.content
       #expect(content == pattern(700_000, seed: 1) || content == pattern(700_000, seed: 2))
@@ -215,8 +215,7 @@ import Testing
     _ = try source.prepare(until: StopSignal())
     let outlet = Outlet()
     outlet.stop()
-    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
-    #expect(failure { try source.export(to: packer, for: nil) } == "stopped")
+    #expect(failure { try source.export(to: outlet) } == "stopped")
     #expect(outlet.frames.isEmpty && outlet.unsent.isEmpty)
     #expect(scratch.openDescriptors() == 2)
   }

@@ -49,7 +49,7 @@ import Testing
         "new.txt", "photos/locked/inside", "photos/new.jpg", "photos/new/one", "photos/new/twin", "photos/second",
         "photos/sub/below/leaf", "photos/to-folder/x",
       ])
-    #expect(export.packer.finish.leftOut == LeftOut(present: 2, differing: 4) && export.packer.finish.unsent == 0)
+    #expect(export.result.finish.leftOut == LeftOut(present: 2, differing: 4) && export.result.finish.unsent == 0)
     let differing = export.outlet.unsent
     #expect(differing.allSatisfy { $0.reason == .differing })
     #expect(
@@ -58,7 +58,7 @@ import Testing
       ])
     let before = scratch.snapshot("destination")
     try arrival.write(export.outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     #expect(scratch.read("destination/photos/second") == scratch.read("source/photos/old.jpg"))
     for (path, entry) in ground.destination.entries where before.entries[path]?.type == S_IFREG {
       #expect(entry == before.entries[path])
@@ -237,7 +237,7 @@ import Testing
     defer { try? setImmutable(path, false) }
     let arrival = try ground.arrive(.replace)
     do {
-      try arrival.finish(ground.export.packer.finish)
+      try arrival.finish(ground.export.result.finish)
       Issue.record("it was replaced")
     } catch let error as ArchiveError {
       #expect(error.code == .importFailed && error.name == Array("photos/old.jpg".utf8))
@@ -257,7 +257,7 @@ import Testing
     defer { umount2(place, CInt(MNT_DETACH)) }
     let arrival = try ground.arrive(.replace)
     do {
-      try arrival.finish(ground.export.packer.finish)
+      try arrival.finish(ground.export.result.finish)
       Issue.record("it was imported")
     } catch let error as ArchiveError {
       #expect(error.code == .importFailed && error.name == Array("photos/sub".utf8))

@@ -11,19 +11,18 @@ struct Export {
   let source: FolderSource
   let summary: SourceSummary
   let outlet: Outlet
-  let packer: FramePacker
+  let result: ExportResult
 
   init(
     _ paths: [[UInt8]], selecting selection: Selection = Selection(), held: HeldItems = HeldItems(),
-    traits: DestinationTraits = DestinationTraits(), outlet: Outlet = Outlet(), sizes: FramePacker.Sizes = .init(),
+    traits: DestinationTraits = DestinationTraits(), outlet: Outlet = Outlet(), sizes: ArchiveSizes = .init(),
     betweenWalkAndExport change: () -> Void = {}
   ) throws {
     source = try FolderSource(paths: paths, selecting: selection)
     summary = try source.prepare(until: StopSignal())
     change()
     self.outlet = outlet
-    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held, traits: traits, sizes: sizes)
-    try source.export(to: packer, for: nil)
+    result = try source.export(to: outlet, ExportSettings(outlet, held: held, traits: traits, sizes: sizes))
   }
 
   var offer: Offer {
@@ -34,6 +33,75 @@ struct Export {
 
   /// Every entry in the order in which it was submitted.
   var entries: [Entry] { get throws { try outlet.frames.flatMap(entriesOf) } }
+}
+
+extension ExportSettings {
+  /// Those of an export that a test reads.
+  init(
+    _ outlet: Outlet, held: HeldItems = HeldItems(), traits: DestinationTraits = DestinationTraits(),
+    sizes: ArchiveSizes = ArchiveSizes()
+  ) {
+    self.init(listener: outlet, keys: testKeys, held: held, traits: traits, sizes: sizes, patience: .infinity) {
+      HashSealer()
+    }
+  }
+}
+
+extension ItemSource {
+  /// Exports everything, which the outlet reads.
+  @discardableResult
+  func export(to outlet: Outlet, _ settings: ExportSettings? = nil) throws -> ExportResult {
+    var failure: ArchiveError?
+    let result = Result {
+      try export(settings ?? ExportSettings(outlet), for: nil) { frames in
+        do throws(ArchiveError) { try outlet.read(frames) } catch { failure = error }
+      }
+    }
+    if let failure { throw failure }
+    return try result.get()
+  }
+}
+
+extension ArchiveExport {
+  /// Reads a tree through an outlet.
+  static func read(
+    _ source: SourceBatch<Place>, through outlet: Outlet, held: HeldItems = HeldItems()
+  ) throws -> ExportResult {
+    let export = ArchiveExport(ExportSettings(outlet, held: held))
+    _ = export.add(source)
+    try outlet.read(export)
+    return export.result
+  }
+}
+
+/// An app's archive that is put together and read on one thread.
+struct Appending {
+  let outlet: Outlet
+  let export: ArchiveExport<AppendedPlace>
+  let appender: ItemAppender
+
+  init(
+    _ outlet: Outlet = Outlet(), traits: DestinationTraits = DestinationTraits(), sizes: ArchiveSizes = ArchiveSizes()
+  ) {
+    self.outlet = outlet
+    export = ArchiveExport(ExportSettings(outlet, traits: traits, sizes: sizes))
+    appender = ItemAppender(export: export)
+  }
+
+  /// Appends an item, and returns when it is read.
+  func append(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) {
+    let append = try appender.begin(item, at: path)
+    try outlet.read(export) { appender.isRead(append) }
+    try appender.end(append)
+  }
+
+  /// Ends the archive; what it has come to.
+  @discardableResult
+  func finish() throws(ArchiveError) -> ExportResult {
+    appender.finish()
+    try outlet.read(export)
+    return export.result
+  }
 }
 
 func entriesOf(_ frame: [UInt8]) throws -> [Entry] {

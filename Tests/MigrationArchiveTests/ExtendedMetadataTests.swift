@@ -48,15 +48,14 @@ import Testing
     let source = try FolderSource(paths: [scratch.at("source")], withOwners: withOwners)
     let summary = try source.prepare(until: StopSignal())
     let outlet = Outlet()
-    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
-    try source.export(to: packer, for: nil)
+    let result = try source.export(to: outlet)
     #expect(outlet.unsent.isEmpty)
     let offer = Offer(
       transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes, allocated: 0,
       flags: [])
     let arrival = try Arrival(scratch, offer, preserving: preserved)
     try arrival.write(outlet.frames)
-    return try arrival.finish(packer.finish)
+    return try arrival.finish(result.finish)
   }
 
   @Test(arguments: [false, true])
@@ -135,9 +134,9 @@ import Testing
     let second = try Export([scratch.at("source")], held: HeldItems(of: arrival.staging))
     #expect(try second.entries.map(\.text) == ["source/file"])
     arrival.staging.beginSession(second.offer)
-    arrival.staging.drop(second.packer.staleMarks)
+    arrival.staging.drop(second.result.stale)
     try arrival.write(second.outlet.frames)
-    try arrival.finish(second.packer.finish)
+    try arrival.finish(second.result.finish)
     #expect(try metadata(scratch, "destination/source/file") == metadata(scratch, "source/file"))
   }
 

@@ -20,7 +20,7 @@ import Testing
     let export = try Export([scratch.at("source/root")])
     let arrival = try Arrival(scratch, export.offer, existing: existing)
     try arrival.write(export.outlet.frames)
-    try arrival.staging.complete(export.packer.finish) { _ in }
+    try arrival.staging.complete(export.result.finish) { _ in }
     return export
   }
 

@@ -45,12 +45,12 @@ import Testing
     scratch.write("source/alone", [1])
     let before = scratch.snapshot("source")
     let export = try send(scratch)
-    #expect(export.packer.finish.total == export.summary.total)
+    #expect(export.result.finish.total == export.summary.total)
     #expect(export.summary.total == Tally(items: 7 + 1, bytes: 2 << 20 + 1))
     #expect(export.outlet.counted.bytes == 2 << 20 + 1)
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    #expect(try arrival.finish(export.packer.finish) == [])
+    #expect(try arrival.finish(export.result.finish) == [])
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
     #expect(groups(scratch, "destination/source") == [["d/again", "d/third", "large"], ["empty", "nothing"]])
   }
@@ -63,7 +63,7 @@ import Testing
     let export = try send(scratch, ["source", "other"])
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     #expect(groups(scratch, "destination") == [["other/file", "source/file"]])
   }
 
@@ -81,9 +81,9 @@ import Testing
     for name in ["b", "c", "d"] { link(scratch, "source/\(name)/file", to: "source/a/file") }
     scratch.letSettle()
     let path = scratch.path
-    // Every item takes a frame: five directories, the first name, and then the second, which has been looked at by then.
+    // Every item takes a frame: five directories, the first name, and then the second.
     let outlet = Outlet { number in
-      guard number == 7 else { return }
+      guard number == 8 else { return }
       let file = open("\(path)/source/a/file", O_WRONLY)
       _ = pwrite(file, [UInt8(2)], 1, 0)
       close(file)
@@ -96,7 +96,7 @@ import Testing
     #expect(found[3].body == .hardLink(target: found[2].path))
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     for (record, byte) in zip(found, [1, 1, 2, 2] as [UInt8]) {
       #expect(scratch.read("destination/\(String(decoding: record.path.bytes, as: UTF8.self))") == [byte])
     }
@@ -128,9 +128,9 @@ import Testing
     let sent = try Set(second.entries.map(\.text))
     #expect(sent == ["source", "source/changed", "source/changed-link"])
     arrival.staging.beginSession(second.offer)
-    arrival.staging.drop(second.packer.staleMarks)
+    arrival.staging.drop(second.result.stale)
     try arrival.write(second.outlet.frames)
-    try arrival.finish(second.packer.finish)
+    try arrival.finish(second.result.finish)
     #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
     #expect(groups(scratch, "destination/source") == [["changed", "changed-link"], ["same", "same-link"]])
   }
@@ -150,9 +150,9 @@ import Testing
     scratch.write("source/d", [4])
     let second = try send(scratch, held: HeldItems(of: arrival.staging))
     arrival.staging.beginSession(second.offer)
-    arrival.staging.drop(second.packer.staleMarks)
+    arrival.staging.drop(second.result.stale)
     try arrival.write(second.outlet.frames)
-    try arrival.finish(second.packer.finish)
+    try arrival.finish(second.result.finish)
     #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
     #expect(groups(scratch, "destination/source") == [["a", "b"]])
   }
@@ -172,9 +172,9 @@ import Testing
     for pair in 0..<8 { scratch.move("outside/there\(pair)", to: "source/there\(pair)") }
     let second = try send(scratch, held: HeldItems(of: arrival.staging))
     arrival.staging.beginSession(second.offer)
-    arrival.staging.drop(second.packer.staleMarks)
+    arrival.staging.drop(second.result.stale)
     try arrival.write(second.outlet.frames)
-    try arrival.finish(second.packer.finish)
+    try arrival.finish(second.result.finish)
     #expect(groups(scratch, "destination/source") == (0..<8).map { ["here\($0)/file", "there\($0)/file"] })
   }
 
@@ -184,10 +184,9 @@ import Testing
     link(scratch, "source/link", to: "source/file")
     scratch.letSettle()
     let outlet = Outlet()
-    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
-    let appender = ItemAppender(packer: packer)
-    try appender.append(Descriptor.open(scratch.at("source")), at: Array("x/y".utf8))
-    try appender.finish()
+    let appending = Appending(outlet)
+    try appending.append(Descriptor.open(scratch.at("source")), at: Array("x/y".utf8))
+    try appending.finish()
     let links = try outlet.frames.flatMap(entriesOf).compactMap(\.record).filter { $0.kind == .hardLink }
     #expect(links.count == 1)
     guard case .hardLink(let target)? = links.first?.body else { return }

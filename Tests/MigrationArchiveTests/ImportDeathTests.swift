@@ -87,7 +87,7 @@ import Testing
   ) throws -> Bool {
     if let existing {
       let arrival = try ground.arrive(existing)
-      try arrival.staging.complete(ground.export.packer.finish) { _ in }
+      try arrival.staging.complete(ground.export.result.finish) { _ in }
     }
     let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try ground.scratch.open("destination"))
     let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: course.diesAfter, renaming: course.renaming)

@@ -35,14 +35,14 @@ import Testing
     try #require(link(scratch.path("source/small"), scratch.path("source/twin")) == 0)
     scratch.letSettle()
     let all = try Export([scratch.at("source")])
-    #expect(named(all.packer.finish.leftBehind) == ["trusted.a 1", "trusted.b 3"])
+    #expect(named(all.result.finish.leftBehind) == ["trusted.a 1", "trusted.b 3"])
     let marks = try all.entries.compactMap(\.record).map { testKeys.mark(path: $0.path, generation: $0.generation) }
     #expect(marks.count == 6)
     var held = HeldItems()
     held.add(Held(kind: .staged, marks: marks.sorted()))
     let again = try Export([scratch.at("source")], held: held)
     #expect(try again.entries.isEmpty)
-    #expect(again.packer.finish == all.packer.finish)
+    #expect(again.result.finish == all.result.finish)
   }
 
   @Test func `the most frequent names are told, in their order`() {

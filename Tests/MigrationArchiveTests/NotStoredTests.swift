@@ -60,9 +60,9 @@ import Testing
   ]
 
   private func check(_ staging: Staging, _ disk: NarrowDisk) throws {
-    try staging.complete(export.packer.finish) { _ in }
+    try staging.complete(export.result.finish) { _ in }
     #expect(named(staging) == expected && staging.notStored == 7)
-    #expect(export.packer.finish.total.items == staging.held.items + 7)
+    #expect(export.result.finish.total.items == staging.held.items + 7)
     var moves = FolderImport(staging, to: disk.disk)
     try moves.run { _ in }
     #expect(scratch.names("destination/source") == ["fine"])
@@ -161,8 +161,8 @@ import Testing
     scratch.letSettle()
     let again = try Export([scratch.at("source")], held: HeldItems(of: staging))
     try write(again.outlet.frames, to: staging)
-    staging.drop(again.packer.staleMarks)
-    try staging.complete(again.packer.finish) { _ in }
+    staging.drop(again.result.stale)
+    try staging.complete(again.result.finish) { _ in }
     #expect(staging.notStored == 3 && staging.lastingRefusals.map(\.path) == beneath)
     // And a restart does not know better.
     let after = try recovered(disk)

@@ -78,7 +78,7 @@ struct PreparedGround {
     let export = try Export(["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") })
     let arrival = try Arrival(scratch, export.offer, existing: existing)
     try arrival.write(export.outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     return arrival.staging.nameConflicts
   }
 

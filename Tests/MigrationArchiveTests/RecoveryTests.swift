@@ -8,7 +8,7 @@ import Testing
 /// A small transfer that was interrupted: some frames are staged, and a process that knows nothing of them goes on.
 private final class Interruption {
   static let transfer: TransferID = 0xABC
-  static let sizes = FramePacker.Sizes(smallFile: 300, chunk: 600, fullFrame: 400)
+  static let sizes = ArchiveSizes(smallFile: 300, chunk: 600, fullFrame: 400)
 
   enum Outcome: Equatable {
     /// What was staged is held, or a part of it.
@@ -50,7 +50,7 @@ private final class Interruption {
       try arrival.write([frame])
       if index + 1 == syncedAfter { try arrival.staging.synchronize() }
     }
-    if staged >= frames { try arrival.staging.complete(export.packer.finish) { _ in } }
+    if staged >= frames { try arrival.staging.complete(export.result.finish) { _ in } }
     if isExposed { try arrival.staging.expose() }
     return (arrival.tree, arrival.journal)
   }
@@ -73,8 +73,8 @@ private final class Interruption {
       let again = try Export([scratch.at("source")], held: HeldItems(of: recovered), sizes: Self.sizes)
       let writer = StagingWriter(recovered, sealer: HashSealer())
       for frame in again.outlet.frames { try writer.write(frame) }
-      recovered.drop(again.packer.staleMarks)
-      try recovered.complete(again.packer.finish) { _ in }
+      recovered.drop(again.result.stale)
+      try recovered.complete(again.result.finish) { _ in }
     }
     _ = try importer.importItems(of: recovered) { _ in }
     try importer.area.clear(Self.transfer)
@@ -207,7 +207,7 @@ private final class Interruption {
     do {
       let arrival = try Arrival(scratch, export.offer)
       try arrival.write(export.outlet.frames)
-      try arrival.staging.complete(export.packer.finish) { _ in }
+      try arrival.staging.complete(export.result.finish) { _ in }
       // The first root is moved, and then the process dies.
       let inode = try scratch.open("\(arrival.tree)/a").directory.status().inode
       try arrival.staging.journal.append([
@@ -218,11 +218,11 @@ private final class Interruption {
     let importer = try FolderImporter(scratch)
     let recovered = try #require(
       try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
-    #expect(recovered.stage == .concluded(export.packer.finish.total))
+    #expect(recovered.stage == .concluded(export.result.finish.total))
     _ = try importer.importItems(of: recovered) { _ in }
     // Once more, as after a crash before the tombstone.
     let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
-    #expect(again.stage == .imported(export.packer.finish.total))
+    #expect(again.stage == .imported(export.result.finish.total))
     _ = try importer.importItems(of: again) { _ in }
     try importer.area.clear(0xABC)
     #expect(scratch.snapshot("destination").differences(from: before) == [])

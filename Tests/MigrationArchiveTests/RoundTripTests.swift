@@ -14,13 +14,13 @@ import Testing
     let rootTime = scratch.time("source")
     let export = try Export([scratch.at("source")])
     #expect(export.outlet.unsent.isEmpty)
-    #expect(export.packer.finish.total == export.summary.total)
+    #expect(export.result.finish.total == export.summary.total)
     #expect(export.outlet.counted.items == export.summary.total.items)
     #expect(export.outlet.counted.bytes == export.summary.total.bytes)
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(arrange(export.outlet.frames))
     #expect(arrival.staging.held == export.summary.total)
-    #expect(try arrival.finish(export.packer.finish) == [])
+    #expect(try arrival.finish(export.result.finish) == [])
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
     #expect(scratch.time("destination/source") == rootTime)
     #expect(scratch.names("destination") == ["source"])
@@ -82,7 +82,7 @@ import Testing
 
   @Test func `sizes around every border arrive`() throws {
     let scratch = try Scratch.withFolders()
-    let small = FramePacker.Sizes().smallFile
+    let small = ArchiveSizes().smallFile
     for border in [1, small, 512 << 10, Limits.chunk, 2 * Limits.chunk, 3 * Limits.chunk + 4096] {
       for size in [border - 1, border, border + 1] {
         scratch.write("source/\(size)", pattern(size, seed: UInt64(size)))
@@ -125,7 +125,7 @@ import Testing
       let export = try Export([scratch.at(name)])
       let arrival = try Arrival(scratch, export.offer)
       try arrival.write(export.outlet.frames)
-      try arrival.finish(export.packer.finish)
+      try arrival.finish(export.result.finish)
     }
     #expect(scratch.snapshot("destination")["nothing"]?.size == 0)
     #expect(scratch.snapshot("destination")["secret"] == scratch.snapshot("outside")["secret"])
@@ -144,7 +144,7 @@ import Testing
     try arrival.write(outlet.frames)
     // The scratch directory, the source's, and the destination, staging, tree and journal.
     #expect(scratch.openDescriptors() <= 6)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
   }
 
@@ -158,7 +158,7 @@ import Testing
     let export = try Export([scratch.at("source")])
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    #expect(try arrival.finish(export.packer.finish) == [Done.Loss(kind: .setIDBit, count: 3)])
+    #expect(try arrival.finish(export.result.finish) == [Done.Loss(kind: .setIDBit, count: 3)])
     #expect(scratch.snapshot("destination")["source/program"]?.mode == 0o755)
     #expect(scratch.snapshot("destination")["source/large"]?.mode == 0o700)
     #expect(scratch.snapshot("destination")["source"]?.mode == 0o755)

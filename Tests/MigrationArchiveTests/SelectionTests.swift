@@ -118,8 +118,8 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     staging.beginSession(again.offer)
     let writer = StagingWriter(staging, sealer: HashSealer())
     for frame in again.outlet.frames { try writer.write(frame) }
-    staging.drop(again.packer.staleMarks)
-    try staging.complete(again.packer.finish) { _ in }
+    staging.drop(again.result.stale)
+    try staging.complete(again.result.finish) { _ in }
     _ = try importer.importItems(of: staging) { _ in }
     try importer.area.clear(0xABC)
     return again.outlet.skipped

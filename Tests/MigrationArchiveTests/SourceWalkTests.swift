@@ -170,12 +170,11 @@ import Testing
     #expect(!tree.unsent.isEmpty)
     for unsent in tree.unsent { #expect((unsent.message ?? "").utf8.count < 200 && unsent.reason == .vanished) }
     let outlet = Outlet()
-    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems())
-    var export = FolderExport(roots: try roots.map { try RealDirectory($0.parent) }, tree: tree, packer: packer)
-    try export.run()
+    let source = SourceBatch(roots: try roots.map { try RealDirectory($0.parent) }, tree: tree)
+    let result = try ArchiveExport.read(source, through: outlet)
     #expect(outlet.unsent.count == tree.nodes.count + tree.unsent.count)
     for unsent in outlet.unsent { #expect((unsent.message ?? "").utf8.count < 200 && unsent.reason == .vanished) }
-    #expect(packer.finish.total == Tally() && packer.finish.unsent == UInt64(outlet.unsent.count))
+    #expect(result.finish.total == Tally() && result.finish.unsent == UInt64(outlet.unsent.count))
   }
 
   @Test func `what is deeper or longer than a path may be is named`() throws {
@@ -251,8 +250,7 @@ import Testing
     #expect(mkfifo("\(scratch.path)/source", 0o600) == 0)
     let outlet = Outlet()
     #expect(try source.prepare(until: StopSignal()).total == Tally())
-    try source.export(
-      to: FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems()), for: nil)
+    try source.export(to: outlet)
     #expect(outlet.unsent == [Unsent(path: Array("source".utf8), reason: .notSendable)])
   }
 }

@@ -107,7 +107,7 @@ import Testing
     #expect(cost > 20 * 2_500 && cost <= bytes + 2 * 2_700)
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     let name = directory.replacing("source", with: "destination/source") + "/sparse"
     #expect(scratch.read(name) == scratch.read("\(directory)/sparse"))
   }

@@ -116,10 +116,8 @@ private struct FormattedSource {
     _ held: HeldItems, whenBuffer change: @escaping @Sendable (Int) -> Void = { _ in }
   ) throws -> (frames: [[UInt8]], finish: Finish) {
     let outlet = Outlet(whenBuffer: change)
-    let packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: testKeys, held: held)
-    var export = FolderExport(roots: [place], tree: tree, packer: packer)
-    try export.run()
-    return (outlet.frames, packer.finish)
+    let result = try ArchiveExport.read(SourceBatch(roots: [place], tree: tree), through: outlet, held: held)
+    return (outlet.frames, result.finish)
   }
 }
 

@@ -152,7 +152,7 @@ import Testing
     for (index, frame) in export.outlet.frames.enumerated() { streams[index % 4].append(frame) }
     #expect(try concurrently(streams, into: arrival) == [nil, nil, nil, nil])
     #expect(try concurrently(streams.map { $0.reversed() }, into: arrival) == [nil, nil, nil, nil])
-    try arrival.finish(export.packer.finish)
+    try arrival.finish(export.result.finish)
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
   }
 

@@ -48,7 +48,7 @@ import Testing
         "what? nameNotAllowed",
       ])
     #expect(export.outlet.unsent.allSatisfy { $0.reason == .notStorable })
-    let finish = export.packer.finish
+    let finish = export.result.finish
     #expect(finish.withheld == 13 && finish.unsent == 0 && finish.total.items + 13 == export.summary.total.items)
     #expect(export.source.withholding(for: Self.narrow).count == 13)
     let sent = try export.entries.compactMap(\.record)
@@ -89,7 +89,7 @@ import Testing
     scratch.cut("source/large", to: 10)
     scratch.letSettle()
     let export = try Export([scratch.at("source")])
-    #expect(export.packer.finish.withheld == 0 && export.packer.finish.total == export.summary.total)
+    #expect(export.result.finish.withheld == 0 && export.result.finish.total == export.summary.total)
   }
 
   @Test func `what became too large after the walk is left out, too`() throws {
@@ -102,23 +102,20 @@ import Testing
       scratch.write("source/file", pattern(11))
       scratch.letSettle()
     }
-    #expect(export.packer.finish.withheld == 1 && export.outlet.unsent.map(\.refusal) == [.tooLarge])
+    #expect(export.result.finish.withheld == 1 && export.outlet.unsent.map(\.refusal) == [.tooLarge])
     #expect(try export.entries.map(\.text) == ["link"])
   }
 
   @Test func `an app's items are left out like others`() throws {
-    let outlet = Outlet()
-    let packer = FramePacker(
-      outlet: outlet, sealer: HashSealer(), keys: testKeys, held: HeldItems(), traits: Self.narrow)
-    let appender = ItemAppender(packer: packer)
+    let appending = Appending(traits: Self.narrow)
     let scratch = try tree()
-    try appender.appendLink(target: [1], modified: ItemTime(seconds: 1, nanoseconds: 0), at: Array("link".utf8))
+    try appending.appender.appendLink(target: [1], modified: ItemTime(seconds: 1, nanoseconds: 0), at: Array("link".utf8))
     let directory = try Directory.open(scratch.path("source/d")).release()
-    try appender.append(directory, at: Array("in./d".utf8))
-    try appender.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))
-    try appender.finish()
+    try appending.append(directory, at: Array("in./d".utf8))
+    try appending.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))
+    let result = try appending.finish()
     // The link, the directory that was made on the way, the one in it and the file in that.
-    #expect(packer.finish.withheld == 4 && packer.finish.total.items == 1 && packer.finish.unsent == 0)
+    #expect(result.finish.withheld == 4 && result.finish.total.items == 1 && result.finish.unsent == 0)
   }
 }
 
@@ -144,7 +141,7 @@ import Testing
       var held = HeldItems()
       held.add(Held(kind: .present, marks: marks.present))
       held.add(Held(kind: .taken, marks: marks.taken))
-      return try Export([scratch.at("source/root")], held: held, traits: traits).packer.finish.leftOut
+      return try Export([scratch.at("source/root")], held: held, traits: traits).result.finish.leftOut
     }
     #expect(try leftOut(traits) == LeftOut(present: 3))
     #expect(try leftOut(DestinationTraits()) == (granularity == 1 ? LeftOut(present: 3) : LeftOut(differing: 3)))

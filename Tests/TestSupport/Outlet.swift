@@ -4,8 +4,8 @@ package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Keeps what an export submits, and lets a test interfere at every call.
-package final class Outlet: FrameOutlet {
+/// Reads an export frame by frame and keeps the frames, and lets a test interfere before each of them.
+package final class Outlet: ExportListener {
   /// What has happened to frames, in order.
   package enum Event: Equatable, Sendable {
     case submitted(Int)
@@ -18,23 +18,18 @@ package final class Outlet: FrameOutlet {
     var unsent: [Unsent] = []
     var skipped = Tally()
     var counted = Tally()
-    var buffers = 0
-    var isStopped = false
+    /// How many frames were begun, and below which number all are written.
+    var begun: UInt64 = 0
+    var written: UInt64 = 0
+    /// How far the export's clock is ahead of the machine's.
+    var ahead = 0.0
   }
 
   private let state = Mutex(State())
   private let whenBuffer: @Sendable (Int) -> Void
-  private let whenAsked: @Sendable (Int) -> Void
 
-  /// - Parameters:
-  ///   - whenBuffer: called with the number of the call, from 1 on, before a buffer is given out.
-  ///   - whenAsked: called with the number of buffers that were given out, before it is said whether the export is to stop.
-  package init(
-    whenBuffer: @escaping @Sendable (Int) -> Void = { _ in }, whenAsked: @escaping @Sendable (Int) -> Void = { _ in }
-  ) {
-    self.whenBuffer = whenBuffer
-    self.whenAsked = whenAsked
-  }
+  /// - Parameter whenBuffer: called with the number of the frame, from 1 on, before it is filled.
+  package init(whenBuffer: @escaping @Sendable (Int) -> Void = { _ in }) { self.whenBuffer = whenBuffer }
 
   /// The frames as they were submitted.
   package var frames: [[UInt8]] { state.withLock { $0.frames } }
@@ -47,31 +42,31 @@ package final class Outlet: FrameOutlet {
   /// What the frames said that they bring.
   package var counted: Tally { state.withLock { $0.counted } }
 
-  package var isStopped: Bool {
-    whenAsked(state.withLock { $0.buffers })
-    return state.withLock { $0.isStopped }
-  }
-
   package let stopSignal = StopSignal()
 
   /// Ends the export.
-  package func stop() {
-    state.withLock { $0.isStopped = true }
-    stopSignal.set()
-  }
+  package func stop() { stopSignal.set() }
 
-  package func buffer() throws(ArchiveError) -> FrameBuffer {
-    let number = state.withLock { state in
-      state.buffers += 1
-      return state.buffers
+  /// Reads on this thread until `isOver`: by itself when everything is read.
+  package func read(
+    _ source: any FrameSource, until isOver: () -> Bool = { false }
+  ) throws(ArchiveError) {
+    while !isOver(), !source.isRead {
+      var frame = FrameBuffer(capacity: 300 << 10)
+      let (number, written, ahead) = state.withLock { state in
+        state.begun += 1
+        return (state.begun, state.written, state.ahead)
+      }
+      frame.number = number
+      whenBuffer(Int(number))
+      switch try source.fill(&frame, now: BootInstant.now().seconds + ahead, written: written) {
+      case .full: submit(frame)
+      case .nothing(let moment): pause(until: moment, ahead: ahead)
+      }
     }
-    whenBuffer(number)
-    if state.withLock({ $0.isStopped }) { throw ArchiveError(.stopped, "the transfer is over") }
-    return FrameBuffer(capacity: Limits.plainLength)
   }
 
-  package func submit(_ frame: consuming FrameBuffer) throws(ArchiveError) {
-    let frame = frame
+  private func submit(_ frame: FrameBuffer) {
     state.withLock { state in
       state.events.append(.submitted(state.frames.count))
       state.frames.append(Array(frame.bytes[..<frame.count]))
@@ -80,12 +75,19 @@ package final class Outlet: FrameOutlet {
     }
   }
 
-  package func drain() throws(ArchiveError) { state.withLock { $0.events.append(.drained) } }
+  /// Lets everything be written, and the file system's clock move on; longer pauses are for sources that these tests change
+  /// themselves.
+  private func pause(until moment: Double?, ahead: Double) {
+    let seconds = max(0, (moment ?? 0) - BootInstant.now().seconds - ahead)
+    usleep(UInt32(min(seconds, 0.03) * 1e6))
+    state.withLock { state in
+      if state.written <= state.begun { state.events.append(.drained) }
+      state.written = state.begun + 1
+      state.ahead += max(0, seconds - 0.03)
+    }
+  }
 
-  /// Lets the file system's clock move on; longer pauses are for sources that these tests change themselves.
-  package func pause(seconds: Double) throws(ArchiveError) { usleep(UInt32(min(seconds, 0.03) * 1e6)) }
-
-  package func unsent(_ unsent: Unsent) throws(ArchiveError) { state.withLock { $0.unsent.append(unsent) } }
+  package func unsent(_ unsent: Unsent) { state.withLock { $0.unsent.append(unsent) } }
 
   package func skipped(items: UInt64, bytes: UInt64) {
     state.withLock { state in

@@ -26,19 +26,24 @@ struct AppendedPaths {
   private var impliedBytes = 0
   /// How much the paths in `implied` may take: a path with thousands of components implies thousands of long ones.
   private static let mostImpliedBytes = 64 << 20
+  /// The paths of items that are being read, and how many of them are in each directory.
+  private var reserved: Set<Hash> = []
+  private var reservedWithin: [Hash: Int] = [:]
   /// The directory that the last item was in, since the next one mostly is there too.
   private var lastParent: ArchivePath?
 
   /// Fails if an item of this path would be a second one.
   func checkFree(_ path: ArchivePath) throws(ArchiveError) {
     try checkParents(of: path)
-    if kinds[hash(path.bytes)] != nil { throw Self.exists(path) }
+    let hash = hash(path.bytes)
+    if kinds[hash] != nil || reserved.contains(hash) || reservedWithin[hash] != nil { throw Self.exists(path) }
   }
 
   /// Fails if something else than a directory has the path.
   func checkDirectory(_ path: ArchivePath) throws(ArchiveError) {
     try checkParents(of: path)
-    if kinds[hash(path.bytes)] == .other { throw Self.exists(path) }
+    let hash = hash(path.bytes)
+    if kinds[hash] == .other || reserved.contains(hash) { throw Self.exists(path) }
   }
 
   /// What a tree takes beneath a path, and which of its directories are there already; fails if an item would be a second one.
@@ -52,6 +57,7 @@ struct AppendedPaths {
       guard let path = try? tree.path(index) else { continue }
       let hash = hash(prefix.bytes + [UInt8(ascii: "/")] + path.bytes)
       let isDirectory = node.kind == .directory
+      if reserved.contains(hash) || !isDirectory && reservedWithin[hash] != nil { throw Self.exists(prefix, path) }
       switch kinds[hash] {
       case nil: break
       case .other: throw Self.exists(prefix, path)
@@ -73,6 +79,22 @@ struct AppendedPaths {
     return before != .directory
   }
 
+  /// Keeps the path of a file that has been checked, while it is read.
+  mutating func reserve(_ path: ArchivePath) {
+    reserved.insert(hash(path.bytes))
+    for parent in path.parent?.lineage ?? [] { reservedWithin[hash(parent.bytes), default: 0] += 1 }
+  }
+
+  /// The file is read; `isTaken` if it is in the archive.
+  mutating func settle(_ path: ArchivePath, isTaken: Bool) {
+    reserved.remove(hash(path.bytes))
+    for parent in path.parent?.lineage ?? [] {
+      let hash = hash(parent.bytes)
+      reservedWithin[hash] = reservedWithin[hash].flatMap { $0 > 1 ? $0 - 1 : nil }
+    }
+    if isTaken { take(path, isDirectory: false) }
+  }
+
   /// Notes what a tree takes.
   mutating func take(_ taken: [Taken]) {
     kinds.reserveCapacity(kinds.count + taken.count)
@@ -88,7 +110,10 @@ struct AppendedPaths {
     guard impliedBytes + parent.depth * parent.bytes.count / 2 <= Self.mostImpliedBytes else {
       throw ArchiveError(.path, "\(VisibleText.quoted(path)) lies in too many directories", name: path.bytes)
     }
-    for parent in parent.lineage where kinds[hash(parent.bytes)] == .other { throw Self.exists(parent) }
+    for parent in parent.lineage {
+      let hash = hash(parent.bytes)
+      if kinds[hash] == .other || reserved.contains(hash) { throw Self.exists(parent) }
+    }
   }
 
   private mutating func implyParents(of path: ArchivePath) {

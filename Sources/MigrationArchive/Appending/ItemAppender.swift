@@ -3,23 +3,30 @@ package import MigrationWire
 
 /// Puts an archive together item by item, each under the path that an app's exporter gave it.
 ///
-/// Directories merge; anything else under a path that is taken is an error. An append that throws leaves the appender as
-/// usable as before, and what it says could not be read is not in the archive. One thread uses it.
+/// Directories merge; anything else under a path that is taken is an error. An append that fails leaves the appender as usable as
+/// before, and what it says could not be read is not in the archive. Appends are read by the readers of the export, several at
+/// once; one thread uses the appender.
 package final class ItemAppender {
-  /// The pauses before a file that changed while it was read is tried again.
-  private static let pauses: [Double] = [0.02, 0.1, 0.5, 2]
+  /// An append that is being read.
+  package struct Append {
+    let batch: WorkList.Batch
+    let path: ArchivePath
+    let isFile: Bool
+  }
 
-  private let packer: FramePacker
+  private let export: ArchiveExport<AppendedPlace>
+  private let keys: TransferKeys
   private var paths: AppendedPaths
 
-  /// Appends to the archive that goes through a packer.
-  package init(packer: FramePacker) {
-    self.packer = packer
+  /// Appends to the archive of an export.
+  package init(export: ArchiveExport<AppendedPlace>) {
+    self.export = export
+    keys = export.settings.keys
     paths = AppendedPaths()
   }
 
-  /// Appends the file, or the directory with everything in it, that a descriptor stands for.
-  package func append(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) {
+  /// Begins to append the file, or the directory with everything in it, that a descriptor stands for.
+  package func begin(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) -> Append {
     let path = try check(path)
     let status: FileStatus
     do {
@@ -28,12 +35,25 @@ package final class ItemAppender {
       throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     switch status.kind {
-    case .regular: try appendFile(item, at: path)
-    case .directory: try appendDirectory(Directory(owning: item), at: path)
+    case .regular: return try beginFile(item, status, at: path)
+    case .directory: return try beginDirectory(Directory(owning: item), at: path)
     default:
       throw ArchiveError(
         .source, "\(VisibleText.quoted(path)) is neither file nor directory", name: path.bytes)
     }
+  }
+
+  /// Whether an append is read.
+  package func isRead(_ append: Append) -> Bool { export.isRead(append.batch) }
+
+  /// Ends an append that is read; throws what kept it, or a part of it, from the archive.
+  package func end(_ append: Append) throws(ArchiveError) {
+    let unsent = export.forget(append.batch)
+    if append.isFile { paths.settle(append.path, isTaken: unsent == nil) }
+    guard let unsent else { return }
+    let words = unsent.reason == .keepsChanging ? "keeps changing while it is read" : "cannot be read"
+    throw ArchiveError(
+      .source, "\(VisibleText.quoted(unsent.path)) \(words)", name: unsent.path, cause: unsent.cause)
   }
 
   /// Appends a symbolic link.
@@ -47,22 +67,21 @@ package final class ItemAppender {
     let fingerprint = SourceFingerprint(
       fileSystem: UInt64(truncatingIfNeeded: hash >> 64), inode: UInt64(truncatingIfNeeded: hash),
       size: UInt64(target.count), modified: modified, changed: modified)
-    try packer.add(
+    export.add([
       ItemRecord(
-        path: path, generation: packer.generation(of: fingerprint), body: .symbolicLink(target: target),
-        modified: modified))
+        path: path, generation: keys.generation(of: fingerprint), body: .symbolicLink(target: target),
+        modified: modified)
+    ])
     paths.take(path, isDirectory: false)
   }
 
-  /// Adds the directories that nobody appended and that items are in. Nothing is appended after that.
-  package func finish() throws(ArchiveError) {
+  /// Adds the directories that no append brought and that items are in. Nothing is appended after that.
+  package func finish() {
     let nothing = ItemTime(seconds: 0, nanoseconds: 0)
-    let generation = packer.generation(
+    let generation = keys.generation(
       of: SourceFingerprint(fileSystem: 0, inode: 0, size: 0, modified: nothing, changed: nothing))
-    for path in paths.implied.sorted() {
-      try packer.add(ItemRecord(path: path, generation: generation, body: .directory))
-    }
-    try packer.flush()
+    // The last one goes first, so that the order is that of the paths.
+    export.add(paths.implied.sorted().reversed().map { ItemRecord(path: $0, generation: generation, body: .directory) })
   }
 
   private func check(_ path: [UInt8]) throws(ArchiveError) -> ArchivePath {
@@ -73,65 +92,55 @@ package final class ItemAppender {
     }
   }
 
-  private func appendFile(_ item: consuming Descriptor, at path: ArchivePath) throws(ArchiveError) {
+  private func beginFile(
+    _ item: consuming Descriptor, _ status: FileStatus, at path: ArchivePath
+  ) throws(ArchiveError) -> Append {
     try paths.checkFree(path)
-    let place: PassedFile
+    let place: AppendedPlace
     do {
-      place = try PassedFile(item)
+      place = try AppendedPlace(file: item)
     } catch {
       throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
-    var export = FileExport(packer: packer, directory: place, path: path, name: path.name)
-    var pauses = Self.pauses[...]
-    while case .changed = try export.run() {
-      guard let pause = pauses.popFirst() else {
-        try packer.unsent(Unsent(path: path.bytes, reason: .keepsChanging))
-        throw ArchiveError(.source, "\(VisibleText.quoted(path)) keeps changing while it is read", name: path.bytes)
-      }
-      // The receiver must have written what went before it can take another generation.
-      try packer.drain()
-      try packer.pause(seconds: pause)
-    }
-    paths.take(path, isDirectory: false)
+    var tree = SourceTree()
+    _ = tree.add(path.name.span, status, kind: .file, parent: -1)
+    paths.reserve(path)
+    return Append(
+      batch: export.add(SourceBatch(roots: [place], tree: tree, prefix: path.parent)), path: path, isFile: true)
   }
 
-  private func appendDirectory(
+  private func beginDirectory(
     _ directory: consuming Directory, at path: ArchivePath
-  ) throws(ArchiveError) {
+  ) throws(ArchiveError) -> Append {
     let directory = SharedDirectory(directory)
     try paths.checkDirectory(path)
-    let tree = try SourceWalk.walk(contentsOf: directory) { self.packer.isStopped }
+    let tree = try SourceWalk.walk(contentsOf: directory) { self.export.isStopped }
     let (taken, merged) = try paths.check(tree, beneath: path)
     let place: RealDirectory
-    let look: SourceLook
     do {
       place = try RealDirectory(directory, SourceClocks(tree.latestChanges))
-      look = try place.look { () throws(SystemError) in try directory.directory.status() }
+      let record = try record(of: directory, place, at: path)
+      if paths.take(path, isDirectory: true), let record {
+        export.add([record.record], leavingBehind: record.leftBehind)
+      }
     } catch {
       throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
-    let isNew = paths.take(path, isDirectory: true)
     paths.take(taken)
-    if isNew {
-      let fingerprint = look.fingerprint(on: place.fileSystem(of: look.status))
-      if var record = ItemRecord(look.status, path: path, generation: packer.generation(of: fingerprint)) {
-        let extended: ExtendedMetadata
-        do {
-          extended = try ExtendedMetadata(of: directory.directory.descriptor)
-        } catch {
-          throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
-        }
-        record.add(extended)
-        try packer.add(record)
-        packer.leaveBehind(extended.leftBehind)
-      }
-    }
-    var export = FolderExport(roots: [place], tree: tree, packer: packer, prefix: path, merging: merged)
-    try export.run()
-    if let unsent = export.firstUnsent {
-      throw ArchiveError(
-        .source, "\(VisibleText.quoted(unsent.path)) cannot be read", name: unsent.path, cause: unsent.cause)
-    }
+    let batch = SourceBatch(roots: [AppendedPlace(place)], tree: tree, prefix: path, merging: merged)
+    return Append(batch: export.add(batch), path: path, isFile: false)
+  }
+
+  /// The record of a directory that is appended, and the attributes that are never carried.
+  private func record(
+    of directory: SharedDirectory, _ place: RealDirectory, at path: ArchivePath
+  ) throws(SystemError) -> (record: ItemRecord, leftBehind: [[UInt8]])? {
+    let look = try place.look { () throws(SystemError) in try directory.directory.status() }
+    let fingerprint = look.fingerprint(on: place.fileSystem(of: look.status))
+    guard var record = ItemRecord(look.status, path: path, generation: keys.generation(of: fingerprint)) else { return nil }
+    let extended = try ExtendedMetadata(of: directory.directory.descriptor)
+    record.add(extended)
+    return (record, extended.leftBehind)
   }
 }
 
@@ -144,42 +153,4 @@ extension Unsent {
     case .keepsChanging, .notSendable, .beyondLimits, .differing, .notStorable: nil
     }
   }
-}
-
-/// A file that was opened by somebody else, where a directory is asked for it.
-private final class PassedFile: SourceDirectory {
-  private let file: RealFile
-  private let fileSystem: SourceFileSystem
-
-  init(_ descriptor: consuming Descriptor) throws(SystemError) {
-    fileSystem = try SourceFileSystem(of: descriptor, SourceClocks())
-    file = fileSystem.file(descriptor)
-  }
-
-  func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile { file }
-  func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus { try file.status() }
-
-  func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] {
-    preconditionFailure("an open file is no link")
-  }
-
-  func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
-    preconditionFailure("an open file is no directory")
-  }
-
-  func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
-    try file.extendedMetadata().leftBehind
-  }
-
-  func directory(at path: ArchivePath) throws(SystemError) -> Self {
-    preconditionFailure("an open file is no directory")
-  }
-
-  func fileSystem(of status: FileStatus) -> UInt64 { fileSystem.number(of: status) }
-
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
-    try fileSystem.look(status)
-  }
-
-  func showsEveryChange(_ status: FileStatus) -> Bool { fileSystem.showsEveryChange(status) }
 }

@@ -52,7 +52,9 @@ package final class FolderSource: ItemSource {
     Withholding(by: traits, of: tree.withLock { $0 }?.lacks(of: traits) ?? [])
   }
 
-  package func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {
+  package func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult {
     guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
     var places: [RealDirectory] = []
     let clocks = SourceClocks(tree.latestChanges)
@@ -63,7 +65,10 @@ package final class FolderSource: ItemSource {
         throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
       }
     }
-    var export = FolderExport(roots: places, tree: tree, packer: packer, withOwners: withOwners)
-    try export.run()
+    let export = ArchiveExport<RealDirectory>(settings)
+    _ = export.add(SourceBatch(roots: places, tree: tree, withOwners: withOwners))
+    begin(export)
+    try export.waitUntilRead()
+    return export.result
   }
 }

@@ -7,8 +7,11 @@ package protocol ItemSource: AnyObject, Sendable {
   func origin() throws(ArchiveError) -> [[UInt8]]
   /// Finds out what there is, without reading content; called once, on a thread of its own, until it is to stop.
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary
-  /// Adds every item to the packer; called once a session, on a thread of its own. `request` is what the receiver asked for.
-  func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError)
+  /// Has every item read; called once a session, on a thread of its own, and returns when all of it is in frames. `begin` is told
+  /// where the frames come from. `request` is what the receiver asked for. Says what the archive has come to.
+  func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult
   /// What of it a destination cannot hold, as far as that was seen before the first byte is sent.
   func withholding(for traits: DestinationTraits) -> Withholding
   /// For how many seconds an export may still clear up after it is told to end.

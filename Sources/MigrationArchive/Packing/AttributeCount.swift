@@ -1,7 +1,7 @@
 import MigrationWire
 
 /// How many items have which attributes that are never carried.
-struct AttributeCount {
+struct AttributeCount: Sendable {
   /// How many names are counted at most, so that no source takes memory without end.
   private static let names = 1_024
 
@@ -11,6 +11,13 @@ struct AttributeCount {
   mutating func note(_ name: [UInt8]) {
     guard counts[name] != nil || counts.count < Self.names, (1...255).contains(name.count) else { return }
     counts[name, default: 0] += 1
+  }
+
+  /// What another one has counted.
+  mutating func add(_ other: AttributeCount) {
+    for (name, count) in other.counts where counts[name] != nil || counts.count < Self.names {
+      counts[name, default: 0] += count
+    }
   }
 
   /// The most frequent ones, by ascending names.

@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// The entries of one DATA frame, in memory of a fixed size that is used again and again.
+/// The entries of one DATA frame, in memory that is used again and again, and grows where an entry needs more.
 ///
 /// Copies share the memory; only the one who packs the frame writes to it, before anybody else has it.
 package struct FrameBuffer: Sendable {
@@ -11,13 +11,15 @@ package struct FrameBuffer: Sendable {
   package private(set) var items: UInt64 = 0
   package private(set) var contentBytes: UInt64 = 0
 
-  /// Allocates memory for the largest frame.
+  /// Frames are numbered in the order in which they are begun.
+  package var number: UInt64 = 0
+
+  /// Allocates memory.
   package init(capacity: Int) {
     bytes = [UInt8](repeating: 0, count: capacity)
   }
 
   package var isEmpty: Bool { count == 0 }
-  package var space: Int { bytes.count - count }
 
   /// Forgets the entries and keeps the memory.
   package mutating func removeAll() {
@@ -43,7 +45,7 @@ package struct FrameBuffer: Sendable {
     at offset: Int, length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let start = count + offset
-    precondition(start + length <= bytes.count, "data fits into its frame")
+    reserve(start + length)
     return try unsafe withMemory { memory throws(Failure) in
       try unsafe body(UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + length]))
     }
@@ -60,8 +62,16 @@ package struct FrameBuffer: Sendable {
     self.contentBytes = min(Limits.fileSize, self.contentBytes + min(contentBytes, Limits.fileSize))
   }
 
+  private mutating func reserve(_ capacity: Int) {
+    precondition(capacity <= Limits.plainLength, "an entry fits into its frame")
+    guard bytes.count < capacity else { return }
+    var grown = [UInt8](repeating: 0, count: capacity)
+    grown.replaceSubrange(..<count, with: bytes[..<count])
+    bytes = grown
+  }
+
   private mutating func write(_ source: [UInt8], at offset: Int) {
-    precondition(source.count <= bytes.count - offset, "an entry fits into its frame")
+    reserve(offset + source.count)
     bytes.replaceSubrange(offset..<offset + source.count, with: source)
   }
 

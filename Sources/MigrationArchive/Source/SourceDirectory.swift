@@ -38,7 +38,7 @@ extension SourceDirectory {
 }
 
 /// A file of the source while it is read.
-package protocol SourceFile: AnyObject {
+package protocol SourceFile: AnyObject, Sendable {
   func status() throws(SystemError) -> FileStatus
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata
   /// Reads until the buffer is full or the file ends, and says how much there was.
@@ -114,7 +114,7 @@ final class RealDirectory: SourceDirectory {
 }
 
 /// A real file of the source.
-final class RealFile: SourceFile, Sendable {
+package final class RealFile: SourceFile {
   private let descriptor: Descriptor
   /// Whether the kernel tells of it what it remembers, unless it is asked not to.
   private let isRemembered: Bool
@@ -124,18 +124,18 @@ final class RealFile: SourceFile, Sendable {
     self.isRemembered = isRemembered
   }
 
-  func status() throws(SystemError) -> FileStatus {
+  package func status() throws(SystemError) -> FileStatus {
     try isRemembered ? descriptor.freshStatus() : descriptor.status()
   }
 
-  func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
+  package func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
 
-  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+  package func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try unsafe descriptor.readFully(at: offset, into: buffer)
   }
 
-  func adviseSequential() { descriptor.adviseSequential() }
-  func fetch(at offset: Int64, length: Int64) { descriptor.adviseNeeded(at: offset, length: length) }
-  func nextData(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextData(from: offset) }
-  func nextHole(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextHole(from: offset) }
+  package func adviseSequential() { descriptor.adviseSequential() }
+  package func fetch(at offset: Int64, length: Int64) { descriptor.adviseNeeded(at: offset, length: length) }
+  package func nextData(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextData(from: offset) }
+  package func nextHole(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextHole(from: offset) }
 }

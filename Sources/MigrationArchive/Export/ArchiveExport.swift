@@ -1,0 +1,253 @@
+import MigrationSystem
+package import MigrationWire
+
+/// Where the frames of an archive come from: every data stream reads what it sends.
+package protocol FrameSource: AnyObject, Sendable {
+  /// Reads what is next and packs it into an empty frame. Every frame with a number below `written` is written at the receiver.
+  func fill(_ frame: inout FrameBuffer, now: Double, written: UInt64) throws(ArchiveError) -> FrameFilling
+  /// Whether everything that was added is read, and every reader has let go of its frame.
+  var isRead: Bool { get }
+  /// Whether something is left to be read that no reader has in hand.
+  var hasMore: Bool { get }
+  /// The transfer is over.
+  func stop()
+}
+
+/// What an archive has come to.
+package struct ExportResult: Sendable {
+  /// What FINISH says when nothing more is added.
+  package let finish: Finish
+  /// What the receiver holds and the source no longer has.
+  package let stale: [Mark]
+}
+
+/// What came of filling a frame.
+package enum FrameFilling: Equatable, Sendable {
+  case full
+  /// There is nothing now; maybe at a moment.
+  case nothing(until: Double?)
+}
+
+/// One export: what is to be read, the readers that read it, and what all of it comes to.
+package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
+  private struct State: Sendable {
+    var list: WorkList
+    var batches: [WorkList.Batch: Batch] = [:]
+    var files: [WorkList.FileNumber: LargeFile<Place.File>] = [:]
+    /// The readers that read nothing now.
+    var idle: [ArchiveReader<Place>] = []
+    var readers = 0
+    /// What was found before a reader came to it.
+    var sum = ArchiveSum()
+
+    /// Records of items that nothing is read for.
+    var records: [ItemRecord] = []
+
+    var isRead: Bool { list.isEmpty && records.isEmpty && idle.count == readers }
+  }
+
+  private struct Batch: Sendable {
+    let source: SourceBatch<Place>
+    var links = LinkedNames()
+    /// The first item that belongs to the archive and could not be sent.
+    var firstUnsent: Unsent?
+  }
+
+  let settings: ExportSettings
+  private let state: Condition<State>
+  /// Called when a batch is read.
+  private let batchEnded: @Sendable () -> Void
+
+  package init(_ settings: ExportSettings, batchEnded: @escaping @Sendable () -> Void = {}) {
+    self.settings = settings
+    self.batchEnded = batchEnded
+    state = Condition(State(list: WorkList(readers: settings.readers)))
+  }
+
+  package var isStopped: Bool { settings.listener.stopSignal.isSet }
+  static var stopped: ArchiveError { ArchiveError(.stopped, "the transfer is over") }
+
+  // MARK: What is read
+
+  /// Adds a walked tree; what of it is known not to travel is named at once.
+  package func add(_ source: SourceBatch<Place>) -> WorkList.Batch {
+    let walked = source.tree.unsent.map(source.named)
+    for unsent in walked { settings.listener.unsent(unsent) }
+    var batch = Batch(source: source.lacking(settings.traits))
+    batch.firstUnsent = walked.first { $0.reason != .notSendable }
+    let number = state.withLock { state in
+      state.sum.unsent += UInt64(walked.count)
+      let number = state.list.add(source.tree, merged: source.merged)
+      state.batches[number] = batch
+      return number
+    }
+    settings.listener.workAdded()
+    return number
+  }
+
+  /// Adds items that nothing is read for.
+  func add(_ records: [ItemRecord], leavingBehind names: [[UInt8]] = []) {
+    state.withLock { state in
+      state.records += records
+      for name in names { state.sum.leftBehind.note(name) }
+    }
+    settings.listener.workAdded()
+  }
+
+  /// Whether every item of a batch is in a frame, or will never be.
+  package func isRead(_ batch: WorkList.Batch) -> Bool { state.withLock { $0.list.isDone(batch) } }
+
+  package var isRead: Bool { state.withLock { $0.isRead } }
+
+  /// Waits until a batch is read; the first of its items that belongs to the archive and could not be sent.
+  package func wait(for batch: WorkList.Batch) throws(ArchiveError) -> Unsent? {
+    try wait { $0.list.isDone(batch) }
+    return forget(batch)
+  }
+
+  /// Forgets a batch that is read; the first of its items that belongs to the archive and could not be sent.
+  func forget(_ batch: WorkList.Batch) -> Unsent? {
+    state.withLock { state in
+      precondition(state.list.isDone(batch), "a batch is forgotten when it is read")
+      return state.batches.removeValue(forKey: batch)?.firstUnsent
+    }
+  }
+
+  /// Waits until everything is read.
+  package func waitUntilRead() throws(ArchiveError) { try wait { $0.isRead } }
+
+  private func wait(_ isOver: (State) -> Bool) throws(ArchiveError) {
+    let isOver = state.wait { state -> Bool? in isStopped ? false : isOver(state) ? true : nil }
+    guard isOver == true else { throw Self.stopped }
+  }
+
+  package func stop() { state.broadcast() }
+
+  /// What the archive has come to, as far as readers have let go of it.
+  package var result: ExportResult {
+    let finish = state.withLock { state in
+      var sum = state.sum
+      for reader in state.idle { sum.add(reader.packer.sum) }
+      return sum.finish
+    }
+    return ExportResult(finish: finish, stale: settings.held.stale)
+  }
+
+  // MARK: Filling frames
+
+  package var hasMore: Bool { state.withLock { $0.list.hasMore || !$0.records.isEmpty } }
+
+  package func fill(
+    _ frame: inout FrameBuffer, now: Double, written: UInt64
+  ) throws(ArchiveError) -> FrameFilling {
+    guard !isStopped else { throw Self.stopped }
+    guard let reader = try borrow() else { return .nothing(until: nil) }
+    reader.packer.begin(exchange(&frame, with: FrameBuffer(capacity: 0)))
+    let moment = reader.fill(now: now, written: written)
+    frame = reader.packer.end()
+    giveBack(reader)
+    return frame.isEmpty ? .nothing(until: moment) : .full
+  }
+
+  /// A reader that reads nothing now, one with something in hand if there is such; nil where there may be no more of them.
+  private func borrow() throws(ArchiveError) -> ArchiveReader<Place>? {
+    let (idle, number) = state.withLock { state -> (ArchiveReader<Place>?, Int?) in
+      if let place = state.idle.firstIndex(where: \.isReading) { return (state.idle.remove(at: place), nil) }
+      if let last = state.idle.popLast() { return (last, nil) }
+      guard state.readers < settings.readers else { return (nil, nil) }
+      state.readers += 1
+      return (nil, state.readers)
+    }
+    guard let number else { return idle }
+    do {
+      return try ArchiveReader(number, of: self)
+    } catch {
+      state.withLock { $0.readers -= 1 }
+      throw error
+    }
+  }
+
+  private func giveBack(_ reader: ArchiveReader<Place>) {
+    let isRead = state.withLock { state in
+      state.idle.append(reader)
+      return state.isRead
+    }
+    if isRead { state.broadcast() }
+  }
+
+  private func exchange(_ frame: inout FrameBuffer, with other: consuming FrameBuffer) -> FrameBuffer {
+    let taken = frame
+    frame = other
+    return taken
+  }
+}
+
+// What readers ask and tell.
+extension ArchiveExport {
+  func next(for reader: ArchiveReader<Place>, now: Double, written: UInt64) -> WorkList.Work {
+    state.withLock { $0.list.next(for: reader.number, now: now, written: written) }
+  }
+
+  func takeRecord() -> ItemRecord? { state.withLock { $0.records.popLast() } }
+
+  func batch(_ number: WorkList.Batch) -> SourceBatch<Place> {
+    guard let batch = state.withLock({ $0.batches[number]?.source }) else { preconditionFailure("a batch is read once") }
+    return batch
+  }
+
+  func file(_ number: WorkList.FileNumber) -> LargeFile<Place.File> {
+    guard let file = state.withLock({ $0.files[number] }) else { preconditionFailure("an open file is known") }
+    return file
+  }
+
+  func postpone(_ item: WorkList.Item, _ tries: WorkList.Tries, until due: Double) {
+    state.withLock { $0.list.postpone(item, tries, until: due) }
+  }
+
+  func changed(_ item: WorkList.Item, _ tries: WorkList.Tries, lastFrame: UInt64) {
+    state.withLock { $0.list.changed(item, tries, lastFrame: lastFrame) }
+  }
+
+  func opened(_ file: LargeFile<Place.File>, after frame: UInt64?) -> WorkList.FileNumber {
+    state.withLock { state in
+      let number = state.list.opened(file.item, after: frame)
+      state.files[number] = file
+      return number
+    }
+  }
+
+  /// A reader has found no part of a file that is left to take, and reads no more of it; whether it was the last one.
+  func left(_ number: WorkList.FileNumber) -> Bool {
+    state.withLock { state in
+      state.list.exhausted(number)
+      guard state.list.left(number) else { return false }
+      state.files[number] = nil
+      return true
+    }
+  }
+
+  func claim(_ item: WorkList.Item, _ generation: Generation) -> LinkedNames.Claim {
+    state.withLock { $0.batches[item.batch]?.links.claim(item.index, generation) ?? .mine }
+  }
+
+  func sent(_ item: WorkList.Item, _ generation: Generation) {
+    state.withLock { $0.batches[item.batch]?.links.sent(item.index, generation) }
+  }
+
+  func released(_ item: WorkList.Item) {
+    state.withLock { $0.batches[item.batch]?.links.released(item.index) }
+  }
+
+  func note(_ unsent: Unsent, of batch: WorkList.Batch) {
+    guard unsent.reason != .notSendable else { return }
+    state.withLock { state in
+      if state.batches[batch]?.firstUnsent == nil { state.batches[batch]?.firstUnsent = unsent }
+    }
+  }
+
+  func done(_ count: Int, of batch: WorkList.Batch) {
+    guard state.withLock({ $0.list.done(count, of: batch) }) else { return }
+    state.broadcast()
+    batchEnded()
+  }
+}

@@ -1,0 +1,115 @@
+import MigrationSystem
+import MigrationWire
+
+/// Reads what the work list gives it and packs it into one frame after another.
+///
+/// Unchecked: one thread uses it at a time; the export lends it, and takes it back behind each frame.
+final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
+  typealias Export = ArchiveExport<Place>
+
+  let number: WorkList.Reader
+  let packer: FramePacker
+  unowned let export: Export
+  /// The items of a batch that come next.
+  var run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)?
+  /// The large file that it reads parts of, and what is left of the part in hand.
+  var file: (number: WorkList.FileNumber, file: LargeFile<Place.File>, rest: LargeFile<Place.File>.Part?)?
+  /// The directory that the last item was in, since the next one is mostly in it too.
+  private var current: (batch: WorkList.Batch, parent: Int32, directory: Place, path: ArchivePath?)?
+  /// How many items of the run are done.
+  private var done = 0
+  var readAhead = ReadAhead()
+  /// What has been asked of the disk ahead of its turn: the directory that it is in.
+  var ahead: (batch: WorkList.Batch, parent: Int32, directory: Place)?
+
+  init(_ number: WorkList.Reader, of export: Export) throws(ArchiveError) {
+    self.number = number
+    self.export = export
+    packer = try FramePacker(export.settings)
+  }
+
+  /// Whether it has begun something.
+  var isReading: Bool { run != nil || file != nil }
+
+  /// Fills the frame in hand; the time at which there may be something where it stays empty.
+  func fill(now: Double, written: UInt64) -> Double? {
+    let begun = BootInstant.now()
+    while !export.isStopped {
+      if file != nil {
+        guard readFile(now) else { return nil }
+      } else if let next = run {
+        guard add(next, now) else { return nil }
+      } else if let record = export.takeRecord() {
+        packer.add(record)
+      } else {
+        switch export.next(for: self, now: now, written: written) {
+        case .run(let batch, let items): run = (batch, export.batch(batch), items)
+        case .again(let item, let tries): add(item, tries, in: export.batch(item.batch), now)
+        case .file(let number): file = (number, export.file(number), nil)
+        case .nothing(let moment): return moment
+        }
+      }
+      if !packer.hasRoom(for: 0) { return nil }
+      if isLong(since: begun) { return now }
+    }
+    return nil
+  }
+
+  /// Whether reading takes so long that what there is is better sent now.
+  private func isLong(since begun: BootInstant) -> Bool {
+    BootInstant.now().seconds(since: begun) > export.settings.patience
+  }
+
+  /// Adds items of a run; false where the next one is better in another frame.
+  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>), _ now: Double) -> Bool {
+    var items = run.items
+    defer {
+      export.done(done, of: run.number)
+      done = 0
+      self.run = items.isEmpty ? nil : (run.number, run.batch, items)
+    }
+    let begun = BootInstant.now()
+    while let index = items.first, !export.isStopped {
+      guard packer.hasRoom(for: run.batch.tree.nodes[index].countedSize.clamped(to: packer.sizes.smallFile)) else { return false }
+      items.removeFirst()
+      if !run.batch.merged.contains(index) {
+        add(WorkList.Item(batch: run.number, index: index), WorkList.Tries(), in: run.batch, now)
+      }
+      if file != nil { break }
+      if isLong(since: begun) { break }
+    }
+    return true
+  }
+
+  /// An item is in the archive, or never will be.
+  func done(_ item: WorkList.Item) {
+    if item.batch == run?.number { done += 1 } else { export.done(1, of: item.batch) }
+  }
+
+  // MARK: Directories
+
+  /// Opens the directory that an item is in, unless the last item was in it too.
+  func enter(_ parent: Int32, of item: WorkList.Item, in batch: SourceBatch<Place>) throws -> Place {
+    if let current, current.batch == item.batch, current.parent == parent { return current.directory }
+    let directory = try batch.open(parent)
+    current = (item.batch, parent, directory, parent < 0 ? nil : try batch.tree.path(Int(parent)))
+    return directory
+  }
+
+  /// The path of an item in the directory that was entered last.
+  func itemPath(_ name: ArraySlice<UInt8>, in batch: SourceBatch<Place>) throws(Violation) -> ArchivePath {
+    let inner: ArchivePath
+    if let path = current?.path {
+      inner = try path.appending(name.span)
+    } else if let prefix = batch.prefix {
+      return try prefix.appending(name.span)
+    } else {
+      return try ArchivePath(Array(name))
+    }
+    return try batch.prefix?.appending(inner) ?? inner
+  }
+}
+
+extension UInt64 {
+  fileprivate func clamped(to most: Int) -> UInt64 { Swift.min(self, UInt64(most)) }
+}

@@ -1,0 +1,143 @@
+import MigrationSystem
+import MigrationWire
+
+/// How a try to send a file ended.
+enum FileOutcome<File: SourceFile> {
+  /// It is in the archive in this generation.
+  case sent(Generation)
+  /// It changed while it was read.
+  case changed
+  /// Another change could still hide behind the stamp of the last one, for so many seconds.
+  case unsettled(Double)
+  /// The destination cannot hold it.
+  case withheld
+  /// It is sent in parts.
+  case large(OpenedFile<File>)
+}
+
+/// A large file in the state in which it was opened.
+struct OpenedFile<File: SourceFile> {
+  let file: File
+  let record: ItemRecord
+  let before: FileStatus
+  /// The attributes that are never carried.
+  let leftBehind: [[UInt8]]
+  /// What the receiver has of it.
+  let held: ByteRanges
+  /// The frame that must be written before the first part may follow.
+  var mayFollow: UInt64?
+}
+
+/// Sends one file in one state, or finds that it does not hold still (Protocol §8.3).
+struct FileExport<Place: SourceDirectory> {
+  let packer: FramePacker
+  let directory: Place
+  let path: ArchivePath
+  let name: ArraySlice<UInt8>
+  /// Whether owner and group are sent.
+  var withOwner = false
+  /// How long it took to read a file that is sent in one piece; nil for any other.
+  private(set) var readSeconds: Double?
+
+  init(packer: FramePacker, directory: Place, path: ArchivePath, name: ArraySlice<UInt8>, withOwner: Bool = false) {
+    self.packer = packer
+    self.directory = directory
+    self.path = path
+    self.name = name
+    self.withOwner = withOwner
+  }
+
+  /// Reads the file and adds it, unless the receiver holds it. Failures to open or read it are the kernel's.
+  mutating func run() throws(ArchiveError) -> FileOutcome<Place.File> {
+    if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
+    let file = try reading { () throws(SystemError) in try directory.open(name) }
+    let look = try reading { () throws(SystemError) in
+      try directory.look { () throws(SystemError) in try file.status() }
+    }
+    guard look.unsettledSeconds <= 0 else { return .unsettled(look.unsettledSeconds) }
+    let before = look.status
+    guard before.kind == .regular else {
+      throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
+    }
+    let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
+    guard var record = ItemRecord(before, path: path, generation: generation, withOwner: withOwner) else {
+      return .changed
+    }
+    let extended = try reading { () throws(SystemError) in try file.extendedMetadata() }
+    if packer.skipHeld(record) {
+      packer.leaveBehind(extended.leftBehind)
+      return .sent(generation)
+    }
+    if packer.withhold(record) { return .withheld }
+    record.add(extended)
+    if before.size > packer.sizes.smallFile { return .large(open(file, record, look, extended.leftBehind)) }
+    guard try before.size == 0 ? addEmpty(file, record, before) : addWhole(file, record, before) else {
+      return .changed
+    }
+    packer.leaveBehind(extended.leftBehind)
+    return .sent(generation)
+  }
+
+  private func addEmpty(_ file: Place.File, _ record: ItemRecord, _ before: FileStatus) throws(ArchiveError) -> Bool {
+    let after = try reading { () throws(SystemError) in try file.status() }
+    guard after.isSameState(as: before) else { return false }
+    packer.add(record)
+    return true
+  }
+
+  /// The file's generation, if the receiver has it in the state in which it is now; nothing need be opened to find out.
+  private func heldGeneration() throws(ArchiveError) -> Generation? {
+    let status = try reading { () throws(SystemError) in try directory.status(name) }
+    let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
+    guard status.kind == .regular, let record = ItemRecord(status, path: path, generation: generation) else {
+      return nil
+    }
+    guard packer.skipHeld(record) else { return nil }
+    // It is in the archive already, whatever becomes of it now.
+    packer.leaveBehind((try? directory.leftBehind(of: name)) ?? [])
+    return generation
+  }
+
+  private mutating func addWhole(
+    _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
+  ) throws(ArchiveError) -> Bool {
+    var seconds: Double?
+    let isWhole = try unsafe packer.addSmallFile(record) { memory throws(SystemError) in
+      let begun = BootInstant.now()
+      guard try unsafe file.readFully(at: 0, into: memory) == memory.count else { return false }
+      seconds = BootInstant.now().seconds(since: begun)
+      return try file.status().isSameState(as: before)
+    }
+    readSeconds = seconds
+    return isWhole
+  }
+
+  /// What is needed to send it in parts.
+  private func open(
+    _ file: Place.File, _ record: ItemRecord, _ look: SourceLook, _ leftBehind: [[UInt8]]
+  ) -> OpenedFile<Place.File> {
+    file.adviseSequential()
+    let frame = dropDoubtfulPart(of: record, look)
+    return OpenedFile(
+      file: file, record: record, before: look.status, leftBehind: leftBehind, held: packer.heldRanges(record),
+      mayFollow: frame)
+  }
+
+  /// Lets the receiver drop the part that it holds, where nothing tells that state of the file from this one: a name of a
+  /// state that no other session has comes in between, and everything is sent afresh behind the frame that has it.
+  private func dropDoubtfulPart(of record: ItemRecord, _ look: SourceLook) -> UInt64? {
+    guard packer.holdsPart(of: record), !directory.showsEveryChange(look.status) else { return nil }
+    let momentary = packer.generation(of: look.momentaryFingerprint(on: directory.fileSystem(of: look.status)))
+    packer.dropPart(ChunkPlace(path: path, generation: momentary, range: 0..<1, isHole: true))
+    return packer.frameNumber
+  }
+
+  /// Says of a failure which file it is about.
+  private func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ArchiveError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ArchiveError("reading", path, error)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// A large file while several readers read parts of it: one state of it, one check, one record behind its last part.
+final class LargeFile<File: SourceFile>: Sendable {
+  /// Data that one reader reads, or a hole.
+  struct Part: Equatable, Sendable {
+    let range: Range<UInt64>
+    let isHole: Bool
+  }
+
+  /// What became of reading it.
+  enum Outcome: Sendable {
+    case complete
+    case changed
+    case failed(SystemError)
+  }
+
+  private struct State: Sendable {
+    /// What the receiver has.
+    let held: ByteRanges
+    var position: UInt64 = 0
+    /// What is left of the last extent that was looked at.
+    var gaps: ArraySlice<Part> = []
+    var outcome = Outcome.complete
+    /// The last frame that has a part of it.
+    var lastFrame: UInt64 = 0
+  }
+
+  let file: File
+  let record: ItemRecord
+  /// What the file was like when it was opened.
+  let before: FileStatus
+  /// The attributes that are never carried.
+  let leftBehind: [[UInt8]]
+  let item: WorkList.Item
+  let tries: WorkList.Tries
+  private let partLength: UInt64
+  private let state: Mutex<State>
+
+  init(_ opened: OpenedFile<File>, item: WorkList.Item, tries: WorkList.Tries, partLength: Int) {
+    file = opened.file
+    record = opened.record
+    before = opened.before
+    leftBehind = opened.leftBehind
+    self.item = item
+    self.tries = tries
+    self.partLength = UInt64(partLength)
+    state = Mutex(State(held: opened.held, lastFrame: opened.mayFollow ?? 0))
+  }
+
+  /// The next part that no reader has taken; nil where there is none, or none is of use any more.
+  ///
+  /// Looks for holes under the lock: what lies behind the last part is known to one reader at a time.
+  func take() -> Part? {
+    state.withLock { state -> Part? in
+      guard case .complete = state.outcome else { return nil }
+      while true {
+        if let part = state.gaps.popFirst() {
+          guard !part.isHole, UInt64(part.range.count) > partLength else { return part }
+          let middle = part.range.lowerBound + partLength
+          state.gaps = [Part(range: middle..<part.range.upperBound, isHole: false)] + state.gaps
+          return Part(range: part.range.lowerBound..<middle, isHole: false)
+        }
+        guard state.position < record.size else { return nil }
+        do throws(SystemError) {
+          let extent = try extent(from: state.position)
+          state.position = extent.range.upperBound
+          state.gaps = state.held.gaps(in: extent.range).map { Part(range: $0, isHole: extent.isHole) }[...]
+        } catch {
+          state.outcome = .failed(error)
+          return nil
+        }
+      }
+    }
+  }
+
+  /// A frame has a part of it.
+  func note(frame: UInt64) { state.withLock { $0.lastFrame = max($0.lastFrame, frame) } }
+
+  /// It cannot be read in the state in which it was opened: the readers stop.
+  func end(_ outcome: Outcome) {
+    state.withLock { state in
+      if case .complete = state.outcome { state.outcome = outcome }
+    }
+  }
+
+  var isGivenUp: Bool {
+    state.withLock { state in
+      if case .complete = state.outcome { false } else { true }
+    }
+  }
+
+  /// How it ended once no reader reads it any more, and the last frame that has a part of it.
+  var end: (outcome: Outcome, lastFrame: UInt64) { state.withLock { ($0.outcome, $0.lastFrame) } }
+
+  /// How much data there is between two holes at least, in longer paths zeros included: what receivers remember of pieces must
+  /// not be more than what these bring (Protocol §11). No file system has extents as short as half a kilobyte.
+  private var shortestData: UInt64 {
+    let pieces = 2 * (Limits.pieceOverhead + UInt64(record.path.bytes.count))
+    return pieces > 512 ? pieces : 0
+  }
+
+  /// The data or the hole at a position inside the file; a file without holes is one extent and costs no call.
+  private func extent(from position: UInt64) throws(SystemError) -> Part {
+    let size = record.size
+    guard before.allocatedBytes < before.size else { return Part(range: position..<size, isHole: false) }
+    let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
+    if data > position { return Part(range: position..<data, isHole: true) }
+    let start = position + min(shortestData, size - position)
+    guard start < size else { return Part(range: position..<size, isHole: false) }
+    let end = try file.nextHole(from: Int64(start)).map { min(size, UInt64($0)) } ?? size
+    // A file system that contradicts itself is read as data.
+    return Part(range: position..<(end > position ? end : size), isHole: false)
+  }
+}

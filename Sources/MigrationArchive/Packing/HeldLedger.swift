@@ -1,0 +1,30 @@
+import MigrationWire
+import Synchronization
+
+/// What the receiver holds, as several readers look it up.
+final class HeldLedger: Sendable {
+  /// Whether there is anything.
+  let isEmpty: Bool
+  /// Whether the destination has anything that need not, or must not, be sent.
+  let hasNames: Bool
+  private let items: Mutex<HeldItems>
+
+  init(_ items: HeldItems) {
+    isEmpty = items.isEmpty
+    hasNames = items.hasNames
+    self.items = Mutex(items)
+  }
+
+  /// Whether the receiver holds this item; if so it counts as still at the source.
+  func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
+  func isPresent(_ mark: Mark) -> Bool { items.withLock { $0.isPresent(mark) } }
+  func isTaken(_ mark: Mark) -> Bool { items.withLock { $0.isTaken(mark) } }
+
+  func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
+    items.withLock { $0.ranges(of: path, generation) }
+  }
+
+  func forgetPart(of path: ArchivePath) { items.withLock { $0.forgetPart(of: path) } }
+
+  var stale: [Mark] { items.withLock { $0.stale } }
+}
