@@ -22,7 +22,7 @@ import Testing
 
   /// Stages everything that was appended, and shows the tree.
   private func arrive() throws -> TreeSnapshot {
-    let result = try appending.finish()
+    let result = appending.finish()
     let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
     let offer = Offer(
       transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)

@@ -51,14 +51,7 @@ extension ItemSource {
   /// Exports everything, which the outlet reads.
   @discardableResult
   func export(to outlet: Outlet, _ settings: ExportSettings? = nil) throws -> ExportResult {
-    var failure: ArchiveError?
-    let result = Result {
-      try export(settings ?? ExportSettings(outlet), for: nil) { frames in
-        do throws(ArchiveError) { try outlet.read(frames) } catch { failure = error }
-      }
-    }
-    if let failure { throw failure }
-    return try result.get()
+    try export(settings ?? ExportSettings(outlet), for: nil) { outlet.read($0) }
   }
 }
 
@@ -69,7 +62,7 @@ extension ArchiveExport {
   ) throws -> ExportResult {
     let export = ArchiveExport(ExportSettings(outlet, held: held))
     _ = export.add(source)
-    try outlet.read(export)
+    outlet.read(export)
     return export.result
   }
 }
@@ -91,15 +84,15 @@ struct Appending {
   /// Appends an item, and returns when it is read.
   func append(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) {
     let append = try appender.begin(item, at: path)
-    try outlet.read(export) { appender.isRead(append) }
+    outlet.read(export) { appender.isRead(append) }
     try appender.end(append)
   }
 
   /// Ends the archive; what it has come to.
   @discardableResult
-  func finish() throws(ArchiveError) -> ExportResult {
+  func finish() -> ExportResult {
     appender.finish()
-    try outlet.read(export)
+    outlet.read(export)
     return export.result
   }
 }

@@ -186,7 +186,7 @@ import Testing
     let outlet = Outlet()
     let appending = Appending(outlet)
     try appending.append(Descriptor.open(scratch.at("source")), at: Array("x/y".utf8))
-    try appending.finish()
+    appending.finish()
     let links = try outlet.frames.flatMap(entriesOf).compactMap(\.record).filter { $0.kind == .hardLink }
     #expect(links.count == 1)
     guard case .hardLink(let target)? = links.first?.body else { return }

@@ -113,7 +113,7 @@ import Testing
     let directory = try Directory.open(scratch.path("source/d")).release()
     try appending.append(directory, at: Array("in./d".utf8))
     try appending.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))
-    let result = try appending.finish()
+    let result = appending.finish()
     // The link, the directory that was made on the way, the one in it and the file in that.
     #expect(result.finish.withheld == 4 && result.finish.total.items == 1 && result.finish.unsent == 0)
   }

@@ -73,7 +73,7 @@ final class News: Sendable {
 struct Migration {
   let offer: Offer
   let outlet: Outlet
-  let packer: FramePacker
+  let result: ExportResult
 
   /// Asks the exporter of a source for everything; `source` has to have been prepared by nobody.
   init(
@@ -85,12 +85,19 @@ struct Migration {
       transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
       allocated: summary.allocated, flags: summary.flags)
     self.outlet = outlet
-    packer = FramePacker(outlet: outlet, sealer: HashSealer(), keys: Self.keys, held: HeldItems())
-    try source.export(
-      to: packer,
-      for: AppRequest(
-        bundleIdentifier: AppDevice.identifier, platform: platform,
-        options: options.map { AppRequest.Option(name: $0.key, value: Array($0.value.utf8)) }))
+    let settings = ExportSettings(listener: outlet, keys: Self.keys, held: HeldItems()) { HashSealer() }
+    let request = AppRequest(
+      bundleIdentifier: AppDevice.identifier, platform: platform,
+      options: options.map { AppRequest.Option(name: $0.key, value: Array($0.value.utf8)) })
+    let isOver = Atomic(false)
+    var reader: RunningThread<Void>?
+    defer {
+      isOver.store(true, ordering: .relaxed)
+      try? reader?.value()
+    }
+    result = try source.export(settings, for: request) { frames in
+      reader = try? RunningThread("reader") { outlet.read(frames) { isOver.load(ordering: .relaxed) } }
+    }
   }
 
   static let keys = TransferKeys(tagKey: 0x40, hashKey: 0x5051_5253)
@@ -107,7 +114,7 @@ struct Migration {
     staging.beginSession(offer)
     let writer = StagingWriter(staging, sealer: sealer)
     for frame in outlet.frames { try writer.write(frame.span, entries: 0..<frame.count) }
-    try staging.complete(packer.finish) { _ in }
+    try staging.complete(result.finish) { _ in }
     _ = try importer.importItems(of: staging, progress: progress)
     try importer.area.clear(Self.transfer)
   }

@@ -49,16 +49,17 @@ import Testing
     let old = try AppDevice(["kept": "text"])
     try write("shared", to: "\(old.groupPath)/shared")
     // Away once, as soon as the first append is answered; the host asks before it looks for what its extension says.
-    let mayLeave = Mutex(true)
-    let outlet = Outlet(whenAsked: { buffers in
+    let (host, mayLeave) = (pthread_self(), Mutex(true))
+    let outlet = Outlet(whenAsked: { frames in
+      guard pthread_self() == host else { return }
       let leaves = mayLeave.withLock { mayLeave in
-        defer { mayLeave = mayLeave && buffers == 0 }
-        return mayLeave && buffers > 0
+        defer { mayLeave = mayLeave && frames == 0 }
+        return mayLeave && frames > 0
       }
       if leaves { sleep(6) }
     })
     let migration = try Migration(from: try old.source(idleLimit: 5), outlet: outlet)
-    #expect(migration.packer.total.items == 4)
+    #expect(migration.result.finish.total.items == 4)
   }
 
   @Test(arguments: [("swallow", true), ("return", true), ("for ever", false)])

@@ -2,41 +2,68 @@ import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationWire
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import MigrationTransfer
 
-@Suite struct SendQueueTests {
-  private func frame(_ queue: SendQueue, _ byte: UInt8) throws -> FrameBuffer {
-    var frame = try queue.buffer()
-    frame.append([byte])
-    frame.note(items: 1, contentBytes: 10)
-    return frame
+/// Fills frames with a byte each, as many as it has.
+private final class ByteSource: FrameSource {
+  private struct State {
+    var left: ArraySlice<UInt8>
+    var isStopped = false
   }
 
-  private func sent(_ task: SendWindow.Task) -> UInt8? {
-    if case .send(let frame) = task { frame.bytes[0] } else { nil }
+  private let state: Mutex<State>
+
+  init(_ bytes: ClosedRange<UInt8>) { state = Mutex(State(left: Array(bytes)[...])) }
+
+  func add(_ byte: UInt8) { state.withLock { $0.left.append(byte) } }
+
+  func fill(_ frame: inout FrameBuffer, now: Double, written: UInt64) -> FrameFilling {
+    guard let byte = state.withLock({ $0.left.popFirst() }) else { return .nothing(until: nil) }
+    frame.append([byte])
+    frame.note(items: 1, contentBytes: 10)
+    return .full
+  }
+
+  var isRead: Bool { state.withLock { $0.left.isEmpty } }
+  var waitingFrames: Int { state.withLock { $0.left.count } }
+  func stop() { state.withLock { $0.isStopped = true } }
+  var isStopped: Bool { state.withLock { $0.isStopped } }
+}
+
+@Suite struct SendQueueTests {
+  private func sent(_ next: SendQueue.Next) -> UInt8? {
+    if case .send(let frame) = next { frame.bytes[0] } else { nil }
+  }
+
+  private func waits(_ next: SendQueue.Next) -> Bool { if case .wait = next { true } else { false } }
+
+  private func isSignalled(_ wakeup: Wakeup) throws -> Bool {
+    var poller = try Poller()
+    return try poller.wait(for: .readable, on: wakeup.raw, until: soon()).contains(.readable)
   }
 
   @Test func `the window bounds how many frames there are`() throws {
-    let queue = SendQueue(window: UInt64(Limits.frameBody) * 2) { _ in }
+    let queue = SendQueue(window: 2 * (16 + UInt64(Limits.dataHeader)), capacity: 16) { _ in }
     let wakeup = try Wakeup()
     queue.register(0, wakeup)
-    try queue.submit(try frame(queue, 1))
-    try queue.submit(try frame(queue, 2))
-    let third = try RunningThread("export") { _ = try queue.buffer() }
-    #expect(sent(queue.next(for: 0)) == 1)
-    #expect(queue.arrived == Tally())
+    queue.serve(ByteSource(1...3))
+    #expect(sent(queue.next(for: 0)) == 1 && sent(queue.next(for: 0)) == 2)
+    #expect(waits(queue.next(for: 0)))
+    #expect(queue.arrived == Tally() && queue.counts().waitingFrames == 1)
     queue.written(1, on: 0)
-    try third.value()
+    #expect(try isSignalled(wakeup))
+    #expect(sent(queue.next(for: 0)) == 3)
     #expect(queue.arrived == Tally(items: 1, bytes: 10))
   }
 
   @Test func `what a broken stream had under way goes to its successor alone, in order`() throws {
     let queue = SendQueue(window: 1 << 30) { _ in }
     for number in 0..<3 as Range<UInt32> { queue.register(number, try Wakeup()) }
-    for byte in 1...5 as ClosedRange<UInt8> { try queue.submit(try frame(queue, byte)) }
+    queue.serve(ByteSource(1...5))
     #expect(sent(queue.next(for: 0)) == 1)
     #expect(sent(queue.next(for: 1)) == 2)
     #expect(sent(queue.next(for: 0)) == 3)
@@ -54,16 +81,35 @@ import Testing
     #expect(queue.arrived.items == 5)
   }
 
+  @Test func `a stream that found nothing is woken by what is added`() throws {
+    let queue = SendQueue(window: 1 << 30) { _ in }
+    let wakeup = try Wakeup()
+    queue.register(0, wakeup)
+    #expect(waits(queue.next(for: 0)), "there is no source")
+    let source = ByteSource(1...1)
+    queue.serve(source)
+    #expect(try isSignalled(wakeup))
+    wakeup.clear()
+    #expect(sent(queue.next(for: 0)) == 1)
+    #expect(waits(queue.next(for: 0)))
+    source.add(2)
+    queue.workAdded()
+    #expect(try isSignalled(wakeup))
+    #expect(sent(queue.next(for: 0)) == 2)
+  }
+
   @Test func `stopping ends every wait`() throws {
     let queue = SendQueue(window: 1 << 30) { _ in }
     let wakeup = try Wakeup()
     queue.register(0, wakeup)
-    try queue.submit(try frame(queue, 1))
+    let source = ByteSource(1...1)
+    queue.serve(source)
+    #expect(sent(queue.next(for: 0)) == 1)
+    wakeup.clear()
     let draining = try RunningThread("export") { try queue.drain() }
     queue.stop()
     #expect(#expect(throws: ArchiveError.self) { try draining.value() }?.code == .stopped)
-    var poller = try Poller()
-    #expect(try poller.wait(for: .readable, on: wakeup.raw, until: soon()).contains(.readable))
-    #expect(throws: ArchiveError.self) { _ = try queue.buffer() }
+    #expect(try isSignalled(wakeup))
+    #expect(source.isStopped && queue.isStopped)
   }
 }

@@ -16,7 +16,9 @@ private final class StrangeSource: ItemSource {
 
   func origin() throws(ArchiveError) -> [[UInt8]] { [] }
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try walk(stop) }
-  func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {}
+  func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult { throw ArchiveError(.stopped, "stopped") }
 }
 
 /// A door that a test opens, and at the latest when the test is over.
@@ -130,10 +132,10 @@ private final class Gate: Sendable {
   }
 
   @Test func `whatever a receiver allows, no more is kept than the window of this program`() {
-    var window = SendWindow(.max)
+    var window = SendWindow(.max, of: 1 << 20)
     var frames: UInt64 = 0
-    while window.takeBuffer() != nil { frames += 1 }
-    #expect(frames == Limits.window / UInt64(Limits.frameBody))
+    while case .fill = window.next(for: 1) { frames += 1 }
+    #expect(frames == Limits.window >> 20)
   }
 
   @Test func `a worker that gets no thread ends in the event of its kind`() throws {

@@ -27,9 +27,18 @@ package final class Outlet: ExportListener {
 
   private let state = Mutex(State())
   private let whenBuffer: @Sendable (Int) -> Void
+  private let whenAsked: @Sendable (Int) -> Void
+  private let signal = StopSignal()
 
-  /// - Parameter whenBuffer: called with the number of the frame, from 1 on, before it is filled.
-  package init(whenBuffer: @escaping @Sendable (Int) -> Void = { _ in }) { self.whenBuffer = whenBuffer }
+  /// - Parameters:
+  ///   - whenBuffer: called with the number of the frame, from 1 on, before it is filled.
+  ///   - whenAsked: called with the number of frames that were submitted, before it is said whether the export is to stop.
+  package init(
+    whenBuffer: @escaping @Sendable (Int) -> Void = { _ in }, whenAsked: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
+    self.whenBuffer = whenBuffer
+    self.whenAsked = whenAsked
+  }
 
   /// The frames as they were submitted.
   package var frames: [[UInt8]] { state.withLock { $0.frames } }
@@ -42,16 +51,20 @@ package final class Outlet: ExportListener {
   /// What the frames said that they bring.
   package var counted: Tally { state.withLock { $0.counted } }
 
-  package let stopSignal = StopSignal()
+  package var stopSignal: StopSignal {
+    whenAsked(state.withLock { $0.frames.count })
+    return signal
+  }
 
   /// Ends the export.
-  package func stop() { stopSignal.set() }
+  package func stop() { signal.set() }
 
-  /// Reads on this thread until `isOver`: by itself when everything is read.
-  package func read(
-    _ source: any FrameSource, until isOver: () -> Bool = { false }
-  ) throws(ArchiveError) {
-    while !isOver(), !source.isRead {
+  /// Reads on this thread until everything is read.
+  package func read(_ source: any FrameSource) { read(source) { source.isRead } }
+
+  /// Reads on this thread until `isOver`.
+  package func read(_ source: any FrameSource, until isOver: () -> Bool) {
+    while !isOver(), !signal.isSet {
       var frame = FrameBuffer(capacity: 300 << 10)
       let (number, written, ahead) = state.withLock { state in
         state.begun += 1
@@ -59,7 +72,7 @@ package final class Outlet: ExportListener {
       }
       frame.number = number
       whenBuffer(Int(number))
-      switch try source.fill(&frame, now: BootInstant.now().seconds + ahead, written: written) {
+      switch source.fill(&frame, now: BootInstant.now().seconds + ahead, written: written) {
       case .full: submit(frame)
       case .nothing(let moment): pause(until: moment, ahead: ahead)
       }

@@ -8,13 +8,13 @@ internal import Synchronization
 final class ExtractedArchive: ItemDestination {
   private struct Assembly {
     let staging: Staging
-    let packer: FramePacker
+    let export: ArchiveExport<AppendedPlace>
     let appender: ItemAppender
+    let reader: ExtractingReader
   }
 
   /// The directory that everything arrives in.
   let root: URL
-  private let outlet: ExtractingOutlet
   private let assembly: Mutex<Assembly>
   private let progress: @Sendable (UInt64) -> Void
 
@@ -33,12 +33,15 @@ final class ExtractedArchive: ItemDestination {
       transfer: nil, contents: .app(app), items: UInt64(UInt32.max), bytes: Limits.fileSize, allocated: 0,
       flags: .estimated)
     let staging = try Staging(on: UnsyncedDisk(disk), for: offer, transfer: 0, keys: keys)
-    let outlet = ExtractingOutlet(
-      StagingWriter(staging, sealer: SipSealer(key: keys.tagKey)),
+    let export = ArchiveExport<AppendedPlace>(
+      ExportSettings(listener: ExtractionListener(), keys: keys, held: HeldItems(), readers: 1) {
+        SipSealer(key: keys.tagKey)
+      })
+    let reader = ExtractingReader(
+      export, to: StagingWriter(staging, sealer: SipSealer(key: keys.tagKey)),
       compression: isCompressible ? CompressedSize() : nil)
-    self.outlet = outlet
-    let packer = FramePacker(outlet: outlet, sealer: SipSealer(key: keys.tagKey), keys: keys, held: HeldItems())
-    assembly = Mutex(Assembly(staging: staging, packer: packer, appender: ItemAppender(packer: packer)))
+    assembly = Mutex(
+      Assembly(staging: staging, export: export, appender: ItemAppender(export: export), reader: reader))
   }
 
   func refuseIfCancelled() throws { try Task.checkCancellation() }
@@ -49,7 +52,10 @@ final class ExtractedArchive: ItemDestination {
       try assembly.withLock { assembly throws(ArchiveError) in
         guard let item = item.take() else { return }
         switch consume item {
-        case .open(let descriptor): try assembly.appender.append(descriptor, at: path.bytes)
+        case .open(let descriptor):
+          let append = try assembly.appender.begin(descriptor, at: path.bytes)
+          try assembly.reader.read { assembly.appender.isRead(append) }
+          try assembly.appender.end(append)
         case .symbolicLink(let target, let modified):
           try assembly.appender.appendLink(target: target, modified: modified, at: path.bytes)
         }
@@ -57,17 +63,19 @@ final class ExtractedArchive: ItemDestination {
     } catch {
       throw error.code == .stopped ? CancellationError() : ReportedError(appending: error).thrownError
     }
-    progress(assembly.withLock { $0.packer.total.bytes })
+    progress(assembly.withLock { $0.export.result.finish.total.bytes })
   }
 
   /// Completes the archive; what the contents come to, plain and compressed.
   func finish() throws -> (uncompressed: Int, compressed: Int?) {
     try assembly.withLock { assembly in
-      try assembly.appender.finish()
-      try assembly.staging.complete(assembly.packer.finish) { _ in }
-      let plain = Int(assembly.packer.total.bytes)
+      assembly.appender.finish()
+      try assembly.reader.read { assembly.export.isRead }
+      let finish = assembly.export.result.finish
+      try assembly.staging.complete(finish) { _ in }
+      let plain = Int(finish.total.bytes)
       // A file that changed while it was read has more in the frames than in the archive.
-      return (plain, outlet.compressedSize.map { min($0, plain) })
+      return (plain, assembly.reader.compressedSize.map { min($0, plain) })
     }
   }
 }

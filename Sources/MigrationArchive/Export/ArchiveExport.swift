@@ -4,11 +4,12 @@ package import MigrationWire
 /// Where the frames of an archive come from: every data stream reads what it sends.
 package protocol FrameSource: AnyObject, Sendable {
   /// Reads what is next and packs it into an empty frame. Every frame with a number below `written` is written at the receiver.
-  func fill(_ frame: inout FrameBuffer, now: Double, written: UInt64) throws(ArchiveError) -> FrameFilling
+  /// An export that is over fills none.
+  func fill(_ frame: inout FrameBuffer, now: Double, written: UInt64) -> FrameFilling
   /// Whether everything that was added is read, and every reader has let go of its frame.
   var isRead: Bool { get }
-  /// Whether something is left to be read that no reader has in hand.
-  var hasMore: Bool { get }
+  /// About how many frames are still to be filled, without those that readers have in hand.
+  var waitingFrames: Int { get }
   /// The transfer is over.
   func stop()
 }
@@ -39,7 +40,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     var readers = 0
     /// What was found before a reader came to it.
     var sum = ArchiveSum()
-
+    /// Why nothing more can be read.
+    var failure: ArchiveError?
     /// Records of items that nothing is read for.
     var records: [ItemRecord] = []
 
@@ -53,9 +55,9 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     var firstUnsent: Unsent?
   }
 
-  let settings: ExportSettings
+  package let settings: ExportSettings
   private let state: Condition<State>
-  /// Called when a batch is read.
+  /// Called when a batch is read, and when nothing more can be.
   private let batchEnded: @Sendable () -> Void
 
   package init(_ settings: ExportSettings, batchEnded: @escaping @Sendable () -> Void = {}) {
@@ -117,8 +119,16 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   package func waitUntilRead() throws(ArchiveError) { try wait { $0.isRead } }
 
   private func wait(_ isOver: (State) -> Bool) throws(ArchiveError) {
-    let isOver = state.wait { state -> Bool? in isStopped ? false : isOver(state) ? true : nil }
-    guard isOver == true else { throw Self.stopped }
+    let end = state.wait { state -> Result<Void, ArchiveError>? in
+      if isStopped { return .failure(Self.stopped) }
+      return state.failure.map { .failure($0) } ?? (isOver(state) ? .success(()) : nil)
+    }
+    try end?.get()
+  }
+
+  /// Throws what keeps anything more from being read.
+  package func check() throws(ArchiveError) {
+    if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
   package func stop() { state.broadcast() }
@@ -135,13 +145,14 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
   // MARK: Filling frames
 
-  package var hasMore: Bool { state.withLock { $0.list.hasMore || !$0.records.isEmpty } }
+  package var waitingFrames: Int {
+    state.withLock { $0.list.waitingFrames(of: settings.sizes.fullFrame) + ($0.records.isEmpty ? 0 : 1) }
+  }
 
   package func fill(
     _ frame: inout FrameBuffer, now: Double, written: UInt64
-  ) throws(ArchiveError) -> FrameFilling {
-    guard !isStopped else { throw Self.stopped }
-    guard let reader = try borrow() else { return .nothing(until: nil) }
+  ) -> FrameFilling {
+    guard !isStopped, let reader = borrow() else { return .nothing(until: nil) }
     reader.packer.begin(exchange(&frame, with: FrameBuffer(capacity: 0)))
     let moment = reader.fill(now: now, written: written)
     frame = reader.packer.end()
@@ -150,7 +161,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   /// A reader that reads nothing now, one with something in hand if there is such; nil where there may be no more of them.
-  private func borrow() throws(ArchiveError) -> ArchiveReader<Place>? {
+  private func borrow() -> ArchiveReader<Place>? {
     let (idle, number) = state.withLock { state -> (ArchiveReader<Place>?, Int?) in
       if let place = state.idle.firstIndex(where: \.isReading) { return (state.idle.remove(at: place), nil) }
       if let last = state.idle.popLast() { return (last, nil) }
@@ -162,8 +173,13 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     do {
       return try ArchiveReader(number, of: self)
     } catch {
-      state.withLock { $0.readers -= 1 }
-      throw error
+      state.withLock { state in
+        state.readers -= 1
+        state.failure = error
+      }
+      state.broadcast()
+      batchEnded()
+      return nil
     }
   }
 

@@ -47,6 +47,8 @@ package struct ArchiveSizes: Sendable {
 /// What all readers of an export have in common.
 package struct ExportSettings: Sendable {
   let listener: any ExportListener
+  /// Set when the transfer is over.
+  package var stopSignal: StopSignal { listener.stopSignal }
   let keys: TransferKeys
   /// What the destination can hold, as far as it has said.
   let traits: DestinationTraits

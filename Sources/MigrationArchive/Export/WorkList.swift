@@ -51,6 +51,9 @@ package struct WorkList: Sendable {
     var folders: [Reader: Range<Int>] = [:]
     /// How many items are not done yet, in whatever hands.
     var left: Int
+    /// What no reader has had in hand: items, and bytes of files.
+    var items: Int
+    var bytes: UInt64
     /// The items that changed while they were read, for when all else of the batch is done.
     var restless: [(index: Int, tries: Tries)] = []
     /// When they are tried again.
@@ -83,10 +86,13 @@ package struct WorkList: Sendable {
   /// Whether everything that was added is done.
   var isEmpty: Bool { batches.isEmpty }
 
-  /// Whether there is something that no reader has in hand.
-  var hasMore: Bool {
-    !later.isEmpty || files.values.contains(where: \.hasMore)
-      || batches.contains { $0.entry.cursor < $0.entry.tree.nodes.count || !$0.entry.folders.isEmpty }
+  /// About how many frames what no reader has in hand makes, each of so many bytes.
+  func waitingFrames(of length: Int) -> Int {
+    let open = files.values.count(where: \.hasMore) * Int(Self.run.bytes) / length
+    let inBatches = batches.map { _, entry in
+      max(Int(entry.bytes / UInt64(length)), (entry.items + Self.run.items - 1) / Self.run.items)
+    }
+    return open + inBatches.reduce(0, +) + (later.count + Self.run.items - 1) / Self.run.items
   }
 
   /// Whether a batch is done.
@@ -96,7 +102,7 @@ package struct WorkList: Sendable {
   mutating func add(_ tree: SourceTree, merged: Set<Int> = []) -> Batch {
     lastBatch += 1
     let left = tree.nodes.count - merged.count
-    if left > 0 { batches.append((lastBatch, Entry(tree: tree, merged: merged, left: left))) }
+    if left > 0 { batches.append((lastBatch, Entry(tree: tree, merged: merged, left: left, items: tree.nodes.count, bytes: tree.total.bytes))) }
     return lastBatch
   }
 
@@ -126,6 +132,14 @@ package struct WorkList: Sendable {
   }
 
   private mutating func takeRun(of place: Int, for reader: Reader) -> Range<Int>? {
+    guard let run = nextRun(of: place, for: reader) else { return nil }
+    let entry = batches[place].entry
+    batches[place].entry.items -= run.count
+    for node in entry.tree.nodes[run] { batches[place].entry.bytes -= min(batches[place].entry.bytes, node.countedSize) }
+    return run
+  }
+
+  private mutating func nextRun(of place: Int, for reader: Reader) -> Range<Int>? {
     let nodes = batches[place].entry.tree.nodes
     let most = mostItems(of: place)
     if let folder = batches[place].entry.folders[reader] {
@@ -156,9 +170,7 @@ package struct WorkList: Sendable {
   }
 
   private func mostItems(of place: Int) -> Int {
-    let entry = batches[place].entry
-    let rest = entry.tree.nodes.count - entry.cursor + entry.folders.values.reduce(0) { $0 + $1.count }
-    return min(Self.run.items, max(Self.run.fewest, rest / (Self.shares * readers)))
+    min(Self.run.items, max(Self.run.fewest, batches[place].entry.items / (Self.shares * readers)))
   }
 
   /// The second half of what another reader has left of its folder.

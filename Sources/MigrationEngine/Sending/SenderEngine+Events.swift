@@ -153,7 +153,7 @@ extension SenderEngine {
     package var arrived = Tally()
     /// Whether anything was written that was not there before.
     package var hasProgressed = false
-    /// How many packed frames wait for a stream.
+    /// About how many frames are still to be read, without those that streams read now.
     package var waitingFrames = 0
     /// The lengths of all written frames, and how many there are.
     package var writtenLength: UInt64 = 0

@@ -11,23 +11,33 @@ struct AppExport: ~Copyable {
   }
 
   private var conversation: ExtensionConversation
-  private let packer: FramePacker
+  private let archive: ArchiveExport<AppendedPlace>
   private let appender: ItemAppender
+  /// The appends that have not been answered, in their order: being read, or over already.
+  private var appends: [Append] = []
   private let name: String
   private var watch: ExportWatch
+  /// How many appends may be read at a time: each has an open file.
+  private static let mostAppends = 64
+
+  private enum Append {
+    case reading(ItemAppender.Append)
+    case over(ReportedError?)
+  }
+
   /// How many appends were answered with the cancellation.
   private var cancelledAppends = 0
 
   /// Exports by a process that has said what it can do. `name` is the app's.
   init(
-    _ conversation: consuming ExtensionConversation, of name: String, to packer: FramePacker, idleLimit: Double
+    _ conversation: consuming ExtensionConversation, of name: String, to archive: ArchiveExport<AppendedPlace>, idleLimit: Double
   ) {
     self.conversation = conversation
-    self.packer = packer
+    self.archive = archive
     self.name = name
-    appender = ItemAppender(packer: packer)
+    appender = ItemAppender(export: archive)
     watch = ExportWatch(idleLimit: idleLimit, now: Self.now)
-    self.conversation.heed(packer.stopSignal)
+    self.conversation.heed(archive.settings.stopSignal)
   }
 
   /// Seconds on a clock that stands still while the machine sleeps, as the exporter does.
@@ -56,7 +66,13 @@ struct AppExport: ~Copyable {
 
   private mutating func converse() throws -> End {
     while true {
-      if packer.isStopped, !watch.isCancelled { try cancel() }
+      if archive.isStopped, !watch.isCancelled { try cancel() }
+      try archive.check()
+      try answer()
+      guard appends.count < Self.mostAppends else {
+        try conversation.wait(until: deadline)
+        continue
+      }
       let event = try conversation.next(until: deadline)
       switch consume event {
       case .nothing:
@@ -96,41 +112,72 @@ struct AppExport: ~Copyable {
 
   // MARK: What the exporter says
 
-  /// Answers an append; how the export ends if it ends by that.
+  /// Begins an append; how the export ends if it ends by that.
   private mutating func append(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws -> End? {
     if watch.isCancelled {
       cancelledAppends += 1
-      guard cancelledAppends == 1 else { return try kill(.ignoresCancellation) }
+      // So many may have been on their way.
+      guard cancelledAppends <= Self.mostAppends else { return try kill(.ignoresCancellation) }
       try conversation.say(.appended(.cancelled))
       return nil
     }
     watch.appendBegan()
-    do {
-      try take(item, descriptor.take())
-      try conversation.say(.appended(nil))
-    } catch let error as ArchiveError where error.code == .stopped {
-      cancelledAppends += 1
-      watch.cancelled(now: Self.now)
-      try conversation.say(.cancel)
-      try conversation.say(.appended(.cancelled))
-    } catch let error as ArchiveError where error.isOfOneItem {
-      try conversation.say(.appended(ReportedError(appending: error)))
+    do throws(ArchiveError) {
+      appends.append(try begin(item, descriptor.take()))
+    } catch {
+      if error.code == .stopped {
+        cancelledAppends += 1
+        appends.append(.over(.cancelled))
+        try cancel()
+      } else if error.isOfOneItem {
+        appends.append(.over(ReportedError(appending: error)))
+      } else {
+        throw error
+      }
     }
-    watch.appendEnded(now: Self.now)
     return nil
   }
 
-  private func take(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws(ArchiveError) {
+  private func begin(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws(ArchiveError) -> Append {
     switch item.content {
     case .symbolicLink(let target, let modified):
       try appender.appendLink(target: target, modified: modified, at: item.path)
+      return .over(nil)
     case .descriptor:
       // What only stands for a place has passed no check of what the extension may read, and what /proc shows depends on
       // who reads it.
       guard let descriptor, descriptor.isReadable, (try? descriptor.isOnProcessFileSystem) == false else {
         throw ArchiveError(.source, "\(VisibleText.quoted(item.path)) was not opened to be read", name: item.path)
       }
-      try appender.append(descriptor, at: item.path)
+      return .reading(try appender.begin(descriptor, at: item.path))
+    }
+  }
+
+  /// Answers the appends that are over, each after those that were asked for before it.
+  private mutating func answer() throws {
+    while let first = appends.first {
+      switch first {
+      case .over(let error): try conversation.say(.appended(error))
+      case .reading where watch.isCancelled:
+        cancelledAppends += 1
+        try conversation.say(.appended(.cancelled))
+      case .reading(let append):
+        guard appender.isRead(append) else { return }
+        try conversation.say(.appended(refusal(of: append)))
+      }
+      appends.removeFirst()
+      if appends.isEmpty { watch.appendEnded(now: Self.now) }
+    }
+  }
+
+  /// Why an append that is read is not in the archive, or not all of it.
+  private func refusal(of append: ItemAppender.Append) throws(ArchiveError) -> ReportedError? {
+    do {
+      try appender.end(append)
+      return nil
+    } catch {
+      guard error.isOfOneItem else { throw error }
+      return ReportedError(appending: error)
     }
   }
 
@@ -145,7 +192,7 @@ struct AppExport: ~Copyable {
     if let error {
       throw ArchiveError(.exportFailed, "the exporter of \(name) failed: \(error.words)")
     }
-    try appender.finish()
+    appender.finish()
     return .done
   }
 

@@ -98,17 +98,24 @@ package final class AppSource: ItemSource {
     return description
   }
 
-  package func export(to packer: FramePacker, for request: AppRequest?) throws(ArchiveError) {
+  package func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult {
     let described = described.withLock { $0.take() }
     let conversation: ExtensionConversation
     switch consume described {
     case .some(let first): conversation = first
-    case .none: conversation = try launch.start(.export, until: packer.stopSignal)
+    case .none: conversation = try launch.start(.export, until: settings.stopSignal)
     }
-    let export = AppExport(conversation, of: app.identifier, to: packer, idleLimit: idleLimit)
+    let attention = conversation.attention
+    let archive = ArchiveExport<AppendedPlace>(settings) { attention.signal() }
+    begin(archive)
+    let export = AppExport(conversation, of: app.identifier, to: archive, idleLimit: idleLimit)
     let end = try export.run(platform: request?.platform ?? Self.platform, options: request?.options ?? [])
     switch end {
-    case .done: break
+    case .done:
+      try archive.waitUntilRead()
+      return archive.result
     case .stopped(let isKilled):
       if isKilled { launch.observe(.notice("the app's exporter did not let its cancellation pass and was killed")) }
       throw ArchiveError(.stopped, "the transfer is over")

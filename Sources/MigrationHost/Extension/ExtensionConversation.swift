@@ -19,7 +19,8 @@ struct ExtensionConversation: ~Copyable, Sendable {
   private var channel: Channel
   private let process: ExtensionProcess
   private var poller: Poller
-  private let attention: Wakeup
+  /// Ends the wait for what happens next.
+  let attention: Wakeup
   private var heeded: StopSignal.Waking?
   /// Whether the extension has just been answered, and so mostly says the next thing at once.
   private var isPrompt = false
@@ -58,6 +59,12 @@ struct ExtensionConversation: ~Copyable, Sendable {
         return .nothing
       }
     }
+  }
+
+  /// Waits until it is wanted elsewhere, and reads nothing.
+  mutating func wait(until deadline: BootInstant?) throws(SystemError) {
+    var interests = [Poller.Interest(process.endedDescriptor, .readable), Poller.Interest(attention.raw, .readable)]
+    if try poller.wait(&interests, until: deadline) { attention.clear() }
   }
 
   /// Says something; one that is gone does not hear it.

@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The sender's end of one data stream: takes packed frames from the queue, sends them, and hears what is written.
+/// The sender's end of one data stream: reads frames, sends them, and hears what is written.
 struct OutgoingData: ~Copyable {
   private var connection: Connection
   private var stream = OutgoingStream()
@@ -53,8 +53,9 @@ struct OutgoingData: ~Copyable {
     while true {
       let isFlushed = try send()
       let hasHeardAll = try hear()
+      var moment: BootInstant?
       if isFlushed, frame == nil {
-        switch queue.next(for: number) {
+        switch next() {
         case .send(let next):
           begin(next)
           continue
@@ -64,19 +65,27 @@ struct OutgoingData: ~Copyable {
           prefix = StreamMessage.end.frame()
           continue
         case .end: return connection.close()
-        case .wait: break
+        case .wait(let until): moment = until
         }
       }
       if queue.isStopped { throw Self.stopped }
       if !hasHeardAll { continue }
       let begun = BootInstant.now()
-      let nextLook = begun.advanced(by: lookEvery)
-      _ = try connection.wait(until: heldBackUntil.map { min($0, nextLook) } ?? nextLook)
+      let moments = [begun.advanced(by: lookEvery), heldBackUntil, moment]
+      _ = try connection.wait(until: moments.compactMap(\.self).min())
       // Without a frame in hand it is neither link nor limit that was waited for.
       if frame != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
       if queue.isStopped { throw Self.stopped }
     }
+  }
+
+  /// What is next, which may have to be read. While that takes its time, nothing can be heard.
+  private mutating func next() -> SendQueue.Next {
+    let begun = Self.now
+    let next = queue.next(for: number)
+    if Self.now - begun > lookEvery / .seconds(1) { watch.resume(now: Self.now) }
+    return next
   }
 
   private static let stopped = ConnectionError(.stopped, "the data stream was stopped")

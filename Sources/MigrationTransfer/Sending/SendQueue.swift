@@ -3,14 +3,26 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// Hands frames from the export's thread to those of the data streams, within the window.
+/// What the data streams of a session share: the frames within the window, and where they are read from.
 ///
 /// Every wait ends when the queue is stopped.
-final class SendQueue: FrameOutlet {
+final class SendQueue: ExportListener {
   typealias StreamNumber = SendWindow.StreamNumber
+
+  /// What a data stream does next.
+  enum Next {
+    case send(FrameBuffer)
+    /// Nothing to send now; the stream is woken when that changes, and looks at this moment.
+    case wait(until: BootInstant?)
+    /// Nothing more will come, and everything of this stream is written.
+    case end
+  }
 
   private struct State: Sendable {
     var window: SendWindow
+    var source: (any FrameSource)?
+    /// How often something to read was added.
+    var additions = 0
     var wakeups: [StreamNumber: Wakeup] = [:]
     var limit: RateLimit?
     /// Whether the limit has held a stream back since this was looked at.
@@ -25,9 +37,12 @@ final class SendQueue: FrameOutlet {
   private let unsentItem: @Sendable (Unsent) -> Void
 
   /// `window` is what the receiver allows to be under way, `limit` how many bytes may go out in a second.
-  init(window: UInt64, limit: UInt64? = nil, unsent: @escaping @Sendable (Unsent) -> Void) {
+  init(
+    window: UInt64, capacity: Int = ArchiveSizes().frameCapacity, limit: UInt64? = nil,
+    unsent: @escaping @Sendable (Unsent) -> Void
+  ) {
     let limit = limit.map { RateLimit(bytesPerSecond: $0, now: BootInstant.now().seconds) }
-    state = Condition(State(window: SendWindow(window), limit: limit))
+    state = Condition(State(window: SendWindow(window, of: capacity), limit: limit))
     unsentItem = unsent
   }
 
@@ -35,24 +50,21 @@ final class SendQueue: FrameOutlet {
 
   // MARK: The export's side
 
-  func buffer() throws(ArchiveError) -> FrameBuffer {
-    let buffer = state.wait { (state) -> Result<FrameBuffer, ArchiveError>? in
-      if stopSignal.isSet { return .failure(Self.stopped) }
-      return state.window.takeBuffer().map { .success($0) }
-    }
-    guard let buffer else { throw Self.stopped }
-    return try buffer.get()
+  /// From here on frames are read from a source.
+  func serve(_ source: any FrameSource) {
+    state.withLock { $0.source = source }
+    workAdded()
+    if stopSignal.isSet { source.stop() }
   }
 
-  func submit(_ frame: consuming FrameBuffer) throws(ArchiveError) {
-    let frame = frame
-    let wakeup = try state.withLock { (state) throws(ArchiveError) -> Wakeup? in
-      if stopSignal.isSet { throw Self.stopped }
-      return state.window.submit(frame).flatMap { state.wakeups[$0] }
+  func workAdded() {
+    signal { state in
+      state.additions += 1
+      return state.window.wakeAll()
     }
-    wakeup?.signal()
   }
 
+  /// Returns when everything that was read is written at the receiver.
   func drain() throws(ArchiveError) {
     let isDrained = state.wait { (state) -> Bool? in
       if stopSignal.isSet { return false }
@@ -61,12 +73,7 @@ final class SendQueue: FrameOutlet {
     guard isDrained == true else { throw Self.stopped }
   }
 
-  func pause(seconds: Double) throws(ArchiveError) {
-    let deadline = BootInstant.now().advanced(by: .seconds(seconds))
-    if state.wait(until: deadline, { _ in stopSignal.isSet ? true : nil }) == true { throw Self.stopped }
-  }
-
-  func unsent(_ unsent: Unsent) throws(ArchiveError) { unsentItem(unsent) }
+  func unsent(_ unsent: Unsent) { unsentItem(unsent) }
 
   func skipped(items: UInt64, bytes: UInt64) {
     state.withLock { $0.window.skip(items: items, bytes: bytes) }
@@ -77,7 +84,13 @@ final class SendQueue: FrameOutlet {
   /// The receiver says that the destination cannot hold an item.
   func refuse(_ mark: Mark) { state.withLock { _ = $0.refused.insert(mark) } }
 
-  /// Nothing more will be submitted, and everything is written: the streams end.
+  /// Wakes the streams that `body` names.
+  private func signal(_ body: (inout State) -> [StreamNumber]) {
+    let wakeups = state.withLock { state in body(&state).compactMap { state.wakeups[$0] } }
+    for wakeup in wakeups { wakeup.signal() }
+  }
+
+  /// Nothing more will be read, and everything is written: the streams end.
   func finish() {
     let wakeups = state.withLock { state in
       state.window.finish()
@@ -90,8 +103,9 @@ final class SendQueue: FrameOutlet {
   func stop() {
     stopSignal.set()
     // A wait that has looked before that waits for the lock again by now, and hears the broadcast.
-    let wakeups = state.withLock { Array($0.wakeups.values) }
+    let (wakeups, source) = state.withLock { (Array($0.wakeups.values), $0.source) }
     state.broadcast()
+    source?.stop()
     for wakeup in wakeups { wakeup.signal() }
   }
 
@@ -102,16 +116,37 @@ final class SendQueue: FrameOutlet {
     state.withLock { $0.wakeups[number] = wakeup }
   }
 
-  /// What stream `number` does next.
-  func next(for number: StreamNumber) -> SendWindow.Task {
-    let task = state.withLock { $0.window.next(for: number, isOver: stopSignal.isSet) }
-    if case .send = task { state.broadcast() }
-    return task
+  /// What stream `number` does next. Reads on the caller's thread, where something is to be read first.
+  func next(for number: StreamNumber) -> Next {
+    while true {
+      let (task, source, additions, written) = state.withLock { state in
+        let task = state.window.next(for: number, isOver: stopSignal.isSet)
+        return (task, state.source, state.additions, state.window.writtenBelow)
+      }
+      switch task {
+      case .send(let frame): return .send(frame)
+      case .end: return .end
+      case .wait: return .wait(until: nil)
+      case .fill(var frame):
+        let filling = source?.fill(&frame, now: BootInstant.now().seconds, written: written) ?? .nothing(until: nil)
+        switch filling {
+        case .full: signal { state in [state.window.filled(frame)].compactMap(\.self) }
+        case .nothing(let moment):
+          let hasMissed = state.withLock { state in
+            state.window.unfilled(frame, for: number)
+            return state.additions != additions
+          }
+          // What waits until all is written may be what there is.
+          state.broadcast()
+          if !hasMissed { return .wait(until: moment.map { BootInstant(seconds: $0) }) }
+        }
+      }
+    }
   }
 
   /// The receiver has written the next `count` frames of a stream.
   func written(_ count: UInt64, on number: StreamNumber) {
-    state.withLock { $0.window.written(count, on: number) }
+    signal { $0.window.written(count, on: number) }
     state.broadcast()
   }
 
@@ -167,13 +202,14 @@ final class SendQueue: FrameOutlet {
 
   /// How the streams and the window do, since the last look where that matters.
   func counts() -> SenderEngine.WindowCounts {
-    state.withLock { state in
+    let waiting = state.withLock { $0.source }?.waitingFrames ?? 0
+    return state.withLock { state in
       defer { state.isLimiting = false }
       let window = state.window
       var counts = SenderEngine.WindowCounts()
       counts.arrived = window.arrived
       counts.hasProgressed = window.written != Tally()
-      counts.waitingFrames = window.readyFrames
+      counts.waitingFrames = waiting
       counts.writtenLength = window.writtenLength
       counts.writtenFrames = window.writtenFrames
       counts.framesOfStream = window.framesOfStream

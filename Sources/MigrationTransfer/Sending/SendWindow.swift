@@ -1,9 +1,9 @@
 package import MigrationArchive
 package import MigrationWire
 
-/// The frames between the export and the data streams: packed, under way, and kept until they are written (Protocol §9.4).
+/// The frames of the data streams: being filled, under way, and kept until they are written (Protocol §9.4).
 ///
-/// A value without threads or clocks. The window bounds how many frames there are, and with that the sender's memory.
+/// A value without threads or clocks. The window bounds how many bytes are under way, and with that the sender's memory.
 package struct SendWindow: Sendable {
   /// Names a data stream of a session.
   package typealias StreamNumber = UInt32
@@ -11,23 +11,31 @@ package struct SendWindow: Sendable {
   /// What a data stream does next.
   package enum Task {
     case send(FrameBuffer)
+    /// Read what is next into this frame.
+    case fill(FrameBuffer)
     /// Nothing to send now; the stream is woken when that changes.
     case wait
     /// Nothing more will come, and everything of this stream is written.
     case end
   }
 
-  /// How many packed frames wait at most. More would only be further from the processor's caches when their turn comes.
-  static let mostReady = 8
-
-  private let limit: Int
+  /// What the receiver allows to be under way, and how much memory frames take at most.
+  private let limit: UInt64
+  /// How much memory almost every frame has.
   private let capacity: Int
   private var free: [FrameBuffer] = []
-  private var allocated = 0
+  /// How much memory all frames have.
+  private var memory: UInt64 = 0
+  private var lastNumber: UInt64 = 0
+  /// The frames that are being filled.
+  private var filling: Set<UInt64> = []
+  /// Filled frames that no stream has sent.
   private var ready: [FrameBuffer] = []
   private var underWay: [StreamNumber: [FrameBuffer]] = [:]
   /// What a broken stream had under way, for the one stream that replaces it.
   private var again: [StreamNumber: [FrameBuffer]] = [:]
+  /// How many bytes of DATA bodies are under way, those that come again included.
+  private var bytesUnderWay: UInt64 = 0
   /// The streams that wait for a frame, the one that has waited longest first.
   private var idle: [StreamNumber] = []
   /// The streams that get nothing new.
@@ -42,38 +50,26 @@ package struct SendWindow: Sendable {
   package private(set) var writtenFrames: UInt64 = 0
   private(set) var framesOfStream: [StreamNumber: UInt64] = [:]
 
-  /// `receiverWindow` is what the receiver allows to be under way. No more is kept in memory than a receiver of this program allows.
-  init(_ receiverWindow: UInt64) {
-    self.init(frames: Int(min(receiverWindow, Limits.window) / UInt64(Limits.frameBody)), of: Limits.plainLength)
-  }
-
-  /// So many frames of at most so many bytes.
-  package init(frames: Int, of capacity: Int) {
-    limit = frames
+  /// `receiverWindow` is what the receiver allows to be under way, `capacity` how much memory almost every frame needs. No more is
+  /// kept in memory than a receiver of this program allows.
+  package init(_ receiverWindow: UInt64, of capacity: Int) {
+    limit = min(receiverWindow, Limits.window)
     self.capacity = capacity
   }
 
   /// What the receiver has by now.
   package var arrived: Tally { written.adding(held) }
 
-  /// Whether everything that was submitted is written.
-  package var isDrained: Bool { ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty) }
-
-  // MARK: The export's side
-
-  /// An empty buffer; nil while the window has no room for one, or enough frames wait.
-  package mutating func takeBuffer() -> FrameBuffer? {
-    guard ready.count < Self.mostReady else { return nil }
-    if let buffer = free.popLast() { return buffer }
-    guard allocated < limit else { return nil }
-    allocated += 1
-    return FrameBuffer(capacity: capacity)
+  /// Whether everything that was filled is written, and nothing is being filled.
+  package var isDrained: Bool {
+    filling.isEmpty && ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty)
   }
 
-  /// A frame is to be sent; a stream that waited for one.
-  package mutating func submit(_ frame: FrameBuffer) -> StreamNumber? {
-    ready.append(frame)
-    return idle.isEmpty ? nil : idle.removeFirst()
+  /// All frames with a number below this one are written.
+  package var writtenBelow: UInt64 {
+    let unwritten = [ready] + Array(underWay.values) + Array(again.values)
+    let oldest = unwritten.compactMap { $0.map(\.number).min() } + [lastNumber + 1]
+    return min(oldest.min() ?? 0, filling.min() ?? .max)
   }
 
   /// Something need not be sent.
@@ -81,55 +77,110 @@ package struct SendWindow: Sendable {
     held = held.adding(Tally(items: items, bytes: bytes))
   }
 
-  /// Nothing more will be submitted.
+  /// Nothing more will be filled.
   package mutating func finish() { isExported = true }
 
   // MARK: The streams' side
 
   /// What a stream does next. With `isOver` it only waits for what it has under way.
   package mutating func next(for number: StreamNumber, isOver: Bool = false) -> Task {
-    if !isOver, let frame = takeNext(for: number) {
-      // Else the wakeup for another frame could be spent on a stream that is busy.
-      idle.removeAll { $0 == number }
-      underWay[number, default: []].append(frame)
-      return .send(frame)
+    if !isOver {
+      if let frame = takeNext(for: number) {
+        // Else the wakeup for another frame could be spent on a stream that is busy.
+        idle.removeAll { $0 == number }
+        underWay[number, default: []].append(frame)
+        return .send(frame)
+      }
+      if !isExported, !retiring.contains(number), ready.isEmpty, let frame = takeBuffer() {
+        idle.removeAll { $0 == number }
+        return .fill(frame)
+      }
     }
     let isLast = isExported || isOver || retiring.contains(number)
     if isLast, underWay[number, default: []].isEmpty { return .end }
-    if !isLast, !idle.contains(number) { idle.append(number) }
+    if !isLast { wait(number) }
     return .wait
+  }
+
+  private mutating func wait(_ number: StreamNumber) {
+    if !idle.contains(number) { idle.append(number) }
   }
 
   /// What a stream must send again, and only then what is new.
   private mutating func takeNext(for number: StreamNumber) -> FrameBuffer? {
-    guard var frames = again.removeValue(forKey: number) else {
-      return ready.isEmpty || retiring.contains(number) ? nil : ready.removeFirst()
+    if var frames = again.removeValue(forKey: number) {
+      let frame = frames.removeFirst()
+      if !frames.isEmpty { again[number] = frames }
+      return frame
     }
-    let frame = frames.removeFirst()
-    if !frames.isEmpty { again[number] = frames }
+    guard !retiring.contains(number), let first = ready.first, bytesUnderWay + first.bodyLength <= limit else { return nil }
+    bytesUnderWay += first.bodyLength
+    return ready.removeFirst()
+  }
+
+  /// An empty buffer; nil while the window has no room for one.
+  private mutating func takeBuffer() -> FrameBuffer? {
+    guard bytesUnderWay + UInt64(capacity + Limits.dataHeader) <= limit else { return nil }
+    var frame: FrameBuffer
+    if let last = free.popLast() {
+      frame = last
+    } else {
+      guard memory + UInt64(capacity) <= limit else { return nil }
+      memory += UInt64(capacity)
+      frame = FrameBuffer(capacity: capacity)
+    }
+    lastNumber += 1
+    frame.number = lastNumber
+    filling.insert(lastNumber)
     return frame
   }
 
-  /// The receiver has written the next `count` frames of a stream.
-  package mutating func written(_ count: UInt64, on number: StreamNumber) {
-    guard var frames = underWay.removeValue(forKey: number) else { return }
+  /// A frame is filled and to be sent; a stream that may find something to do.
+  package mutating func filled(_ frame: FrameBuffer) -> StreamNumber? {
+    filling.remove(frame.number)
+    memory += UInt64(frame.bytes.count - capacity)
+    ready.append(frame)
+    return wake()
+  }
+
+  /// There was nothing to fill a frame with; the stream is woken when that may have changed.
+  package mutating func unfilled(_ frame: FrameBuffer, for number: StreamNumber) {
+    filling.remove(frame.number)
+    free.append(frame)
+    wait(number)
+  }
+
+  /// The stream that has waited longest waits no longer.
+  private mutating func wake() -> StreamNumber? { idle.isEmpty ? nil : idle.removeFirst() }
+
+  /// All streams that wait, which wait no longer.
+  package mutating func wakeAll() -> [StreamNumber] {
+    defer { idle = [] }
+    return idle
+  }
+
+  /// The receiver has written the next `count` frames of a stream; the streams that may have something to do now.
+  package mutating func written(_ count: UInt64, on number: StreamNumber) -> [StreamNumber] {
+    guard var frames = underWay.removeValue(forKey: number) else { return [] }
     for var frame in frames.prefix(Int(count)) {
       written = written.adding(Tally(items: frame.items, bytes: frame.contentBytes))
       writtenLength += UInt64(frame.count)
+      bytesUnderWay -= frame.bodyLength
       frame.removeAll()
-      free.append(frame)
+      if frame.bytes.count == capacity { free.append(frame) } else { memory -= UInt64(frame.bytes.count) }
     }
     frames.removeFirst(Int(count))
     underWay[number] = frames
     writtenFrames += count
     framesOfStream[number, default: 0] += count
+    return (0..<count).compactMap { _ in wake() }
   }
 
   /// A stream gets nothing new from now on, and ends; another one that waits may have to take what it was woken for.
   package mutating func retire(_ number: StreamNumber) -> StreamNumber? {
     retiring.insert(number)
     idle.removeAll { $0 == number }
-    return ready.isEmpty || idle.isEmpty ? nil : idle.removeFirst()
+    return wake()
   }
 
   /// A stream has ended, and everything of it is written.
@@ -139,9 +190,6 @@ package struct SendWindow: Sendable {
     underWay[number] = nil
     framesOfStream[number] = nil
   }
-
-  /// How many frames wait for a stream.
-  package var readyFrames: Int { ready.count }
 
   /// How many frames of a stream are written.
   package func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }
@@ -155,6 +203,11 @@ package struct SendWindow: Sendable {
     if !frames.isEmpty { again[next] = frames }
     framesOfStream[number] = nil
     if retiring.remove(number) != nil { retiring.insert(next) }
-    return ready.isEmpty || idle.isEmpty ? nil : idle.removeFirst()
+    return wake()
   }
+}
+
+extension FrameBuffer {
+  /// How long the body of its DATA is at most.
+  fileprivate var bodyLength: UInt64 { UInt64(count + Limits.dataHeader) }
 }

@@ -34,6 +34,9 @@ package struct StallWatch: Equatable {
     since = now
   }
 
+  /// This end has not looked for a while, and watches from now on.
+  package mutating func resume(now: Double) { since = now }
+
   /// Whether nothing has moved for too long. `isIdle`: nothing is under way.
   package mutating func isStalled(_ trace: Trace, isIdle: Bool, now: Double) -> Bool {
     if isIdle || trace != self.trace { since = now }

@@ -4,7 +4,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Remembers the transfer, and packs everything that the receiver does not hold into the session's window.
+/// Remembers the transfer, and has everything read that the receiver does not hold, until all of it is written.
 struct ExportWorker: SenderWorker {
   let session: SendingSession
   let order: SenderEngine.ExportOrder
@@ -31,11 +31,18 @@ struct ExportWorker: SenderWorker {
     if let clause = source.withholding(for: traits).clause {
       events.post(.event(.withholding(session.number, clause: clause)))
     }
-    let packer = FramePacker(
-      outlet: session.queue, sealer: try ChunkSealer(accept.keys), keys: accept.keys, held: held, traits: traits)
-    try source.export(to: packer, for: order.request)
-    try packer.drain()
-    return SenderEngine.Exported(finish: packer.finish, stale: packer.staleMarks)
+    let settings = ExportSettings(
+      listener: session.queue, keys: accept.keys, held: held, traits: traits, readers: source.readers
+    ) { () throws(ArchiveError) in
+      do {
+        return try ChunkSealer(accept.keys)
+      } catch {
+        throw ArchiveError(.storage, "no content can be sealed: \(error)")
+      }
+    }
+    let result = try source.export(settings, for: order.request) { session.queue.serve($0) }
+    try session.queue.drain()
+    return SenderEngine.Exported(finish: result.finish, stale: result.stale)
   }
 
   private func remembered() throws -> RememberedTransfer {

@@ -1,0 +1,58 @@
+internal import MigrationArchive
+internal import MigrationSystem
+internal import MigrationWire
+
+/// Reads an export, and hands its frames to staging at once.
+final class ExtractingReader {
+  private let source: any FrameSource
+  private let writer: StagingWriter
+  private let compression: CompressedSize?
+  private var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
+
+  init(_ source: any FrameSource, to writer: StagingWriter, compression: CompressedSize?) {
+    self.source = source
+    self.writer = writer
+    self.compression = compression
+  }
+
+  /// What the contents of the frames so far come to compressed; nil where they are not to be.
+  var compressedSize: Int? { compression?.total }
+
+  /// Reads until `isOver`, within the export's task.
+  func read(until isOver: () -> Bool) throws(ArchiveError) {
+    while !isOver() {
+      if Task.isCancelled { throw ArchiveError(.stopped, "the export was cancelled") }
+      frame.number += 1
+      // What was read before is written already.
+      switch source.fill(&frame, now: BootInstant.now().seconds, written: frame.number) {
+      case .full: try write()
+      case .nothing(let moment):
+        // Appends run on threads that may block; the pauses are those of a file that does not hold still.
+        Thread.sleep(forTimeInterval: min(max(0, (moment ?? 0) - BootInstant.now().seconds), Self.longestPause))
+      }
+    }
+  }
+
+  /// So long a cancellation waits.
+  private static let longestPause = 0.1
+
+  private func write() throws(ArchiveError) {
+    do {
+      try writer.write(frame.bytes.span, entries: 0..<frame.count)
+      try compression?.add(frame)
+    } catch let error as ArchiveError {
+      throw error
+    } catch {
+      throw ArchiveError(.storage, "the archive contradicts itself: \(error)")
+    }
+    frame.removeAll()
+  }
+}
+
+/// What an exporter in this process is told by errors, and by nothing else.
+final class ExtractionListener: ExportListener {
+  /// Never set: an exporter in this process is cancelled with its task.
+  let stopSignal = StopSignal()
+  func unsent(_ unsent: Unsent) {}
+  func skipped(items: UInt64, bytes: UInt64) {}
+}
