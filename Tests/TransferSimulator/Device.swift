@@ -7,8 +7,6 @@ final class Worker {
   let session: SessionNumber?
   /// Whether it was told to end.
   private(set) var mustEnd = false
-  /// When it came to its end, of which its device hears a little later.
-  fileprivate(set) var cameToEnd: Int?
   fileprivate(set) var hasEnded = false
   /// What it does when it is told to end.
   var whenTold: (() -> Void)?
@@ -19,7 +17,6 @@ final class Worker {
   }
 
   var isImport: Bool { name.description == "import" }
-  var isExport: Bool { name.description == "export" }
 
   /// Tells it to end soon.
   func end() {
@@ -109,7 +106,6 @@ class Device {
 
   /// A worker ends in an event, which comes a little later.
   func end(_ worker: Worker, _ event: @escaping () -> Void) {
-    worker.cameToEnd = world.now
     run(after: world.dice.one(in: 4) ? world.dice.roll(0...3_000) : world.dice.roll(0...100)) { [self] in
       world.check(!worker.hasEnded, "a worker has ended twice: \(worker.name)")
       worker.hasEnded = true
@@ -142,7 +138,7 @@ class Device {
     guard isAlive else { return }
     // What is left sits in a disk that stands still.
     let busyUntil = max(ground.stalled[role.index], ground.asleep[role.index])
-    for worker in workers where busyUntil + 10_000 < world.now && !ground.mayLinger(worker) {
+    for worker in workers where busyUntil + 10_000 < world.now && !worker.isImport {
       world.fail("the \(role) has ended, and a worker has not: \(worker.name)")
     }
     die("by itself")

@@ -30,7 +30,7 @@ struct SenderEntry {
 /// Everything that outlives the processes of one simulation, and what is expected of them.
 final class Ground {
   /// The archive is cut into small pieces, so that little data makes many frames.
-  static let sizes = FramePacker.Sizes(smallFile: 300, chunk: 700, fullFrame: 900)
+  static let sizes = ArchiveSizes(smallFile: 300, chunk: 700, part: 1_400, fullFrame: 900)
   static let frameCapacity = 2_048
 
   /// An export that came to its end.
@@ -89,8 +89,6 @@ final class Ground {
   var canUndoImports = false
   /// How long the disk will stand still, from the middle of a sync or a write on.
   var lurkingStalls: [Int] = []
-  /// Exports that are to begin; each blocks, so that it does so at the bottom of the stack.
-  var exports: [() -> Void] = []
   var isSenderDone = false
 
   // MARK: What is expected
@@ -138,16 +136,12 @@ final class Ground {
     return faults
   }
 
-  /// How many receivers' workers wait for a disk that stands still, on the one stack, and when the last one went on.
-  private(set) var receiversWaiting = 0
-  private(set) var receiverWentOn: Int?
-
   /// The simulation is over: what holds one another lets go.
   func letGo() {
     world.letGo()
     network.letGo()
     for device in devices { device.letGo() }
-    (devices, ambushes, momentAmbushes, exports) = ([], [], [:], [])
+    (devices, ambushes, momentAmbushes) = ([], [], [:])
     (senders, receiver) = ([], nil)
     (disk.died, disk.meanwhile, source.reader) = ({}, {}, nil)
   }
@@ -164,11 +158,9 @@ final class Ground {
     for _ in 0..<count where device.isAlive && (world.nextTime ?? .max) <= end { _ = stepInside() }
   }
 
-  /// A receiver's worker waits for its disk, which stands still, and what is beneath it on the one stack waits with it.
+  /// A receiver's worker waits for its disk, which stands still.
   func waitForReceiversDisk(_ receiver: Device) {
-    receiversWaiting += 1
-    defer { receiversWaiting -= 1 }
-    while receiver.isAlive, world.now < stalled[receiver.role.index], stepInside() { receiverWentOn = world.now }
+    while receiver.isAlive, world.now < stalled[receiver.role.index], stepInside() {}
   }
 
   /// Lets something happen about where the engines have acted so often.

@@ -16,6 +16,10 @@ final class OutgoingWorker {
   private var decoder = FrameDecoder()
   private var machine = OutgoingStream()
   private var isBusy = false
+  /// Whether it reads a frame, which its thread comes back from before it notices anything else.
+  private var isReading = false
+  /// How it ends when it has come back from that.
+  private var laterEnd: SenderEngine.StreamEnd?
   private var isOver = false
   private var hasBrought = false
   /// The lengths of the frames that are sent and not acknowledged.
@@ -50,6 +54,10 @@ final class OutgoingWorker {
 
   func over(_ end: SenderEngine.StreamEnd) {
     guard !isOver else { return }
+    if isReading {
+      laterEnd = laterEnd ?? end
+      return
+    }
     isOver = true
     worker.whenTold = nil
     connection?.close()
@@ -76,6 +84,7 @@ final class OutgoingWorker {
   private func look() {
     sender.run(after: Self.pause) { [self] in
       guard !isOver else { return }
+      if isReading { return look() }
       let trace = StallWatch.Trace(underWay: machine.underWay, taken: taken)
       if watch.isStalled(trace, isIdle: machine.underWay == 0, now: sender.world.seconds) {
         return broke(ConnectionError(.timedOut, "nothing moves on a data stream any more"))
@@ -86,7 +95,7 @@ final class OutgoingWorker {
 
   /// Sends what is next, if there is anything.
   func pump() {
-    guard let connection, !isBusy, !isOver, !sender.isFinished else { return }
+    guard let connection, !isBusy, !isReading, !isOver, !sender.isFinished else { return }
     switch session.window?.next(for: join.stream, isOver: session.isStopped) {
     case .send(let frame):
       let header = DataHeader(sequence: machine.assign(), encoding: .plain, plainLength: frame.count)
@@ -100,6 +109,7 @@ final class OutgoingWorker {
         isBusy = false
         pump()
       }
+    case .fill(let frame): read(frame)
     case .end:
       guard !session.isStopped else { return over(.stopped) }
       machine.end()
@@ -109,8 +119,21 @@ final class OutgoingWorker {
     }
   }
 
+  /// Reads what is next, which takes its time and needs the disk.
+  private func read(_ frame: FrameBuffer) {
+    isReading = true
+    sender.onDisk(after: sender.world.dice.roll(0...300)) { [self] in
+      isReading = false
+      let isFilled = sender.fill(frame, for: join.stream, of: session)
+      watch.resume(now: sender.world.seconds)
+      if let end = laterEnd { return over(end) }
+      guard let connection else { return }
+      if connection.count > 0 || connection.isEnded { hear() } else if isFilled || session.isStopped { pump() }
+    }
+  }
+
   private func hear() {
-    guard let connection, !isOver else { return }
+    guard let connection, !isOver, !isReading else { return }
     do {
       if connection.count > 0 { decoder.append(connection.takeAll()) }
       while let frame = try decoder.next() {
@@ -122,7 +145,8 @@ final class OutgoingWorker {
             hasBrought = true
             sender.lastProgress = sender.world.seconds
           }
-          session.window?.written(count, on: join.stream)
+          sender.wake(session, session.window?.written(count, on: join.stream) ?? [])
+          sender.endExport(session)
         case .close(let close): throw close
         case nil: break
         case .join, .data, .end: throw Violation(.state, "a frame of a data stream")

@@ -20,8 +20,10 @@ final class SenderSessionParts {
   var isStopped = false
   var exportStart = 0
   var export: Worker?
-  /// Whether it waits for the export of another process to end.
-  var isExportQueued = false
+  /// Where frames are read from, once the export has begun.
+  var source: ArchiveExport<SimulatedDirectory>?
+  /// How many items could not be sent.
+  var unsentCount = 0
 
   init(_ number: SessionNumber) { self.number = number }
 }
@@ -71,7 +73,7 @@ extension SimulatedSender {
     ground.interrupted(underWay: underWay)
   }
 
-  private func wake(_ session: SenderSessionParts, _ numbers: [UInt32?]) {
+  func wake(_ session: SenderSessionParts, _ numbers: [UInt32?]) {
     for case let number? in numbers { session.streams.first { $0.join.stream == number }?.pump() }
   }
 
@@ -80,7 +82,7 @@ extension SimulatedSender {
     guard let window = session.window else { return counts }
     counts.arrived = window.arrived
     counts.hasProgressed = window.written != Tally()
-    counts.waitingFrames = window.readyFrames
+    counts.waitingFrames = session.source?.waitingFrames ?? 0
     counts.writtenLength = window.writtenLength
     counts.writtenFrames = window.writtenFrames
     for stream in session.streams {
@@ -90,59 +92,78 @@ extension SimulatedSender {
     return counts
   }
 
-  // MARK: The export, which blocks as the real one does
+  // MARK: The export
 
   private func export(_ session: SenderSessionParts, _ order: Engine.ExportOrder) {
     let worker = begin("export", of: session.number)
     session.export = worker
     session.accept = order.accept
-    session.window = SendWindow(frames: ground.windowFrames, of: Ground.frameCapacity)
+    session.window = SendWindow(
+      UInt64(ground.windowFrames * (Ground.frameCapacity + Limits.dataHeader)), of: Ground.frameCapacity)
     let identity = identities[order.accept.transfer] ?? paired
     identities[order.accept.transfer] = identity
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
-      if lacksThread { return exported(session, worker, .failure(Fault(.device, "no thread"))) }
+      if lacksThread { return exported(session, .failure(Fault(.device, "no thread"))) }
       ground.rememberAtSender(order.accept.transfer, identity)
-      session.isExportQueued = true
-      ground.exports.append { [self] in
-        guard isAlive, session.isExportQueued else { return }
-        session.isExportQueued = false
-        runExport(session, worker, order.accept)
-      }
-      worker.whenTold = { [self] in
-        guard session.isExportQueued else { return }
-        session.isExportQueued = false
-        exported(session, worker, .failure(Fault(.device, "the session is over")))
-      }
-      if worker.mustEnd { worker.whenTold?() }
+      guard !worker.mustEnd else { return exported(session, .failure(Fault(.device, "the session is over"))) }
+      worker.whenTold = { [self] in exported(session, .failure(Fault(.device, "the session is over"))) }
+      serve(session, order.accept)
     }
   }
 
-  private func runExport(_ session: SenderSessionParts, _ worker: Worker, _ accept: Accept) {
+  /// From here on the streams find something to read.
+  private func serve(_ session: SenderSessionParts, _ accept: Accept) {
     session.exportStart = world.now
     if world.dice.one(in: 8) { feed(.withholding(session.number, clause: "it holds no symbolic links")) }
-    let outlet = SimulatedOutlet(self, session)
-    let packer = FramePacker(
-      outlet: outlet, sealer: HashSealer(accept.keys), keys: accept.keys, held: session.held, sizes: Ground.sizes)
-    ground.watchReading(of: accept)
-    defer { ground.source.reader = nil }
-    do {
-      var export = FolderExport(roots: roots, tree: tree, packer: packer)
-      try export.run()
-      try packer.drain()
-    } catch {
-      return exported(session, worker, .failure(Fault(error)))
-    }
-    world.note("exported \(packer.finish.total), \(packer.staleMarks.count) stale, \(outlet.unsentCount) unsent")
-    ground.exported(packer.finish, unsent: outlet.unsentCount, listed: listed, start: session.exportStart)
-    exported(session, worker, .success(Engine.Exported(finish: packer.finish, stale: packer.staleMarks)))
+    let source = ArchiveExport<SimulatedDirectory>(
+      ExportSettings(
+        listener: SimulatedListener(self, session), keys: accept.keys, held: session.held, sizes: Ground.sizes,
+        readers: world.dice.roll(1...4), patience: .infinity
+      ) { HashSealer(accept.keys) })
+    _ = source.add(SourceBatch(roots: roots, tree: tree))
+    session.source = source
+    wake(session, session.window?.wakeAll() ?? [])
+    endExport(session)
   }
 
-  private func exported(_ session: SenderSessionParts, _ worker: Worker, _ result: Result<Engine.Exported, Fault>) {
+  /// A stream has room for a frame, which the reader that it borrows fills; false if there was nothing to fill it with.
+  func fill(_ frame: FrameBuffer, for number: UInt32, of session: SenderSessionParts) -> Bool {
+    guard let source = session.source, let accept = session.accept, !session.isStopped else {
+      session.window?.unfilled(frame, for: number)
+      return false
+    }
+    var frame = frame
+    ground.watchReading(of: accept)
+    let filling = source.fill(&frame, now: world.seconds, written: session.window?.writtenBelow ?? 0)
+    ground.source.reader = nil
+    switch filling {
+    case .full: wake(session, [session.window?.filled(frame)])
+    case .nothing(let moment):
+      session.window?.unfilled(frame, for: number)
+      if let moment {
+        run(after: max(1, world.delay(until: moment))) { [self] in wake(session, [number]) }
+      }
+    }
+    endExport(session)
+    return filling == .full
+  }
+
+  /// The export ends when everything is read and written.
+  func endExport(_ session: SenderSessionParts) {
+    guard let source = session.source, source.isRead, session.window?.isDrained == true, !session.isStopped else {
+      return
+    }
+    let result = source.result
+    world.note("exported \(result.finish.total), \(result.stale.count) stale, \(session.unsentCount) unsent")
+    ground.exported(result.finish, unsent: session.unsentCount, listed: listed, start: session.exportStart)
+    exported(session, .success(Engine.Exported(finish: result.finish, stale: result.stale)))
+  }
+
+  private func exported(_ session: SenderSessionParts, _ result: Result<Engine.Exported, Fault>) {
+    guard let worker = session.export else { return }
+    (session.export, session.source) = (nil, nil)
     end(worker) { [self] in feed(.exported(session.number, result)) }
   }
-
-  /// A frame is packed: the stream that waits for one takes it.
-  func submit(_ frame: FrameBuffer, _ session: SenderSessionParts) { wake(session, [session.window?.submit(frame)]) }
 
   /// What FINISH leaves out is written down.
   private func noteFinish(_ number: SessionNumber, _ transfer: TransferID, _ finish: Finish) {
@@ -165,66 +186,23 @@ extension SimulatedSender {
   }
 }
 
-/// The export's way out: it waits by letting the world go on.
-final class SimulatedOutlet: FrameOutlet, @unchecked Sendable {
+/// Hears what an export comes by.
+final class SimulatedListener: ExportListener, @unchecked Sendable {
   // Unchecked: a simulation has one thread.
   private let sender: SimulatedSender
   private let session: SenderSessionParts
-  private(set) var unsentCount = 0
+  let stopSignal = StopSignal()
 
   init(_ sender: SimulatedSender, _ session: SenderSessionParts) {
     self.sender = sender
     self.session = session
   }
 
-  func buffer() throws(ArchiveError) -> FrameBuffer {
-    try wait { self.session.window?.takeBuffer() }
-  }
-
-  func submit(_ frame: consuming FrameBuffer) throws(ArchiveError) {
-    try check()
-    sender.submit(frame, session)
-    // Others have their turn now and then, and the disk may stand still.
-    sender.ground.stepsInside(sender.world.dice.roll(0...2), beside: sender)
-    let end = sender.ground.stalled[sender.role.index]
-    while sender.isAlive, sender.world.now < end, sender.ground.stepInside() {}
-  }
-
-  func drain() throws(ArchiveError) {
-    _ = try wait { self.session.window?.isDrained ?? true ? true : nil }
-  }
-
-  func pause(seconds: Double) throws(ArchiveError) {
-    let end = sender.world.now + Int(max(0, seconds) * 1_000_000) + 1
-    sender.world.after(end - sender.world.now) {}
-    _ = try wait { self.sender.world.now >= end ? true : nil }
-  }
-
-  var isStopped: Bool { session.isStopped || !sender.isAlive }
-  let stopSignal = StopSignal()
-
-  func unsent(_ unsent: Unsent) throws(ArchiveError) {
-    unsentCount += 1
+  func unsent(_ unsent: Unsent) {
+    session.unsentCount += 1
     sender.feed(.unsent(session.number, unsent))
   }
 
   func refuses(_ mark: Mark) -> Bool { session.refused.contains(mark) }
-
   func skipped(items: UInt64, bytes: UInt64) { session.window?.skip(items: items, bytes: bytes) }
-
-  private func check() throws(ArchiveError) {
-    if isStopped { throw ArchiveError(.stopped, "the session is over") }
-  }
-
-  private func wait<Value>(_ body: () -> Value?) throws(ArchiveError) -> Value {
-    while true {
-      try check()
-      let isAsleep = sender.ground.asleep[sender.role.index] > sender.world.now
-      if !isAsleep, let value = body() { return value }
-      guard sender.ground.stepInside() else {
-        sender.world.fail("nothing happens any more")
-        throw ArchiveError(.stopped, "the world stands still")
-      }
-    }
-  }
 }

@@ -261,7 +261,8 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
 }
 
 /// A file of the simulated source while it is read; it may change between any two bytes.
-final class SimulatedSourceFile: SourceFile {
+final class SimulatedSourceFile: SourceFile, @unchecked Sendable {
+  // Unchecked: a simulation has one thread.
   private let node: SourceNode
   private let source: SimulatedSource
   private let path: [UInt8]

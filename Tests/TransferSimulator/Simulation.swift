@@ -47,11 +47,7 @@ public struct Simulation {
     world.after(dice.roll(0...5_000)) { ground.startReceiver() }
     world.after(dice.roll(0...5_000)) { ground.startSender() }
     while world.broken == nil, !isOver {
-      if !ground.exports.isEmpty {
-        ground.exports.removeFirst()()
-      } else if !ground.stepInside() {
-        break
-      }
+      if !ground.stepInside() { break }
       if ground.steps > Self.mostSteps { return world.fail("it does not come to an end") }
     }
     guard world.broken == nil else { return }

@@ -85,16 +85,6 @@ extension Ground {
     world.dice.one(in: 4) ? world.dice.roll(1_000...20_000_000) : world.dice.roll(1_000...400_000)
   }
 
-  /// Whether a worker may still be there when its process has ended: only an import is waited for longer. A simulation has one
-  /// stack, so an export does not come back before a receiver whose disk has come to stand still above it. It does so when that
-  /// one goes on, of which its device hears a little later.
-  func mayLinger(_ worker: Worker) -> Bool {
-    if worker.isImport { return true }
-    guard worker.isExport else { return false }
-    guard let end = worker.cameToEnd else { return receiversWaiting > 0 }
-    return end == receiverWentOn
-  }
-
   /// The sender's user hears that all is done, and starts nothing again.
   func senderHeardDone(_ sender: SimulatedSender) {
     isSenderDone = true
@@ -141,7 +131,7 @@ extension SimulatedSender {
       if let accept = sessions[number]?.accept { ground.moved(accept.session, from: from, to: to) }
     case .say(_, .finish):
       for session in sessions.values where !session.isStopped {
-        world.check(session.window?.isDrained ?? false, "FINISH is said before everything is written")
+        world.check(session.window?.isWritten ?? false, "FINISH is said before everything is written")
       }
     default: break
     }

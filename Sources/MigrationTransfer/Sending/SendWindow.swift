@@ -60,10 +60,10 @@ package struct SendWindow: Sendable {
   /// What the receiver has by now.
   package var arrived: Tally { written.adding(held) }
 
-  /// Whether everything that was filled is written, and nothing is being filled.
-  package var isDrained: Bool {
-    filling.isEmpty && ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty)
-  }
+  /// Whether everything that was filled is written.
+  package var isWritten: Bool { ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty) }
+  /// Whether that is so, and nothing is being filled.
+  package var isDrained: Bool { isWritten && filling.isEmpty }
 
   /// All frames with a number below this one are written.
   package var writtenBelow: UInt64 {
