@@ -234,7 +234,7 @@ private final class Interruption {
     let export = try Export([scratch.at("source")])
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
-    try arrival.staging.complete(export.packer.finish) { _ in }
+    try arrival.staging.complete(export.result.finish) { _ in }
     // The process dies in the middle of making the last record durable.
     let last = try #require(try JournalReading(scratch, arrival).positions.dropLast().last)
     let disk = ForgetfulDisk(
@@ -243,7 +243,7 @@ private final class Interruption {
     for _ in 0..<2 {
       let staging = try Staging.recover(
         from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
-      #expect(staging.stage == .concluded(export.packer.finish.total))
+      #expect(staging.stage == .concluded(export.result.finish.total))
       try disk.losePower()
     }
   }

@@ -1,0 +1,176 @@
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// What readers are given to read, and in which order.
+@Suite struct WorkListTests {
+  /// A tree of folders with so many files each, every file of `size` bytes; the folders come first.
+  private func tree(_ counts: [Int], size: Int64 = 10) -> SourceTree {
+    var tree = SourceTree()
+    let names = (0..<max(counts.count, counts.max() ?? 0)).map { Array(String($0).utf8) }
+    func status(_ kind: FileKind) -> FileStatus {
+      let time = Timestamp(seconds: 1, nanoseconds: 0)
+      return FileStatus(
+        kind: kind, mode: 0o644, size: kind == .regular ? size : 0, allocatedBytes: size, device: 1, inode: 1,
+        linkCount: 1, modified: time, changed: time)
+    }
+    let folders = counts.indices.map { tree.add(names[$0].span, status(.directory), kind: .directory, parent: -1) }
+    for (folder, count) in zip(folders, counts) {
+      for name in 0..<count { _ = tree.add(names[name].span, status(.regular), kind: .file, parent: Int32(folder)) }
+    }
+    return tree
+  }
+
+  private func next(_ list: inout WorkList, _ reader: Int, now: Double = 0, written: UInt64 = 0) -> WorkList.Work {
+    list.next(for: reader, now: now, written: written)
+  }
+
+  private func run(_ work: WorkList.Work) -> Range<Int>? { if case .run(_, let items) = work { items } else { nil } }
+
+  @Test(arguments: [1, 2, 3, 16])
+  func `every item is handed out once, in whatever order readers ask`(readers: Int) throws {
+    var dice = Generator(seed: UInt64(readers))
+    let tree = tree([0, 700, 3, 3, 3, 1, 2_000, 5])
+    var list = WorkList(readers: readers)
+    let batch = list.add(tree)
+    var seen: [Int] = []
+    var hands: [Int: Range<Int>] = [:]
+    while !list.isEmpty {
+      let reader = Int.random(in: 1...readers, using: &dice)
+      if let done = hands.removeValue(forKey: reader) { list.done(done.count, of: batch) }
+      guard let items = run(next(&list, reader)) else { continue }
+      #expect(items.count <= WorkList.run.items)
+      seen += items
+      hands[reader] = items
+    }
+    #expect(seen.sorted() == Array(tree.nodes.indices))
+    #expect(list.isDone(batch) && list.waitingFrames(of: 1_000) == 0)
+  }
+
+  @Test func `two readers are in different folders as long as there are two`() throws {
+    let tree = tree([600, 600])
+    var list = WorkList(readers: 2)
+    _ = list.add(tree)
+    var folders: [Int: [Int32]] = [:]
+    for _ in 0..<4 {
+      for reader in 1...2 {
+        let items = try #require(run(next(&list, reader)))
+        folders[reader, default: []] += items.map { tree.nodes[$0].parent }
+      }
+    }
+    #expect(Set(folders[1] ?? []).intersection(folders[2] ?? []).subtracting([-1]).isEmpty)
+  }
+
+  @Test func `a reader without work takes half of what another one has left of its folder`() throws {
+    let tree = tree([1_000])
+    var list = WorkList(readers: 2)
+    _ = list.add(tree)
+    let first = try #require(run(next(&list, 1)))
+    let second = try #require(run(next(&list, 2)))
+    #expect(first.lowerBound == 0 && second.lowerBound > 400 && second.lowerBound < 700)
+  }
+
+  @Test func `a run is small where files are large`() throws {
+    var list = WorkList(readers: 1)
+    _ = list.add(tree([100], size: 300_000))
+    #expect(run(next(&list, 1))?.count == 5, "the folder, and four files that make a megabyte")
+  }
+
+  @Test func `what is merged is not waited for`() {
+    var list = WorkList(readers: 1)
+    let batch = list.add(tree([1]), merged: [0])
+    #expect(run(next(&list, 1)) == 0..<2)
+    #expect(list.done(1, of: batch) && list.isEmpty)
+    #expect(list.isDone(list.add(SourceTree())), "nothing is done at once")
+  }
+
+  @Test func `an item that is postponed comes at its time, also when another reader asks`() throws {
+    var list = WorkList(readers: 2)
+    let batch = list.add(tree([1]))
+    let items = try #require(run(next(&list, 1)))
+    let item = WorkList.Item(batch: batch, index: 1)
+    list.postpone(item, WorkList.Tries(looks: 1), until: 5)
+    #expect(next(&list, 2, now: 4) == .nothing(until: 5))
+    #expect(next(&list, 2, now: 5) == .again(item, WorkList.Tries(looks: 1)))
+    list.done(items.count, of: batch)
+    #expect(list.isEmpty)
+  }
+
+  @Test func `what changes comes when all else is done, after a pause, and behind the frames that have a part of it`() throws {
+    var list = WorkList(readers: 2)
+    let batch = list.add(tree([2]))
+    let items = try #require(run(next(&list, 1)))
+    let item = WorkList.Item(batch: batch, index: 1)
+    list.changed(item, WorkList.Tries(reads: 1), lastFrame: 7)
+    #expect(next(&list, 2) == .nothing(until: nil), "another item is in hand")
+    list.done(items.count - 1, of: batch)
+    #expect(next(&list, 2, now: 10) == .nothing(until: 10.02))
+    #expect(next(&list, 2, now: 11, written: 7) == .nothing(until: nil), "frame 7 is not written")
+    #expect(next(&list, 2, now: 11, written: 8) == .again(item, WorkList.Tries(reads: 1)))
+    list.changed(item, WorkList.Tries(reads: 2), lastFrame: 0)
+    #expect(next(&list, 1, now: 11, written: 8) == .nothing(until: 11.1))
+    #expect(next(&list, 1, now: 11.1, written: 8) == .again(item, WorkList.Tries(reads: 2)))
+    list.done(1, of: batch)
+    #expect(list.isEmpty)
+  }
+
+  @Test func `a large file is joined by readers that have nothing else, and complete when the last reader leaves it`() throws {
+    var list = WorkList(readers: 3)
+    let batch = list.add(tree([1]))
+    _ = next(&list, 1)
+    let file = list.opened(WorkList.Item(batch: batch, index: 1), after: nil)
+    #expect(next(&list, 2) == .file(file) && next(&list, 3) == .file(file))
+    list.exhausted(file)
+    #expect(!list.left(file) && !list.left(file) && list.left(file))
+    list.done(2, of: batch)
+    #expect(list.isEmpty)
+  }
+
+  @Test func `a file that must follow a frame is read when that is written`() throws {
+    var list = WorkList(readers: 1)
+    let batch = list.add(tree([1]))
+    _ = next(&list, 1)
+    let file = list.opened(WorkList.Item(batch: batch, index: 1), after: 3)
+    #expect(next(&list, 1, written: 3) == .nothing(until: nil))
+    #expect(next(&list, 1, written: 4) == .file(file))
+    list.exhausted(file)
+    #expect(list.left(file))
+  }
+
+  @Test func `batches are read side by side`() throws {
+    var list = WorkList(readers: 2)
+    let (one, two) = (list.add(tree([1])), list.add(tree([1])))
+    #expect(next(&list, 1) == .run(one, 0..<2))
+    #expect(next(&list, 2) == .run(two, 0..<2))
+    list.done(2, of: two)
+    #expect(list.isDone(two) && !list.isDone(one) && !list.isEmpty)
+  }
+}
+
+/// The names of files that have several.
+@Suite struct LinkedNamesTests {
+  @Test func `the first name brings the content, and the others lead to it when it is there`() {
+    var names = LinkedNames()
+    #expect(names.claim(1, 7) == .mine && names.claim(1, 7) == .mine)
+    #expect(names.claim(2, 7) == .others)
+    names.sent(1, 7)
+    #expect(names.claim(2, 7) == .sent(1))
+  }
+
+  @Test func `a name that brings nothing leaves the content to another`() {
+    var names = LinkedNames()
+    #expect(names.claim(1, 7) == .mine)
+    names.released(1)
+    #expect(names.claim(2, 7) == .mine && names.claim(1, 7) == .others)
+  }
+
+  @Test func `a name that turned out to be in another state leads to that one`() {
+    var names = LinkedNames()
+    #expect(names.claim(1, 7) == .mine)
+    names.sent(1, 8)
+    #expect(names.claim(2, 7) == .mine && names.claim(3, 8) == .sent(1))
+  }
+}
