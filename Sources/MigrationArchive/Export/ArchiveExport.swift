@@ -131,7 +131,11 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
-  package func stop() { state.broadcast() }
+  package func stop() {
+    // A wait that has looked before that waits for the lock again by now, and hears the broadcast.
+    state.withLock { _ in }
+    state.broadcast()
+  }
 
   /// What the archive has come to, as far as readers have let go of it.
   package var result: ExportResult {
@@ -156,6 +160,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     reader.packer.begin(exchange(&frame, with: FrameBuffer(capacity: 0)))
     let moment = reader.fill(now: now, written: written)
     frame = reader.packer.end()
+    reader.rest()
     giveBack(reader)
     return frame.isEmpty ? .nothing(until: moment) : .full
   }

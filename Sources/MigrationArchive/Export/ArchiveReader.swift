@@ -31,6 +31,12 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   /// Whether it has begun something.
   var isReading: Bool { run != nil || file != nil }
 
+  /// Lets go of directories that nothing may come from any more.
+  func rest() {
+    guard !isReading else { return }
+    (current, ahead) = (nil, nil)
+  }
+
   /// Fills the frame in hand; the time at which there may be something where it stays empty.
   func fill(now: Double, written: UInt64) -> Double? {
     let begun = BootInstant.now()
