@@ -38,6 +38,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     /// The readers that read nothing now.
     var idle: [ArchiveReader<Place>] = []
     var readers = 0
+    /// Whether the last frame was waited for.
+    var isDiskSlow = false
     /// What was found before a reader came to it.
     var sum = ArchiveSum()
     /// Why nothing more can be read.
@@ -158,16 +160,18 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   ) -> FrameFilling {
     guard !isStopped, let reader = borrow() else { return .nothing(until: nil) }
     reader.packer.begin(exchange(&frame, with: FrameBuffer(capacity: 0)))
+    let begun = BootInstant.now()
     let moment = reader.fill(now: now, written: written)
     frame = reader.packer.end()
     reader.rest()
-    giveBack(reader)
+    giveBack(reader, hasWaited: Self.isSlow(frame, BootInstant.now().seconds(since: begun)))
     return frame.isEmpty ? .nothing(until: moment) : .full
   }
 
   /// A reader that reads nothing now, one with something in hand if there is such; nil where there may be no more of them.
   private func borrow() -> ArchiveReader<Place>? {
     let (idle, number) = state.withLock { state -> (ArchiveReader<Place>?, Int?) in
+      if settings.isRotating, state.isDiskSlow, state.idle.count < state.readers { return (nil, nil) }
       if let place = state.idle.firstIndex(where: \.isReading) { return (state.idle.remove(at: place), nil) }
       if let last = state.idle.popLast() { return (last, nil) }
       guard state.readers < settings.readers else { return (nil, nil) }
@@ -188,12 +192,18 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     }
   }
 
-  private func giveBack(_ reader: ArchiveReader<Place>) {
+  private func giveBack(_ reader: ArchiveReader<Place>, hasWaited: Bool) {
     let isRead = state.withLock { state in
       state.idle.append(reader)
+      state.isDiskSlow = hasWaited
       return state.isRead
     }
     if isRead { state.broadcast() }
+  }
+
+  /// Whether filling a frame took longer than from memory, on a busy machine as well.
+  private static func isSlow(_ frame: FrameBuffer, _ seconds: Double) -> Bool {
+    seconds > 1e-3 + 100e-6 * Double(frame.items) + 2e-9 * Double(frame.count)
   }
 
   private func exchange(_ frame: inout FrameBuffer, with other: consuming FrameBuffer) -> FrameBuffer {

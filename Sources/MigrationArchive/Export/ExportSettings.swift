@@ -55,6 +55,8 @@ package struct ExportSettings: Sendable {
   let sizes: ArchiveSizes
   /// How many readers there may be at a time.
   let readers: Int
+  /// Whether the source is on a disk that rotates: one reader at a time then, while it is the disk that is waited for.
+  let isRotating: Bool
   /// Makes what a reader tags chunks with.
   let sealer: @Sendable () throws(ArchiveError) -> any ChunkSealing
   let held: HeldLedger
@@ -63,7 +65,7 @@ package struct ExportSettings: Sendable {
 
   package init(
     listener: any ExportListener, keys: TransferKeys, held: HeldItems, traits: DestinationTraits = DestinationTraits(),
-    sizes: ArchiveSizes = ArchiveSizes(), readers: Int = Limits.streams,
+    sizes: ArchiveSizes = ArchiveSizes(), readers: Int = Limits.streams, isRotating: Bool = false,
     patience: Double = 0.05, sealer: @escaping @Sendable () throws(ArchiveError) -> any ChunkSealing
   ) {
     self.listener = listener
@@ -71,6 +73,7 @@ package struct ExportSettings: Sendable {
     self.traits = traits
     self.sizes = sizes
     self.readers = readers
+    self.isRotating = isRotating
     self.patience = patience
     self.sealer = sealer
     self.held = HeldLedger(held)

@@ -26,6 +26,10 @@ package final class FolderSource: ItemSource {
     self.withOwners = withOwners
   }
 
+  package var isRotating: Bool {
+    roots.contains { root in (try? root.parent.directory.status()).map { BlockDevice.isRotating($0.device) } ?? false }
+  }
+
   package func origin() throws(ArchiveError) -> [[UInt8]] {
     var origin: [[UInt8]] = []
     for root in roots {

@@ -14,14 +14,14 @@ package protocol ItemSource: AnyObject, Sendable {
   ) throws(ArchiveError) -> ExportResult
   /// What of it a destination cannot hold, as far as that was seen before the first byte is sent.
   func withholding(for traits: DestinationTraits) -> Withholding
-  /// How many readers may read it at a time.
-  var readers: Int { get }
+  /// Whether it is on a disk that rotates, as far as the kernel says.
+  var isRotating: Bool { get }
   /// For how many seconds an export may still clear up after it is told to end.
   var graceAtTheEnd: Double { get }
 }
 
 extension ItemSource {
   package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
-  package var readers: Int { Limits.streams }
+  package var isRotating: Bool { false }
   package var graceAtTheEnd: Double { 0 }
 }

@@ -32,7 +32,7 @@ struct ExportWorker: SenderWorker {
       events.post(.event(.withholding(session.number, clause: clause)))
     }
     let settings = ExportSettings(
-      listener: session.queue, keys: accept.keys, held: held, traits: traits, readers: source.readers
+      listener: session.queue, keys: accept.keys, held: held, traits: traits, isRotating: source.isRotating
     ) { () throws(ArchiveError) in
       do {
         return try ChunkSealer(accept.keys)
