@@ -39,6 +39,11 @@ class Device {
   /// How often in a row time has passed without anything else.
   private var spins = 0
   private var timer: Int?
+  /// What the engine is still to hear.
+  private var events: [() -> Void] = []
+  private var isHandling = false
+  /// When the user wanted the end.
+  private var stoppedAt: Int?
 
   init(_ ground: Ground, _ role: Role) {
     self.ground = ground
@@ -78,6 +83,36 @@ class Device {
   func timePassed() {}
   /// What the engine itself finds broken.
   var brokenInvariant: String? { nil }
+
+  /// The engine hears that the user wants the end.
+  func hearStop() {}
+  var isStopped: Bool { stoppedAt != nil }
+
+  /// The user wants the end.
+  func stop() {
+    guard isAlive, !isFinished else { return }
+    world.note("the \(role)'s user stops it")
+    if stoppedAt == nil { stoppedAt = world.now }
+    hearStop()
+  }
+
+  /// A process whose user wants its end ends within a second, and half a second later than what moved last.
+  func checkPromptness(movedAt: Int? = nil) {
+    guard let stoppedAt, !isFinished else { return }
+    let moment = max(stoppedAt, movedAt ?? 0)
+    let bound = movedAt == nil ? 1_000_000 : 1_500_000
+    world.check(
+      world.now - moment < bound + ground.sleptSince(moment, role), "the \(role) goes on though its user wants its end")
+  }
+
+  /// The engine hears of something, after what it does about the last one.
+  func take(_ event: @escaping () -> Void) {
+    events.append(event)
+    guard !isHandling else { return }
+    isHandling = true
+    defer { isHandling = false }
+    while isAlive, !isFinished, !events.isEmpty { events.removeFirst()() }
+  }
 
   /// The engine has had an event: what must hold is checked, and its next moment is waited for.
   func settle(hasOnlyTimePassed: Bool) {

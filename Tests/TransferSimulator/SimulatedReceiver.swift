@@ -23,8 +23,6 @@ final class SimulatedReceiver: Device {
 
   let disk: SimulatedDisk
   private var engine: Engine
-  private var events: [Engine.Event] = []
-  private var isHandling = false
   private var mistakes: ReceiverMistakes
   private var lastConnection: UInt64 = 0
   /// Every connection that this process has to do with.
@@ -52,9 +50,6 @@ final class SimulatedReceiver: Device {
   /// For how long a sender may stay away, and when one was heard last.
   let patience: Double
   var lastHeard = 0.0
-  var isStopped: Bool { stoppedAt != nil }
-  /// When the user wanted the end.
-  private var stoppedAt: Int?
   /// When the import got on last, from the sender's last word on.
   var importMovedAt: Int?
 
@@ -88,29 +83,19 @@ final class SimulatedReceiver: Device {
     return engine.checkInvariants()
   }
 
-  /// The user wants the end.
-  func stop() {
-    guard isAlive, !isFinished else { return }
-    world.note("the receiver's user stops it")
-    if stoppedAt == nil { stoppedAt = world.now }
-    feed(.stop(.interrupted))
-  }
+  override func hearStop() { feed(.stop(.interrupted)) }
 
   /// The engine hears of an event, after what it does about the last one.
   func feed(_ event: Engine.Event) {
     guard isAlive, !isFinished else { return }
-    events += mistakes.events(for: event)
-    guard !isHandling else { return }
-    isHandling = true
-    defer { isHandling = false }
-    while isAlive, !isFinished, !events.isEmpty { handle(events.removeFirst()) }
+    for event in mistakes.events(for: event) { take { [self] in handle(event) } }
   }
 
   private func handle(_ event: Engine.Event) {
     world.note("receiver <- \(event)")
     note(event)
     let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
-    events += mistakes.takeFalseEvents()
+    for event in mistakes.takeFalseEvents() { take { [self] in handle(event) } }
     for action in actions where isAlive {
       world.note("receiver -> \(action)")
       world.check(!isFinished, "the receiver does something behind its end")
@@ -120,17 +105,7 @@ final class SimulatedReceiver: Device {
     }
     ground.checkNothingNew()
     if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }
-    checkPromptness()
-  }
-
-  /// A process whose user wants its end ends within a second, and within 1.5 s after an import has got on last.
-  private func checkPromptness() {
-    guard let stoppedAt, !isFinished else { return }
-    let moment = max(stoppedAt, importMovedAt ?? 0)
-    let bound = importMovedAt == nil ? 1_000_000 : 1_500_000
-    world.check(
-      world.now - moment < bound + ground.sleptSince(moment, .receiver),
-      "the receiver goes on though its user wants its end")
+    checkPromptness(movedAt: importMovedAt)
   }
 
   private func perform(_ action: Engine.Action) {

@@ -14,8 +14,6 @@ final class SimulatedSender: Device {
   }
 
   private var engine: Engine
-  private var events: [Engine.Event] = []
-  private var isHandling = false
   private var mistakes: SenderMistakes
   private var lastConnection: UInt64 = 0
   /// The connections at READY that the engine knows of.
@@ -43,9 +41,6 @@ final class SimulatedSender: Device {
   var hasMetStranger = false
   /// Whether the receiver has said why it stops.
   private(set) var isTold = false
-  var isStopped: Bool { stoppedAt != nil }
-  /// When the user wanted the end.
-  private var stoppedAt: Int?
 
   /// For how long the receiver may stay away, and since when nothing has come of it.
   let patience: Double
@@ -80,13 +75,7 @@ final class SimulatedSender: Device {
     return engine.checkInvariants()
   }
 
-  /// The user wants the end.
-  func stop() {
-    guard isAlive, !isFinished else { return }
-    world.note("the sender's user stops it")
-    if stoppedAt == nil { stoppedAt = world.now }
-    feed(.stop(.interrupted))
-  }
+  override func hearStop() { feed(.stop(.interrupted)) }
 
   /// An event in words that are the same in each run, which a dictionary's order is not.
   private static func words(_ event: Engine.Event) -> String {
@@ -99,11 +88,7 @@ final class SimulatedSender: Device {
   /// The engine hears of an event, after what it does about the last one.
   func feed(_ event: Engine.Event) {
     guard isAlive, !isFinished else { return }
-    events += mistakes.events(for: event)
-    guard !isHandling else { return }
-    isHandling = true
-    defer { isHandling = false }
-    while isAlive, !isFinished, !events.isEmpty { handle(events.removeFirst()) }
+    for event in mistakes.events(for: event) { take { [self] in handle(event) } }
   }
 
   private func handle(_ event: Engine.Event) {
@@ -139,14 +124,6 @@ final class SimulatedSender: Device {
       }
     default: break
     }
-  }
-
-  /// A process whose user wants its end ends within a second.
-  private func checkPromptness() {
-    guard let stoppedAt, !isFinished else { return }
-    world.check(
-      world.now - stoppedAt < 1_000_000 + ground.sleptSince(stoppedAt, .sender),
-      "the sender goes on though its user wants its end")
   }
 
   private func perform(_ action: Engine.Action) {
