@@ -10,6 +10,8 @@ public enum Mutation: String, CaseIterable, Sendable {
   case trustWholeJournal
   /// A second change behind the same time stamp is not waited for.
   case ignoreGranularity
+  /// A file that changed is sent in its next state while parts of the last one are under way.
+  case forgetWhatIsUnderWay
   /// What the source no longer has is not dropped.
   case forgetDropped
   /// A new session sends everything that was held once more.

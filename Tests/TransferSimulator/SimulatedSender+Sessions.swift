@@ -134,7 +134,7 @@ extension SimulatedSender {
     }
     var frame = frame
     ground.watchReading(of: accept)
-    let filling = source.fill(&frame, now: world.seconds, written: session.window?.writtenBelow ?? 0)
+    let filling = source.fill(&frame, now: world.seconds, written: writtenBelow(session))
     ground.source.reader = nil
     switch filling {
     case .full: wake(session, [session.window?.filled(frame)])
@@ -146,6 +146,10 @@ extension SimulatedSender {
     }
     endExport(session)
     return filling == .full
+  }
+
+  private func writtenBelow(_ session: SenderSessionParts) -> UInt64 {
+    ground.mutation == .forgetWhatIsUnderWay ? .max : session.window?.writtenBelow ?? 0
   }
 
   /// The export ends when everything is read and written.
