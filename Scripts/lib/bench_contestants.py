@@ -1,120 +1,127 @@
-"""What is measured side by side: peer, the yardstick, rsync over ssh, tar through TLS, and a copy without a network.
+"""What is measured side by side: peer, the floor, WDT, rsync over ssh, and tar through TLS.
 
 Each contestant is a function of the place, the source folder and the empty destination folder, and gives one `Run`.
 """
 
+import contextlib
 import os
-import re
 import shutil
 import socket
 import subprocess
-import threading
-import time
 
-from bench_place import Launched
-from outside import require
+from bench_disk import waiting_disk
+from bench_place import Launched, program
 
-SUITE = "TLS_AES_128_GCM_SHA256"
+STREAMS = "2"
+"""Of the floor and of WDT: more make neither of them faster on one machine."""
+
+
+NUMBER = r"(?m)^(\d+)\n"
+"""A line with a number, such as that of a port."""
 
 
 class Run:
-    """What one run cost both ends: seconds from the first start to the last end, CPU seconds, peak memory."""
+    """What one run cost: when it began and ended, and CPU seconds and peak memory of the sender and the receiver."""
 
-    def __init__(self, sender, receiver, end=None, **moments):
-        ends = [one for one in (sender, receiver) if one is not None]
-        self.begin = min(one.begin for one in ends)
-        self.end = end or max(one.end_time for one in ends)
-        self.sender_cpu, self.sender_peak = sender.cpu, sender.peak
-        self.receiver_cpu, self.receiver_peak = (receiver.cpu, receiver.peak) if receiver else (0.0, 0)
-        self.system = sum(one.system for one in ends)
-        self.moments = moments
+    def __init__(self, sender, receiver, end=None):
+        self.begin = min(sender.begin, receiver.begin)
+        self.end = end or max(sender.end_time, receiver.end_time)
+        self.cpu, self.peak = (sender.cpu, receiver.cpu), (sender.peak, receiver.peak)
         self.others = 0.0
 
     @property
     def seconds(self):
         return self.end - self.begin
 
-    @property
-    def cpu(self):
-        return self.sender_cpu + self.receiver_cpu
+
+def both(sender, receiver):
+    """The run of two ends, once they have ended."""
+    sender.wait()
+    receiver.wait()
+    return Run(sender, receiver)
+
+
+def nothing(_):
+    return []
 
 
 class Peer:
     """The command, as a user starts it: first the receiver, then the sender, with the code at hand."""
 
-    def __init__(self, binary, send_options=(), link=None, beneath=None):
-        """`beneath` gives, for 'sender' or 'receiver', the words of a tool that the command is run under."""
-        self.binary, self.send_options, self.link = binary, list(send_options), link
-        self.beneath = beneath or (lambda role: [])
+    def __init__(self, binary, send_options=(), link=None, waits=None, beneath=nothing):
+        """`waits` is 'source' or 'destination', where that disk waits.
+
+        `beneath` gives, for 'sender' or 'receiver', the words of a tool that the command is run under.
+        """
+        self.binary, self.send_options, self.link, self.waits, self.beneath = binary, send_options, link, waits, beneath
 
     def __call__(self, place, source, destination):
+        with contextlib.ExitStack() as undone:
+            if self.waits == "source":
+                source = undone.enter_context(waiting_disk(place, source))
+            elif self.waits == "destination":
+                destination = undone.enter_context(waiting_disk(place, destination))
+            return self.carry(place, source, destination)
+
+    def carry(self, place, source, destination):
         homes = place.fresh("homes")
         receiver = Launched(
             place, [*self.beneath("receiver"), self.binary, "receive", destination, "--listen", "127.0.0.1:0", "--json"],
-            events=True, environment={"PEER_HOME": f"{homes}/receiver"})
-        port = receiver.event("listening")[1]["port"]
-        shown, code = receiver.event("code")
-        link = Link(place, port, *self.link) if self.link else None
+            environment={"PEER_HOME": f"{homes}/receiver"})
+        port, code = receiver.says(r'"port":(\d+)'), receiver.says(r'"code":"([\d-]+)"')
+        link = Launched(place, [program("link"), port, *map(str, self.link)]) if self.link else None
         sender = Launched(
             place,
-            [*self.beneath("sender"), self.binary, "send", source, "--to", f"127.0.0.1:{link.port if link else port}",
+            [*self.beneath("sender"), self.binary, "send", source, "--to", f"127.0.0.1:{link.says(NUMBER) if link else port}",
              "--code-file", "-", "--json", *self.send_options],
-            text=code["code"] + "\n", events=True, environment={"PEER_HOME": f"{homes}/sender"})
-        sender.wait()
-        receiver.wait()
+            text=f"{code}\n", environment={"PEER_HOME": f"{homes}/sender"})
+        run = both(sender, receiver)
         if link:
             link.end()
-        return Run(
-            sender, receiver,
-            listening=shown - receiver.begin,
-            paired=sender.event("paired")[0] - sender.begin,
-            staged=receiver.event("staged")[0] - sender.begin,
-            done=sender.event("done")[0] - sender.begin,
-            exited=sender.end_time - sender.begin)
+        return run
 
 
-class Link:
-    """A network with a delay, a window and a rate before a port of this machine."""
+class Floor:
+    """What the work itself costs: bench_floor.c."""
 
-    def __init__(self, place, port, delay, window, rate):
-        self.run = Launched(place, [place.program("link"), str(port), str(delay), str(window), str(rate)], events=True)
-        self.port = int(self.run.line(str.isdecimal)[1])
-
-    def end(self):
-        self.run.end()
-
-
-class Yardstick:
-    """One file over bare TLS."""
-
-    def __init__(self, streams, beneath=None):
+    def __init__(self, beneath=nothing):
         """`beneath` is as for `Peer`."""
-        self.streams = str(streams)
-        self.beneath = beneath or (lambda role: [])
+        self.beneath = beneath
 
     def __call__(self, place, source, destination):
-        certificate, key = credentials(place)
+        receiver = Launched(place, [*self.beneath("receiver"), program("floor"), "receive", destination, STREAMS])
+        port = receiver.says(NUMBER)
+        return both(Launched(place, [*self.beneath("sender"), program("floor"), "send", source, STREAMS, port]), receiver)
+
+
+class OtherFloor:
+    """Another program that does what the floor does, both ends in one command; all that it costs stands at its sender."""
+
+    def __init__(self, binary):
+        self.binary = binary
+
+    def __call__(self, place, source, destination):
+        command = Launched(place, [self.binary, source, destination, STREAMS, "gmac"])
+        command.wait()
+        run = Run(command, command)
+        run.cpu = command.cpu, 0.0
+        return run
+
+
+class WDT:
+    """Facebook's, with the cipher that all have."""
+
+    def __init__(self, binary):
+        self.binary = binary
+
+    def __call__(self, place, source, destination):
+        usual = [self.binary, "-ipv4", "-encryption_type=aes128gcm"]
+        libraries = {"LD_LIBRARY_PATH": os.path.dirname(os.path.abspath(self.binary))}
         receiver = Launched(
-            place,
-            [*self.beneath("receiver"), place.program("yardstick"), "receive", f"{destination}/big", self.streams, certificate,
-             key],
-            events=True)
-        port = receiver.line(str.isdecimal)[1]
-        sender = Launched(
-            place, [*self.beneath("sender"), place.program("yardstick"), "send", f"{source}/big", self.streams, port])
-        sender.wait()
-        receiver.wait()
-        return Run(sender, receiver)
-
-
-def credentials(place):
-    """A certificate that nobody checks, and its key."""
-    certificate, key = place.file("certificate.pem"), place.file("key.pem")
-    if not os.path.exists(certificate):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-             "-subj", "/CN=localhost", "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
-    return certificate, key
+            place, [*usual, "-hostname", "127.0.0.1", "-start_port", "0", f"-num_ports={STREAMS}", "-directory", destination],
+            environment=libraries)
+        address = receiver.says(r"(?m)^(wdt://.*)\n")
+        return both(Launched(place, [*usual, "-directory", source, "-"], text=f"{address}\n", environment=libraries), receiver)
 
 
 class Rsync:
@@ -122,33 +129,21 @@ class Rsync:
 
     def __call__(self, place, source, destination):
         keys = self.prepare(place)
-        listening = socket.create_server(("127.0.0.1", 0))
-        listening.settimeout(30)
-        served = []
-
-        def serve():
-            connection, _ = listening.accept()
-            with connection:
-                served.append(Launched(
-                    place, [shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin"), "-i", "-f", f"{keys}/server"],
-                    stdin=connection.fileno(), stdout=connection.fileno()))
-
-        server = threading.Thread(target=serve, daemon=True)
-        server.start()
-        shell = f"ssh -F none -p {listening.getsockname()[1]} -i {keys}/user -c aes128-gcm@openssh.com " \
-            f"-o UserKnownHostsFile={keys}/known -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o BatchMode=yes"
-        try:
+        server = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            listening.settimeout(30)
+            shell = f"ssh -F none -p {listening.getsockname()[1]} -i {keys}/user -c aes128-gcm@openssh.com " \
+                f"-o UserKnownHostsFile={keys}/known -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o BatchMode=yes"
             sender = Launched(place, ["rsync", "-a", "-W", "-e", shell, source, f"127.0.0.1:{destination}/"])
-            sender.wait()
-            server.join(30)
-            served[0].wait(codes=None, seconds=30)
-        finally:
-            listening.close()
+            with listening.accept()[0] as connection:
+                receiver = Launched(place, [server, "-i", "-f", f"{keys}/server"], stdin=connection, stdout=connection)
+        sender.wait()
+        receiver.wait(codes=None)
         # The work is over for the user when the client ends; what the server needs to go away counts as its CPU time.
-        return Run(sender, served[0], end=sender.end_time)
+        return Run(sender, receiver, end=sender.end_time)
 
     def prepare(self, place):
-        """Keys and settings of an ssh server that serves nobody but us."""
+        """Keys and settings of an ssh server that lets only us in."""
         keys = place.file("ssh")
         if os.path.isdir(keys):
             return keys
@@ -157,64 +152,41 @@ class Rsync:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{keys}/{name}"], check=True)
         shutil.copy(f"{keys}/user.pub", f"{keys}/authorized")
         with open(f"{keys}/host.pub", encoding="ascii") as file:
-            host = " ".join(file.read().split()[:2])
-        with open(f"{keys}/known", "w", encoding="ascii") as file:
-            file.write(f"* {host}\n")
-        with open(f"{keys}/server", "w", encoding="ascii") as file:
-            file.write(
-                f"HostKey {keys}/host\nAuthorizedKeysFile {keys}/authorized\nStrictModes no\nUsePAM no\nPidFile none\n"
-                "PermitRootLogin prohibit-password\nPasswordAuthentication no\nCiphers aes128-gcm@openssh.com\nLogLevel ERROR\n")
+            write(f"{keys}/known", f"* {file.read()}")
+        write(f"{keys}/server", (
+            f"HostKey {keys}/host\nAuthorizedKeysFile {keys}/authorized\nStrictModes no\nUsePAM no\nPidFile none\n"
+            "PermitRootLogin prohibit-password\nPasswordAuthentication no\nCiphers aes128-gcm@openssh.com\nLogLevel ERROR\n"))
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", 0o755, exist_ok=True)
         return keys
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
 
 
 class Tar:
     """tar through socat's TLS."""
 
     def __call__(self, place, source, destination):
-        certificate, key = credentials(place)
-        settings = {"OPENSSL_CONF": self.settings(place)}
+        certificate, key = place.file("certificate.pem"), place.file("key.pem")
+        # socat has no word for the suite of TLS 1.3: the library is told.
+        settings = {"OPENSSL_CONF": place.file("openssl.cnf")}
+        if not os.path.exists(certificate):
+            write(settings["OPENSSL_CONF"], (
+                "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = tls\n"
+                "[tls]\nMinProtocol = TLSv1.3\nCiphersuites = TLS_AES_128_GCM_SHA256\n"))
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+                 "-subj", "/CN=localhost", "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
         listen = f"OPENSSL-LISTEN:0,bind=127.0.0.1,cert={certificate},key={key},verify=0"
-        # The server names its port in what it says about itself, on standard error.
         receiver = Launched(
             place, ["bash", "-c", f"set -o pipefail; socat -d -d -b 262144 -u {listen} - | tar -b 512 -C '{destination}' -xpf -"],
             environment=settings)
-        port = self.port(receiver)
-        target = f"OPENSSL:127.0.0.1:{port},verify=0"
-        parent, name = os.path.split(source)
+        port = receiver.says(r"listening on AF=2 127\.0\.0\.1:(\d+)")
+        target, (parent, name) = f"OPENSSL:127.0.0.1:{port},verify=0", os.path.split(source)
         sender = Launched(
             place, ["bash", "-c", f"set -o pipefail; tar -b 512 -C '{parent}' -cf - '{name}' | socat -b 262144 -u - {target}"],
             environment=settings)
-        sender.wait()
-        receiver.wait()
-        return Run(sender, receiver)
-
-    def settings(self, place):
-        """socat has no word for the suite of TLS 1.3: the library is told."""
-        path = place.file("openssl.cnf")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(
-                "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = tls\n"
-                f"[tls]\nMinProtocol = TLSv1.3\nCiphersuites = {SUITE}\n")
-        return path
-
-    def port(self, receiver):
-        limit = time.monotonic() + 15
-        while time.monotonic() < limit:
-            with open(receiver.errors_path, encoding="utf-8", errors="replace") as errors:
-                found = re.search(r"listening on AF=2 127\.0\.0\.1:(\d+)", errors.read())
-            if found:
-                return found.group(1)
-            require(receiver.popen.poll() is None, f"socat: {receiver.last_words()}")
-            time.sleep(0.001)
-        raise AssertionError(f"socat does not listen: {receiver.last_words()}")
-
-
-class Copy:
-    """A copy on this machine, without a network and without encryption: what the file system itself costs."""
-
-    def __call__(self, place, source, destination):
-        copying = Launched(place, ["cp", "-a", source, destination])
-        copying.wait()
-        return Run(copying, None)
+        return both(sender, receiver)

@@ -1,72 +1,42 @@
 """What a bench sends: the same bytes and names on every machine and in every run, but for what the system has itself."""
 
 import os
+import random
 import subprocess
 
-from outside import MIB, ROOT, require
-
-KEY = "70656572206265686e63682064617461"
-"""Content is the keystream of AES-128 in counter mode under this key: random to every compressor, and quickly made."""
-
-
-def keystream(path, size, number=0):
-    """A file of that many random bytes; another number gives others."""
-    with open(path, "wb") as file:
-        making = subprocess.Popen(
-            ["openssl", "enc", "-aes-128-ctr", "-K", KEY, "-iv", f"{number:032x}", "-in", "/dev/zero"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        left = size
-        while left > 0:
-            part = making.stdout.read(min(left, 4 * MIB))
-            require(part, "openssl made too little")
-            file.write(part)
-            left -= len(part)
-        making.stdout.close()
-        making.terminate()
-        making.wait()
+from outside import MIB, require
 
 
 def big_file(folder, size):
+    """One file of bytes that are random to every compressor."""
     os.mkdir(folder)
-    keystream(f"{folder}/big", size)
+    source = random.Random(size)
+    with open(f"{folder}/big", "wb") as file:
+        for at in range(0, size, 4 * MIB):
+            file.write(source.randbytes(min(4 * MIB, size - at)))
 
 
 def many_files(folder, folders, files, sizes):
     """Files in folders; the size of each follows from its number, by turns."""
     os.mkdir(folder)
-    pool_path = f"{folder}.pool"
-    keystream(pool_path, 8 * MIB, 1)
-    with open(pool_path, "rb") as file:
-        pool = file.read()
-    os.unlink(pool_path)
-    number = 0
+    pool = random.Random(0).randbytes(8 * MIB)
     for outer in range(folders):
-        inside = f"{folder}/{outer:04}"
-        os.mkdir(inside)
+        os.mkdir(f"{folder}/{outer:04}")
         for inner in range(files):
+            number = outer * files + inner
             size = sizes[number % len(sizes)]
             begin = number * 509 % (len(pool) - size)
-            one = os.open(f"{inside}/{inner:04}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-            if size:
-                os.write(one, pool[begin:begin + size])
-            os.close(one)
-            number += 1
+            with open(f"{folder}/{outer:04}/{inner:04}", "xb", buffering=0) as file:
+                file.write(pool[begin:begin + size])
 
 
-def copied(folder, sources):
-    """What a system has, copied once."""
+def system_tree(folder, *sources):
+    """What a system has, without links and empty folders, which not every contestant carries."""
     os.mkdir(folder)
     present = [source for source in sources if os.path.isdir(source)]
     require(present, f"none of {', '.join(sources)} is here")
-    subprocess.run(["cp", "-a", "--no-preserve=ownership", *present, folder], check=True)
-
-
-def system_tree(folder):
-    copied(folder, ["/usr/share", "/usr/include"])
-
-
-def source_text(folder):
-    copied(folder, ["/usr/include", f"{ROOT}/Sources"])
+    subprocess.run(["cp", "-a", "--no-preserve=ownership,links", *present, folder], check=True)
+    subprocess.run(["find", folder, "(", "-type", "l", "-o", "-type", "d", "-empty", ")", "-delete"], check=True)
 
 
 def measure(folder):

@@ -9,11 +9,8 @@
 // carries the peak of what stood there before exec over. This one is smaller than anything that it measures.
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -37,32 +34,23 @@ static void end_orphans(void) {
     if (list != NULL) fclose(list);
 }
 
-static int64_t now(void) {
+static long long now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-static int64_t microseconds(struct timeval time) {
-    return time.tv_sec * INT64_C(1000000) + time.tv_usec;
-}
+static long long microseconds(struct timeval time) { return time.tv_sec * 1000000LL + time.tv_usec; }
 
 int main(int count, char **words) {
-    if (count < 3) {
-        fprintf(stderr, "usage: launch REPORT COMMAND [ARGUMENT...]\n");
-        return 2;
-    }
+    if (count < 3) return 2;
     // What the command leaves behind comes here to be waited for, and to be counted.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct sigaction action = {.sa_handler = pass_on};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    int64_t begin = now(), end = begin;
+    long long begin = now(), end = begin;
     pid_t started = fork();
-    if (started < 0) {
-        perror("launch: fork");
-        return 1;
-    }
     if (started == 0) {
         signal(SIGTERM, SIG_DFL);
         signal(SIGINT, SIG_DFL);
@@ -72,27 +60,20 @@ int main(int count, char **words) {
         _exit(127);
     }
     child = started;
-    int code = 1;
-    for (;;) {
+    int code = 1, status;
+    for (pid_t ended; started > 0;) {
         if (is_stopped && child == 0) end_orphans();
-        int status;
-        pid_t ended = wait(&status);
-        if (ended < 0 && errno == EINTR) continue;
-        if (ended < 0) break;
-        if (ended == started) {
-            child = 0;
-            end = now();
-            code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        }
+        if ((ended = wait(&status)) < 0 && errno != EINTR) break;
+        if (ended != started) continue;
+        child = 0;
+        end = now();
+        code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
     struct rusage usage;
     getrusage(RUSAGE_CHILDREN, &usage);
     FILE *report = fopen(words[1], "w");
-    if (report == NULL) {
-        perror(words[1]);
-        return 1;
-    }
-    fprintf(report, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %ld %d\n", begin, end, microseconds(usage.ru_utime),
-        microseconds(usage.ru_stime), usage.ru_maxrss, code);
+    if (report == NULL) return 1;
+    fprintf(report, "%lld %lld %lld %lld %ld %d\n", begin, end, microseconds(usage.ru_utime), microseconds(usage.ru_stime),
+        usage.ru_maxrss, code);
     return fclose(report) == 0 ? code : 1;
 }

@@ -1,6 +1,5 @@
 """What a bench compares with and looks through, installed where it is missing."""
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -15,7 +14,17 @@ NEEDED = {
 }
 """The commands of each, and the Debian packages that they come in."""
 
-POLICY = "/usr/sbin/policy-rc.d"
+INSTALL = """
+. "$0/Scripts/lib/setup.sh"
+policy=/usr/sbin/policy-rc.d
+# Meanwhile an installed server is not started as a service of the machine, where root can say so.
+if [ -w /usr/sbin ] && [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\\nexit 101\\n' > "$policy"
+  chmod +x "$policy"
+  trap 'rm "$policy"' EXIT
+fi
+install_packages "$@"
+"""
 
 
 def missing(name):
@@ -26,26 +35,7 @@ def missing(name):
 
 def provide(names):
     """Installs what is missing, and says so."""
-    packages = sorted(set().union(*map(missing, names)) if names else ())
-    if not packages:
-        return
-    with no_services():
-        result = subprocess.run(
-            ["bash", "-c", '. "$1/Scripts/lib/setup.sh"; shift; install_packages "$@"', "bash", ROOT, *packages],
-            stdin=subprocess.DEVNULL, check=False)
-    require(result.returncode == 0, f"{', '.join(packages)} could not be installed; --against leaves others out")
-
-
-@contextlib.contextmanager
-def no_services():
-    """Meanwhile an installed server is not started as a service of the machine, where root can say so."""
-    if os.geteuid() != 0 or os.path.exists(POLICY):
-        yield
-        return
-    with open(POLICY, "w", encoding="ascii") as file:
-        file.write("#!/bin/sh\nexit 101\n")
-    os.chmod(POLICY, 0o755)
-    try:
-        yield
-    finally:
-        os.unlink(POLICY)
+    packages = sorted(set().union(*map(missing, names)))
+    if packages:
+        result = subprocess.run(["bash", "-c", INSTALL, ROOT, *packages], stdin=subprocess.DEVNULL, check=False)
+        require(result.returncode == 0, f"{', '.join(packages)} could not be installed; --against leaves others out")

@@ -1,28 +1,29 @@
-"""Where a bench works: its folders, the small programs that it compiles, and commands whose cost is counted."""
+"""Where a bench works: its folders, the small programs in C, and commands whose cost is counted."""
 
-import json
+import contextlib
+import functools
+import itertools
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 
-from outside import SCRIPTS, Failure, remove, require
+from outside import ROOT, SCRIPTS, Failure, remove, require
 
-LIBRARIES = {"launch": [], "link": [], "yardstick": ["-lssl", "-lcrypto", "-pthread"]}
-"""The programs in C, and what each is linked with."""
+LIBRARIES = {"floor": ["-lcrypto"]}
+"""What a program in C is linked with."""
+
 
 class Place:
     """One temporary folder with everything in it, sources and destinations too."""
 
-    def __init__(self, parent, is_on_disk):
-        self.is_on_disk = is_on_disk
-        # No command takes longer, in seconds, and none is silent for longer where it should speak.
-        self.longest = 1800
+    def __init__(self, parent, is_on_disk=False, longest=1800):
+        """No command takes longer than `longest` seconds, and none is silent for longer where it should speak."""
+        self.is_on_disk, self.longest = is_on_disk, longest
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="peer-bench-", dir=parent))
-        self.programs = {}
         self.sources = []
 
     def source(self, name, make, *arguments):
@@ -38,18 +39,6 @@ class Place:
         while self.sources:
             remove(self.sources.pop())
 
-    def program(self, name):
-        """The path of a program in C, compiled when it is first asked for."""
-        if name not in self.programs:
-            compiler = shutil.which("cc") or shutil.which("clang")
-            require(compiler, "a C compiler is needed: cc or clang")
-            binary = self.file(name)
-            subprocess.run(
-                [compiler, "-O2", "-o", binary, f"{SCRIPTS}/lib/bench_{name}.c", *LIBRARIES[name]],
-                check=True, timeout=120)
-            self.programs[name] = binary
-        return self.programs[name]
-
     def file(self, name):
         return f"{self.path}/{name}"
 
@@ -60,108 +49,87 @@ class Place:
         os.mkdir(path, 0o700)
         return path
 
-    def settle(self):
-        """Nothing that earlier work left to be written disturbs what comes."""
-        if self.is_on_disk:
-            os.sync()
-
     def clean(self):
         for one in list(Launched.running):
             one.end()
         remove(self.path)
 
 
+@functools.cache
+def program(name):
+    """The path of a program in C, compiled where it is older than its source."""
+    source, binary = f"{SCRIPTS}/lib/bench_{name}.c", f"{ROOT}/.build/bench/{name}"
+    if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
+        compiler = shutil.which("cc") or shutil.which("clang")
+        require(compiler, "a C compiler is needed: cc or clang")
+        os.makedirs(os.path.dirname(binary), exist_ok=True)
+        made = f"{binary}.{os.getpid()}"
+        subprocess.run([compiler, "-O2", "-pthread", "-o", made, source, *LIBRARIES.get(name, [])], check=True, timeout=120)
+        os.rename(made, binary)
+    return binary
+
+
 class Launched:
     """A command under the launcher. What it cost is known once it has ended."""
 
     running = set()
-    count = 0
+    numbers = itertools.count(1)
 
-    def __init__(self, place, words, text=None, events=False, environment=None, **options):
-        Launched.count += 1
+    def __init__(self, place, words, text="", environment=None, **options):
+        """The command reads the text; or options say what its standard input and output are."""
+        number = next(Launched.numbers)
         self.words, self.longest = words, place.longest
-        self.report_path = place.file(f"report-{Launched.count}")
-        self.errors_path = place.file(f"errors-{Launched.count}")
-        self.begin = self.end_time = self.cpu = self.system = self.peak = self.code = None
-        options.setdefault("stdin", subprocess.PIPE if text is not None else subprocess.DEVNULL)
-        options.setdefault("stdout", subprocess.PIPE if events else subprocess.DEVNULL)
-        with open(self.errors_path, "wb") as errors:
+        self.report, self.log = place.file(f"report-{number}"), place.file(f"log-{number}")
+        self.begin = self.end_time = self.cpu = self.peak = None
+        with open(self.log, "wb") as log:
             self.popen = subprocess.Popen(
-                [place.program("launch"), self.report_path, *words], stderr=errors,
-                env={**os.environ, **(environment or {})}, **options)
+                [program("launch"), self.report, *words], env={**os.environ, **(environment or {})},
+                **{"stdin": subprocess.PIPE, "stdout": log, "stderr": log, **options})
         Launched.running.add(self)
-        self.seen = []
-        self.arrival = threading.Condition()
-        self.reader = threading.Thread(target=self.read, daemon=True) if events else None
-        if self.reader:
-            self.reader.start()
-        if text is not None:
-            try:
+        if self.popen.stdin:
+            with contextlib.suppress(BrokenPipeError), self.popen.stdin:
                 self.popen.stdin.write(text.encode())
-                self.popen.stdin.close()
-            except BrokenPipeError:
-                pass
 
-    def read(self):
-        """Notes each line of output with the moment at which it came."""
-        for line in self.popen.stdout:
-            moment = time.monotonic()
-            with self.arrival:
-                self.seen.append((moment, line.decode(errors="replace").rstrip("\n")))
-                self.arrival.notify_all()
-        with self.arrival:
-            self.reader = None
-            self.arrival.notify_all()
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            return log.read()
 
-    def line(self, wanted, seconds=None):
-        """The moment and the text of the first line that is wanted."""
-        limit = time.monotonic() + (seconds or self.longest)
-        with self.arrival:
-            while True:
-                for moment, line in self.seen:
-                    if wanted(line):
-                        return moment, line
-                require(self.reader is not None, f"{self.words[0]} ended too early: {self.last_words()}")
-                left = limit - time.monotonic()
-                require(left > 0, f"{self.words[0]} says nothing: {self.last_words()}")
-                self.arrival.wait(left)
+    def says(self, pattern):
+        """What a pattern's group finds in what the command says, as soon as it is said."""
+        limit = time.monotonic() + self.longest
+        while True:
+            has_ended = self.popen.poll() is not None
+            found = re.search(pattern, self.said())
+            if found:
+                return found.group(1)
+            require(not has_ended and time.monotonic() < limit, f"{self.words[0]} did not say {pattern}: {self.last_words()}")
+            time.sleep(0.001)
 
-    def event(self, name, seconds=None):
-        """The moment of an event that the command reports, and its members."""
-        moment, line = self.line(lambda line: line.startswith(f'{{"event":"{name}"'), seconds)
-        return moment, json.loads(line)
-
-    def wait(self, codes=(0,), seconds=None):
+    def wait(self, codes=(0,)):
         """Waits for the end, and takes over what the launcher counted."""
         try:
-            self.popen.wait(seconds or self.longest)
+            self.popen.wait(self.longest)
         except subprocess.TimeoutExpired:
             self.end()
-            raise Failure(f"{' '.join(self.words[:2])} did not end within {seconds or self.longest} s") from None
+            raise Failure(f"{' '.join(self.words[:2])} did not end within {self.longest} s") from None
         finally:
             Launched.running.discard(self)
-        with self.arrival:
-            self.arrival.wait_for(lambda: self.reader is None, 10)
-        with open(self.report_path, encoding="ascii") as report:
+        with open(self.report, encoding="ascii") as report:
             begin, end, user, system, peak, code = map(int, report.read().split())
         self.begin, self.end_time = begin / 1e9, end / 1e9
-        self.cpu, self.system, self.peak, self.code = (user + system) / 1e6, system / 1e6, peak * 1024, code
+        self.cpu, self.peak = (user + system) / 1e6, peak * 1024
         require(codes is None or code in codes, f"{' '.join(self.words[:2])} ended with {code}: {self.last_words()}")
-        os.unlink(self.report_path)
-        os.unlink(self.errors_path)
+        os.unlink(self.report)
+        os.unlink(self.log)
 
     def last_words(self):
-        with open(self.errors_path, encoding="utf-8", errors="replace") as errors:
-            said = errors.read()
-        return " | ".join((said + "\n".join(line for _, line in self.seen)).strip().splitlines()[-5:])
+        return " | ".join(self.said().strip().splitlines()[-5:])
 
     def end(self):
         """Ends it where it still runs; its descendants go with it, or are waited for by the launcher."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.popen.poll() is None:
                 self.popen.send_signal(number)
-                try:
+                with contextlib.suppress(subprocess.TimeoutExpired):
                     self.popen.wait(5)
-                except subprocess.TimeoutExpired:
-                    pass
         Launched.running.discard(self)

@@ -10,15 +10,13 @@ import re
 import shutil
 import subprocess
 
-from bench_contestants import Peer, Yardstick
+from bench_contestants import Floor, Peer
 from bench_data import big_file, many_files
 from outside import MIB, ROOT, remove, require
 
 ENDS = ["sender", "receiver"]
 BARE = "peer-bare"
 """The name of the binary without its line tables."""
-
-NAMELESS = "(without a name)"
 
 SHOWN = 25
 """How many functions of an end are listed."""
@@ -27,54 +25,28 @@ HEAD = re.compile(r"^\s*([\d,]+)(?: \(\s*[\d.]+%\))?\s+(.*)$")
 CALLS = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$")
 
 
-class Tool:
-    """A program that counts what another one does, into one file an end."""
-
-    def __init__(self, place, words, read):
-        self.place, self.words, self.read = place, words, read
-
-    def count(self, contestant, source):
-        """What both ends did to carry a folder: a counter each. `contestant` makes one, given what it is to run under."""
-        files = {end: self.place.file(f"counted-{end}") for end in ENDS}
-        destination = self.place.fresh("new")
-        contestant(lambda end: self.words(files[end]))(self.place, source, destination)
-        remove(destination)
-        found = {end: self.read(path) for end, path in files.items()}
-        for path in files.values():
-            os.unlink(path)
-        return found
-
-    def beyond_start(self, contestant, least, source):
-        """The same without what the least transfer costs."""
-        start, whole = self.count(contestant, least), self.count(contestant, source)
-        return {end: difference(whole[end], start[end]) for end in ENDS}
+def callgrind(path):
+    return ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={path}"]
 
 
-def callgrind(place):
-    return Tool(
-        place, lambda path: ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={path}"],
-        lambda path: instructions(path) + instructions(path, with_callees=True))
+def strace(path):
+    return ["strace", "-f", "-c", "-o", path]
 
 
-def strace(place):
-    return Tool(place, lambda path: ["strace", "-f", "-c", "-o", path], system_calls)
-
-
-def instructions(path, with_callees=False):
+def instructions(path):
     """Instructions by (object, function, with_callees): its own, or with those of all that it calls."""
-    said = subprocess.run(
-        ["callgrind_annotate", "--threshold=100", f"--inclusive={'yes' if with_callees else 'no'}", path],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     found = collections.Counter()
-    for line in said.stdout.decode(errors="replace").splitlines():
-        match = HEAD.match(line)
-        if match and "PROGRAM TOTALS" not in line:
+    for with_callees in (False, True):
+        command = f'callgrind_annotate --threshold=100 --inclusive={"yes" if with_callees else "no"} "$2"'
+        said = subprocess.run(
+            ["bash", "-c", f'. "$1/Scripts/lib/setup.sh"; find_swift; {command} | swift demangle --simplified', "bash", ROOT, path],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode(errors="replace")
+        for match in filter(None, map(HEAD.match, said.splitlines())):
             place, _, binary = match.group(2).strip().partition(" [")
             # Where functions call each other in a circle, their names end in a number.
             function = re.sub(r"'\d+$", "", place.split(":", 1)[-1])
-            if function.startswith("0x"):
-                function = NAMELESS
-            found[os.path.basename(binary.rstrip("]")) or "?", function, with_callees] += int(match.group(1).replace(",", ""))
+            if "PROGRAM TOTALS" not in place:
+                found[os.path.basename(binary.rstrip("]")), function, with_callees] += int(match.group(1).replace(",", ""))
     require(found, "callgrind_annotate says nothing that is understood")
     return found
 
@@ -87,43 +59,33 @@ def system_calls(path):
     return found
 
 
+def count(tool, read, place, contestant, source):
+    """What both ends did to carry a folder: a counter each. `contestant` makes one, given what it is to run under."""
+    files = {end: place.file(f"counted-{end}") for end in ENDS}
+    destination = place.fresh("new")
+    contestant(lambda end: tool(files[end]))(place, source, destination)
+    remove(destination)
+    return {end: read(path) for end, path in files.items()}
+
+
 def difference(whole, start):
     """What a work costs beyond starting and ending."""
     return collections.Counter({key: count - start[key] for key, count in whole.items() if count != start[key]})
-
-
-def readable(functions):
-    """The names of functions as their sources have them."""
-    said = subprocess.run(
-        ["bash", "-c", '. "$1/Scripts/lib/setup.sh"; find_swift; swift demangle --simplified --compact', "bash", ROOT],
-        input="\n".join(functions).encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    names = said.stdout.decode(errors="replace").splitlines()
-    return names if len(names) == len(functions) else functions
 
 
 def show_instructions(found, amount, unit):
     """The lines about one end's instructions."""
     own = collections.Counter({key: count for key, count in found.items() if not key[2]})
     total = sum(own.values())
-    yield f"{total / amount:,.0f} instructions {unit}"
-    objects = collections.Counter()
-    for (binary, _, _), count in own.items():
-        objects[binary] += count
-    yield "  " + ", ".join(f"{binary} {count / total * 100:.0f} %" for binary, count in objects.most_common(6) if count > 0)
-    yield from functions(own.most_common(SHOWN), total, amount)
-    # Whatever holds nearly everything says nothing.
-    ours = collections.Counter({
+    # What has no name, or holds nearly everything, says nothing.
+    whole = collections.Counter({
         key: count for key, count in found.items()
-        if key[2] and key[0] == BARE and key[1] != NAMELESS and count < 0.9 * total})
-    if ours:
-        yield "  with what they call:"
-        yield from functions(ours.most_common(SHOWN), total, amount)
-
-
-def functions(top, total, amount):
-    """A line a function."""
-    for ((binary, _, _), count), name in zip(top, readable([function for (_, function, _), _ in top])):
-        yield f"  {count / amount:12,.1f}  {count / total * 100:4.1f} %  {name[:110]}  [{binary}]"
+        if key[2] and key[0] == BARE and not key[1].startswith("0x") and count < 0.9 * total})
+    yield f"{total / amount:,.0f} instructions {unit}"
+    for title, counted in (("by themselves", own), ("with what they call", whole)):
+        yield f"  {title}:"
+        for (binary, function, _), count in counted.most_common(SHOWN):
+            yield f"  {count / amount:12,.1f}  {count / total * 100:4.1f} %  {function[:110]}  [{binary}]"
 
 
 def show_calls(found, amount, unit):
@@ -134,33 +96,22 @@ def show_calls(found, amount, unit):
             yield f"  {count / amount:8.2f}  {name}"
 
 
-def profile(place, binary, is_quick):
+def profile(place, binary, folders=20, files=100, size=64):
     """The lines of the whole profile, as they are found."""
     # Valgrind does not understand all that the compiler writes about lines; the functions' names are enough.
     bare = place.file(BARE)
+    shutil.copy(binary, bare)
     if shutil.which("objcopy"):
-        subprocess.run(["objcopy", "--strip-debug", binary, bare], check=True)
-    else:
-        shutil.copy(binary, bare)
-    folders, files = (2, 20) if is_quick else (20, 100)
-    size = (2 if is_quick else 64) * MIB
+        subprocess.run(["objcopy", "--strip-debug", bare], check=True)
     least = place.source("least", big_file, 1)
-    few = place.source("few", many_files, folders, files, [4096])
-    large = place.source("large", big_file, size)
-
-    def peer(beneath):
-        return Peer(bare, beneath=beneath)
-
-    def yardstick(beneath):
-        return Yardstick(1, beneath)
-
-    works = [
-        ("small files of 4 KiB", "a file", peer, few, folders * files),
-        ("one file", "a MiB", peer, large, size // MIB),
-        ("one file, the yardstick", "a MiB", yardstick, large, size // MIB),
-    ]
-    for tool, show in ((callgrind(place), show_instructions), (strace(place), show_calls)):
-        for title, unit, contestant, source, amount in works:
-            found = tool.beyond_start(contestant, least, source)
-            for end in ENDS:
-                yield f"{title}, {end}: " + "\n".join(show(found[end], amount, unit)) + "\n"
+    small = place.source("small", many_files, folders, files, [4096]), "small files of 4 KiB", "a file", folders * files
+    large = place.source("large", big_file, size * MIB), "one file", "a MiB", size
+    contestants = [("peer", lambda beneath: Peer(bare, beneath=beneath)), ("floor", lambda beneath: Floor(beneath))]
+    for tool, read, show in ((callgrind, instructions, show_instructions), (strace, system_calls, show_calls)):
+        for name, contestant in contestants:
+            start = count(tool, read, place, contestant, least)
+            for source, title, unit, amount in (small, large):
+                whole = count(tool, read, place, contestant, source)
+                for end in ENDS:
+                    lines = show(difference(whole[end], start[end]), amount, unit)
+                    yield f"{title}, {name}, {end}: " + "\n".join(lines) + "\n"

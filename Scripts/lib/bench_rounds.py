@@ -3,13 +3,12 @@
 import functools
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
 
-from bench_data import measure
-from outside import MIB, equal, mib, remove, require
+from bench_data import many_files, measure
+from outside import equal, mib, remove, require
 
 
 sent = functools.cache(measure)
@@ -22,61 +21,43 @@ class Case:
     def __init__(self, name, contestant, source):
         self.name, self.contestant, self.source = name, contestant, source
         self.items, self.bytes = sent(source)
-        self.runs = []
+        self.runs, self.starts = [], []
+        """What carrying the source cost, and what carrying one byte did."""
+        self.is_compared = False
 
-    def once(self, place):
-        """One run into an empty destination, which is gone again afterwards."""
+    def once(self, place, least=None):
+        """One run, after one with the least source where there is such."""
+        if least:
+            self.starts.append(self.carry(place, least))
+        self.runs.append(self.carry(place, self.source))
+
+    def carry(self, place, source):
+        """A run into an empty destination, which is gone again afterwards."""
         destination = place.fresh("new")
-        place.settle()
+        if place.is_on_disk:
+            os.sync()
         before = Busy()
-        run = self.contestant(place, self.source, destination)
+        run = self.contestant(place, source, destination)
         if place.is_on_disk:
             subprocess.run(["sync", "-f", destination], check=True)
             run.end = time.monotonic()
         run.others = before.others(run)
-        self.check(f"{destination}/{os.path.basename(self.source)}", destination)
+        if source == self.source:
+            self.check(destination)
         remove(destination)
-        self.runs.append(run)
+        return run
 
-    def check(self, arrived, destination):
+    def check(self, destination):
         """What came is what was sent: all of it compared once, counted every time."""
-        if not os.path.isdir(arrived):
-            arrived = destination
-        if not self.runs:
+        below = f"{destination}/{os.path.basename(self.source)}"
+        arrived = below if os.path.isdir(below) else destination
+        if not self.is_compared:
             result = subprocess.run(
                 ["diff", "-rq", "--no-dereference", self.source, arrived], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 check=False)
             require(result.returncode == 0, f"{self.name}: {result.stdout.decode(errors='replace')[:300]}")
+            self.is_compared = True
         equal(measure(arrived), (self.items, self.bytes), f"{self.name}: items and bytes")
-
-    def figures(self):
-        """The medians of all runs, and the spread of the time, as members of a JSON object."""
-        def median(of):
-            return statistics.median(of(run) for run in self.runs)
-
-        seconds, cpu = median(lambda run: run.seconds), median(lambda run: run.cpu)
-        return {
-            "runs": len(self.runs),
-            "items": self.items,
-            "bytes": self.bytes,
-            "seconds": round(seconds, 4),
-            "fastestSeconds": round(min(run.seconds for run in self.runs), 4),
-            "slowestSeconds": round(max(run.seconds for run in self.runs), 4),
-            "megabytesPerSecond": round(self.bytes / seconds / 1e6, 1),
-            "itemsPerSecond": round(self.items / seconds),
-            "senderCPUSeconds": round(median(lambda run: run.sender_cpu), 4),
-            "receiverCPUSeconds": round(median(lambda run: run.receiver_cpu), 4),
-            "cpuSeconds": round(cpu, 4),
-            "kernelShare": round(median(lambda run: run.system / run.cpu if run.cpu else 0), 3),
-            "leastCPUSeconds": round(min(run.cpu for run in self.runs), 4),
-            "cpuSecondsPerGigabyte": round(cpu / self.bytes * 1e9, 3) if self.bytes >= MIB else None,
-            "cpuMicrosecondsPerItem": round(cpu / self.items * 1e6, 2),
-            "senderPeakBytes": int(median(lambda run: run.sender_peak)),
-            "receiverPeakBytes": int(median(lambda run: run.receiver_peak)),
-            "othersShare": round(median(lambda run: run.others), 3),
-            "milliseconds": {
-                name: round(median(lambda run, name=name: run.moments[name]) * 1000, 2) for name in self.runs[0].moments},
-        }
 
 
 class Busy:
@@ -95,22 +76,28 @@ class Busy:
     def others(self, run):
         """The share of all processors that others took."""
         capacity = (time.monotonic() - self.moment) * os.cpu_count()
-        return max(0.0, (self.read() - self.used - run.cpu) / capacity)
+        return max(0.0, (self.read() - self.used - sum(run.cpu)) / capacity)
 
 
-def hold(place, cases, runs):
-    """Runs all cases in turn, again and again; each round begins with another one, so that none always follows the same."""
+def hold(place, cases, runs, is_quick=False):
+    """Runs all cases in turn, again and again; each round begins with another one, so that none always follows the same.
+
+    The first round is not counted: a virtual machine's memory is slow where it is touched for the first time.
+    """
     needed = max(case.bytes + case.items * 4096 for case in cases)
     require(shutil.disk_usage(place.path).free > needed, f"{mib(needed)} of room are needed in {place.path}")
-    for number in range(1, runs + 1):
+    least = place.source("least", many_files, 1, 1, [1]) if not is_quick else None
+    for number in range(1 if is_quick else 0, runs + 1):
         first = number % len(cases)
         for case in cases[first:] + cases[:first]:
             show(f"bench: round {number} of {runs}: {case.name}")
-            case.once(place)
+            case.once(place, least)
+            if number == 0:
+                case.runs, case.starts = [], []
     show("")
 
 
 def show(text):
-    """One line that stands for the one before, where somebody looks."""
+    """One line that stands for the one before, on a terminal."""
     if sys.stderr.isatty():
         print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)

@@ -3,15 +3,17 @@
 Each work is a function of the `Bench` and gives its cases.
 """
 
-import re
-import subprocess
+import os
 
-from bench_contestants import Copy, Peer, Rsync, Tar, Yardstick
-from bench_data import big_file, many_files, source_text, system_tree
-from bench_rounds import Case
-from outside import GIB, MIB, ROOT
+from bench_contestants import WDT, Floor, OtherFloor, Peer, Rsync, Tar
+from bench_data import big_file, many_files, system_tree
+from bench_report import result
+from bench_rounds import Case, hold
+from outside import GIB, MIB, ROOT, require
 
 WORKS = {}
+
+CONTESTANTS = ["floor", "WDT", "rsync", "tar"]
 
 ROUND_TRIP = 50
 """The distance, in milliseconds there and back."""
@@ -32,82 +34,91 @@ def work(title):
 
 
 class Bench:
-    """What a run of the bench was asked for: where, which binaries, against whom, how much."""
+    """What a run of the bench was asked for: where, which binaries, beside which programs, and whether tiny data will do."""
 
-    def __init__(self, place, binaries, contestants, is_quick):
+    def __init__(self, place, binaries, contestants, is_quick=False):
         self.place, self.binaries, self.contestants, self.is_quick = place, binaries, contestants, is_quick
+        require("WDT" not in contestants or "WDT" in os.environ, "WDT=PROGRAM says where WDT is")
+
+    def measure(self, name, runs):
+        """What a work was found to cost."""
+        title, make = WORKS[name]
+        cases = make(self)
+        hold(self.place, cases, runs, self.is_quick)
+        self.place.forget_sources()
+        return result(name, title, cases)
 
     def peers(self, source, suffix="", **options):
         return [Case(name + suffix, Peer(binary, **options), source) for name, binary in self.binaries.items()]
 
-    def others(self, source, *more):
-        """The programs that peer is compared with, those that are wanted and here."""
-        known = [("rsync over ssh", Rsync()), ("tar through TLS", Tar()), *more]
-        return [Case(name, contestant, source) for name, contestant in known if name.split()[0].strip(",") in self.contestants]
+    def everything(self, source):
+        """peer and the programs that it is compared with, those that are wanted."""
+        known = {
+            "rsync": [("rsync over ssh", Rsync())], "tar": [("tar through TLS", Tar())],
+            "WDT": [("WDT", WDT(os.environ.get("WDT")))], "floor": [("floor", Floor())]}
+        if "FLOOR" in os.environ:
+            known["floor"].append(("other floor", OtherFloor(os.environ["FLOOR"])))
+        wanted = [one for name, some in known.items() if name in self.contestants for one in some]
+        return self.peers(source) + [Case(name, contestant, source) for name, contestant in wanted]
 
-    def knows(self, option):
-        """Whether every binary has this option of `peer send`."""
-        helps = [
-            subprocess.run([binary, "help", "send"], stdout=subprocess.PIPE, check=False).stdout.decode()
-            for binary in self.binaries.values()]
-        return all(re.search(rf"(?<![\w-]){option}(?![\w-])", text) for text in helps)
-
-    def numbers(self, full, quick):
-        return quick if self.is_quick else full
+    def source(self, name, make, full, quick=()):
+        return self.place.source(name, make, *(quick if self.is_quick and quick else full))
 
 
 @work("one file of random bytes")
 def big(bench):
-    source = bench.place.source("big", big_file, bench.numbers(2 * GIB, 8 * MIB))
-    return bench.peers(source) + bench.others(source, ("TLS, one stream", Yardstick(1)), ("TLS, two streams", Yardstick(2)))
+    return bench.everything(bench.source("big", big_file, [2 * GIB], [8 * MIB]))
 
 
 @work("files of 4 KiB in 200 folders")
 def small(bench):
-    source = bench.place.source("small", many_files, *bench.numbers((200, 250), (4, 25)), [4096])
-    return bench.peers(source) + bench.others(source, ("cp, no network", Copy()))
+    return bench.everything(bench.source("small", many_files, (200, 250, [4096]), (4, 25, [4096])))
 
 
-@work("/usr/share and /usr/include")
+@work("/usr/share and /usr/include without links")
 def mixed(bench):
-    source = bench.place.source("mixed", system_tree) if not bench.is_quick else f"{ROOT}/Scripts"
-    return bench.peers(source) + bench.others(source, ("cp, no network", Copy()))
+    return bench.everything(bench.source("mixed", system_tree, ["/usr/share", "/usr/include"], [f"{ROOT}/Scripts"]))
 
 
 @work("empty and tiny files, a million")
 def million(bench):
-    source = bench.place.source("million", many_files, *bench.numbers((1000, 1000), (10, 100)), [0, 1, 0, 10, 0, 100])
-    return bench.peers(source) + bench.others(source, ("cp, no network", Copy()))
+    sizes = [0, 1, 0, 10, 0, 100]
+    return bench.everything(bench.source("million", many_files, (1000, 1000, sizes), (10, 100, sizes)))
 
 
 @work("one byte: what starting costs")
 def start(bench):
-    return bench.peers(bench.place.source("start", many_files, 1, 1, [1]))
+    return bench.peers(bench.source("start", many_files, (1, 1, [1])))
 
 
 @work(f"a round trip of {ROUND_TRIP} ms, {WINDOW // MIB} MiB a connection under way")
 def distance(bench):
-    far = (ROUND_TRIP / 2, WINDOW, 0)
-    large = bench.place.source("distant", big_file, bench.numbers(GIB, 8 * MIB))
-    files = bench.place.source("distant-files", many_files, *bench.numbers((80, 250), (4, 25)), [4096])
-    cases = bench.peers(large, ": one file, far", link=far)
-    if bench.knows("--streams"):
-        cases += bench.peers(large, ": one file, far, --streams 1", link=far, send_options=["--streams", "1"])
-    near = (0, WINDOW, 0)
-    cases += bench.peers(files, ": small files, far", link=far)
-    return cases + bench.peers(files, ": small files, near", link=near)
+    far, near = (ROUND_TRIP / 2, WINDOW, 0), (0, WINDOW, 0)
+    large = bench.source("distant", big_file, [GIB], [8 * MIB])
+    files = bench.source("distant-files", many_files, (80, 250, [4096]), (4, 25, [4096]))
+    return [
+        *bench.peers(large, ": one file, far", link=far),
+        *bench.peers(large, ": one file, far, --streams 1", link=far, send_options=["--streams", "1"]),
+        *bench.peers(files, ": small files, far", link=far), *bench.peers(files, ": small files, near", link=near)]
 
 
 @work(f"compressing: source text at {SLOW // 1_000_000} MB/s, random bytes at once")
 def compress(bench):
-    slow = (0, WINDOW, SLOW)
-    text = bench.place.source("text", source_text) if not bench.is_quick else f"{ROOT}/Scripts"
-    random = bench.place.source("random", big_file, bench.numbers(GIB, 8 * MIB))
-    cases = bench.peers(text, ": text, slow", link=slow)
-    never = ["--compress", "never"] if bench.knows("--compress") else None
-    if never:
-        cases += bench.peers(text, ": text, slow, never", link=slow, send_options=never)
-    cases += bench.peers(random, ": random")
-    if never:
-        cases += bench.peers(random, ": random, never", send_options=never)
-    return cases
+    slow, never = (0, WINDOW, SLOW), ["--compress", "never"]
+    text = bench.source("text", system_tree, ["/usr/include", f"{ROOT}/Sources"], [f"{ROOT}/Scripts"])
+    random = bench.source("random", big_file, [GIB], [8 * MIB])
+    return [
+        *bench.peers(text, ": text, slow", link=slow), *bench.peers(text, ": text, slow, never", link=slow, send_options=never),
+        *bench.peers(random, ": random"), *bench.peers(random, ": random, never", send_options=never)]
+
+
+@work("5,000 files of 4 KiB in 50 folders; a disk waits 2 ms at each open, read and create")
+def waiting(bench):
+    files = bench.source("waiting", many_files, (50, 100, [4096]), (5, 4, [4096]))
+    one = ["--streams", "1"]
+    return [
+        *bench.peers(files, ": plain disks"),
+        *bench.peers(files, ": the source waits", waits="source"),
+        *bench.peers(files, ": the source waits, --streams 1", waits="source", send_options=one),
+        *bench.peers(files, ": the destination waits", waits="destination"),
+        *bench.peers(files, ": the destination waits, --streams 1", waits="destination", send_options=one)]

@@ -1,8 +1,8 @@
-"""Runs the tests of a script's own parts, each with a folder of its own; prints a line for each."""
+"""Runs the tests of a script's own parts, each with a folder of its own; prints a line for each, with the figure that it gives."""
 
 import tempfile
 
-from outside import Failure, check_line
+from outside import Skip, check_line
 
 
 def run(tests, prefix):
@@ -12,9 +12,11 @@ def run(tests, prefix):
         name = test.__name__.replace("_", " ")
         with tempfile.TemporaryDirectory(prefix=prefix) as folder:
             try:
-                test(folder)
-                print(check_line(name, "ok"), flush=True)
-            except Failure as failure:
+                figure = test(folder)
+                print(check_line(name, "ok", figure or ""), flush=True)
+            except Skip as skip:
+                print(check_line(name, "skipped", skip), flush=True)
+            except Exception as failure:  # What goes wrong is this test's failure, and the others still run.
                 failures += 1
                 print(check_line(name, "FAILED", failure), flush=True)
     return 1 if failures else 0
