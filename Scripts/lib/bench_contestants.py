@@ -128,12 +128,14 @@ class Rsync:
     """rsync over ssh with AES-128-GCM; the server is our own, one process tree for the one connection."""
 
     def __call__(self, place, source, destination):
-        keys = self.prepare(place)
+        keys = place.file("ssh")
+        if not os.path.isdir(keys):
+            self.prepare(keys)
         server = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
         with socket.create_server(("127.0.0.1", 0)) as listening:
             listening.settimeout(30)
-            shell = f"ssh -F none -p {listening.getsockname()[1]} -i {keys}/user -c aes128-gcm@openssh.com " \
-                f"-o UserKnownHostsFile={keys}/known -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o BatchMode=yes"
+            shell = f"ssh -F none -p {listening.getsockname()[1]} -i {keys}/user -c aes128-gcm@openssh.com -o BatchMode=yes " \
+                f"-o UserKnownHostsFile={keys}/known -o StrictHostKeyChecking=accept-new -o IdentitiesOnly=yes"
             sender = Launched(place, ["rsync", "-a", "-W", "-e", shell, source, f"127.0.0.1:{destination}/"])
             with listening.accept()[0] as connection:
                 receiver = Launched(place, [server, "-i", "-f", f"{keys}/server"], stdin=connection, stdout=connection)
@@ -142,23 +144,17 @@ class Rsync:
         # The work is over for the user when the client ends; what the server needs to go away counts as its CPU time.
         return Run(sender, receiver, end=sender.end_time)
 
-    def prepare(self, place):
+    @staticmethod
+    def prepare(keys):
         """Keys and settings of an ssh server that lets only us in."""
-        keys = place.file("ssh")
-        if os.path.isdir(keys):
-            return keys
         os.mkdir(keys, 0o700)
         for name in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{keys}/{name}"], check=True)
-        shutil.copy(f"{keys}/user.pub", f"{keys}/authorized")
-        with open(f"{keys}/host.pub", encoding="ascii") as file:
-            write(f"{keys}/known", f"* {file.read()}")
         write(f"{keys}/server", (
-            f"HostKey {keys}/host\nAuthorizedKeysFile {keys}/authorized\nStrictModes no\nUsePAM no\nPidFile none\n"
+            f"HostKey {keys}/host\nAuthorizedKeysFile {keys}/user.pub\nStrictModes no\nUsePAM no\nPidFile none\n"
             "PermitRootLogin prohibit-password\nPasswordAuthentication no\nCiphers aes128-gcm@openssh.com\nLogLevel ERROR\n"))
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", 0o755, exist_ok=True)
-        return keys
 
 
 def write(path, text):

@@ -60,6 +60,8 @@ int main(int count, char **words) {
         _exit(127);
     }
     child = started;
+    // The signal may have come before the child was known.
+    if (is_stopped && started > 0) kill(started, SIGTERM);
     int code = 1, status;
     for (pid_t ended; started > 0;) {
         if (is_stopped && child == 0) end_orphans();

@@ -46,11 +46,9 @@ def table(work):
     rows = [COLUMNS] + [row(one) for one in contestants]
     widths = [max(map(len, column)) for column in zip(*rows)]
     sizes = "; ".join(dict.fromkeys(f"{one['items']} items, {one['bytes'] / 1e6:.1f} MB" for one in contestants))
-    lines = [f"{work['work']}: {work['title']}: {sizes}; medians of {contestants[0]['runs']}"]
-    for first, *rest in rows:
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:]))]
-        lines.append("  ".join(cells).rstrip())
-    return lines
+    title = [f"{work['work']}: {work['title']}: {sizes}; medians of {contestants[0]['runs']}"]
+    return title + [
+        "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]).rstrip() for first, *rest in rows]
 
 
 def row(found):

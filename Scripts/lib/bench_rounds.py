@@ -36,12 +36,13 @@ class Case:
         destination = place.fresh("new")
         if place.is_on_disk:
             os.sync()
-        before = Busy()
+        moment, before = time.monotonic(), busy()
         run = self.contestant(place, source, destination)
         if place.is_on_disk:
             subprocess.run(["sync", "-f", destination], check=True)
             run.end = time.monotonic()
-        run.others = before.others(run)
+        capacity = (time.monotonic() - moment) * os.cpu_count()
+        run.others = max(0.0, (busy() - before - sum(run.cpu)) / capacity)
         if source == self.source:
             self.check(destination)
         remove(destination)
@@ -52,31 +53,18 @@ class Case:
         below = f"{destination}/{os.path.basename(self.source)}"
         arrived = below if os.path.isdir(below) else destination
         if not self.is_compared:
-            result = subprocess.run(
-                ["diff", "-rq", "--no-dereference", self.source, arrived], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                check=False)
+            words = ["diff", "-rq", "--no-dereference", self.source, arrived]
+            result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             require(result.returncode == 0, f"{self.name}: {result.stdout.decode(errors='replace')[:300]}")
             self.is_compared = True
         equal(measure(arrived), (self.items, self.bytes), f"{self.name}: items and bytes")
 
 
-class Busy:
-    """How busy the machine is with other things: from what all processors did, without what ours did."""
-
-    def __init__(self):
-        self.moment, self.used = time.monotonic(), self.read()
-
-    @staticmethod
-    def read():
-        with open("/proc/stat", encoding="ascii") as file:
-            fields = [int(field) for field in file.readline().split()[1:]]
-        user, nice, system, _, _, _, _, steal = fields[:8]
-        return (user + nice + system + steal) / os.sysconf("SC_CLK_TCK")
-
-    def others(self, run):
-        """The share of all processors that others took."""
-        capacity = (time.monotonic() - self.moment) * os.cpu_count()
-        return max(0.0, (self.read() - self.used - sum(run.cpu)) / capacity)
+def busy():
+    """For how many seconds all processors together were busy, since they were started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, _, _, steal, *_ = map(int, file.readline().split()[1:])
+    return (user + nice + system + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def hold(place, cases, runs, is_quick=False):
