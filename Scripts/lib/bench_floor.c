@@ -117,13 +117,33 @@ static void add(char *path, const char *name, uint64_t offset) {
     pthread_mutex_unlock(&lock);
 }
 
-static bool take(struct work *work) {
+static void walk(char *path) {
+    DIR *entries = fdopendir(openat(root, path, O_RDONLY | O_DIRECTORY));
+    if (entries == NULL) fail(path);
+    add(path, NULL, 0);
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char *below;
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (asprintf(&below, "%s/%s", path, entry->d_name) < 0) fail("memory");
+        walk(below);
+    }
+    closedir(entries);
+}
+
+// This thread finds no more of what it began with.
+static void rest(void) {
     pthread_mutex_lock(&lock);
     busy--;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool take(struct work *work) {
+    rest();
+    pthread_mutex_lock(&lock);
     while (next_work == work_count && busy > 0) pthread_cond_wait(&changed, &lock);
     bool is_found = next_work < work_count;
     if (is_found) *work = works[next_work++], busy++;
-    if (!is_found) pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     return is_found;
 }
@@ -164,13 +184,8 @@ static void send_range(char *path, const char *name, uint64_t offset) {
 static void send_folder(char *path) {
     DIR *entries = fdopendir(dup(folder));
     if (entries == NULL) fail(path);
-    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        char *below;
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
         if (entry->d_type == DT_REG) send_range(path, entry->d_name, 0);
-        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (asprintf(&below, "%s/%s", path, entry->d_name) < 0) fail("memory");
-        add(below, NULL, 0);
-    }
     closedir(entries);
 }
 
@@ -285,12 +300,13 @@ int main(int count, char **words) {
     if ((!is_sending && !is_receiving) || streams < 1 || streams > MOST_STREAMS) return 2;
     if ((root = open(words[2], O_RDONLY | O_DIRECTORY)) < 0) fail(words[2]);
     umask(0);
-    busy = streams;
-    if (is_sending) place = atoi(words[4]), add(".", NULL, 0);
+    busy = streams + 1;
+    if (is_sending) place = atoi(words[4]);
     if (is_receiving) listen_here();
     pthread_t threads[MOST_STREAMS];
     for (int number = 0; number < streams; number++)
         if (pthread_create(&threads[number], NULL, is_sending ? send_stream : receive_stream, NULL) != 0) fail("thread");
+    if (is_sending) walk("."), rest();
     for (int number = 0; number < streams; number++) pthread_join(threads[number], NULL);
     return 0;
 }

@@ -19,31 +19,31 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SEGMENT = 64 << 10, MOST_SEGMENTS = 4096 };
+enum { SEGMENT = 64 << 10 };
+static const int64_t SECOND = 1000000000;
 
-// The moment at which all bytes up to a position may be delivered, or count as acknowledged.
-struct moment {
-    uint64_t position;
+// Some bytes of a direction: under way, and then their acknowledgement.
+struct segment {
+    struct segment *next;
     int64_t time;
+    ssize_t count;  // 0 at the end of the stream.
+    unsigned char bytes[SEGMENT];
 };
 
-struct moments {
-    struct moment list[MOST_SEGMENTS];
-    unsigned first, count;
+struct queue {
+    struct segment *first, **last;
 };
 
-// One direction of a connection: a thread takes, and one delivers. Positions count its bytes.
+// One direction of a connection: a thread takes, and one delivers.
 struct flow {
     int from, to, direction;
     int64_t usable;
-    uint64_t taken, delivered, acknowledged;
-    struct moments deliveries, acknowledgements;
-    bool has_ended;
+    uint64_t under_way;  // For the one that takes.
+    struct queue deliveries, acknowledgements;
     pthread_cond_t changed;
-    unsigned char *bytes;
 };
 
-static int64_t delay, free_at[2];
+static int64_t delay, all_free_at[2];
 static uint64_t window, rate;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -55,80 +55,74 @@ static void fail(const char *what) {
 static int64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+    return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-static void sleep_until(int64_t time) {
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){time / 1000000000, time % 1000000000}, NULL);
+static void push(struct flow *flow, struct queue *queue, struct segment *segment) {
+    pthread_mutex_lock(&lock);
+    segment->next = NULL;
+    if (queue->first == NULL) queue->last = &queue->first;
+    *queue->last = segment;
+    queue->last = &segment->next;
+    pthread_cond_broadcast(&flow->changed);
+    pthread_mutex_unlock(&lock);
 }
 
-static void note(struct moments *moments, uint64_t position, int64_t time) {
-    moments->list[(moments->first + moments->count++) % MOST_SEGMENTS] = (struct moment){position, time};
+// The first of a queue, at its time; NULL where none is due and none is waited for.
+static struct segment *pop(struct flow *flow, struct queue *queue, bool is_waiting) {
+    pthread_mutex_lock(&lock);
+    while (queue->first == NULL && is_waiting) pthread_cond_wait(&flow->changed, &lock);
+    struct segment *segment = queue->first;
+    if (segment != NULL && segment->time > now() && !is_waiting) segment = NULL;
+    if (segment != NULL) queue->first = segment->next;
+    pthread_mutex_unlock(&lock);
+    if (segment == NULL) return NULL;
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){segment->time / SECOND, segment->time % SECOND}, NULL);
+    return segment;
 }
 
-static struct moment first(struct moments *moments) {
-    struct moment found = moments->list[moments->first++ % MOST_SEGMENTS];
-    moments->count--;
-    return found;
-}
-
-// How much may be read, in one piece; waits until that is something.
-static size_t room(struct flow *flow) {
-    for (;;) {
-        uint64_t left = window - (flow->taken - flow->acknowledged), until_end = window - flow->taken % window;
-        if (left > until_end) left = until_end;
-        if (flow->deliveries.count + flow->acknowledgements.count >= MOST_SEGMENTS - 1) left = 0;
-        if (left > 0) return left < SEGMENT ? left : SEGMENT;
-        while (flow->acknowledgements.count == 0) pthread_cond_wait(&flow->changed, &lock);
-        struct moment moment = first(&flow->acknowledgements);
-        pthread_mutex_unlock(&lock);
-        sleep_until(moment.time);
-        pthread_mutex_lock(&lock);
-        flow->acknowledged = moment.position;
-    }
+static int64_t departure(const struct flow *flow, ssize_t count) {
+    pthread_mutex_lock(&lock);
+    int64_t time = now(), *free_at = &all_free_at[flow->direction];
+    if (rate > 0 && time < *free_at) time = *free_at;
+    if (rate > 0) *free_at = time += (int64_t)((double)count / (double)rate * 1e9);
+    pthread_mutex_unlock(&lock);
+    return time < flow->usable ? flow->usable : time;
 }
 
 static void *take(void *argument) {
     struct flow *flow = argument;
-    pthread_mutex_lock(&lock);
-    while (!flow->has_ended) {
-        size_t most = room(flow);
-        pthread_mutex_unlock(&lock);
-        ssize_t count = read(flow->from, flow->bytes + flow->taken % window, most);
-        int64_t departure = now();
-        pthread_mutex_lock(&lock);
-        flow->has_ended = count <= 0;
-        if (count > 0) flow->taken += (uint64_t)count;
-        if (departure < free_at[flow->direction]) departure = free_at[flow->direction];
-        if (rate > 0 && count > 0) free_at[flow->direction] = departure += (int64_t)((double)count / (double)rate * 1e9);
-        if (departure < flow->usable) departure = flow->usable;
-        note(&flow->deliveries, flow->taken, departure + delay);
-        pthread_cond_broadcast(&flow->changed);
+    for (bool is_last = false; !is_last;) {
+        struct segment *segment;
+        while ((segment = pop(flow, &flow->acknowledgements, flow->under_way >= window)) != NULL) {
+            flow->under_way -= (uint64_t)segment->count;
+            free(segment);
+        }
+        if ((segment = malloc(sizeof *segment)) == NULL) fail("memory");
+        uint64_t room = window - flow->under_way;
+        ssize_t count = read(flow->from, segment->bytes, room < SEGMENT ? room : SEGMENT);
+        is_last = count <= 0;
+        segment->count = is_last ? 0 : count;
+        segment->time = departure(flow, segment->count) + delay;
+        flow->under_way += (uint64_t)segment->count;
+        push(flow, &flow->deliveries, segment);
     }
-    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
 static void *deliver(void *argument) {
     struct flow *flow = argument;
     for (bool is_last = false; !is_last;) {
-        pthread_mutex_lock(&lock);
-        while (flow->deliveries.count == 0) pthread_cond_wait(&flow->changed, &lock);
-        struct moment moment = first(&flow->deliveries);
-        is_last = flow->has_ended && flow->deliveries.count == 0;
-        pthread_mutex_unlock(&lock);
-        sleep_until(moment.time);
-        while (flow->delivered < moment.position) {
-            uint64_t count = moment.position - flow->delivered, until_end = window - flow->delivered % window;
-            ssize_t sent = send(flow->to, flow->bytes + flow->delivered % window, count < until_end ? count : until_end, 0);
+        struct segment *segment = pop(flow, &flow->deliveries, true);
+        is_last = segment->count == 0;
+        for (ssize_t at = 0, sent; at < segment->count; at += sent) {
+            sent = send(flow->to, segment->bytes + at, (size_t)(segment->count - at), 0);
             // Where the far end reads no more, what is left is thrown away, as a network would.
             if (sent < 0) shutdown(flow->from, SHUT_RD);
-            flow->delivered += sent < 0 ? count : (uint64_t)sent;
+            if (sent < 0) sent = segment->count - at;
         }
-        pthread_mutex_lock(&lock);
-        note(&flow->acknowledgements, flow->delivered, now() + delay);
-        pthread_cond_broadcast(&flow->changed);
-        pthread_mutex_unlock(&lock);
+        segment->time = now() + delay;
+        push(flow, &flow->acknowledgements, segment);
     }
     shutdown(flow->to, SHUT_WR);
     return NULL;
@@ -137,7 +131,7 @@ static void *deliver(void *argument) {
 // What a flow has stays until this process ends, with the transfer.
 static void begin(int from, int to, int direction) {
     struct flow *flow = calloc(1, sizeof *flow);
-    if (flow == NULL || (flow->bytes = malloc(window)) == NULL) fail("memory");
+    if (flow == NULL) fail("memory");
     flow->from = from, flow->to = to, flow->direction = direction, flow->usable = now() + 2 * delay;
     int one = 1, small = 512 << 10;
     setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

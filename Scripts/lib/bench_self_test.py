@@ -11,12 +11,11 @@ from bench_chart import chart
 from bench_contestants import NUMBER, Floor, Peer
 from bench_data import big_file, many_files
 from bench_disk import SECONDS, can_mount, waiting_disk
-from bench_packages import missing
 from bench_place import Launched, Place
 from bench_profile import difference, instructions, system_calls
 from bench_report import result, table
 from bench_rounds import Case, hold
-from bench_works import CONTESTANTS, WORKS, Bench
+from bench_works import CONTESTANTS, WORKS, Bench, missing
 from outside import Failure, Skip, equal, require
 from self_tests import run
 
@@ -39,13 +38,9 @@ def self_test(binary):
     return failed
 
 
-def is_here(name):
-    return "WDT" in os.environ if name == "WDT" else name == "floor" or not missing(name)
-
-
 def every_work_runs(place, binary):
     """Every program that is here takes part; the report and the drawing hold all of them."""
-    here = list(filter(is_here, CONTESTANTS))
+    here = [name for name in CONTESTANTS if not missing(name)]
     left_out = [name for name in CONTESTANTS if name not in here]
     names = set(WORKS)
     if not can_mount():
@@ -77,18 +72,6 @@ def a_bytes_time_is_taken_off_and_the_first_round_is_not_counted(place, _):
     equal((row["runs"], round(row["lessOneByte"], 6), row["timesFloor"]), (3, 2, 1), "runs, seconds, proportion")
 
 
-class Spoiling:
-    """A contestant that makes a mistake after a right copy."""
-
-    def __init__(self, spoil):
-        self.spoil = spoil
-
-    def __call__(self, place, source, destination):
-        found = Floor()(place, source, destination)
-        self.spoil(destination)
-        return found
-
-
 def a_wrong_copy_is_found(place, _):
     source = place.source("right", many_files, 2, 3, [100])
 
@@ -99,8 +82,13 @@ def a_wrong_copy_is_found(place, _):
             file.write(bytes([byte ^ 1]))
 
     for what, spoil in (("a flipped bit", flip), ("a lost file", lambda arrived: os.unlink(f"{arrived}/0000/0000"))):
+        def spoilt(place, source, destination):
+            found = Floor()(place, source, destination)
+            spoil(destination)
+            return found
+
         try:
-            Case("spoilt", Spoiling(spoil), source).once(place)
+            Case("spoilt", spoilt, source).once(place)
         except Failure:
             continue
         raise Failure(f"{what} was not found")
@@ -189,7 +177,7 @@ def timed(work):
 
 def counts_are_read(place, _):
     """What the tools of the profile write is understood."""
-    if missing("valgrind") or missing("strace"):
+    if missing("profile"):
         raise Skip("valgrind or strace is not installed")
     path = place.file("counted")
     subprocess.run(["strace", "-f", "-c", "-o", path, "true"], check=True)

@@ -4,6 +4,7 @@ Each work is a function of the `Bench` and gives its cases.
 """
 
 import os
+import shutil
 
 from bench_contestants import WDT, Floor, OtherFloor, Peer, Rsync, Tar
 from bench_data import big_file, many_files, system_tree
@@ -13,7 +14,12 @@ from outside import GIB, MIB, ROOT, require
 
 WORKS = {}
 
-CONTESTANTS = ["floor", "WDT", "rsync", "tar"]
+CONTESTANTS = ["rsync", "tar", "WDT", "floor"]
+
+NEEDED = {
+    "rsync": {"rsync": "rsync", "ssh": "openssh-client", "sshd": "openssh-server"}, "tar": {"tar": "tar", "socat": "socat"},
+    "profile": {"valgrind": "valgrind", "strace": "strace"}}
+"""The commands that are needed, and the Debian packages that they come in."""
 
 ROUND_TRIP = 50
 """The distance, in milliseconds there and back."""
@@ -33,12 +39,21 @@ def work(title):
     return register
 
 
+def missing(name):
+    """What is needed and is not here."""
+    if name == "WDT":
+        return [] if "WDT" in os.environ else ["WDT=PROGRAM"]
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+    return [f"the package {package}" for command, package in NEEDED.get(name, {}).items() if not shutil.which(command, path=path)]
+
+
 class Bench:
     """What a run of the bench was asked for: where, which binaries, beside which programs, and whether tiny data will do."""
 
     def __init__(self, place, binaries, contestants, is_quick=False):
         self.place, self.binaries, self.contestants, self.is_quick = place, binaries, contestants, is_quick
-        require("WDT" not in contestants or "WDT" in os.environ, "WDT=PROGRAM says where WDT is")
+        for name in contestants:
+            require(not missing(name), f"{name} takes {' and '.join(missing(name))}; --against leaves it out")
 
     def measure(self, name, runs):
         """What a work was found to cost."""
