@@ -15,7 +15,7 @@ import time
 
 from outside import ROOT, require
 
-sys.path.insert(0, f"{ROOT}/Tests/Acceptance")
+sys.path.append(f"{ROOT}/Tests/Acceptance")
 
 from forgetful_disk import HEADER, LARGEST_WRITE, call  # noqa: E402
 from standing_disk import INTERRUPT, OPERATIONS, Standing  # noqa: E402
