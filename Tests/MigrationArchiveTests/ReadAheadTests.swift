@@ -44,6 +44,15 @@ import Testing
     #expect(later.allSatisfy { $0.0 < 5_000 })
   }
 
+  @Test func `where opening a file waits too, nothing more is asked for`() {
+    var ahead = ReadAhead()
+    #expect(!reads(0..<100, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
+    ahead.asked(for: 128, seconds: 0.01)
+    #expect(!reads(100..<1_000, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
+    ahead.asked(for: 128, seconds: 0.25)
+    #expect(reads(1_000..<20_000, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
+  }
+
   @Test func `a large file that takes its time is no slow disk`() {
     var ahead = ReadAhead()
     for index in 0..<100 { #expect(ahead.read(index, of: 1_000, bytes: 262_144, seconds: 150e-6).isEmpty) }

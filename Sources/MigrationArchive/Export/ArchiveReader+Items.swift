@@ -162,6 +162,8 @@ extension ArchiveReader {
     let nodes = batch.tree.nodes
     let wanted = readAhead.read(
       item.index, of: run.items.upperBound, bytes: nodes[item.index].countedSize, seconds: seconds)
+    let begun = BootInstant.now()
+    defer { if !wanted.isEmpty { readAhead.asked(for: wanted.count, seconds: BootInstant.now().seconds(since: begun)) } }
     for other in wanted {
       let node = nodes[other]
       guard node.kind == .file, (1...UInt64(packer.sizes.smallFile)).contains(node.countedSize) else { continue }

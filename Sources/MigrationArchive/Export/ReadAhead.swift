@@ -12,6 +12,11 @@ struct ReadAhead: Equatable {
   /// How far ahead it asks, in items, and from how few on it asks for more.
   private static let distance = (most: 128, least: 64)
 
+  /// Opening a file whose directory is in memory takes less than this.
+  private static let opening = 300e-6
+
+  /// Whether opening waits as long as reading: then asking is no gain.
+  private var isVain = false
   private var slow = 0
   private var left = 0
   /// Everything in front of this item has been asked for.
@@ -19,6 +24,7 @@ struct ReadAhead: Equatable {
 
   /// The file at `index` of `count` items was read; the items to ask for now, which may be none.
   mutating func read(_ index: Int, of count: Int, bytes: UInt64, seconds: Double) -> Range<Int> {
+    guard !isVain else { return 0..<0 }
     if left == 0 {
       slow = seconds > Self.memory.atLeast + Self.memory.perByte * Double(bytes) ? slow + 1 : 0
       guard slow >= Self.slowReads else { return 0..<0 }
@@ -33,4 +39,7 @@ struct ReadAhead: Equatable {
     horizon = end
     return start..<end
   }
+
+  /// So many files were asked for, and opening them took so long.
+  mutating func asked(for count: Int, seconds: Double) { isVain = seconds > Self.opening * Double(count) }
 }
