@@ -102,7 +102,9 @@ import Testing
   @Test func `a symbolic link arrives as it is`() throws {
     let time = ItemTime(seconds: 1_000_000_000, nanoseconds: 5)
     try appending.appender.appendLink(target: Array("../else where".utf8), modified: time, at: Array("links/one".utf8))
-    #expect(failure { try appending.appender.appendLink(target: [97], modified: time, at: Array("links/one".utf8)) } == "exists")
+    #expect(
+      failure { try appending.appender.appendLink(target: [97], modified: time, at: Array("links/one".utf8)) }
+        == "exists")
     _ = try arrive()
     #expect(scratch.time("destination/stage/tree/links/one") == [1_000_000_000, 5])
   }

@@ -109,7 +109,8 @@ import Testing
   @Test func `an app's items are left out like others`() throws {
     let appending = Appending(traits: Self.narrow)
     let scratch = try tree()
-    try appending.appender.appendLink(target: [1], modified: ItemTime(seconds: 1, nanoseconds: 0), at: Array("link".utf8))
+    try appending.appender.appendLink(
+      target: [1], modified: ItemTime(seconds: 1, nanoseconds: 0), at: Array("link".utf8))
     let directory = try Directory.open(scratch.path("source/d")).release()
     try appending.append(directory, at: Array("in./d".utf8))
     try appending.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))

@@ -99,7 +99,9 @@ import Testing
     #expect(list.isEmpty)
   }
 
-  @Test func `what changes comes when all else is done, after a pause, and behind the frames that have a part of it`() throws {
+  @Test func `what changes comes when all else is done, after a pause, and behind the frames that have a part of it`()
+    throws
+  {
     var list = WorkList(readers: 2)
     let batch = list.add(tree([2]))
     let items = try #require(run(next(&list, 1)))
@@ -117,7 +119,9 @@ import Testing
     #expect(list.isEmpty)
   }
 
-  @Test func `a large file is joined by readers that have nothing else, and complete when the last reader leaves it`() throws {
+  @Test func `a large file is joined by readers that have nothing else, and complete when the last reader leaves it`()
+    throws
+  {
     var list = WorkList(readers: 3)
     let batch = list.add(tree([1]))
     _ = next(&list, 1)

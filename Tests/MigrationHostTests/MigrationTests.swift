@@ -29,6 +29,15 @@ import Testing
     #expect(!exists("\(new.scratch.path)/home/scratch/org.example.test"))
   }
 
+  @Test func `many appends at once arrive, and of two at one path one is refused`() throws {
+    let (old, new) = (try AppDevice(["kept": "text"]), try AppDevice())
+    let news = News()
+    let migration = try Migration(from: try old.source(news), platform: "at once")
+    #expect(news.lines == ["refused 1"])
+    try migration.arrive(at: try new.importer())
+    #expect(new.documents.count == old.documents.count + 299)
+  }
+
   @Test(arguments: [("throw", "the author's own words"), ("crash", "signal 11")])
   func `an exporter that fails ends the transfer, and its reason is told`(platform: String, reason: String) throws {
     let old = try AppDevice(["kept": "text"])

@@ -19,8 +19,12 @@ import Testing
     return window.filled(frame)
   }
 
-  private func filling(_ task: SendWindow.Task) -> FrameBuffer? { if case .fill(let frame) = task { frame } else { nil } }
-  private func sent(_ task: SendWindow.Task) -> UInt8? { if case .send(let frame) = task { frame.bytes[0] } else { nil } }
+  private func filling(_ task: SendWindow.Task) -> FrameBuffer? {
+    if case .fill(let frame) = task { frame } else { nil }
+  }
+  private func sent(_ task: SendWindow.Task) -> UInt8? {
+    if case .send(let frame) = task { frame.bytes[0] } else { nil }
+  }
   private func isEnd(_ task: SendWindow.Task) -> Bool { if case .end = task { true } else { false } }
   private func waits(_ task: SendWindow.Task) -> Bool { if case .wait = task { true } else { false } }
 

@@ -27,6 +27,7 @@ struct TestExport {
     case "deep": try await appendDeep(archiver)
     case "names": try await appendNames(archiver)
     case "one by one": try await appendOneByOne(archiver)
+    case "at once": try await appendAtOnce(archiver)
     default: try await appendAll(archiver)
     }
   }
@@ -83,6 +84,26 @@ struct TestExport {
       try await archiver.appendItem(
         at: URL(fileURLWithPath: "\(folder.path)/\(name)", isDirectory: false), pathInArchive: "Documents/many/\(name)")
     }
+  }
+
+  /// Appends many files at once, and one of them under a path that another one has.
+  private func appendAtOnce(_ archiver: ResourcesArchiver) async throws {
+    try await archiver.appendItem(at: documents)
+    let kept = documents.appending(path: "kept")
+    let refused = await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<300 {
+        group.addTask {
+          do {
+            try await archiver.appendItem(at: kept, pathInArchive: "Documents/many/\(number % 299)")
+            return false
+          } catch {
+            return true
+          }
+        }
+      }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    print("refused \(refused)")
   }
 
   /// Appends under each of the names, one a line, and says what came of it.

@@ -137,7 +137,9 @@ package final class ItemAppender {
   ) throws(SystemError) -> (record: ItemRecord, leftBehind: [[UInt8]])? {
     let look = try place.look { () throws(SystemError) in try directory.directory.status() }
     let fingerprint = look.fingerprint(on: place.fileSystem(of: look.status))
-    guard var record = ItemRecord(look.status, path: path, generation: keys.generation(of: fingerprint)) else { return nil }
+    guard var record = ItemRecord(look.status, path: path, generation: keys.generation(of: fingerprint)) else {
+      return nil
+    }
     let extended = try ExtendedMetadata(of: directory.directory.descriptor)
     record.add(extended)
     return (record, extended.leftBehind)

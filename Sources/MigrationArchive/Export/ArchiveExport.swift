@@ -222,7 +222,9 @@ extension ArchiveExport {
   func takeRecord() -> ItemRecord? { state.withLock { $0.records.popLast() } }
 
   func batch(_ number: WorkList.Batch) -> SourceBatch<Place> {
-    guard let batch = state.withLock({ $0.batches[number]?.source }) else { preconditionFailure("a batch is read once") }
+    guard let batch = state.withLock({ $0.batches[number]?.source }) else {
+      preconditionFailure("a batch is read once")
+    }
     return batch
   }
 

@@ -22,7 +22,9 @@ extension ArchiveReader {
     } catch let error as SystemError {
       unsent(item, error, in: batch)
     } catch let error as ArchiveError {
-      unsent(item, error.cause.map { $0.isNotFound ? .vanished : .unreadable } ?? .beyondLimits, error.cause?.words, in: batch)
+      unsent(
+        item, error.cause.map { $0.isNotFound ? .vanished : .unreadable } ?? .beyondLimits, error.cause?.words,
+        in: batch)
     } catch {
       unsent(item, .beyondLimits, nil, in: batch)
     }
@@ -163,7 +165,9 @@ extension ArchiveReader {
     let wanted = readAhead.read(
       item.index, of: run.items.upperBound, bytes: nodes[item.index].countedSize, seconds: seconds)
     let begun = BootInstant.now()
-    defer { if !wanted.isEmpty { readAhead.asked(for: wanted.count, seconds: BootInstant.now().seconds(since: begun)) } }
+    defer {
+      if !wanted.isEmpty { readAhead.asked(for: wanted.count, seconds: BootInstant.now().seconds(since: begun)) }
+    }
     for other in wanted {
       let node = nodes[other]
       guard node.kind == .file, (1...UInt64(packer.sizes.smallFile)).contains(node.countedSize) else { continue }

@@ -26,7 +26,8 @@ extension ArchiveReader {
       let end = min(part.range.upperBound, part.range.lowerBound + UInt64(packer.sizes.chunk))
       guard packer.hasRoom(for: end - part.range.lowerBound) else { return keep(part) }
       addChunk(part.range.lowerBound..<end, of: part, in: file)
-      self.file?.rest = end < part.range.upperBound ? LargeFile.Part(range: end..<part.range.upperBound, isHole: false) : nil
+      self.file?.rest =
+        end < part.range.upperBound ? LargeFile.Part(range: end..<part.range.upperBound, isHole: false) : nil
     }
     if file.isGivenUp { self.file?.rest = nil }
     return packer.hasRoom(for: 0)

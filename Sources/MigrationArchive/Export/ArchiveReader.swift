@@ -67,7 +67,8 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   }
 
   /// Adds items of a run; false where the next one is better in another frame.
-  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>), _ now: Double) -> Bool {
+  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>), _ now: Double) -> Bool
+  {
     var items = run.items
     defer {
       export.done(done, of: run.number)
@@ -76,7 +77,9 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     }
     let begun = BootInstant.now()
     while let index = items.first, !export.isStopped {
-      guard packer.hasRoom(for: run.batch.tree.nodes[index].countedSize.clamped(to: packer.sizes.smallFile)) else { return false }
+      guard packer.hasRoom(for: run.batch.tree.nodes[index].countedSize.clamped(to: packer.sizes.smallFile)) else {
+        return false
+      }
       items.removeFirst()
       if !run.batch.merged.contains(index) {
         add(WorkList.Item(batch: run.number, index: index), WorkList.Tries(), in: run.batch, now)

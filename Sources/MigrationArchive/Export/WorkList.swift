@@ -102,7 +102,10 @@ package struct WorkList: Sendable {
   mutating func add(_ tree: SourceTree, merged: Set<Int> = []) -> Batch {
     lastBatch += 1
     let left = tree.nodes.count - merged.count
-    if left > 0 { batches.append((lastBatch, Entry(tree: tree, merged: merged, left: left, items: tree.nodes.count, bytes: tree.total.bytes))) }
+    if left > 0 {
+      batches.append(
+        (lastBatch, Entry(tree: tree, merged: merged, left: left, items: tree.nodes.count, bytes: tree.total.bytes)))
+    }
     return lastBatch
   }
 
@@ -135,7 +138,9 @@ package struct WorkList: Sendable {
     guard let run = nextRun(of: place, for: reader) else { return nil }
     let entry = batches[place].entry
     batches[place].entry.items -= run.count
-    for node in entry.tree.nodes[run] { batches[place].entry.bytes -= min(batches[place].entry.bytes, node.countedSize) }
+    for node in entry.tree.nodes[run] {
+      batches[place].entry.bytes -= min(batches[place].entry.bytes, node.countedSize)
+    }
     return run
   }
 
@@ -144,7 +149,8 @@ package struct WorkList: Sendable {
     let most = mostItems(of: place)
     if let folder = batches[place].entry.folders[reader] {
       let run = Self.run(nodes, folder, most)
-      batches[place].entry.folders[reader] = run.upperBound < folder.upperBound ? run.upperBound..<folder.upperBound : nil
+      batches[place].entry.folders[reader] =
+        run.upperBound < folder.upperBound ? run.upperBound..<folder.upperBound : nil
       return run
     }
     let start = batches[place].entry.cursor
@@ -176,7 +182,9 @@ package struct WorkList: Sendable {
   /// The second half of what another reader has left of its folder.
   private mutating func takeShare(of place: Int, for reader: Reader) -> Range<Int>? {
     let folders = batches[place].entry.folders
-    guard let (owner, folder) = folders.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) }) else { return nil }
+    guard let (owner, folder) = folders.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) }) else {
+      return nil
+    }
     let middle = folder.lowerBound + folder.count / 2
     batches[place].entry.folders[owner] = middle > folder.lowerBound ? folder.lowerBound..<middle : nil
     batches[place].entry.folders[reader] = middle..<folder.upperBound

@@ -30,7 +30,8 @@ struct AppExport: ~Copyable {
 
   /// Exports by a process that has said what it can do. `name` is the app's.
   init(
-    _ conversation: consuming ExtensionConversation, of name: String, to archive: ArchiveExport<AppendedPlace>, idleLimit: Double
+    _ conversation: consuming ExtensionConversation, of name: String, to archive: ArchiveExport<AppendedPlace>,
+    idleLimit: Double
   ) {
     self.conversation = conversation
     self.archive = archive

@@ -113,7 +113,9 @@ package struct SendWindow: Sendable {
       if !frames.isEmpty { again[number] = frames }
       return frame
     }
-    guard !retiring.contains(number), let first = ready.first, bytesUnderWay + first.bodyLength <= limit else { return nil }
+    guard !retiring.contains(number), let first = ready.first, bytesUnderWay + first.bodyLength <= limit else {
+      return nil
+    }
     bytesUnderWay += first.bodyLength
     return ready.removeFirst()
   }
