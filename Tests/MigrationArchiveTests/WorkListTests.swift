@@ -17,9 +17,13 @@ import Testing
         kind: kind, mode: 0o644, size: kind == .regular ? size : 0, allocatedBytes: size, device: 1, inode: 1,
         linkCount: 1, modified: time, changed: time)
     }
-    let folders = counts.indices.map { tree.add(names[$0].span, status(.directory), kind: .directory, parent: -1) }
+    func add(_ name: Int, _ kind: FileKind, _ itemKind: ItemKind, in parent: Int32) -> Int {
+      let name = names[name]
+      return tree.add(name.span, status(kind), kind: itemKind, parent: parent)
+    }
+    let folders = counts.indices.map { add($0, .directory, .directory, in: -1) }
     for (folder, count) in zip(folders, counts) {
-      for name in 0..<count { _ = tree.add(names[name].span, status(.regular), kind: .file, parent: Int32(folder)) }
+      for name in 0..<count { _ = add(name, .regular, .file, in: Int32(folder)) }
     }
     return tree
   }
@@ -83,8 +87,10 @@ import Testing
     var list = WorkList(readers: 1)
     let batch = list.add(tree([1]), merged: [0])
     #expect(run(next(&list, 1)) == 0..<2)
-    #expect(list.done(1, of: batch) && list.isEmpty)
-    #expect(list.isDone(list.add(SourceTree())), "nothing is done at once")
+    let isLast = list.done(1, of: batch)
+    #expect(isLast && list.isEmpty)
+    let nothing = list.add(SourceTree())
+    #expect(list.isDone(nothing), "nothing is done at once")
   }
 
   @Test func `an item that is postponed comes at its time, also when another reader asks`() throws {
@@ -128,7 +134,8 @@ import Testing
     let file = list.opened(WorkList.Item(batch: batch, index: 1), after: nil)
     #expect(next(&list, 2) == .file(file) && next(&list, 3) == .file(file))
     list.exhausted(file)
-    #expect(!list.left(file) && !list.left(file) && list.left(file))
+    let lasts = (1...3).map { _ in list.left(file) }
+    #expect(lasts == [false, false, true])
     list.done(2, of: batch)
     #expect(list.isEmpty)
   }
@@ -141,7 +148,8 @@ import Testing
     #expect(next(&list, 1, written: 3) == .nothing(until: nil))
     #expect(next(&list, 1, written: 4) == .file(file))
     list.exhausted(file)
-    #expect(list.left(file))
+    let isLast = list.left(file)
+    #expect(isLast)
   }
 
   @Test func `batches are read side by side`() throws {
@@ -156,25 +164,33 @@ import Testing
 
 /// The names of files that have several.
 @Suite struct LinkedNamesTests {
+  /// What each of the names is told that leads to a generation, in this order.
+  private func claims(_ names: inout LinkedNames, _ asked: [(name: Int, generation: Generation)]) -> [LinkedNames.Claim] {
+    asked.map { names.claim($0.name, $0.generation) }
+  }
+
   @Test func `the first name brings the content, and the others lead to it when it is there`() {
     var names = LinkedNames()
-    #expect(names.claim(1, 7) == .mine && names.claim(1, 7) == .mine)
-    #expect(names.claim(2, 7) == .others)
+    let before = claims(&names, [(1, 7), (1, 7), (2, 7)])
+    #expect(before == [.mine, .mine, .others])
     names.sent(1, 7)
-    #expect(names.claim(2, 7) == .sent(1))
+    let after = claims(&names, [(2, 7)])
+    #expect(after == [.sent(1)])
   }
 
   @Test func `a name that brings nothing leaves the content to another`() {
     var names = LinkedNames()
-    #expect(names.claim(1, 7) == .mine)
+    _ = names.claim(1, 7)
     names.released(1)
-    #expect(names.claim(2, 7) == .mine && names.claim(1, 7) == .others)
+    let after = claims(&names, [(2, 7), (1, 7)])
+    #expect(after == [.mine, .others])
   }
 
   @Test func `a name that turned out to be in another state leads to that one`() {
     var names = LinkedNames()
-    #expect(names.claim(1, 7) == .mine)
+    _ = names.claim(1, 7)
     names.sent(1, 8)
-    #expect(names.claim(2, 7) == .mine && names.claim(3, 8) == .sent(1))
+    let after = claims(&names, [(2, 7), (3, 8)])
+    #expect(after == [.mine, .sent(1)])
   }
 }

@@ -37,9 +37,10 @@ final class ExtractingReader {
   private static let longestPause = 0.1
 
   private func write() throws(ArchiveError) {
+    let filled = frame
     do {
-      try writer.write(frame.bytes.span, entries: 0..<frame.count)
-      try compression?.add(frame)
+      try writer.write(filled.bytes.span, entries: 0..<filled.count)
+      try compression?.add(filled)
     } catch let error as ArchiveError {
       throw error
     } catch {
