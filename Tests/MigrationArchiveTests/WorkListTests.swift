@@ -165,7 +165,8 @@ import Testing
 /// The names of files that have several.
 @Suite struct LinkedNamesTests {
   /// What each of the names is told that leads to a generation, in this order.
-  private func claims(_ names: inout LinkedNames, _ asked: [(name: Int, generation: Generation)]) -> [LinkedNames.Claim] {
+  private func claims(_ names: inout LinkedNames, _ asked: [(name: Int, generation: Generation)]) -> [LinkedNames.Claim]
+  {
     asked.map { names.claim($0.name, $0.generation) }
   }
 

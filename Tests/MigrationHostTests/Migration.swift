@@ -89,14 +89,14 @@ struct Migration {
     let request = AppRequest(
       bundleIdentifier: AppDevice.identifier, platform: platform,
       options: options.map { AppRequest.Option(name: $0.key, value: Array($0.value.utf8)) })
-    let isOver = Atomic(false)
+    let isOver = StopSignal()
     var reader: RunningThread<Void>?
     defer {
-      isOver.store(true, ordering: .relaxed)
-      try? reader?.value()
+      isOver.set()
+      _ = try? reader?.value()
     }
     result = try source.export(settings, for: request) { frames in
-      reader = try? RunningThread("reader") { outlet.read(frames) { isOver.load(ordering: .relaxed) } }
+      reader = try? RunningThread("reader") { outlet.read(frames) { isOver.isSet } }
     }
   }
 

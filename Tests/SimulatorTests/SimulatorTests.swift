@@ -16,6 +16,7 @@ import TransferSimulator
   /// Mistakes that one seed in hundreds finds out: the 10,000 of a release find these, as all others.
   private static let rare: Set<Mutation> = [
     .trustWholeJournal, .ignoreGranularity, .forgetDropped, .forgetFailedSync, .concludeAnotherSession,
+    .forgetWhatIsUnderWay,
   ]
 
   @Test(arguments: Mutation.allCases.filter { !rare.contains($0) }) func `a mistake is found out`(mutation: Mutation) {
