@@ -93,7 +93,7 @@ import Testing
     _ = export.add(SourceBatch(roots: [place], tree: try SourceWalk.walk([root])))
     // The first frame shows that the disk is slow.
     var first = FrameBuffer(capacity: 300_000)
-    #expect(export.fill(&first, now: 0, written: 0) == .full)
+    #expect(export.fill(&first, written: 0) == .full)
     let readers = try (0..<4).map { number in try RunningThread("reader \(number)") { outlet.read(export) } }
     for reader in readers { try reader.value() }
     #expect(place.reads.most == 1)

@@ -21,7 +21,7 @@ private final class ByteSource: FrameSource {
 
   func add(_ byte: UInt8) { state.withLock { $0.left.append(byte) } }
 
-  func fill(_ frame: inout FrameBuffer, now: Double, written: UInt64) -> FrameFilling {
+  func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
     guard let byte = state.withLock({ $0.left.popFirst() }) else { return .nothing(until: nil) }
     frame.append([UInt8](repeating: byte, count: 16))
     frame.note(items: 1, contentBytes: 10)

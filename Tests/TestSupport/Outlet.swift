@@ -51,6 +51,9 @@ package final class Outlet: ExportListener {
   /// What the frames said that they bring.
   package var counted: Tally { state.withLock { $0.counted } }
 
+  /// The time, which goes on where this waits.
+  package var now: Double { BootInstant.now().seconds + state.withLock { $0.ahead } }
+
   package var stopSignal: StopSignal {
     whenAsked(state.withLock { $0.frames.count })
     return signal
@@ -72,7 +75,7 @@ package final class Outlet: ExportListener {
       }
       frame.number = number
       whenBuffer(Int(number))
-      switch source.fill(&frame, now: BootInstant.now().seconds + ahead, written: written) {
+      switch source.fill(&frame, written: written) {
       case .full: submit(frame)
       case .nothing(let moment): pause(until: moment, ahead: ahead)
       }

@@ -115,10 +115,11 @@ extension SimulatedSender {
   private func serve(_ session: SenderSessionParts, _ accept: Accept) {
     session.exportStart = world.now
     if world.dice.one(in: 8) { feed(.withholding(session.number, clause: "it holds no symbolic links")) }
+    let listener = SimulatedListener(self, session)
     let source = ArchiveExport<SimulatedDirectory>(
       ExportSettings(
-        listener: SimulatedListener(self, session), keys: accept.keys, held: session.held, sizes: Ground.sizes,
-        readers: world.dice.roll(1...4), patience: .infinity
+        listener: listener, keys: accept.keys, held: session.held, sizes: Ground.sizes,
+        readers: world.dice.roll(1...4), now: { listener.now }
       ) { HashSealer(accept.keys) })
     _ = source.add(SourceBatch(roots: roots, tree: tree))
     session.source = source
@@ -134,7 +135,7 @@ extension SimulatedSender {
     }
     var frame = frame
     ground.watchReading(of: accept)
-    let filling = source.fill(&frame, now: world.seconds, written: writtenBelow(session))
+    let filling = source.fill(&frame, written: writtenBelow(session))
     ground.source.reader = nil
     switch filling {
     case .full: wake(session, [session.window?.filled(frame)])
@@ -196,6 +197,7 @@ final class SimulatedListener: ExportListener, @unchecked Sendable {
   private let sender: SimulatedSender
   private let session: SenderSessionParts
   let stopSignal = StopSignal()
+  var now: Double { sender.world.seconds }
 
   init(_ sender: SimulatedSender, _ session: SenderSessionParts) {
     self.sender = sender

@@ -24,7 +24,7 @@ final class ExtractingReader {
       if Task.isCancelled { throw ArchiveError(.stopped, "the export was cancelled") }
       frame.number += 1
       // What was read before is written already.
-      switch source.fill(&frame, now: BootInstant.now().seconds, written: frame.number) {
+      switch source.fill(&frame, written: frame.number) {
       case .full: try write()
       case .nothing(let moment):
         // Appends run on threads that may block; the pauses are those of a file that does not hold still.

@@ -5,7 +5,7 @@ package import MigrationWire
 package protocol FrameSource: AnyObject, Sendable {
   /// Reads what is next and packs it into an empty frame. Every frame with a number below `written` is written at the receiver.
   /// An export that is over fills none.
-  func fill(_ frame: inout FrameBuffer, now: Double, written: UInt64) -> FrameFilling
+  func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling
   /// Whether everything that was added is read, and every reader has let go of its frame.
   var isRead: Bool { get }
   /// About how many frames are still to be filled, without those that readers have in hand.
@@ -156,15 +156,15 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   package func fill(
-    _ frame: inout FrameBuffer, now: Double, written: UInt64
+    _ frame: inout FrameBuffer, written: UInt64
   ) -> FrameFilling {
     guard !isStopped, let reader = borrow() else { return .nothing(until: nil) }
     reader.packer.begin(exchange(&frame, with: FrameBuffer(capacity: 0)))
-    let begun = BootInstant.now()
-    let moment = reader.fill(now: now, written: written)
+    let begun = settings.now()
+    let moment = reader.fill(written: written)
     frame = reader.packer.end()
     reader.rest()
-    giveBack(reader, hasWaited: Self.isSlow(frame, BootInstant.now().seconds(since: begun)))
+    giveBack(reader, hasWaited: Self.isSlow(frame, settings.now() - begun))
     return frame.isEmpty ? .nothing(until: moment) : .full
   }
 
@@ -215,8 +215,9 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
 // What readers ask and tell.
 extension ArchiveExport {
-  func next(for reader: ArchiveReader<Place>, now: Double, written: UInt64) -> WorkList.Work {
-    state.withLock { $0.list.next(for: reader.number, now: now, written: written) }
+  func next(for reader: ArchiveReader<Place>, written: UInt64) -> WorkList.Work {
+    let now = settings.now()
+    return state.withLock { $0.list.next(for: reader.number, now: now, written: written) }
   }
 
   func takeRecord() -> ItemRecord? { state.withLock { $0.records.popLast() } }

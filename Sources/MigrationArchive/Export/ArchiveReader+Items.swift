@@ -5,7 +5,7 @@ import MigrationWire
 extension ArchiveReader {
   /// Adds an item to the frame, or says what becomes of it.
   func add(
-    _ item: WorkList.Item, _ tries: WorkList.Tries, in batch: SourceBatch<Place>, _ now: Double
+    _ item: WorkList.Item, _ tries: WorkList.Tries, in batch: SourceBatch<Place>
   ) {
     let node = batch.tree.nodes[item.index]
     do {
@@ -16,7 +16,7 @@ extension ArchiveReader {
       let directory = try enter(node.parent, of: item, in: batch)
       let path = try itemPath(batch.tree.name(node), in: batch)
       switch node.kind {
-      case .file: try addFile(item, tries, path, in: directory, batch, now)
+      case .file: try addFile(item, tries, path, in: directory, batch)
       case .directory, .symbolicLink, .hardLink: try addOther(item, path, in: directory, batch)
       }
     } catch let error as SystemError {
@@ -32,7 +32,7 @@ extension ArchiveReader {
 
   private func addFile(
     _ item: WorkList.Item, _ tries: WorkList.Tries, _ path: ArchivePath, in directory: Place,
-    _ batch: SourceBatch<Place>, _ now: Double
+    _ batch: SourceBatch<Place>
   ) throws {
     let node = batch.tree.nodes[item.index]
     let name = batch.tree.name(node)
@@ -46,20 +46,19 @@ extension ArchiveReader {
       switch try addLink(item, path, in: directory, batch) {
       case .added: return done(item)
       case .unknown: break
-      case .inOtherHands: return export.postpone(item, tries, until: now + 0.01)
+      case .inOtherHands: return export.postpone(item, tries, until: export.settings.now() + 0.01)
       }
     }
     var export = FileExport(
       packer: packer, directory: directory, path: path, name: name, withOwner: batch.withOwners)
     let outcome = try export.run()
-    settle(item, tries, outcome, in: batch, now)
+    settle(item, tries, outcome, in: batch)
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
   }
 
   /// What becomes of a file that was tried.
   private func settle(
-    _ item: WorkList.Item, _ tries: WorkList.Tries, _ outcome: FileOutcome<Place.File>, in batch: SourceBatch<Place>,
-    _ now: Double
+    _ item: WorkList.Item, _ tries: WorkList.Tries, _ outcome: FileOutcome<Place.File>, in batch: SourceBatch<Place>
   ) {
     switch outcome {
     case .sent(let generation):
@@ -71,7 +70,7 @@ extension ArchiveReader {
       var next = tries
       next.looks += 1
       guard next.looks < WorkList.looks else { return changed(item, next, lastFrame: 0, in: batch) }
-      export.postpone(item, next, until: now + seconds)
+      export.postpone(item, next, until: export.settings.now() + seconds)
     case .large(let found):
       let large = LargeFile(found, item: item, tries: tries, partLength: packer.sizes.part)
       let number = export.opened(large, after: found.mayFollow)

@@ -7,7 +7,7 @@ extension ArchiveReader {
   private static var distance: UInt64 { 4 << 20 }
 
   /// Reads on in the file in hand until the frame is full; false then.
-  func readFile(_ now: Double) -> Bool {
+  func readFile() -> Bool {
     guard let (number, file, rest) = file else { return true }
     guard let part = rest ?? take(from: file, number) else {
       leave(file, number)

@@ -38,36 +38,37 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   }
 
   /// Fills the frame in hand; the time at which there may be something where it stays empty.
-  func fill(now: Double, written: UInt64) -> Double? {
-    let begun = BootInstant.now()
+  func fill(written: UInt64) -> Double? {
+    let begun = export.settings.now()
     while !export.isStopped {
       if file != nil {
-        guard readFile(now) else { return nil }
+        guard readFile() else { return nil }
       } else if let next = run {
-        guard add(next, now) else { return nil }
+        guard add(next) else { return nil }
       } else if let record = export.takeRecord() {
         packer.add(record)
       } else {
-        switch export.next(for: self, now: now, written: written) {
+        switch export.next(for: self, written: written) {
         case .run(let batch, let items): run = (batch, export.batch(batch), items)
-        case .again(let item, let tries): add(item, tries, in: export.batch(item.batch), now)
+        case .again(let item, let tries): add(item, tries, in: export.batch(item.batch))
         case .file(let number): file = (number, export.file(number), nil)
         case .nothing(let moment): return moment
         }
       }
       if !packer.hasRoom(for: 0) { return nil }
-      if isLong(since: begun) { return now }
+      if isLong(since: begun) { return begun }
     }
     return nil
   }
 
   /// Whether reading takes so long that what there is is better sent now.
-  private func isLong(since begun: BootInstant) -> Bool {
-    BootInstant.now().seconds(since: begun) > export.settings.patience
-  }
+  private func isLong(since begun: Double) -> Bool { export.settings.now() - begun > Self.patience }
+
+  /// How long a frame may take to be filled, in seconds: what is read is to be under way soon.
+  private static var patience: Double { 0.05 }
 
   /// Adds items of a run; false where the next one is better in another frame.
-  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>), _ now: Double) -> Bool
+  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)) -> Bool
   {
     var items = run.items
     defer {
@@ -75,14 +76,14 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
       done = 0
       self.run = items.isEmpty ? nil : (run.number, run.batch, items)
     }
-    let begun = BootInstant.now()
+    let begun = export.settings.now()
     while let index = items.first, !export.isStopped {
       guard packer.hasRoom(for: run.batch.tree.nodes[index].countedSize.clamped(to: packer.sizes.smallFile)) else {
         return false
       }
       items.removeFirst()
       if !run.batch.merged.contains(index) {
-        add(WorkList.Item(batch: run.number, index: index), WorkList.Tries(), in: run.batch, now)
+        add(WorkList.Item(batch: run.number, index: index), WorkList.Tries(), in: run.batch)
       }
       if file != nil { break }
       if isLong(since: begun) { break }

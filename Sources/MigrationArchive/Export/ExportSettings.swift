@@ -60,13 +60,13 @@ package struct ExportSettings: Sendable {
   /// Makes what a reader tags chunks with.
   let sealer: @Sendable () throws(ArchiveError) -> any ChunkSealing
   let held: HeldLedger
-  /// How long a frame may take to be filled, in seconds, where reading is slow: what is read is to be under way soon.
-  let patience: Double
+  /// The time in seconds, which only goes forward.
+  let now: @Sendable () -> Double
 
   package init(
     listener: any ExportListener, keys: TransferKeys, held: HeldItems, traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes(), readers: Int = Limits.streams, isRotating: Bool = false,
-    patience: Double = 0.05, sealer: @escaping @Sendable () throws(ArchiveError) -> any ChunkSealing
+    now: @escaping @Sendable () -> Double = { BootInstant.now().seconds }, sealer: @escaping @Sendable () throws(ArchiveError) -> any ChunkSealing
   ) {
     self.listener = listener
     self.keys = keys
@@ -74,7 +74,7 @@ package struct ExportSettings: Sendable {
     self.sizes = sizes
     self.readers = readers
     self.isRotating = isRotating
-    self.patience = patience
+    self.now = now
     self.sealer = sealer
     self.held = HeldLedger(held)
   }

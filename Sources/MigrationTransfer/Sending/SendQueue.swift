@@ -128,7 +128,7 @@ final class SendQueue: ExportListener {
       case .end: return .end
       case .wait: return .wait(until: nil)
       case .fill(var frame):
-        let filling = source?.fill(&frame, now: BootInstant.now().seconds, written: written) ?? .nothing(until: nil)
+        let filling = source?.fill(&frame, written: written) ?? .nothing(until: nil)
         switch filling {
         case .full: signal { state in [state.window.filled(frame)].compactMap(\.self) }
         case .nothing(let moment):
