@@ -4,26 +4,6 @@ import Testing
 
 @testable import MigrationSystem
 
-@Suite struct IdleProcessorsTests {
-  @Test func `the first line of the kernel's figures is read, and nothing else`() {
-    #expect(IdleProcessors.idleTicks(in: "cpu  10 20 30 400 5 0 7 0 0 0") == 405)
-    for line in ["", "cpu", "cpu0 1 2 3 4 5 6", "cpu  1 2 3", "cpu  1 2 3 -4 5 6"] {
-      #expect(IdleProcessors.idleTicks(in: line) == nil)
-    }
-  }
-
-  @Test func `after a moment it is known how many are idle`() throws {
-    var processors = IdleProcessors()
-    #expect(processors.look() == nil)
-    // A measurement takes this long at least: the time is what is measured over, nothing is waited for.
-    usleep(100_000)
-    let latest = processors.look()
-    let idle = try #require(latest)
-    // A hundredth more or less at either end.
-    #expect(idle >= 0 && idle <= Double(sysconf(CInt(_SC_NPROCESSORS_ONLN))) * 1.3)
-  }
-}
-
 @Suite struct WaitingTests {
   @Test func `a wakeup from another thread ends a wait, and clearing rearms it`() throws {
     let wakeup = try Wakeup()

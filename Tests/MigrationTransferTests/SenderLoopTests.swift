@@ -147,7 +147,7 @@ private final class Gate: Sendable {
       way: WayToReceiver(
         target: HostAndPort(host: "127.0.0.1", port: 1), context: try TLSContext(role: .client, identity: identity),
         address: try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]),
-      queue: SendQueue(window: .max) { _ in }, compression: CompressionKnowledge(.never))
+      queue: SendQueue(window: .max) { _ in }, compression: .never)
     let accept = Accept(
       transfer: 3, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: Limits.window, streams: 1,
       features: [])

@@ -33,7 +33,7 @@ struct OutgoingData: ~Copyable {
 
   /// Takes over a connection that is past READY, and joins the session.
   init(
-    _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: CompressionKnowledge,
+    _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: CompressionPreference,
     patience: Double, attempts: Int, traffic: TrafficCount
   ) {
     self.traffic = traffic

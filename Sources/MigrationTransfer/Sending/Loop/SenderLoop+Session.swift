@@ -15,7 +15,7 @@ extension SenderLoop {
       queue: SendQueue(window: order.accept.window, limit: context.options.limit) { unsent in
         events.post(.event(.unsent(number, unsent)))
       },
-      compression: CompressionKnowledge(order.isCompressible ? context.options.compression : .never))
+      compression: order.isCompressible ? context.options.compression : .never)
     sessions[number] = session
     start(
       ExportWorker(

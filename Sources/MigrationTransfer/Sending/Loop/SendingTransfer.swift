@@ -71,5 +71,6 @@ struct SendingSession: Sendable {
   let transfer: SendingTransfer
   let way: WayToReceiver
   let queue: SendQueue
-  let compression: CompressionKnowledge
+  /// Whether the exporter and the user let its streams compress.
+  let compression: CompressionPreference
 }
