@@ -24,8 +24,9 @@ import Testing
     #expect(settled(stream).rate > 3 * link)
   }
 
-  @Test(arguments: [0.5e6, 1e6, 8e6])
-  func `what is sent over a slow link is compressed from the first frame on, but for a look at the link`(buffer: Double) {
+  @Test(arguments: [0.5e6, 1e6, 8e6, 20e6])
+  func `what is sent over a slow link is compressed from the first frame on, but for a look at the link`(buffer: Double)
+  {
     var stream = SimulatedStream(buffer: buffer)
     stream.send(400)
     #expect(stream.seconds < 400 * Double(SimulatedStream.frame) / stream.link / 3)
@@ -55,6 +56,27 @@ import Testing
     #expect(settled(stream).packed == 0)
   }
 
+  @Test func `where the source is slower than the link, the opening ends with the first look`() {
+    var stream = SimulatedStream(link: 1e15, source: 5e6)
+    _ = stream.send(seconds: 60)
+    #expect(stream.trials < 4)
+  }
+
+  @Test func `a stream that waits for its link now and then does not compress`() {
+    var choice = CompressionChoice()
+    var trace = CompressionChoice.Trace()
+    _ = choice.next(trace)
+    choice.metNoise()
+    for step in 1..<1000 {
+      trace.now = Double(step) / 100
+      trace.waiting = trace.now / 3
+      trace.frames = UInt64(step)
+      trace.sent = trace.frames * UInt64(SimulatedStream.frame)
+      let isWanted = choice.next(trace)
+      #expect(!isWanted)
+    }
+  }
+
   @Test(arguments: [150e6, 300e6])
   func `a receiver that is slow for other reasons is no reason to compress`(disk: Double) {
     #expect(settled(SimulatedStream(link: 1e9, disk: disk)).packed < 0.25)
@@ -71,6 +93,17 @@ import Testing
     let (rate, packed) = settled(stream)
     #expect(rate > 0.99 * disk)
     #expect(packed * rate / stream.speed < 1 / 3)
+  }
+
+  @Test func `a receiver that becomes slow for other reasons is compressed for ever more rarely`() {
+    var stream = SimulatedStream(link: 1e9)
+    _ = stream.send(seconds: 2)
+    stream.disk = 50e6
+    _ = stream.send(seconds: 10)
+    #expect(stream.trials > 0)
+    let (trials, frames) = (stream.trials, stream.trace.frames)
+    _ = stream.send(seconds: 100)
+    #expect(Double(stream.trials - trials) < 0.1 * Double(stream.trace.frames - frames))
   }
 
   @Test func `compressing that takes as long as its link is not begun`() {
@@ -103,6 +136,30 @@ import Testing
     stream.link *= change
     _ = stream.send(seconds: 3)
     let rate = stream.send(seconds: 5)
+    #expect(rate > 3 * stream.link)
+  }
+
+  @Test func `a link that becomes slower bit by bit is compressed for all the while`() {
+    var stream = SimulatedStream()
+    _ = stream.send(seconds: 5)
+    let (compressed, frames) = (stream.compressed, stream.trace.frames)
+    for _ in 0..<6 {
+      stream.link *= 0.6
+      _ = stream.send(seconds: 5)
+    }
+    #expect(UInt64(stream.compressed - compressed) == stream.trace.frames - frames)
+  }
+
+  @Test func `a stumble in compressing that pays is overcome within a second`() {
+    var stream = SimulatedStream(share: 0.95)
+    _ = stream.send(seconds: 100)
+    stream.share = 0.2
+    _ = stream.send(seconds: 100)
+    stream.looksLikeNoise = true
+    _ = stream.send(seconds: 1)
+    stream.looksLikeNoise = false
+    _ = stream.send(seconds: 1)
+    let rate = stream.send(seconds: 2)
     #expect(rate > 3 * stream.link)
   }
 

@@ -26,7 +26,8 @@ struct SimulatedStream {
   static let frame = 256 << 10
 
   init(
-    link: Double = 20e6, speed: Double = 400e6, source: Double = 1000e6, share: Double = 0.2, looksLikeNoise: Bool = false,
+    link: Double = 20e6, speed: Double = 400e6, source: Double = 1000e6, share: Double = 0.2,
+    looksLikeNoise: Bool = false,
     disk: Double = .infinity, buffer: Double = 4e6
   ) {
     self.link = link

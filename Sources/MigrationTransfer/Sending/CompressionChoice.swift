@@ -33,7 +33,7 @@ struct CompressionChoice: Equatable, Sendable {
   private static let (opening, trial) = (UInt64(16), 4.0)
   /// A second of the processor counts as so many of the link: others may need it.
   private static let dearness = 3.0
-  /// How long the next attempt is put off, in seconds, first and at most; in between twice as long each time.
+  /// How long after an attempt the next one comes at the earliest, in seconds, first and at most; in between twice as long each time.
   private static let rests = (first: 0.5, longest: 32.0)
 
   private var state = State.opening
@@ -92,10 +92,12 @@ struct CompressionChoice: Equatable, Sendable {
     let isFast = last.frames >= Self.opening && 4 * last.unwritten < last.frames
     guard !isFast else { return become(.plain) }
     guard let span = span() else { return }
-    // Worth its price even if it is the receiver that is waited for.
-    if span.isHeldBack, pays(span.seconds / span.plain), span.sent > 0 {
+    if !span.isHeldBack {
+      become(.plain)
+    } else if pays(span.seconds / span.plain), span.sent > 0 {
+      // Worth its price even if it is the receiver that is waited for.
       state = .packing(link: span.seconds / span.sent)
-    } else if span.isWaiting || !span.isHeldBack {
+    } else if span.isWaiting {
       become(.plain)
     }
   }
@@ -125,19 +127,15 @@ struct CompressionChoice: Equatable, Sendable {
       if span.sent > 0 { state = .packing(link: span.seconds / span.sent) }
     } else if last.now >= nextAttempt {
       // The link may have become faster than compressing is.
-      putOff()
-      become(.plain)
+      giveUp()
     }
   }
 
-  /// Compressing does not pay.
+  /// Frames go as they are again, and the attempt behind the next one comes later.
   private mutating func giveUp() {
-    nextAttempt = last.now + rest
-    putOff()
+    rest = min(2 * rest, Self.rests.longest)
     become(.plain)
   }
-
-  private mutating func putOff() { rest = min(2 * rest, Self.rests.longest) }
 
   private mutating func become(_ next: State) {
     state = next
@@ -178,7 +176,10 @@ extension CompressionChoice {
 
     mutating func add(_ plain: Int, to size: Int, seconds: Double) {
       // What was long ago weighs less.
-      if frames == 16 { (frames, self.seconds, self.plain, self.size) = (8, self.seconds / 2, self.plain / 2, self.size / 2) }
+      if frames == 16 {
+        (frames, self.seconds) = (frames / 2, self.seconds / 2)
+        (self.plain, self.size) = (self.plain / 2, self.size / 2)
+      }
       frames += 1
       self.seconds += seconds
       self.plain += Double(plain)
