@@ -79,6 +79,30 @@ import Testing
     }
   }
 
+  @Test func `what an archive comes to is whole while streams look for more`() throws {
+    let scratch = try Scratch.withFolders()
+    for file in 0..<40 { scratch.write("source/\(file)", pattern(20_000)) }
+    scratch.letSettle()
+    for _ in 0..<100 {
+      let source = try FolderSource(paths: [scratch.at("source")])
+      let summary = try source.prepare(until: StopSignal())
+      let outlet = Outlet()
+      let settings = ExportSettings(listener: outlet, keys: testKeys, held: HeldItems()) { HashSealer() }
+      let isOver = StopSignal()
+      var readers: [RunningThread<Void>] = []
+      let result = try source.export(settings, for: nil) { frames in
+        readers = (0..<3).compactMap { number in
+          try? RunningThread("reader \(number)") {
+            while !isOver.isSet { outlet.read(frames) }
+          }
+        }
+      }
+      isOver.set()
+      for reader in readers { try reader.value() }
+      try #require(result.finish.total == summary.total)
+    }
+  }
+
   @Test func `a rotating disk that is waited for is read by one at a time`() throws {
     let scratch = try Scratch.withFolders()
     for file in 0..<20 { scratch.write("source/\(file)", pattern(300_000)) }

@@ -40,7 +40,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     var readers = 0
     /// Whether the last frame was waited for.
     var isDiskSlow = false
-    /// What was found before a reader came to it.
+    /// What there is but for what readers have in hand.
     var sum = ArchiveSum()
     /// Why nothing more can be read.
     var failure: ArchiveError?
@@ -141,12 +141,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
   /// What the archive has come to, as far as readers have let go of it.
   package var result: ExportResult {
-    let finish = state.withLock { state in
-      var sum = state.sum
-      for reader in state.idle { sum.add(reader.packer.sum) }
-      return sum.finish
-    }
-    return ExportResult(finish: finish, stale: settings.held.stale)
+    ExportResult(finish: state.withLock { $0.sum.finish }, stale: settings.held.stale)
   }
 
   // MARK: Filling frames
@@ -155,9 +150,10 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     state.withLock { $0.list.waitingFrames(of: settings.sizes.fullFrame) + ($0.records.isEmpty ? 0 : 1) }
   }
 
-  package func fill(
-    _ frame: inout FrameBuffer, written: UInt64
-  ) -> FrameFilling {
+  // A class's methods are one for all places, else: each call in them would ask at run time for which.
+  @specialized(where Place == RealDirectory)
+  @specialized(where Place == AppendedPlace)
+  package func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
     guard !isStopped, let reader = borrow() else { return .nothing(until: nil) }
     reader.packer.begin(exchange(&frame, with: FrameBuffer(capacity: 0)))
     let begun = settings.now()
@@ -193,8 +189,10 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   private func giveBack(_ reader: ArchiveReader<Place>, hasWaited: Bool) {
+    let sum = reader.packer.takeSum()
     let isRead = state.withLock { state in
       state.idle.append(reader)
+      state.sum.add(sum)
       state.isDiskSlow = hasWaited
       return state.isRead
     }

@@ -12,7 +12,7 @@ final class FramePacker {
   private var prefix = ByteWriter()
   /// What a tag covers besides the data.
   private var tagged = ByteWriter()
-  /// What has come to the archive through this packer.
+  /// What has come to the archive through this packer and is not taken yet.
   var sum = ArchiveSum()
 
   init(_ settings: ExportSettings) throws(ArchiveError) {
@@ -37,6 +37,12 @@ final class FramePacker {
     let full = frame
     frame = FrameBuffer(capacity: 0)
     return full
+  }
+
+  /// What has come to the archive since this was asked last.
+  func takeSum() -> ArchiveSum {
+    defer { sum = ArchiveSum() }
+    return sum
   }
 
   var isEmpty: Bool { frame.isEmpty }
