@@ -72,7 +72,10 @@ package struct FrameBuffer: Sendable {
 
   private mutating func write(_ source: [UInt8], at offset: Int) {
     reserve(offset + source.count)
-    bytes.replaceSubrange(offset..<offset + source.count, with: source)
+    // An array that replaces a part of itself by as much moves what lies behind it all the same.
+    unsafe bytes.withUnsafeMutableBytes { memory in
+      unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + source.count]).copyBytes(from: source)
+    }
   }
 
   private mutating func withMemory<Result, Failure: Error>(

@@ -119,11 +119,15 @@ final class SendQueue: ExportListener {
   /// What stream `number` does next. Reads on the caller's thread, where something is to be read first.
   func next(for number: StreamNumber) -> Next {
     while true {
-      let (task, source, additions, written) = state.withLock { state in
+      var (source, additions, written): ((any FrameSource)?, Int, UInt64) = (nil, 0, 0)
+      let task = state.withLock { state in
+        (source, additions) = (state.source, state.additions)
         let task = state.window.next(for: number, isOver: stopSignal.isSet)
-        return (task, state.source, state.additions, state.window.writtenBelow)
+        written = state.window.writtenBelow
+        return task
       }
-      switch task {
+      // A frame that is filled is here alone: writing to it would copy it else.
+      switch consume task {
       case .send(let frame): return .send(frame)
       case .end: return .end
       case .wait: return .wait(until: nil)
