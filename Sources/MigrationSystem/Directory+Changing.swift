@@ -3,7 +3,9 @@ import Glibc
 
 extension Directory {
   /// What the kernel knows about a name; about a symbolic link itself.
-  package func status(_ name: some PathBytes & ~Escapable) throws(SystemError) -> FileStatus {
+  @specialized(where Name == Span<UInt8>)
+  @specialized(where Name == ArraySlice<UInt8>)
+  package func status<Name: PathBytes & ~Escapable>(_ name: Name) throws(SystemError) -> FileStatus {
     var status = stat()
     try unsafe name.callingName("examine") { unsafe fstatat(raw, $0, &status, AT_SYMLINK_NOFOLLOW) }
     return FileStatus(status)

@@ -3,7 +3,10 @@ import Glibc
 
 extension Directory {
   /// Creates a file for writing; whatever has the name already is an error. The umask applies to the mode.
-  package func createFile(_ name: some PathBytes & ~Escapable, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
+  @specialized(where Name == ArraySlice<UInt8>)
+  package func createFile<Name: PathBytes & ~Escapable>(
+    _ name: Name, mode: UInt32 = 0o600
+  ) throws(SystemError) -> Descriptor {
     let raw = try unsafe name.callingName("create") {
       unsafe openat(self.raw, $0, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode)
     }

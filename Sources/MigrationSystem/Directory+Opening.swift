@@ -23,8 +23,9 @@ extension Directory {
   }
 
   /// Opens a file by its name.
-  package func openChild(
-    _ name: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly
+  @specialized(where Name == ArraySlice<UInt8>)
+  package func openChild<Name: PathBytes & ~Escapable>(
+    _ name: Name, _ flags: OpenFlags = .readOnly
   ) throws(SystemError) -> Descriptor {
     let raw = try unsafe name.callingName("open") { unsafe openat(self.raw, $0, flags.kernelFlags | O_NOFOLLOW) }
     return Descriptor(owning: raw)

@@ -106,14 +106,16 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Takes as much of the bytes as there is room for, and sends what can be sent; how many bytes were taken.
-  mutating func write(_ source: UnsafeRawBufferPointer) throws(ConnectionError) -> Int {
+  /// Takes as much of the bytes as there is room for, and sends what can be sent unless more follows at once; how many bytes were
+  /// taken.
+  mutating func write(_ source: UnsafeRawBufferPointer, isMore: Bool = false) throws(ConnectionError) -> Int {
     var taken = 0
     while taken < source.count {
       let step = try ConnectionError.tls { () throws(TLSError) in
         try unsafe session.write(UnsafeRawBufferPointer(rebasing: source[taken...]))
       }
       if case .bytes(let count) = step { taken += count }
+      if isMore, taken == source.count { break }
       guard try flush() else { break }
     }
     return taken
@@ -128,9 +130,11 @@ struct Connection: ~Copyable {
   }
 
   /// Takes as much of a part of an array as there is room for, as `write` does.
-  mutating func write(_ source: [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int {
+  mutating func write(
+    _ source: [UInt8], _ range: Range<Int>, isMore: Bool = false
+  ) throws(ConnectionError) -> Int {
     try unsafe source.span.withUnsafeBytes { (bytes) throws(ConnectionError) in
-      try unsafe write(UnsafeRawBufferPointer(rebasing: bytes[range]))
+      try unsafe write(UnsafeRawBufferPointer(rebasing: bytes[range]), isMore: isMore)
     }
   }
 

@@ -118,7 +118,8 @@ struct OutgoingData: ~Copyable {
   /// Sends what is in hand; whether all of it went into the session.
   private mutating func send() throws(ConnectionError) -> Bool {
     if !prefix.isEmpty {
-      let count = try connection.write(prefix, 0..<prefix.count)
+      // What stands in front of a frame goes with its first bytes: on its own it would wake the other end for nothing.
+      let count = try connection.write(prefix, 0..<prefix.count, isMore: frame != nil)
       taken += UInt64(count)
       prefix.removeFirst(count)
       guard prefix.isEmpty else { return false }
@@ -138,10 +139,11 @@ struct OutgoingData: ~Copyable {
     let bytes = packed == nil ? frame.bytes : compression.bytes
     let end = packed ?? frame.count
     while sent < end {
-      guard try connection.flush() else { return false }
+      if sent > 0 { guard try connection.flush() else { return false } }
       let (allowed, next) = queue.allowance(end - sent)
       guard allowed > 0 else {
         heldBackUntil = next
+        try connection.flush()
         return false
       }
       let count = try connection.write(bytes, sent..<sent + allowed)
