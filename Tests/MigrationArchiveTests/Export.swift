@@ -41,9 +41,9 @@ extension ExportSettings {
     _ outlet: Outlet, held: HeldItems = HeldItems(), traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes()
   ) {
-    self.init(listener: outlet, keys: testKeys, held: held, traits: traits, sizes: sizes, now: { outlet.now }) {
-      HashSealer()
-    }
+    self.init(
+      listener: outlet, keys: testKeys, held: held, traits: traits, sizes: sizes, now: { outlet.now },
+      sealer: { HashSealer() })
   }
 }
 

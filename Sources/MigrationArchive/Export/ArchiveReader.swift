@@ -68,8 +68,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   private static var patience: Double { 0.05 }
 
   /// Adds items of a run; false where the next one is better in another frame.
-  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)) -> Bool
-  {
+  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)) -> Bool {
     var items = run.items
     defer {
       export.done(done, of: run.number)

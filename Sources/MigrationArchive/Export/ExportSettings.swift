@@ -66,7 +66,8 @@ package struct ExportSettings: Sendable {
   package init(
     listener: any ExportListener, keys: TransferKeys, held: HeldItems, traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes(), readers: Int = Limits.streams, isRotating: Bool = false,
-    now: @escaping @Sendable () -> Double = { BootInstant.now().seconds }, sealer: @escaping @Sendable () throws(ArchiveError) -> any ChunkSealing
+    now: @escaping @Sendable () -> Double = { BootInstant.now().seconds },
+    sealer: @escaping @Sendable () throws(ArchiveError) -> any ChunkSealing
   ) {
     self.listener = listener
     self.keys = keys

@@ -1,5 +1,5 @@
+import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// What the receiver holds, as several readers look it up.
 final class HeldLedger: Sendable {
@@ -7,12 +7,12 @@ final class HeldLedger: Sendable {
   let isEmpty: Bool
   /// Whether the destination has anything that need not, or must not, be sent.
   let hasNames: Bool
-  private let items: Mutex<HeldItems>
+  private let items: Condition<HeldItems>
 
   init(_ items: HeldItems) {
     isEmpty = items.isEmpty
     hasNames = items.hasNames
-    self.items = Mutex(items)
+    self.items = Condition(items)
   }
 
   /// Whether the receiver holds this item; if so it counts as still at the source.

@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// How far an archive is, for those who must not wait for a disk.
 struct StagingFigures: Sendable {
@@ -17,12 +16,14 @@ struct StagingFigures: Sendable {
 /// A worker that has the first may make, remove or journal something meanwhile: a loop never takes it. The figures are those
 /// of the last time that it was given back.
 struct GuardedLedger: ~Copyable, Sendable {
-  private let shared: Mutex<Staging.Shared>
-  private let figures: Mutex<StagingFigures>
+  // Several streams want it at a time, for each item: threads sleep until it is free. The library's Mutex has them spin, which took
+  // a quarter of a receiver's time.
+  private let shared: Condition<Staging.Shared>
+  private let figures: Condition<StagingFigures>
 
   init(_ shared: consuming Staging.Shared) {
-    figures = Mutex(StagingFigures(held: shared.held, refused: shared.ledger.refusedTotal))
-    self.shared = Mutex(shared)
+    figures = Condition(StagingFigures(held: shared.held, refused: shared.ledger.refusedTotal))
+    self.shared = Condition(shared)
   }
 
   func withLock<Result: Sendable, Failure: Error>(

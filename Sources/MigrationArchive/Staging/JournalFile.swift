@@ -1,25 +1,24 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// The receiver's journal: claims about staging, appended as they become true.
 ///
 /// Several threads append; the order of the file is the order of the calls.
 final class JournalFile: Sendable {
-  private struct State {
+  private struct State: Sendable {
     var position: UInt64
     var writer = ByteWriter()
   }
 
   let file: any StagedFile
   let key: UInt128
-  private let state: Mutex<State>
+  private let state: Condition<State>
 
   /// Goes on with a journal whose records end at `position`; 0 starts one.
   init(_ file: any StagedFile, key: UInt128, position: UInt64) {
     self.file = file
     self.key = key
-    state = Mutex(State(position: position))
+    state = Condition(State(position: position))
   }
 
   /// Returns once the records are in the file: they survive this process, not yet a power loss. `note` is told where each is.

@@ -1,9 +1,9 @@
 /// Finds by trying how many data streams are worth having. Times are seconds.
 ///
-/// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with two, so that
-/// either end has work for two processors. While frames wait for streams, the number doubles as long as what arrives grows
-/// with it; a step that brings next to nothing is taken back. Then it rests, longer each time, so that a user who
-/// watches for an hour sees a handful of changes.
+/// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with a
+/// few, so that either end has work for its processors and several wait for a slow disk. While frames wait for streams, the
+/// number doubles as long as what arrives grows with it; a step that brings next to nothing is taken back. Then it rests, longer
+/// each time, so that a user who watches for an hour sees a handful of changes.
 package struct StreamCount: Sendable {
   /// How the streams do at a moment.
   package struct Observation: Equatable, Sendable {
@@ -48,17 +48,17 @@ package struct StreamCount: Sendable {
   }
 
   /// How many streams a transfer begins with.
-  package static let first = 2
+  package static let first = 4
 
   /// How many frames of each stream are written when it counts as up to speed, and how long that may take.
-  private static let warmUp: (frames: UInt64, seconds: Double) = (2, 2)
+  private static let warmUp: (frames: UInt64, seconds: Double) = (1, 2)
   /// A measurement has so many frames and takes so long, or longer with fewer.
-  private static let enough: (frames: UInt64, seconds: Double) = (12, 0.25)
+  private static let enough: (frames: UInt64, seconds: Double) = (8, 0.25)
   private static let longest = 20.0
   /// A step that brings less is taken back.
   private static let leastGain = 1.1
   /// The part of proportional growth that makes another step worth trying at once.
-  private static let goodShare = 0.5
+  private static let goodShare = 0.33
   /// How long it rests at first and at last after a try, and where streams are not what it waits for.
   private static let rests = (first: 3.0, last: 600.0, idle: 1.0)
 

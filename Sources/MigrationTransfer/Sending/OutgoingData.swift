@@ -25,6 +25,7 @@ struct OutgoingData: ~Copyable {
   private var isEnding = false
   private var taken: UInt64 = 0
   private var watch: StallWatch
+  private var pace = StreamPace()
 
   /// How often a stream that waits looks whether anything moves, as a part of the watch's patience.
   private static let looks = 6.0
@@ -54,7 +55,8 @@ struct OutgoingData: ~Copyable {
       let isFlushed = try send()
       let hasHeardAll = try hear()
       var moment: BootInstant?
-      if isFlushed, frame == nil {
+      let isFull = !pace.allowsMore
+      if isFlushed, frame == nil, !isFull {
         switch next() {
         case .send(let next):
           begin(next)
@@ -73,8 +75,8 @@ struct OutgoingData: ~Copyable {
       let begun = BootInstant.now()
       let moments = [begun.advanced(by: lookEvery), heldBackUntil, moment]
       _ = try connection.wait(until: moments.compactMap(\.self).min())
-      // Without a frame in hand it is neither link nor limit that was waited for.
-      if frame != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
+      // Without a frame that could go it is neither the link nor the other end nor the limit that was waited for.
+      if frame != nil || isFull { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
       if queue.isStopped { throw Self.stopped }
     }
@@ -93,6 +95,7 @@ struct OutgoingData: ~Copyable {
   /// Takes a frame in hand, compressed if that is worth it.
   private mutating func begin(_ next: FrameBuffer) {
     packed = compression.pack(next, sent: taken, unwritten: stream.underWay)
+    pace.sends(packed ?? next.count, now: Self.now)
     traffic.begin()
     traffic.add(sent: Limits.dataHeader, saved: packed.map { next.count - $0 } ?? 0)
     let header = DataHeader(
@@ -174,7 +177,10 @@ struct OutgoingData: ~Copyable {
     while let frame = try decoder.next() {
       let message = try StreamMessage(frame.type, decoder.bytes.span, frame.body)
       switch message {
-      case .ack(let ack): queue.written(try stream.received(ack), on: number)
+      case .ack(let ack):
+        let count = try stream.received(ack)
+        pace.wrote(Int(count), now: Self.now)
+        queue.written(count, on: number)
       case .close(let close): throw close
       case nil: break
       case .join, .data, .end: throw Violation(.state, "a frame of a data stream")

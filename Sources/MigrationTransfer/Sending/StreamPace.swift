@@ -1,0 +1,57 @@
+/// How much a data stream may have under way: what the other end writes soon. Where that is slow, the rest is left to the streams
+/// that come up beside it. Times are seconds.
+///
+/// A value without clocks. It counts what goes over the link: compressed frames bring more than they weigh.
+struct StreamPace: Sendable {
+  /// How many bytes may be under way in any case.
+  static let least = 512 << 10
+  /// What is written within so long may be under way, or within twice the time that a frame took at least.
+  private static let soon = 0.5
+  /// For how long what is written is counted at least.
+  private static let look = 0.1
+
+  /// The lengths of the frames under way, the oldest first, and all of them together.
+  private var lengths: [Int] = []
+  private(set) var underWay = 0
+  /// What was written since a moment.
+  private var counted: (since: Double, bytes: Int) = (0, 0)
+  /// How many bytes were written a second lately, and before that.
+  private var rates: (last: Double, before: Double)?
+  /// When the frame was sent whose way is timed, and how many are in front of it.
+  private var timed: (since: Double, ahead: Int)?
+  private var shortestWay = Double.infinity
+
+  /// Whether another frame may go.
+  var allowsMore: Bool { underWay < limit }
+
+  private var limit: Int {
+    guard let rates else { return Self.least }
+    return max(Self.least, Int(max(rates.last, rates.before) * max(Self.soon, 2 * shortestWay)))
+  }
+
+  /// A frame of so many bytes goes.
+  mutating func sends(_ length: Int, now: Double) {
+    if timed == nil { timed = (now, lengths.count) }
+    // Nothing could be written before.
+    if lengths.isEmpty { counted = (now, 0) }
+    lengths.append(length)
+    underWay += length
+  }
+
+  /// The other end has written so many frames more.
+  mutating func wrote(_ frames: Int, now: Double) {
+    let bytes = lengths.prefix(frames).reduce(0, +)
+    lengths.removeFirst(frames)
+    underWay -= bytes
+    if let (since, ahead) = timed {
+      timed = frames > ahead ? nil : (since, ahead - frames)
+      if frames > ahead { shortestWay = min(shortestWay, now - since) }
+    }
+    counted.bytes += bytes
+    let seconds = now - counted.since
+    guard seconds >= Self.look else { return }
+    let rate = Double(counted.bytes) / seconds
+    rates = (rate, rates?.last ?? rate)
+    counted = (now, 0)
+  }
+}
