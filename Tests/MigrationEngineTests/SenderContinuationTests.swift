@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func `as many streams as were found best are opened in the next session`() {
-    var trial = SenderTrial.streaming()
+    var trial = SenderTrial.streaming(Fixture.accept(streams: 2))
     let waiting = Fixture.counts { $0.waitingFrames = 8 }
     trial.join(0)
     #expect(trial.take(.window(trial.session, waiting)) == ["open 1.1"])

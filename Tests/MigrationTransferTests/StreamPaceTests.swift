@@ -30,7 +30,7 @@ private struct Way {
         written += count
         pace.wrote(count, now: now)
       }
-      while pace.allowsMore {
+      while pace.next(now: now) == nil {
         isBusyUntil = max(isBusyUntil, now) + Double(Self.frame) / rate
         due.append(isBusyUntil + seconds)
         pace.sends(weight, now: now)
@@ -44,7 +44,7 @@ private struct Way {
   @Test func `before anything is known a stream takes little`() {
     var pace = StreamPace()
     var sent = 0
-    while pace.allowsMore {
+    while pace.next(now: 0) == nil {
       pace.sends(Way.frame, now: 0)
       sent += Way.frame
     }
@@ -60,7 +60,7 @@ private struct Way {
   }
 
   @Test func `an end that takes longest of all gets little`() {
-    var way = Way(rate: 1e5, seconds: 0)
+    var way = Way(rate: 1e6, seconds: 0)
     way.run(until: 60)
     #expect(way.pace.underWay <= 3 * Way.frame)
   }
@@ -72,6 +72,30 @@ private struct Way {
     let before = way.written
     way.run(from: 12 * max(seconds, 0.1), until: 12 * max(seconds, 0.1) + 4)
     #expect(Double((way.written - before) * Way.frame) > 0.95 * 4 * 50e6)
+  }
+
+  /// Sends to a receiver that tells of what came when there are so many frames of it; how many seconds 100 of them take.
+  private func seconds(telling batch: Int) -> Double {
+    var pace = StreamPace()
+    var (now, came, sent) = (0.0, 0, 0)
+    while sent < 100 {
+      if let next = pace.next(now: now) {
+        now = next
+      } else {
+        pace.sends(Way.frame, now: now)
+        (came, sent, now) = (came + 1, sent + 1, now + 0.001)
+      }
+      if came == batch {
+        pace.wrote(came, now: now)
+        came = 0
+      }
+    }
+    return now
+  }
+
+  @Test(arguments: [1, 2, 4, 16])
+  func `a receiver that tells of many frames at once is not held up for long`(batch: Int) {
+    #expect(seconds(telling: batch) < 0.1 + Double(batch) / 2 * StreamPace.soon)
   }
 
   @Test func `what is compressed weighs less`() {
@@ -90,8 +114,8 @@ private struct Way {
     #expect(pace.underWay == 0)
     for _ in 0..<8 { pace.sends(Way.frame, now: 62) }
     pace.wrote(8, now: 62.2)
-    #expect(pace.allowsMore)
+    #expect(pace.next(now: 62.2) == nil)
     for _ in 0..<16 { pace.sends(Way.frame, now: 62.2) }
-    #expect(pace.allowsMore)
+    #expect(pace.next(now: 62.2) == nil)
   }
 }

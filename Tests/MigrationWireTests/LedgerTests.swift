@@ -203,6 +203,17 @@ import Testing
     #expect(ledger.marks == marks.sorted() && ledger.digest == marks[0] &+ marks[1])
   }
 
+  @Test func `a file is whole by a record that comes in the session of its last bytes`() throws {
+    var ledger = ledger()
+    #expect(try ledger.receive(file(), hasContent: false) == .create(discarded: nil))
+    #expect(try ledger.await(file()) == 0)
+    ledger.begin(Bound(items: 10, bytes: 10_000, metadata: 1_000))
+    // The file may have changed before these were read: their sender has not said yet that it did not.
+    #expect(try write(place(0..<1_000), to: &ledger) == nil)
+    #expect(ledger.total == Tally())
+    #expect(try ledger.receive(file(), hasContent: false) == .complete(0))
+  }
+
   @Test func `an item that is dropped is as if it had never come`() throws {
     var ledger = ledger()
     for record in [file("a", size: 7), directory("d"), file("b", size: 9)] { try ledger.finish(record) }

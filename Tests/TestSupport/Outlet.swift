@@ -21,8 +21,8 @@ package final class Outlet: ExportListener {
     /// How many frames were begun, and below which number all are written.
     var begun: UInt64 = 0
     var written: UInt64 = 0
-    /// How far the export's clock is ahead of the machine's.
-    var ahead = 0.0
+    /// The export's clock.
+    var now = BootInstant.now().seconds
   }
 
   private let state = Mutex(State())
@@ -51,8 +51,8 @@ package final class Outlet: ExportListener {
   /// What the frames said that they bring.
   package var counted: Tally { state.withLock { $0.counted } }
 
-  /// The time, which goes on where this waits.
-  package var now: Double { BootInstant.now().seconds + state.withLock { $0.ahead } }
+  /// The time, which stands still but where this waits: however slow the machine is, reading takes none.
+  package var now: Double { state.withLock { $0.now } }
 
   package var stopSignal: StopSignal {
     whenAsked(state.withLock { $0.frames.count })
@@ -69,15 +69,15 @@ package final class Outlet: ExportListener {
   package func read(_ source: any FrameSource, until isOver: () -> Bool) {
     while !isOver(), !signal.isSet {
       var frame = FrameBuffer(capacity: 300 << 10)
-      let (number, written, ahead) = state.withLock { state in
+      let (number, written) = state.withLock { state in
         state.begun += 1
-        return (state.begun, state.written, state.ahead)
+        return (state.begun, state.written)
       }
       frame.number = number
       whenBuffer(Int(number))
       switch source.fill(&frame, written: written) {
       case .full: submit(frame)
-      case .nothing(let moment): pause(until: moment, ahead: ahead)
+      case .nothing(let moment): pause(until: moment)
       }
     }
   }
@@ -93,13 +93,13 @@ package final class Outlet: ExportListener {
 
   /// Lets everything be written, and the file system's clock move on; longer pauses are for sources that these tests change
   /// themselves.
-  private func pause(until moment: Double?, ahead: Double) {
-    let seconds = max(0, (moment ?? 0) - BootInstant.now().seconds - ahead)
+  private func pause(until moment: Double?) {
+    let seconds = max(0, (moment ?? 0) - now)
     usleep(UInt32(min(seconds, 0.03) * 1e6))
     state.withLock { state in
       if state.written <= state.begun { state.events.append(.drained) }
       state.written = state.begun + 1
-      state.ahead += max(0, seconds - 0.03)
+      state.now = max(state.now, moment ?? 0)
     }
   }
 

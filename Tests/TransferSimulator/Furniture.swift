@@ -49,6 +49,13 @@ final class Furniture {
     add(inside, own, to: node)
   }
 
+  /// What there is now was there before anything else arrives.
+  func keep(_ all: [[UInt8]: Node]) {
+    for (path, node) in all where !isOld(path, node) {
+      pieces[path] = Piece(node: node, state: node.state, target: node.target)
+    }
+  }
+
   private func add(_ path: ArchivePath, _ node: Node, to parent: Node) {
     node.commit(node.pending.count)
     let name = Array(path.name)

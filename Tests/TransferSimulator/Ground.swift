@@ -321,7 +321,11 @@ final class Ground {
   }
 
   /// All that was meant has arrived.
-  func hasConcluded() { concluded = concluding }
+  func hasConcluded() {
+    // What another transfer brought, whose end a second sender never heard, is old for the next one.
+    if let before = concluded?.0, let now = concluding?.0, before != now { furniture.keep(destination) }
+    concluded = concluding
+  }
 
   /// What an import begins without.
   func refused(_ staging: Staging) {

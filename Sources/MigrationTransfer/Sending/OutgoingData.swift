@@ -55,8 +55,8 @@ struct OutgoingData: ~Copyable {
       let isFlushed = try send()
       let hasHeardAll = try hear()
       var moment: BootInstant?
-      let isFull = !pace.allowsMore
-      if isFlushed, frame == nil, !isFull {
+      let fullUntil = frame == nil ? pace.next(now: Self.now) : nil
+      if isFlushed, frame == nil, fullUntil == nil {
         switch next() {
         case .send(let next):
           begin(next)
@@ -73,10 +73,12 @@ struct OutgoingData: ~Copyable {
       if queue.isStopped { throw Self.stopped }
       if !hasHeardAll { continue }
       let begun = BootInstant.now()
-      let moments = [begun.advanced(by: lookEvery), heldBackUntil, moment]
+      let moments = [
+        begun.advanced(by: lookEvery), heldBackUntil, moment, fullUntil.map { BootInstant(seconds: $0) },
+      ]
       _ = try connection.wait(until: moments.compactMap(\.self).min())
       // Without a frame that could go it is neither the link nor the other end nor the limit that was waited for.
-      if frame != nil || isFull { compression.waited(BootInstant.now().seconds(since: begun)) }
+      if frame != nil || fullUntil != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
       if queue.isStopped { throw Self.stopped }
     }

@@ -3,10 +3,11 @@
 ///
 /// A value without clocks. It counts what goes over the link: compressed frames bring more than they weigh.
 struct StreamPace: Sendable {
-  /// How many bytes may be under way in any case.
+  /// How many bytes may be under way in any case, and how many more after each time that nothing was heard: another receiver may
+  /// tell of many frames at once.
   static let least = 512 << 10
   /// What is written within so long may be under way, or within twice the time that a frame took at least.
-  private static let soon = 0.5
+  static let soon = 0.5
   /// For how long what is written is counted at least.
   private static let look = 0.1
 
@@ -20,20 +21,31 @@ struct StreamPace: Sendable {
   /// When the frame was sent whose way is timed, and how many are in front of it.
   private var timed: (since: Double, ahead: Int)?
   private var shortestWay = Double.infinity
+  /// How many bytes the other end has told of at once at most.
+  private var longestReport = 0
+  /// When it told of any last, or when the first frame went that it can tell of.
+  private var heard = 0.0
 
-  /// Whether another frame may go.
-  var allowsMore: Bool { underWay < limit }
+  /// The time from which on another frame may go; nil where one may go now.
+  func next(now: Double) -> Double? {
+    let silence = patience
+    let silences = ((now - heard) / silence).rounded(.down)
+    return underWay < limit + Int(silences) * Self.least ? nil : heard + (silences + 1) * silence
+  }
+
+  private var patience: Double { shortestWay.isFinite ? max(Self.soon, 2 * shortestWay) : Self.soon }
 
   private var limit: Int {
-    guard let rates else { return Self.least }
-    return max(Self.least, Int(max(rates.last, rates.before) * max(Self.soon, 2 * shortestWay)))
+    let least = max(Self.least, 2 * longestReport)
+    guard let rates else { return least }
+    return max(least, Int(max(rates.last, rates.before) * patience))
   }
 
   /// A frame of so many bytes goes.
   mutating func sends(_ length: Int, now: Double) {
     if timed == nil { timed = (now, lengths.count) }
     // Nothing could be written before.
-    if lengths.isEmpty { counted = (now, 0) }
+    if lengths.isEmpty { (counted, heard) = ((now, 0), now) }
     lengths.append(length)
     underWay += length
   }
@@ -43,6 +55,10 @@ struct StreamPace: Sendable {
     let bytes = lengths.prefix(frames).reduce(0, +)
     lengths.removeFirst(frames)
     underWay -= bytes
+    guard frames > 0 else { return }
+    heard = now
+    // One frame at a time is how a receiver tells that does so soon.
+    if frames > 1 { longestReport = max(longestReport, bytes) }
     if let (since, ahead) = timed {
       timed = frames > ahead ? nil : (since, ahead - frames)
       if frames > ahead { shortestWay = min(shortestWay, now - since) }

@@ -43,7 +43,8 @@ extension Ledger {
     incomplete.values[index].ranges.insert(place.range)
     let file = incomplete.values[index]
     incompleteBytes = incompleteBytes.addingClamped(file.ranges.count - before)
-    guard file.isComplete, !file.isEnding, let record = file.record else { return nil }
+    // A record of an earlier session vouches for bytes that were read before it: the one behind these bytes is yet to come.
+    guard file.isComplete, !file.isEnding, file.hasNewRecord, let record = file.record else { return nil }
     incomplete.values[index].isEnding = true
     return (file.number, record.record)
   }
