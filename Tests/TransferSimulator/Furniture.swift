@@ -129,11 +129,12 @@ final class Furniture {
 
   /// The path in the archive of what arrived under a path, which may have been taken.
   func original(of path: [UInt8]) -> [UInt8] {
-    // No name at the source has this.
+    // No name at the source has these: the second is that of what a transfer brought beside an earlier one's.
+    let additions = [Array(" (2)".utf8), Array(" (3)".utf8)]
     var rest = path[...]
     var original: [UInt8] = []
     while let first = rest.first {
-      if rest.starts(with: " (2)".utf8) {
+      if additions.contains(where: { rest.starts(with: $0) }) {
         rest.removeFirst(4)
       } else {
         original.append(first)
