@@ -209,9 +209,11 @@ import Testing
     #expect(try ledger.await(file()) == 0)
     ledger.begin(Bound(items: 10, bytes: 10_000, metadata: 1_000))
     // The file may have changed before these were read: their sender has not said yet that it did not.
-    #expect(try write(place(0..<1_000), to: &ledger) == nil)
-    #expect(ledger.total == Tally())
-    #expect(try ledger.receive(file(), hasContent: false) == .complete(0))
+    #expect(try write(place(0..<1_000), to: &ledger) == file())
+    try ledger.finish(file())
+    #expect(ledger.unvouched == [keys.mark(path: path("big"), generation: 1)])
+    #expect(try ledger.receive(file(), hasContent: false) == .held)
+    #expect(ledger.unvouched.isEmpty && ledger.total.items == 1)
   }
 
   @Test func `an item that is dropped is as if it had never come`() throws {

@@ -50,7 +50,7 @@ extension ArchiveReader {
       }
     }
     var export = FileExport(
-      packer: packer, directory: directory, path: path, name: name, withOwner: batch.withOwners)
+      packer: packer, directory: directory, path: path, name: name, withOwner: batch.withOwners, awaited: tries.awaited)
     let outcome = try export.run()
     settle(item, tries, outcome, in: batch)
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
@@ -66,9 +66,10 @@ extension ArchiveReader {
       done(item)
     case .withheld: done(item)
     case .changed: changed(item, tries, lastFrame: 0, in: batch)
-    case .unsettled(let seconds):
+    case .unsettled(let seconds, let stamp):
       var next = tries
       next.looks += 1
+      next.awaited = stamp
       guard next.looks < WorkList.looks else { return changed(item, next, lastFrame: 0, in: batch) }
       export.postpone(item, next, until: export.settings.now() + seconds)
     case .large(let found):

@@ -8,7 +8,7 @@ enum FileOutcome<File: SourceFile> {
   /// It changed while it was read.
   case changed
   /// Another change could still hide behind the stamp of the last one, for so many seconds.
-  case unsettled(Double)
+  case unsettled(Double, Timestamp)
   /// The destination cannot hold it.
   case withheld
   /// It is sent in parts.
@@ -36,10 +36,16 @@ struct FileExport<Place: SourceDirectory> {
   let name: ArraySlice<UInt8>
   /// Whether owner and group are sent.
   var withOwner = false
+  /// A stamp behind which no other change can hide any more: it was waited for, whatever is known of the clock that made it.
+  var awaited: Timestamp?
   /// How long it took to read a file that is sent in one piece; nil for any other.
   private(set) var readSeconds: Double?
 
-  init(packer: FramePacker, directory: Place, path: ArchivePath, name: ArraySlice<UInt8>, withOwner: Bool = false) {
+  init(
+    packer: FramePacker, directory: Place, path: ArchivePath, name: ArraySlice<UInt8>, withOwner: Bool = false,
+    awaited: Timestamp? = nil
+  ) {
+    self.awaited = awaited
     self.packer = packer
     self.directory = directory
     self.path = path
@@ -54,8 +60,10 @@ struct FileExport<Place: SourceDirectory> {
     let look = try reading { () throws(SystemError) in
       try directory.look { () throws(SystemError) in try file.status() }
     }
-    guard look.unsettledSeconds <= 0 else { return .unsettled(look.unsettledSeconds) }
     let before = look.status
+    guard look.unsettledSeconds <= 0 || before.changed == awaited else {
+      return .unsettled(look.unsettledSeconds, before.changed)
+    }
     guard before.kind == .regular else {
       throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
     }

@@ -1,3 +1,4 @@
+import MigrationSystem
 import MigrationWire
 
 /// What of an archive is still to be read, and which reader has what of it in hand.
@@ -21,6 +22,8 @@ package struct WorkList: Sendable {
   struct Tries: Equatable, Sendable {
     var looks = 0
     var reads = 0
+    /// The stamp of its last change at the last look, which has been waited for since.
+    var awaited: Timestamp?
   }
 
   /// What a reader does next.

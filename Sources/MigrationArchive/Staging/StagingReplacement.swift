@@ -79,7 +79,7 @@ extension Staging {
 
   /// Removes what the sender named as gone from the source.
   func removeDropped(in places: any StagingPlaces) throws {
-    let dropped = shared.withLock { $0.dropped }
+    let dropped = shared.withLock { $0.dropped.union($0.ledger.unvouched) }
     guard !dropped.isEmpty else { return }
     var stale: [ItemRecord] = []
     var untrue: [JournalRecord] = []

@@ -43,14 +43,15 @@ extension Ledger {
     incomplete.values[index].ranges.insert(place.range)
     let file = incomplete.values[index]
     incompleteBytes = incompleteBytes.addingClamped(file.ranges.count - before)
-    // A record of an earlier session vouches for bytes that were read before it: the one behind these bytes is yet to come.
-    guard file.isComplete, !file.isEnding, file.hasNewRecord, let record = file.record else { return nil }
+    guard file.isComplete, !file.isEnding, let record = file.record else { return nil }
+    if !file.hasNewRecord { unvouched.insert(mark(record.record)) }
     incomplete.values[index].isEnding = true
     return (file.number, record.record)
   }
 
   /// A record came; for a file `hasContent` says that the whole content came with it.
   package mutating func receive(_ record: ItemRecord, hasContent: Bool) throws(Violation) -> Reception {
+    if !unvouched.isEmpty { unvouched.remove(mark(record)) }
     if complete.contains(mark(record)) {
       try checkHeld(record)
       return .held

@@ -63,6 +63,9 @@ package struct Ledger: Sendable {
   /// Bytes held of incomplete files.
   package internal(set) var incompleteBytes: UInt64 = 0
   /// Items whose metadata can only be set when everything else is there.
+  /// The files that are whole by a record of an earlier session, which says nothing of bytes that came in this one: it must come
+  /// again.
+  package internal(set) var unvouched: Set<Mark> = []
   var deferred: DeferredItems
   var refused: RefusedItems
 
@@ -83,6 +86,7 @@ package struct Ledger: Sendable {
     for mark in deferred.begin() { forget(mark, size: 0) }
     for index in incomplete.values.indices { incomplete.values[index].hasNewRecord = false }
     admittedBytes = 0
+    unvouched = []
     budget = SessionBudget(offered)
     bound = Tally(items: offered.items, bytes: offered.bytes)
       .adding(Tally(items: total.items.addingClamped(UInt64(incomplete.count)), bytes: heldBytes))
