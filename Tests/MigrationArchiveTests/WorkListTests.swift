@@ -51,7 +51,7 @@ import Testing
       hands[reader] = items
     }
     #expect(seen.sorted() == Array(tree.nodes.indices))
-    #expect(list.isDone(batch) && list.waitingFrames(of: 1_000) == 0)
+    #expect(list.isDone(batch) && list.waitingFrames(of: 1_000, now: 0) == 0)
   }
 
   @Test func `two readers are in different folders as long as there are two`() throws {
@@ -164,6 +164,15 @@ import Testing
 
 /// The names of files that have several.
 @Suite struct LinkedNamesTests {
+  @Test func `a name that leads elsewhere by now lets go of what it was to bring`() {
+    var names = LinkedNames()
+    #expect(names.claim(1, 10) == .mine)
+    #expect(names.claim(2, 20) == .mine)
+    // The first is looked at once more, and leads to what the second brings.
+    #expect(names.claim(1, 20) == .others)
+    #expect(names.claim(3, 10) == .mine)
+  }
+
   /// What each of the names is told that leads to a generation, in this order.
   private func claims(_ names: inout LinkedNames, _ asked: [(name: Int, generation: Generation)]) -> [LinkedNames.Claim]
   {

@@ -147,7 +147,10 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   // MARK: Filling frames
 
   package var waitingFrames: Int {
-    state.withLock { $0.list.waitingFrames(of: settings.sizes.fullFrame) + ($0.records.isEmpty ? 0 : 1) }
+    let now = settings.now()
+    return state.withLock { state in
+      state.list.waitingFrames(of: settings.sizes.fullFrame, now: now) + (state.records.isEmpty ? 0 : 1)
+    }
   }
 
   // A class's methods are one for all places, else: each call in them would ask at run time for which.
@@ -220,12 +223,8 @@ extension ArchiveExport {
 
   func takeRecord() -> ItemRecord? { state.withLock { $0.records.popLast() } }
 
-  func batch(_ number: WorkList.Batch) -> SourceBatch<Place> {
-    guard let batch = state.withLock({ $0.batches[number]?.source }) else {
-      preconditionFailure("a batch is read once")
-    }
-    return batch
-  }
+  /// What is read; nil once all of it is, and it is forgotten: a run may be of directories alone that are in the archive already.
+  func batch(_ number: WorkList.Batch) -> SourceBatch<Place>? { state.withLock { $0.batches[number]?.source } }
 
   func file(_ number: WorkList.FileNumber) -> LargeFile<Place.File> {
     guard let file = state.withLock({ $0.files[number] }) else { preconditionFailure("an open file is known") }

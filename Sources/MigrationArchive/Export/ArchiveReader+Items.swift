@@ -46,7 +46,10 @@ extension ArchiveReader {
       switch try addLink(item, path, in: directory, batch) {
       case .added: return done(item)
       case .unknown: break
-      case .inOtherHands: return export.postpone(item, tries, until: export.settings.now() + 0.01)
+      case .inOtherHands:
+        var next = tries
+        next.waits += 1
+        return export.postpone(item, next, until: export.settings.now() + tries.pause)
       }
     }
     var export = FileExport(
@@ -64,7 +67,9 @@ extension ArchiveReader {
     case .sent(let generation):
       if batch.tree.nodes[item.index].isShared { export.sent(item, generation) }
       done(item)
-    case .withheld: done(item)
+    case .withheld:
+      if batch.tree.nodes[item.index].isShared { export.released(item) }
+      done(item)
     case .changed: changed(item, tries, lastFrame: 0, in: batch)
     case .unsettled(let seconds, let stamp):
       var next = tries

@@ -68,7 +68,8 @@ extension ArchiveReader {
   private func leave(_ large: LargeFile<Place.File>, _ number: WorkList.FileNumber) {
     file = nil
     guard export.left(number) else { return }
-    let (item, batch) = (large.item, export.batch(large.item.batch))
+    let item = large.item
+    guard let batch = export.batch(item.batch) else { preconditionFailure("its item is not done") }
     do {
       if try !large.isGivenUp && !large.file.status().isSameState(as: large.before) { large.end(.changed) }
     } catch let error as SystemError {

@@ -49,8 +49,10 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
         packer.add(record)
       } else {
         switch export.next(for: self, written: written) {
-        case .run(let batch, let items): run = (batch, export.batch(batch), items)
-        case .again(let item, let tries): add(item, tries, in: export.batch(item.batch))
+        case .run(let number, let items):
+          if let batch = export.batch(number) { run = (number, batch, items) }
+        case .again(let item, let tries):
+          if let batch = export.batch(item.batch) { add(item, tries, in: batch) }
         case .file(let number): file = (number, export.file(number), nil)
         case .nothing(let moment): return moment
         }

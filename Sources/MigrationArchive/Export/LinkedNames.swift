@@ -25,12 +25,12 @@ struct LinkedNames: Sendable {
 
   /// A name leads to a generation.
   mutating func claim(_ index: Int, _ generation: Generation) -> Claim {
+    if inHand[index] != generation { released(index) }
     switch names[generation] {
     case .sent(let first): return .sent(first)
     case .inHand(let other) where other != index: return .others
     case .inHand: return .mine
     case nil:
-      released(index)
       names[generation] = .inHand(index)
       inHand[index] = generation
       return .mine

@@ -32,6 +32,8 @@ struct ReadAhead: Equatable {
       left = Self.stretch
     }
     left -= 1
+    // Another folder of the same tree, or another tree.
+    if horizon > index + Self.distance.most { horizon = 0 }
     guard horizon - index <= Self.distance.least else { return 0..<0 }
     let start = max(horizon, index + 1)
     let end = min(count, index + 1 + Self.distance.most)

@@ -22,8 +22,13 @@ package struct WorkList: Sendable {
   struct Tries: Equatable, Sendable {
     var looks = 0
     var reads = 0
+    /// How often another name of it was in other hands.
+    var waits = 0
     /// The stamp of its last change at the last look, which has been waited for since.
     var awaited: Timestamp?
+
+    /// For how long another name is waited for: many names of one large file must not keep readers busy with looking at them.
+    var pause: Double { min(0.01 * Double(1 << min(waits, 10)), 2) }
   }
 
   /// What a reader does next.
@@ -89,13 +94,14 @@ package struct WorkList: Sendable {
   /// Whether everything that was added is done.
   var isEmpty: Bool { batches.isEmpty }
 
-  /// About how many frames what no reader has in hand makes, each of so many bytes.
-  func waitingFrames(of length: Int) -> Int {
+  /// About how many frames what no reader has in hand makes, each of so many bytes; what is only waited for makes none.
+  func waitingFrames(of length: Int, now: Double) -> Int {
     let open = files.values.count(where: \.hasMore) * Int(Self.run.bytes) / length
     let inBatches = batches.map { _, entry in
       max(Int(entry.bytes / UInt64(length)), (entry.items + Self.run.items - 1) / Self.run.items)
     }
-    return open + inBatches.reduce(0, +) + (later.count + Self.run.items - 1) / Self.run.items
+    let due = later.count { $0.due <= now }
+    return open + inBatches.reduce(0, +) + (due + Self.run.items - 1) / Self.run.items
   }
 
   /// Whether a batch is done.

@@ -27,6 +27,8 @@ struct AppExport: ~Copyable {
 
   /// How many appends were answered with the cancellation.
   private var cancelledAppends = 0
+  /// Whether it has said that it is done. What it appended is read all the same.
+  private var isEnding = false
 
   /// Exports by a process that has said what it can do. `name` is the app's.
   init(
@@ -70,10 +72,13 @@ struct AppExport: ~Copyable {
       if archive.isStopped, !watch.isCancelled { try cancel() }
       try archive.check()
       try answer()
-      guard appends.count < Self.mostAppends else {
-        try conversation.wait(until: deadline)
+      if isEnding {
+        if appends.isEmpty { return watch.isCancelled ? .stopped(isKilled: false) : try ended(nil) }
+        // It may be gone, and all that it said is known.
+        _ = try conversation.wait(until: deadline, forItsEnd: false)
         continue
       }
+      if appends.count >= Self.mostAppends, try !conversation.wait(until: deadline, forItsEnd: true) { continue }
       let event = try conversation.next(until: deadline)
       switch consume event {
       case .nothing:
@@ -84,6 +89,7 @@ struct AppExport: ~Copyable {
         throw ArchiveError(.exportFailed, "the extension is gone", name: Self.gone)
       case .message(.append(let item), let descriptor):
         if let end = try append(item, descriptor) { return end }
+      case .message(.ended(nil), _) where !watch.isCancelled: isEnding = true
       case .message(.ended(let error), _): return try ended(error)
       case .message(_, _):
         throw Violation(.state, "a message of the extension")

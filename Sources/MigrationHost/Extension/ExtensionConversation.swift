@@ -61,10 +61,12 @@ struct ExtensionConversation: ~Copyable, Sendable {
     }
   }
 
-  /// Waits until it is wanted elsewhere, and reads nothing.
-  mutating func wait(until deadline: BootInstant?) throws(SystemError) {
-    var interests = [Poller.Interest(process.endedDescriptor, .readable), Poller.Interest(attention.raw, .readable)]
+  /// Waits until it is wanted elsewhere, or until the extension is gone if that matters, and reads nothing. Whether it is gone.
+  mutating func wait(until deadline: BootInstant?, forItsEnd: Bool) throws(SystemError) -> Bool {
+    var interests = [Poller.Interest(attention.raw, .readable)]
+    if forItsEnd { interests.append(Poller.Interest(process.endedDescriptor, .readable)) }
     if try poller.wait(&interests, until: deadline) { attention.clear() }
+    return forItsEnd && !interests[1].ready.isEmpty
   }
 
   /// Says something; one that is gone does not hear it.

@@ -44,8 +44,11 @@ struct StreamPace: Sendable {
   /// A frame of so many bytes goes.
   mutating func sends(_ length: Int, now: Double) {
     if timed == nil { timed = (now, lengths.count) }
-    // Nothing could be written before.
-    if lengths.isEmpty { (counted, heard) = ((now, 0), now) }
+    if lengths.isEmpty {
+      // For a while nothing could be written. What passes between two rounds of a long way counts.
+      if now - heard > Self.look { counted = (now, 0) }
+      heard = now
+    }
     lengths.append(length)
     underWay += length
   }
