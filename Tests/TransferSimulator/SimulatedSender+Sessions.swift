@@ -192,6 +192,8 @@ extension SimulatedSender {
 }
 
 /// Hears what an export comes by.
+///
+/// Unchecked: a simulation runs on one thread.
 final class SimulatedListener: ExportListener, @unchecked Sendable {
   // Unchecked: a simulation has one thread.
   private let sender: SimulatedSender

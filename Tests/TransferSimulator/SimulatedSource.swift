@@ -213,6 +213,8 @@ final class SimulatedSource: @unchecked Sendable {
 }
 
 /// A directory of the simulated source.
+///
+/// Unchecked: a simulation runs on one thread.
 final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
   private let node: SourceNode
   private let source: SimulatedSource
@@ -261,6 +263,8 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
 }
 
 /// A file of the simulated source while it is read; it may change between any two bytes.
+///
+/// Unchecked: a simulation runs on one thread.
 final class SimulatedSourceFile: SourceFile, @unchecked Sendable {
   // Unchecked: a simulation has one thread.
   private let node: SourceNode
