@@ -65,7 +65,7 @@ private struct Path {
     path.run(20)
     #expect(path.log == (0..<16).map { "open 1.\($0)" })
     // At once when it is decided, and two at a time.
-    #expect(path.times.prefix(4) == [0, 0, 0.4, 0.4])
+    #expect(path.times.prefix(4) == [0, 0, 0.3, 0.3])
     #expect(path.trial.plan.found == 16)
   }
 
@@ -102,7 +102,7 @@ private struct Path {
     #expect(path.log.prefix(6).suffix(2) == ["retire 1.2", "retire 1.3"])
     // The next two are up to speed soon, though those have brought nothing.
     #expect(path.log.prefix(8).suffix(2) == ["open 1.4", "open 1.5"])
-    #expect(path.times.prefix(9).suffix(3) == [6.2, 6.2, 6.6])
+    #expect(path.times.prefix(9).suffix(3) == [5.9, 5.9, 6.2])
   }
 
   @Test func `where the user's limit holds streams back, there are no more of them`() {

@@ -58,6 +58,52 @@ private struct Path {
   }
 }
 
+/// Streams that bring one frame after the other, all at the same moments.
+private struct LongFrames {
+  /// How long a frame takes.
+  let each: Double
+  /// From how many streams on a frame takes longer, as many times as there are more.
+  var shared = Int.max
+
+  private(set) var count = StreamCount(limit: 16, now: 0)
+  private(set) var changes: [Int] = []
+  private var now = 0.0
+  private var streams = StreamCount.first
+  private var frames = 0
+  private var fewest: UInt64 = 0
+  private var last: Double?
+  /// When the frames that streams have in hand are written.
+  private var next: Double
+
+  init(each: Double, shared: Int = .max) {
+    (self.each, self.shared) = (each, shared)
+    next = each
+  }
+
+  mutating func run(until end: Double) {
+    while now < end {
+      now += 0.1
+      while next <= now {
+        frames += streams
+        fewest += 1
+        last = next
+        next += each * max(1, Double(streams) / Double(shared))
+      }
+      let step = count.look(
+        StreamCount.Observation(
+          time: now, bytes: UInt64(frames) << 18, frames: UInt64(frames), written: last, fewest: fewest))
+      switch step {
+      case .stay: continue
+      case .open(let more):
+        streams += more
+        fewest = 0
+      case .end(let surplus): streams -= surplus
+      }
+      changes.append(streams)
+    }
+  }
+}
+
 @Suite struct StreamCountTests {
   @Test func `where every stream brings its share they double up to the limit, soon`() {
     var path = Path(perStream: 84e6, limit: 16)
@@ -115,9 +161,11 @@ private struct Path {
 
   @Test func `on a slow path a measurement takes its time`() {
     var path = Path(perStream: 1e6, atMost: 1e6)
-    path.run(until: 8)
+    path.run(until: 1.9)
     #expect(path.changes.isEmpty)
-    path.run(until: 20)
+    path.run(until: 5.5)
+    #expect(path.changes.map(\.streams) == [2])
+    path.run(until: 8)
     #expect(path.changes.map(\.streams) == [2, 1])
   }
 
@@ -128,13 +176,13 @@ private struct Path {
     #expect(path.changes.isEmpty)
   }
 
-  @Test func `it begins with four, and never has fewer`() {
-    #expect(StreamCount(limit: 16, now: 0).count == 4)
+  @Test func `it begins with two, and never has fewer`() {
+    #expect(StreamCount(limit: 16, now: 0).count == 2)
     #expect(StreamCount(limit: 1, now: 0).count == 1)
     var path = Path(perStream: 84e6, atMost: 84e6, count: StreamCount.first)
     path.run(until: 3_600)
-    #expect(path.streams == 4)
-    #expect(path.changes.map(\.streams).prefix(2) == [8, 4])
+    #expect(path.streams == 2)
+    #expect(path.changes.map(\.streams).prefix(2) == [4, 2])
   }
 
   @Test func `while more are tried, what was found is the number before`() {
@@ -145,10 +193,19 @@ private struct Path {
   }
 
   @Test func `where each frame takes long, all are there within a second and a half`() {
-    // A frame in a fifth of a second: a disk that waits 3 ms for each of 64 files.
-    var path = Path(perStream: 5e6, count: StreamCount.first)
-    path.run(until: 1.5)
-    #expect(path.changes.map(\.streams) == [8, 16])
+    // A disk that waits 3 ms for each of 64 files.
+    var frames = LongFrames(each: 0.19)
+    frames.run(until: 1.5)
+    #expect(frames.changes == [4, 8, 16])
+  }
+
+  @Test(arguments: [0.11, 0.15, 0.19, 0.25, 0.3, 0.7])
+  func `frames that all streams bring at once are not mistaken for more or fewer`(each: Double) {
+    // What one frame takes is shared by all streams from the third on: more of them bring nothing.
+    var frames = LongFrames(each: each, shared: 2)
+    frames.run(until: 60)
+    #expect(frames.changes.count > 3)
+    #expect(frames.changes == frames.changes.indices.map { [4, 2][$0 % 2] })
   }
 
   @Test func `what cannot be opened is not tried again`() {

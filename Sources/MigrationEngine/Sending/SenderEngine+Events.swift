@@ -158,6 +158,8 @@ extension SenderEngine {
     /// The lengths of all written frames, and how many there are.
     package var writtenLength: UInt64 = 0
     package var writtenFrames: UInt64 = 0
+    /// When the last of them was written, as the sender knows; nil where it does not.
+    package var lastWritten: Double?
     /// How many are written of each stream that there is.
     package var framesOfStream: [StreamNumber: UInt64] = [:]
     /// Whether the user's limit has held a stream back since the last look.

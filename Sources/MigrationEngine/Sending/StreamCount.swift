@@ -1,9 +1,11 @@
 /// Finds by trying how many data streams are worth having. Times are seconds.
 ///
-/// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with a
-/// few, so that either end has work for its processors and several wait for a slow disk. While frames wait for streams, the
-/// number doubles as long as what arrives grows with it; a step that brings next to nothing is taken back. Then it rests, longer
-/// each time, so that a user who watches for an hour sees a handful of changes.
+/// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with two. While
+/// frames wait for streams, the number doubles as long as what arrives grows with it; a step that brings next to nothing is taken
+/// back. Then it rests, longer each time, so that a user who watches for an hour sees a handful of changes.
+///
+/// Where a disk or the way is slow, each stream brings one frame after the other, all of them at nearly the same time. So what
+/// they bring is measured from one frame to another, not from look to look.
 package struct StreamCount: Sendable {
   /// How the streams do at a moment.
   package struct Observation: Equatable, Sendable {
@@ -11,6 +13,8 @@ package struct StreamCount: Sendable {
     /// How much the receiver has written since the session began.
     package var bytes: UInt64
     package var frames: UInt64
+    /// When the last of them was written.
+    package var written: Double
     /// How many frames of the stream with the fewest are written.
     package var fewest: UInt64
     /// Whether all streams that were asked for have joined.
@@ -19,9 +23,11 @@ package struct StreamCount: Sendable {
     package var isWaiting = true
 
     package init(
-      time: Double, bytes: UInt64, frames: UInt64, fewest: UInt64, isComplete: Bool = true, isWaiting: Bool = true
+      time: Double, bytes: UInt64, frames: UInt64, written: Double? = nil, fewest: UInt64, isComplete: Bool = true,
+      isWaiting: Bool = true
     ) {
       self.time = time
+      self.written = written ?? time
       self.bytes = bytes
       self.frames = frames
       self.fewest = fewest
@@ -48,12 +54,12 @@ package struct StreamCount: Sendable {
   }
 
   /// How many streams a transfer begins with.
-  package static let first = 4
+  package static let first = 2
 
   /// How many frames of each stream are written when it counts as up to speed, and how long that may take.
   private static let warmUp: (frames: UInt64, seconds: Double) = (1, 2)
-  /// A measurement has so many frames and takes so long, or longer with fewer.
-  private static let enough: (frames: UInt64, seconds: Double) = (8, 0.25)
+  /// A measurement takes so long, or longer until each stream has brought a frame.
+  private static let enough = 0.15
   private static let longest = 20.0
   /// A step that brings less is taken back.
   private static let leastGain = 1.1
@@ -103,8 +109,9 @@ package struct StreamCount: Sendable {
       return .stay
     case .measuring(let start, let looks, let waiting):
       let (looks, waiting) = (looks + 1, waiting + (now.isWaiting ? 1 : 0))
-      let (seconds, frames) = (now.time - start.time, now.frames - start.frames)
-      guard seconds >= Self.enough.seconds, frames >= Self.enough.frames || seconds >= Self.longest else {
+      let isLong = now.time - start.time >= Self.longest
+      let seconds = isLong ? now.time - start.time : now.written - start.written
+      guard isLong || seconds >= Self.enough && now.frames - start.frames >= count else {
         state = .measuring(from: start, looks: looks, waiting: waiting)
         return .stay
       }

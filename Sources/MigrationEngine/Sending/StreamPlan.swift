@@ -196,7 +196,7 @@ struct StreamPlan: Sendable {
 
   private func observation(_ counts: SenderEngine.WindowCounts, _ now: Double) -> StreamCount.Observation {
     StreamCount.Observation(
-      time: now, bytes: counts.writtenLength, frames: counts.writtenFrames,
+      time: now, bytes: counts.writtenLength, frames: counts.writtenFrames, written: counts.lastWritten,
       fewest: streams.filter(\.stays).map { counts.framesOfStream[$0.number] ?? 0 }.min() ?? 0,
       isComplete: missing == 0 && streams.allSatisfy { $0.state == .joined },
       isWaiting: counts.waitingFrames > 0 && !counts.isLimited)

@@ -27,6 +27,8 @@ final class SendQueue: ExportListener {
     var limit: RateLimit?
     /// Whether the limit has held a stream back since this was looked at.
     var isLimiting = false
+    /// When the receiver has written a frame last.
+    var lastWritten: Double?
     /// What the destination cannot hold.
     var refused: Set<Mark> = []
   }
@@ -150,7 +152,11 @@ final class SendQueue: ExportListener {
 
   /// The receiver has written the next `count` frames of a stream.
   func written(_ count: UInt64, on number: StreamNumber) {
-    signal { $0.window.written(count, on: number) }
+    let now = BootInstant.now().seconds
+    signal { state in
+      state.lastWritten = now
+      return state.window.written(count, on: number)
+    }
     state.broadcast()
   }
 
@@ -216,6 +222,7 @@ final class SendQueue: ExportListener {
       counts.waitingFrames = waiting
       counts.writtenLength = window.writtenLength
       counts.writtenFrames = window.writtenFrames
+      counts.lastWritten = state.lastWritten
       counts.framesOfStream = window.framesOfStream
       counts.isLimited = state.isLimiting
       return counts
