@@ -216,6 +216,18 @@ import Testing
     #expect(ledger.unvouched.isEmpty && ledger.total.items == 1)
   }
 
+  @Test func `an end that was not made in its session is made when the record comes again`() throws {
+    var ledger = ledger()
+    #expect(try ledger.receive(file(), hasContent: false) == .create(discarded: nil))
+    _ = try ledger.await(file())
+    #expect(try write(place(0..<1_000), to: &ledger) == file())
+    ledger.begin(Bound(items: 10, bytes: 10_000, metadata: 1_000))
+    #expect(try ledger.admit(place(0..<1_000)) == .held)
+    #expect(try ledger.receive(file(), hasContent: false) == .complete(0))
+    try ledger.finish(file())
+    #expect(ledger.total.items == 1 && ledger.unvouched.isEmpty)
+  }
+
   @Test func `an item that is dropped is as if it had never come`() throws {
     var ledger = ledger()
     for record in [file("a", size: 7), directory("d"), file("b", size: 9)] { try ledger.finish(record) }

@@ -13,7 +13,7 @@ package struct Ledger: Sendable {
     var record: PackedRecord?
     /// Whether this session brought the record.
     var hasNewRecord = false
-    /// Somebody was told that nothing is missing, and makes an end of it.
+    /// A stream was told that nothing is missing, and makes an end of it.
     var isEnding = false
     /// The destination cannot hold it: nothing of it is written, and its record is waited for.
     var isRefused = false
@@ -62,10 +62,10 @@ package struct Ledger: Sendable {
   package private(set) var digest: UInt128 = 0
   /// Bytes held of incomplete files.
   package internal(set) var incompleteBytes: UInt64 = 0
-  /// Items whose metadata can only be set when everything else is there.
   /// The files that are whole by a record of an earlier session, which says nothing of bytes that came in this one: it must come
   /// again.
   package internal(set) var unvouched: Set<Mark> = []
+  /// Items whose metadata can only be set when everything else is there.
   var deferred: DeferredItems
   var refused: RefusedItems
 
@@ -84,7 +84,11 @@ package struct Ledger: Sendable {
   /// as if it had never come.
   package mutating func begin(_ offered: Bound) {
     for mark in deferred.begin() { forget(mark, size: 0) }
-    for index in incomplete.values.indices { incomplete.values[index].hasNewRecord = false }
+    for index in incomplete.values.indices {
+      incomplete.values[index].hasNewRecord = false
+      // An end that was not made is made when the record comes again.
+      incomplete.values[index].isEnding = false
+    }
     admittedBytes = 0
     unvouched = []
     budget = SessionBudget(offered)
