@@ -139,15 +139,15 @@ struct StreamPlanTrial {
     #expect(trial.plan.found == 1)
   }
 
-  @Test func `it is looked how the streams do ten times a second`() {
+  @Test func `it is looked how the streams do twenty times a second`() {
     var trial = StreamPlanTrial()
     _ = trial.open()
-    #expect(trial.next == 0.1)
-    #expect(trial.pass(0.099) == [])
+    #expect(trial.next == 0.05)
+    #expect(trial.pass(0.049) == [])
     #expect(trial.pass(0.001) == ["read window 1"])
-    #expect(trial.next == 0.1)
+    #expect(trial.next == 0.05)
     #expect(trial.pass(1) == ["read window 1"])
-    #expect(trial.next == 0.1)
+    #expect(trial.next == 0.05)
   }
 
   @Test func `of streams that do not exist nothing is heard`() {

@@ -84,9 +84,9 @@ import Testing
 
   @Test func `what is to be done for a stream is done in time as well`() {
     var trial = SenderTrial.streaming()
-    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.1)
-    trial.pass(0.1)
-    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.1)
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.05)
+    trial.pass(0.05)
+    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.05)
   }
 
   @Test func `before streaming nothing is told by the clock`() {

@@ -1,8 +1,9 @@
 /// Finds by trying how many data streams are worth having. Times are seconds.
 ///
 /// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with two. While
-/// frames wait for streams, the number doubles as long as what arrives grows with it; a step that brings next to nothing is taken
-/// back. Then it rests, longer each time, so that a user who watches for an hour sees a handful of changes.
+/// frames wait for streams, the number doubles as long as what arrives grows with it, and quadruples where it has grown as much;
+/// what brings next to nothing is taken back. Then it rests, longer each time, so that a user who watches for an hour sees a
+/// handful of changes.
 ///
 /// Where a disk or the way is slow, each stream brings one frame after the other, all of them at nearly the same time. So what
 /// they bring is measured from one frame to another, not from look to look.
@@ -53,6 +54,19 @@ package struct StreamCount: Sendable {
     case resting(until: Double)
   }
 
+  private struct Earlier {
+    let count: Int
+    /// In bytes a second.
+    let rate: Double
+
+    /// As many as `gain` times so many would need, in steps of doubling.
+    func doubled(atLeast gain: Double) -> Int {
+      var doubled = count
+      while Double(doubled) < gain * Double(count) { doubled *= 2 }
+      return doubled
+    }
+  }
+
   /// How many streams a transfer begins with.
   package static let first = 2
 
@@ -63,16 +77,17 @@ package struct StreamCount: Sendable {
   private static let longest = 20.0
   /// A step that brings less is taken back.
   private static let leastGain = 1.1
-  /// The part of proportional growth that makes another step worth trying at once.
+  /// The part of proportional growth that makes another step worth trying at once, and that which makes it a longer one.
   private static let goodShare = 0.33
+  private static let fullShare = 0.75
   /// How long it rests at first and at last after a try, and where streams are not what it waits for.
   private static let rests = (first: 3.0, last: 600.0, idle: 1.0)
 
   private var limit: Int
   /// How many streams there shall be.
   package private(set) var count: Int
-  /// What the number before this one brought, in bytes a second.
-  private var before: (count: Int, rate: Double)?
+  /// What the number before this one brought.
+  private var before: Earlier?
   private var rest = Self.rests.first
   private var state: State
 
@@ -124,11 +139,13 @@ package struct StreamCount: Sendable {
 
   /// A measurement is over. `isHeldBack`: frames waited nearly all the time.
   private mutating func judge(_ rate: Double, isHeldBack: Bool, _ now: Double) -> Step {
+    var step = count
     if let before {
       let gain = rate / max(before.rate, 1)
       if gain < Self.leastGain { return takeBack(to: before.count, now) }
       let share = (gain - 1) / (Double(count) / Double(before.count) - 1)
-      guard share >= Self.goodShare else { return settle(now) }
+      guard share >= Self.goodShare else { return takeBack(to: min(count, before.doubled(atLeast: gain)), now) }
+      if share >= Self.fullShare { step = 3 * count }
     }
     guard isHeldBack else {
       before = nil
@@ -136,18 +153,18 @@ package struct StreamCount: Sendable {
       return .stay
     }
     guard count < limit else { return settle(now) }
-    let more = min(count, limit - count)
-    before = (count, rate)
+    let more = min(step, limit - count)
+    before = Earlier(count: count, rate: rate)
     count += more
     state = .settling(since: now)
     return .open(more)
   }
 
-  private mutating func takeBack(to earlier: Int, _ now: Double) -> Step {
-    let surplus = count - earlier
-    count = earlier
+  private mutating func takeBack(to fewer: Int, _ now: Double) -> Step {
+    let surplus = count - fewer
+    count = fewer
     _ = settle(now)
-    return .end(surplus)
+    return surplus > 0 ? .end(surplus) : .stay
   }
 
   private mutating func settle(_ now: Double) -> Step {

@@ -16,7 +16,7 @@ struct StreamPlan: Sendable {
   /// How many may be on their way to joining, since the receiver has few places for those that have not.
   private static let places = 2
   /// How often it is looked how they do.
-  private static let lookPause = 0.1
+  private static let lookPause = 0.05
 
   private struct Stream: Equatable {
     enum State: Equatable {
