@@ -156,14 +156,11 @@ class Process:
         return self.output() + self.errors()
 
     def events(self, name=None):
-        found = []
-        with open(self.out_path, encoding="utf-8") as out:
-            for line in out:
-                if line.endswith("\n"):
-                    event = json.loads(line)
-                    if name is None or event["event"] == name:
-                        found.append(event)
-        return found
+        # Read at once: what a reader of lines takes for a line while it is written has its end in the next one. Its end is not here yet.
+        with open(self.out_path, encoding="utf-8", errors="replace") as out:
+            whole = out.read().split("\n")[:-1]
+        events = [json.loads(line) for line in whole]
+        return [event for event in events if name is None or event["event"] == name]
 
     def error(self):
         """The event that says why the run failed."""
