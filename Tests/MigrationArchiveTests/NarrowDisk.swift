@@ -117,5 +117,6 @@ private final class NarrowFile: StagedFile {
   func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) { try file.setOwner(owner) }
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) { try file.setAttribute(attribute) }
   func setAccessList(_ list: [AccessEntry]) throws(SystemError) { try file.setAccessList(list) }
+  func clearExtendedMetadata() throws(SystemError) { try file.clearExtendedMetadata() }
   func setTimes(modified: Timestamp) throws(SystemError) { try file.setTimes(modified: modified) }
 }

@@ -188,6 +188,19 @@ private final class Interruption {
     #expect(try interruption.resume() == .resumed(Tally(items: 3, bytes: 2_500 - 600)))
   }
 
+  @Test func `a file of which only parts count has nothing but these from before, and the rest by its record`() throws {
+    let interruption = try Interruption(stagedFrames: .max, syncedAfter: 2)
+    let scratch = interruption.scratch
+    let tree = try interruption.stage(isExposed: true).tree
+    let file = "\(tree)/source/d/chunked"
+    scratch.patch(file, [0xFF], at: 700)
+    try Descriptor.open(scratch.at(file)).setAttribute(Array("user.old".utf8), [1])
+    scratch.setMode(file, 0o444)
+    _ = try interruption.resume()
+    let arrived = try ExtendedMetadata(of: Descriptor.open(scratch.at("destination/source/d/chunked")))
+    #expect(arrived == ExtendedMetadata())
+  }
+
   @Test func `without the mark of an importer what was durable is not read again`() throws {
     let interruption = try Interruption(stagedFrames: .max, syncedAfter: 2)
     let tree = try interruption.stage().tree

@@ -31,8 +31,17 @@ extension Ground {
     }
   }
 
+  /// A frame has arrived: a name that is told as another name's has no content of its own any more.
+  func arrived(_ body: [UInt8]) {
+    noteEntries(body)
+    var reader = EntryReader(Limits.dataHeader..<body.count)
+    while let entry = try? reader.next(body.span) {
+      if case .item(let record, _) = entry, record.kind == .hardLink { letGo(ofContentAt: record.path) }
+    }
+  }
+
   /// Tells what is in a frame.
-  func noteEntries(_ body: [UInt8]) {
+  private func noteEntries(_ body: [UInt8]) {
     guard world.trace.keepsAll else { return }
     var reader = EntryReader(Limits.dataHeader..<body.count)
     while let entry = try? reader.next(body.span) {

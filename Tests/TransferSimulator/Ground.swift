@@ -389,6 +389,8 @@ final class Ground {
     }
   }
 
+  func letGo(ofContentAt path: ArchivePath) { sent.letGo(at: path) }
+
   /// The destination cannot hold these: a sender may send of them again before it hears of that.
   func refused(_ refusals: some Sequence<Refusal>) {
     for refusal in refusals { sent.refuse(ItemState(path: refusal.path, generation: refusal.generation)) }

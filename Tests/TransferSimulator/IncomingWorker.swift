@@ -117,7 +117,7 @@ final class IncomingWorker {
 
   private func reallyWrite(_ body: [UInt8]) {
     // A write that takes the turn of a sync's own writes would be no real one.
-    ground.noteEntries(body)
+    ground.arrived(body)
     receiver.checkNewest(session, "a frame is written")
     var failure: (any Error)?
     receiver.isWriting = true

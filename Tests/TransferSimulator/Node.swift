@@ -57,6 +57,11 @@ final class Node {
     pending.append(write)
   }
 
+  /// Removes all attributes and access lists.
+  func clearExtendedMetadata() {
+    for name in state.attributes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) { write(.attribute(name, [])) }
+  }
+
   /// The first so many writes are durable.
   func commit(_ count: Int) {
     for write in pending.prefix(count) { durable.apply(write) }

@@ -19,6 +19,9 @@ struct SentContent {
     bytes += range.count
   }
 
+  /// The receiver has no file of its own at this path any more: where its other names vanish, it comes again.
+  mutating func letGo(at path: ArchivePath) { once = once.filter { $0.key.path != path } }
+
   /// The destination cannot hold it: a sender may send of it again before it hears of that.
   mutating func refuse(_ item: ItemState) { refused.insert(item) }
 

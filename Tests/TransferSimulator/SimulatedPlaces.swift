@@ -79,6 +79,11 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
     node.write(.attribute(SimulatedPlaces.listName(.access), SimulatedPlaces.bytes(list)))
   }
 
+  func clearExtendedMetadata() throws(SystemError) {
+    try disk.operate(mayFail: false)
+    node.clearExtendedMetadata()
+  }
+
   func setTimes(modified: Timestamp) throws(SystemError) {
     try disk.operate(mayFail: false)
     node.write(.time(modified))
@@ -189,10 +194,7 @@ final class SimulatedPlaces: StagingPlaces {
 
   func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError) {
     try disk.operate(mayFail: false)
-    let node = try found(path)
-    for name in node.state.attributes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-      node.write(.attribute(name, []))
-    }
+    try found(path).clearExtendedMetadata()
   }
 
   func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {

@@ -43,6 +43,8 @@ package final class DiskFile: StagedFile {
     try descriptor.setAccessList(list, .access)
   }
 
+  package func clearExtendedMetadata() throws(SystemError) { try descriptor.clearExtendedMetadata() }
+
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
 
   package func setTimes(modified: Timestamp) throws(SystemError) { try descriptor.setTimes(modified: modified) }

@@ -79,6 +79,8 @@ package protocol StagedFile: AnyObject, Sendable {
   func setOwner(_ owner: ItemRecord.Owner) throws(SystemError)
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError)
   func setAccessList(_ list: [AccessEntry]) throws(SystemError)
+  /// Removes attributes and access lists.
+  func clearExtendedMetadata() throws(SystemError)
   func setTimes(modified: Timestamp) throws(SystemError)
   /// Returns once the content is durable.
   func synchronize() throws(SystemError)

@@ -83,6 +83,13 @@ extension Staging {
     }
   }
 
+  /// Takes back what an end that is not in the journal has given to a file, or what stood in its place before a loss of power.
+  private func clear(_ file: any StagedFile) {
+    // Its rights come again with its record; without that of writing, attributes cannot be taken away.
+    try? file.setMode(0o600)
+    try? file.clearExtendedMetadata()
+  }
+
   /// Opens the files of which parts are there; of very many the surplus starts afresh.
   private func openIncomplete() throws {
     let places = disk.places()
@@ -95,6 +102,7 @@ extension Staging {
         continue
       }
       let open = OpenFile(file: try places.openFile(file.path), isRecovered: true)
+      clear(open.file)
       shared.withLock { $0.open[file.number] = open }
     }
   }
