@@ -29,6 +29,8 @@ let package = Package(
     .target(name: "MigrationWire", swiftSettings: product),
     // What both ends decide: values over the wire's, which know no clock, no socket and no file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
+    // Finding each other: values as well, which depend on nothing.
+    .target(name: "MigrationDiscovery", swiftSettings: product),
     .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
     .target(
       name: "MigrationTLS", dependencies: ["COpenSSL", "MigrationSystem", "MigrationWire"],
@@ -66,6 +68,8 @@ let package = Package(
     .testTarget(
       name: "MigrationEngineTests", dependencies: ["MigrationEngine", "MigrationWire", "TestSupport"],
       swiftSettings: common),
+    .testTarget(
+      name: "MigrationDiscoveryTests", dependencies: ["MigrationDiscovery"], swiftSettings: common),
     .testTarget(
       name: "MigrationSystemTests", dependencies: ["MigrationSystem", "TestSupport"], swiftSettings: common),
     .testTarget(

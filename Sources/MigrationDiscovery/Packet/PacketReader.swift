@@ -1,0 +1,117 @@
+/// Reads the parts of a packet. All work is bounded by the packet's length: names point only backwards.
+struct PacketReader {
+  /// The root, a type and a class.
+  static let shortestQuestion = 5
+  /// The root, a type, a class, a time and a length.
+  static let shortestRecord = 11
+  /// How often one name may point to another place.
+  static let mostPointers = 64
+
+  private let bytes: [UInt8]
+  private var at = 0
+  /// How long what has been read were without compression.
+  private var expanded = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// How many bytes are left.
+  var left: Int { bytes.count - at }
+
+  mutating func word() throws(PacketError) -> UInt16 {
+    guard left >= 2 else { throw .truncated }
+    defer { at += 2 }
+    return UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1])
+  }
+
+  mutating func question() throws(PacketError) -> DNSQuestion {
+    let name = try name()
+    let type = DNSType(rawValue: try word())
+    let word = try word()
+    return DNSQuestion(name, type, wantsUnicast: word & 0x8000 != 0, questionClass: word & 0x7fff)
+  }
+
+  mutating func record() throws(PacketError) -> DNSRecord {
+    let name = try name()
+    let type = DNSType(rawValue: try word())
+    let word = try word()
+    let ttl = UInt32(try self.word()) << 16 | UInt32(try self.word())
+    let length = Int(try self.word())
+    guard length <= left else { throw .truncated }
+    let recordClass = word & 0x7fff
+    let data =
+      recordClass == DNSQuestion.internet
+      ? try data(type, to: at + length) : .opaque(type, take(to: at + length))
+    return DNSRecord(name, data, ttl: ttl, flushes: word & 0x8000 != 0, recordClass: recordClass)
+  }
+
+  /// Reads exactly to `end`, which lies in the packet.
+  private mutating func data(_ type: DNSType, to end: Int) throws(PacketError) -> DNSRecordData {
+    let data: DNSRecordData
+    switch type {
+    case .a, .aaaa:
+      guard end - at == (type == .a ? 4 : 16), let address = IPAddress(take(to: end)) else { throw .length }
+      return .address(address)
+    case .ptr:
+      data = .pointer(try name())
+    case .srv:
+      guard end - at > 6 else { throw .length }
+      data = .service(
+        ServiceLocation(priority: try word(), weight: try word(), port: try word(), target: try name()))
+    case .nsec:
+      let next = try name()
+      guard at <= end else { throw .length }
+      return .types(next: next, bitmap: take(to: end))
+    case .txt:
+      return .text(take(to: end))
+    default:
+      return .opaque(type, take(to: end))
+    }
+    guard at == end else { throw .length }
+    return data
+  }
+
+  /// The bytes to `end`, which lies in the packet and not before this place.
+  private mutating func take(to end: Int) -> [UInt8] {
+    defer { at = end }
+    expanded += end - at
+    return Array(bytes[at..<end])
+  }
+
+  /// A name, of which later parts may stand earlier in the packet.
+  private mutating func name() throws(PacketError) -> DNSName {
+    var wire: [UInt8] = []
+    var place = at
+    // Where this run of labels began: a pointer leads before it, so that no name is endless.
+    var begin = at
+    var end: Int?
+    var pointers = 0
+    while true {
+      guard place < bytes.count else { throw .truncated }
+      let length = Int(bytes[place])
+      switch length {
+      case 0:
+        wire.append(0)
+        at = end ?? place + 1
+        // What stands beside names in a question or a record is as long here as in the packet: at most 16 bytes a name.
+        expanded += wire.count + 16
+        guard expanded + 12 <= DNSPacket.longest else { throw .tooLong }
+        return DNSName(wire: wire)
+      case 1...DNSName.longestLabel:
+        guard place + length < bytes.count else { throw .truncated }
+        guard wire.count + 1 + length < DNSName.longest else { throw .name }
+        wire += bytes[place...place + length]
+        place += 1 + length
+      case 0xc0...:
+        guard place + 1 < bytes.count else { throw .truncated }
+        let target = (length & 0x3f) << 8 | Int(bytes[place + 1])
+        guard target < begin, target >= 12, pointers < Self.mostPointers else { throw .name }
+        pointers += 1
+        end = end ?? place + 2
+        place = target
+        begin = target
+      default:
+        throw .name
+      }
+    }
+  }
+}
