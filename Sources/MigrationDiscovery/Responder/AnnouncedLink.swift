@@ -1,0 +1,157 @@
+/// What a responder keeps of one link: how far its name is there, what it sent when, and what it owes.
+struct AnnouncedLink: Sendable {
+  /// probing → announcing → standing; a conflict leads back to probing.
+  enum Phase: Equatable, Sendable {
+    /// So many probes were sent; the next step is due at that time. Deferred: another device's probe won (RFC 6762 §8.2).
+    case probing(sent: Int, at: Double, isDeferred: Bool)
+    /// So many announcements were sent; the next is due at that time.
+    case announcing(said: Int, at: Double)
+    case standing
+  }
+
+  /// How long the same record is not multicast again, in seconds (§6).
+  static let pause = 1.0
+  /// The same where a probe has to be answered.
+  static let pauseBeforeDefence = 0.25
+  /// How many questions are held back at once for more known answers.
+  static let mostHeld = 16
+  /// How many answers a second go to one asker alone, and how many at once.
+  static let unicastRate = 10.0
+
+  var addresses: [IPAddress]
+  var phase: Phase
+  /// When each kind was last multicast.
+  private var sentAt: [AnswerKind: Double] = [:]
+  /// When each kind that is owed may be sent.
+  private var due: [AnswerKind: Double] = [:]
+  private(set) var held: [HeldQuestion] = []
+  private var unicastTokens = unicastRate
+  private var tokensAt: Double
+
+  init(_ addresses: [IPAddress], probingAt start: Double, now: Double) {
+    self.addresses = addresses
+    phase = .probing(sent: 0, at: start, isDeferred: false)
+    tokensAt = now
+  }
+
+  /// Whether the name stands there, as far as probes tell.
+  var isProbed: Bool {
+    if case .probing = phase { false } else { true }
+  }
+
+  /// When something is to be done there.
+  var nextMoment: Double? {
+    var moments = Array(due.values) + held.map(\.due)
+    switch phase {
+    case .probing(_, let at, _), .announcing(_, let at): moments.append(at)
+    case .standing: break
+    }
+    return moments.min()
+  }
+
+  /// Begins anew with probes, and owes nothing.
+  mutating func probe(at start: Double, isDeferred: Bool = false) {
+    phase = .probing(sent: 0, at: start, isDeferred: isDeferred)
+    due = [:]
+    held = []
+  }
+
+  /// Forgets when records were sent that say something else from now on.
+  mutating func renew(where isChanged: (AnswerKind) -> Bool) {
+    sentAt = sentAt.filter { !isChanged($0.key) }
+  }
+
+  // Answers to all
+
+  /// Owes answers from a time on, or later where they were just sent.
+  mutating func owe(_ kinds: AnswerSet, from time: Double, isDefence: Bool = false) {
+    for kind in kinds {
+      let allowed = allowed(kind, after: isDefence ? Self.pauseBeforeDefence : Self.pause)
+      due[kind] = min(due[kind] ?? .infinity, max(time, allowed))
+    }
+  }
+
+  /// Another device has said it.
+  mutating func settle(_ kind: AnswerKind) { due[kind] = nil }
+
+  /// What is to be multicast now: what is due, with all else that is owed and may be sent already.
+  mutating func takeDue(now: Double) -> AnswerSet {
+    guard due.values.contains(where: { $0 <= now }) else { return [] }
+    var taken: AnswerSet = []
+    for (kind, time) in due where time <= now || maySend(kind, now: now) { taken.insert(kind) }
+    return taken
+  }
+
+  /// Those of them that were not multicast a moment ago.
+  func sendable(_ kinds: AnswerSet, now: Double) -> AnswerSet {
+    AnswerSet(kinds.filter { maySend($0, now: now) })
+  }
+
+  /// They are multicast now.
+  mutating func sent(_ kinds: AnswerSet, now: Double) {
+    for kind in kinds {
+      sentAt[kind] = now
+      due[kind] = nil
+    }
+  }
+
+  /// Whether it was multicast within so many seconds.
+  func wasSent(_ kind: AnswerKind, within seconds: Double, now: Double) -> Bool {
+    sentAt[kind].map { now - $0 < seconds } ?? false
+  }
+
+  private func maySend(_ kind: AnswerKind, now: Double) -> Bool { allowed(kind, after: Self.pause) <= now }
+
+  private func allowed(_ kind: AnswerKind, after pause: Double) -> Double {
+    sentAt[kind].map { $0 + pause } ?? -.infinity
+  }
+
+  // Answers to one asker
+
+  /// Whether one more answer may go to an asker alone; if so, it counts.
+  mutating func takeUnicast(now: Double) -> Bool {
+    unicastTokens = min(Self.unicastRate, unicastTokens + (now - tokensAt) * Self.unicastRate)
+    tokensAt = now
+    guard unicastTokens >= 1 else { return false }
+    unicastTokens -= 1
+    return true
+  }
+
+  // Questions whose known answers come in several packets
+
+  /// Holds a question back until a time; false where it has to be answered without waiting.
+  mutating func hold(_ source: Source, _ wanted: AnswerSet, until due: Double, now: Double) -> Bool {
+    if let index = held.firstIndex(where: { $0.source == source }) {
+      held[index].wanted.formUnion(wanted)
+      held[index].due = min(due, held[index].since + HeldQuestion.longest)
+      return true
+    }
+    guard held.count < Self.mostHeld else { return false }
+    held.append(HeldQuestion(source: source, wanted: wanted, since: now, due: due))
+    return true
+  }
+
+  /// An asker knows more answers.
+  mutating func release(_ source: Source, known: (AnswerSet) -> AnswerSet) {
+    guard let index = held.firstIndex(where: { $0.source == source }) else { return }
+    held[index].wanted.subtract(known(held[index].wanted))
+  }
+
+  /// What the askers that were waited for do not know.
+  mutating func takeHeld(now: Double) -> AnswerSet {
+    let wanted = held.reduce(into: AnswerSet()) { if $1.due <= now { $0.formUnion($1.wanted) } }
+    held.removeAll { $0.due <= now }
+    return wanted
+  }
+}
+
+/// A question whose asker sends more known answers (RFC 6762 §7.2).
+struct HeldQuestion: Sendable {
+  /// How long it is held back at most, however many packets follow, in seconds.
+  static let longest = 2.0
+
+  let source: Source
+  var wanted: AnswerSet
+  let since: Double
+  var due: Double
+}

@@ -1,0 +1,162 @@
+import Testing
+
+@testable import MigrationDiscovery
+
+/// How a responder comes to its name, keeps it and gives it up.
+@Suite struct NamingTests {
+  private let own = StandingResponder.records
+  private let theirs = ServiceLocation(port: 1, target: DNSName("other.local"))
+
+  /// What the other device says.
+  private func contradiction(_ name: DNSName? = nil, ttl: UInt32 = 120) -> DNSPacket {
+    var packet = DNSPacket.response
+    packet.answers = [DNSRecord(name ?? own.instance, .service(theirs), ttl: ttl, flushes: true)]
+    return packet
+  }
+
+  /// Starts a responder; what it does until then.
+  private func start(until end: Double) -> (StandingResponder, [StandingResponder.Sent]) {
+    let starting = StandingResponder(links: [:])
+    let sent = starting.packets(starting.responder.handle(.links([.v4: StandingResponder.addresses]), now: 100))
+    return (starting, sent + starting.run(until: end))
+  }
+
+  @Test func `three probes a quarter of a second apart, then three announcements, and silence`() {
+    let (starting, sent) = start(until: 200)
+    #expect(sent.count == 6 && sent[0].time <= 100.25)
+    for (index, gap) in [0.25, 0.25, 0.25, 1, 2].enumerated() {
+      #expect(abs(sent[index + 1].time - sent[index].time - gap) < 1e-6)
+    }
+    for probe in sent.prefix(3).map(\.packet) {
+      #expect(probe.questions == [DNSQuestion(own.instance, .any), DNSQuestion(own.host, .any)])
+      #expect(probe.authorities.map(\.type) == [.srv, .txt, .a] && probe.authorities.allSatisfy { !$0.flushes })
+    }
+    for announcement in sent.suffix(3).map(\.packet) {
+      #expect(announcement.answers.map(\.type) == [.ptr, .ptr, .srv, .txt, .a])
+      #expect(announcement.answers.map(\.flushes) == [false, false, true, true, true])
+    }
+    #expect(starting.responder.nextMoment == nil)
+  }
+
+  @Test func `nothing is answered before the name stands`() {
+    let (starting, _) = start(until: 100.3)
+    var query = DNSPacket.query
+    query.questions = [DNSQuestion(ServiceNames.type, .ptr)]
+    #expect(starting.hear(query).isEmpty && starting.hear(query, from: .legacy).isEmpty)
+  }
+
+  @Test func `a name that another device has is given up for the next`() throws {
+    let (starting, _) = start(until: 100.3)
+    #expect(starting.hear(contradiction()).isEmpty)
+    let sent = starting.run(until: 103)
+    let next = try #require(ServiceNames.instance(Array("laptop (2)".utf8)))
+    #expect(sent.first?.packet.questions.first?.name == next)
+    #expect(sent.last?.packet.answers.first?.data == .pointer(next))
+  }
+
+  @Test func `a goodbye, a missing type and the own words are no conflict`() {
+    let (starting, _) = start(until: 100.3)
+    _ = starting.hear(contradiction(ttl: 0))
+    var packet = DNSPacket.response
+    packet.answers = [DNSRecord(own.instance, .types(next: own.instance, bitmap: [0, 1, 0]), ttl: 120)]
+    packet.additionals = own.records([.service, .text, .pointer], [])
+    _ = starting.hear(packet)
+    #expect(starting.responder.attempt == 1)
+  }
+
+  @Test func `a record of a type that this device does not have contradicts only a name that does not stand yet`() {
+    var packet = DNSPacket.response
+    packet.answers = [DNSRecord(own.instance, .opaque(DNSType(rawValue: 13), [0]), ttl: 120)]
+    let (starting, _) = start(until: 100.3)
+    _ = starting.hear(packet)
+    #expect(starting.responder.attempt == 2)
+    let standing = StandingResponder()
+    #expect(standing.hear(packet).isEmpty && standing.responder.nextMoment == nil)
+  }
+
+  @Test func `of two that probe at once the lesser waits, and gives up the name if it is taken then`() {
+    let (starting, _) = start(until: 100.3)
+    var probe = DNSPacket.query
+    probe.questions = [DNSQuestion(own.instance, .any)]
+    // The own proposal begins with the same TXT record; a port below the own one loses.
+    let lesser = ServiceLocation(port: 4241, target: DNSName("zzz.local"))
+    probe.authorities = [DNSRecord(own.instance, .service(lesser), ttl: 120)] + own.records(.text, [])
+    _ = starting.hear(probe)
+    #expect((starting.responder.nextMoment ?? .infinity) < 100.6)
+    let greater = ServiceLocation(port: 4243, target: DNSName("aaa.local"))
+    probe.authorities[0] = DNSRecord(own.instance, .service(greater), ttl: 120)
+    _ = starting.hear(probe)
+    #expect(starting.responder.nextMoment == 101.3 && starting.responder.attempt == 1)
+    #expect(starting.run(until: 101.31).map(\.packet.questions.first?.name) == [own.instance])
+    // The own probe, heard again, is neither.
+    probe.authorities = own.records([.service, .text], [])
+    _ = starting.hear(probe)
+    #expect((starting.responder.nextMoment ?? .infinity) < 101.6)
+  }
+
+  @Test func `a name that stands is defended at once, and probed for again where another device says it is its own`() {
+    let standing = StandingResponder()
+    var probe = DNSPacket.query
+    probe.questions = [DNSQuestion(own.instance, .any)]
+    probe.authorities = [DNSRecord(own.instance, .service(theirs), ttl: 120)]
+    let defence = standing.hear(probe)
+    #expect(defence.first?.packet.answers == own.records([.service, .text], []))
+    // Again after a quarter of a second, not earlier.
+    #expect(standing.hear(probe).isEmpty)
+    #expect(standing.run(until: 101).map(\.time) == [100.25])
+    #expect(standing.hear(contradiction()).isEmpty)
+    let again = standing.run(until: 110)
+    #expect(again.first?.packet.authorities.isEmpty == false && standing.responder.attempt == 1)
+    #expect(again.filter { $0.packet.isResponse }.count == 3)
+  }
+
+  @Test func `a device that contradicts without end is answered ever more slowly`() {
+    let (starting, _) = start(until: 100.3)
+    var probes = 0
+    for step in 0..<6000 {
+      let name = starting.responder.records.instance
+      _ = starting.hear(contradiction(name))
+      probes += starting.run(until: 100.3 + Double(step) / 100).filter { !$0.packet.isResponse }.count
+    }
+    #expect(probes < 40)
+  }
+
+  @Test func `the own words with too little time are said again`() {
+    let standing = StandingResponder()
+    var packet = DNSPacket.response
+    packet.answers = [DNSRecord(ServiceNames.type, .pointer(own.instance), ttl: 0)]
+    let sent = standing.hear(packet)
+    #expect(sent.first?.packet.answers.map(\.type) == [.ptr])
+  }
+
+  @Test func `addresses under the own host name are answered by the own ones, and are no conflict`() {
+    let standing = StandingResponder()
+    var packet = DNSPacket.response
+    packet.answers = [DNSRecord(own.host, .address(ip(192, 0, 2, 66)), ttl: 120, flushes: true)]
+    #expect(standing.hear(packet).first?.packet.answers.map(\.data) == [.address(ip(192, 0, 2, 1))])
+    #expect(standing.hear(packet).isEmpty && standing.responder.attempt == 1)
+  }
+
+  @Test func `addresses that change are announced, and the old ones taken back`() throws {
+    let standing = StandingResponder()
+    let sent = standing.packets(standing.responder.handle(.links([.v4: [ip(192, 0, 2, 5)]]), now: 100))
+    #expect(sent[0].packet.answers == [DNSRecord(own.host, .address(ip(192, 0, 2, 1)), ttl: 0)])
+    #expect(sent[1].packet.answers.contains { $0.data == .address(ip(192, 0, 2, 5)) && $0.flushes })
+    let again = standing.responder.handle(.links([.v4: [ip(192, 0, 2, 5)]]), now: 100)
+    #expect(again.isEmpty)
+  }
+
+  @Test func `the end is said on each link where the name stands, once`() {
+    let standing = StandingResponder()
+    let actions = standing.responder.handle(.withdraw, now: 100)
+    let sent = standing.packets(actions)
+    #expect(actions.last == .over && sent.count == 1)
+    #expect(sent[0].packet.answers.map(\.type) == [.ptr, .srv, .txt, .a])
+    #expect(sent[0].packet.answers.allSatisfy { $0.ttl == 0 })
+    #expect(standing.responder.handle(.withdraw, now: 101).isEmpty && standing.responder.nextMoment == nil)
+    var early = Responder(StandingResponder.service, random: 1)
+    _ = early.handle(.links([.v4: StandingResponder.addresses]), now: 0)
+    let over = early.handle(.withdraw, now: 0)
+    #expect(over == [.over])
+  }
+}

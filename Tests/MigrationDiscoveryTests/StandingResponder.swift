@@ -1,0 +1,63 @@
+import Testing
+
+@testable import MigrationDiscovery
+
+/// A responder on one link whose name stands, and that is silent.
+final class StandingResponder {
+  static let service = Service(label: "laptop", port: 4242, instance: 0xabc)
+  static let records = OwnRecords(service, label: Array("laptop".utf8))
+  static let addresses = [ip(192, 0, 2, 1)]
+
+  var responder = Responder(service, random: 1)
+  var now = 0.0
+
+  /// Stands at 100 s, long after its announcements.
+  init(links: [Link: [IPAddress]] = [.v4: addresses]) {
+    _ = responder.handle(.links(links), now: 0)
+    _ = run(until: 100)
+  }
+
+  /// A packet as a responder sent it.
+  struct Sent {
+    let time: Double
+    let packet: DNSPacket
+    let link: Link
+    let unicastTo: Source?
+  }
+
+  /// Lets time pass; what is sent.
+  func run(until end: Double) -> [Sent] {
+    var sent: [Sent] = []
+    while let next = responder.nextMoment, next <= end {
+      now = max(now, next)
+      sent += packets(responder.handle(.timePassed, now: now))
+    }
+    now = end
+    return sent
+  }
+
+  /// Hears a packet; what is sent at once.
+  func hear(_ packet: DNSPacket, on link: Link = .v4, from source: Source = .other) -> [Sent] {
+    packets(responder.handle(.packet(packet.encoded(), link, from: source), now: now))
+  }
+
+  /// Hears a question, and all that is sent within two seconds.
+  func ask(_ questions: DNSQuestion..., knowing answers: [DNSRecord] = [], from source: Source = .other) -> [Sent] {
+    var packet = DNSPacket.query
+    packet.questions = questions
+    packet.answers = answers
+    let sent = hear(packet, from: source)
+    return sent + run(until: now + 2)
+  }
+
+  func packets(_ actions: [Responder.Action]) -> [Sent] {
+    actions.compactMap { action in
+      guard case .send(let bytes, let link, let unicastTo) = action else { return nil }
+      guard let packet = try? DNSPacket(bytes) else {
+        Issue.record("a packet cannot be read")
+        return nil
+      }
+      return Sent(time: now, packet: packet, link: link, unicastTo: unicastTo)
+    }
+  }
+}
