@@ -1,0 +1,117 @@
+/// Finds the instances of the service on several links by multicast DNS (RFC 6762 §5.2).
+///
+/// A value: events in, actions out. Times are seconds on any clock that counts sleep.
+package struct Browser: Sendable {
+  package enum Event: Sendable {
+    /// The links that there are now, each with addresses of its interface, of either family.
+    case links([Link: [IPAddress]])
+    /// A packet has come.
+    case packet([UInt8], Link, from: Source)
+    /// Nothing happened until `nextMoment`.
+    case timePassed
+  }
+
+  package enum Action: Equatable, Sendable {
+    /// A packet goes to the group.
+    case send([UInt8], Link)
+    /// All instances that can be connected to now, by name.
+    case changed([Found])
+  }
+
+  /// How long news waits for more of it, in seconds: what comes in between is weighed once.
+  private static let patience = 0.05
+  /// The longest pause between two questions, in seconds; they double from the first on.
+  private static let longestPause = 60.0
+  /// How many instances one packet asks for or names as known, so that it fits into one frame.
+  static let mostInPacket = 12
+
+  private var random: SeededRandom
+  /// When each link is asked next, and how long the pause after that is.
+  private var asking: [Link: (at: Double, pause: Double)] = [:]
+  private var caches: [UInt32: InterfaceCache] = [:]
+  private var sweepAt = Double.infinity
+  private var told: [Found] = []
+
+  package init(random seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  /// When `timePassed` has something to do, which may be over already.
+  package var nextMoment: Double? {
+    let next = asking.values.reduce(sweepAt) { min($0, $1.at) }
+    return next < .infinity ? next : nil
+  }
+
+  package mutating func handle(_ event: Event, now: Double) -> [Action] {
+    switch event {
+    case .links(let links): update(links, now: now)
+    case .packet(let bytes, let link, let source): read(bytes, link, source, now: now)
+    case .timePassed: break
+    }
+    var actions: [Action] = []
+    for (link, ask) in asking.sorted(by: { $0.key < $1.key }) where ask.at <= now {
+      asking[link] = (at: now + ask.pause, pause: min(Self.longestPause, ask.pause * 2))
+      actions += browse(link, now: now)
+    }
+    if sweepAt <= now { actions += sweep(now: now) }
+    return actions
+  }
+
+  private mutating func update(_ links: [Link: [IPAddress]], now: Double) {
+    let usable = LinkTable.usable(links)
+    for link in usable.keys.sorted() where asking[link] == nil {
+      asking[link] = (at: now + random.seconds(0.02...0.12), pause: 1)
+    }
+    asking = asking.filter { usable[$0.key] != nil }
+    for (link, addresses) in usable {
+      let isLoopback = addresses.allSatisfy(\.isLoopback)
+      caches[link.interface, default: InterfaceCache(isLoopback: isLoopback)].isLoopback = isLoopback
+    }
+    let interfaces = Set(usable.keys.map(\.interface))
+    caches = caches.filter { interfaces.contains($0.key) }
+    sweepAt = now
+  }
+
+  /// Heeds answers of multicast DNS, which come from its port (RFC 6762 §6).
+  private mutating func read(_ bytes: [UInt8], _ link: Link, _ source: Source, now: Double) {
+    guard asking[link] != nil, !source.isLegacy, let packet = try? DNSPacket(bytes), packet.isResponse, packet.isPlain
+    else { return }
+    if caches[link.interface]?.take(packet, link, now: now) == true { sweepAt = min(sweepAt, now + Self.patience) }
+  }
+
+  /// Asks for instances, and names those that are known (RFC 6762 §7.1). The answer may go to all: beside another program
+  /// that shares the port, one to this device alone might reach that program instead.
+  private func browse(_ link: Link, now: Double) -> [Action] {
+    let known = caches[link.interface]?.knownPointers(now: now) ?? []
+    var packets: [DNSPacket] = []
+    for start in stride(from: 0, to: max(1, known.count), by: Self.mostInPacket) {
+      var packet = DNSPacket.query
+      if start == 0 { packet.questions = [DNSQuestion(ServiceNames.type, .ptr)] }
+      packet.answers = Array(known[start..<min(known.count, start + Self.mostInPacket)])
+      packet.isTruncated = start + Self.mostInPacket < known.count
+      packets.append(packet)
+    }
+    return packets.map { .send($0.encoded(), link) }
+  }
+
+  /// Forgets what is over, asks for what is missing, and tells what is found.
+  private mutating func sweep(now: Double) -> [Action] {
+    var questions: [Link: [DNSQuestion]] = [:]
+    sweepAt = .infinity
+    for interface in caches.keys {
+      for (link, asked) in caches[interface]?.sweep(now: now) ?? [] { questions[link, default: []] += asked }
+      let next = caches[interface]?.nextMoment(now: now) ?? .infinity
+      sweepAt = min(sweepAt, max(next, now + Self.patience))
+    }
+    var actions: [Action] = []
+    for (link, asked) in questions.sorted(by: { $0.key < $1.key }) where asking[link] != nil {
+      var packet = DNSPacket.query
+      packet.questions = asked
+      actions.append(.send(packet.encoded(), link))
+    }
+    let found = Found.all(caches)
+    if found != told {
+      told = found
+      actions.append(.changed(found))
+    }
+    return actions
+  }
+}

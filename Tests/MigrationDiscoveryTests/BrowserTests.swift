@@ -1,0 +1,196 @@
+import Testing
+
+@testable import MigrationDiscovery
+
+/// What a browser asks, and what it finds.
+@Suite struct BrowserTests {
+  private let linkLocal = IPAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [7]) ?? MulticastDNS.groupV6
+  private let local = IPAddress([0xfd] + [UInt8](repeating: 0, count: 14) + [7]) ?? MulticastDNS.groupV6
+  private let second = Link(interface: 3, isV6: false)
+
+  @Test func `each link is asked at once, then after one, two and four seconds, and at last every minute`() {
+    let browsing = Browsing(links: [.v4: [ip(192, 0, 2, 1)]])
+    browsing.run(until: 400)
+    let times = browsing.times(ServiceNames.type, .ptr)
+    #expect(times[0] >= 100.02 && times[0] <= 100.12)
+    let gaps = zip(times, times.dropFirst()).map { ($1 - $0).rounded() }
+    #expect(gaps == [1, 2, 4, 8, 16, 32, 60, 60, 60])
+    #expect(browsing.asked.allSatisfy { !$0.packet.questions[0].wantsUnicast })
+  }
+
+  @Test func `an answer as other programs give it is an instance`() {
+    let browsing = Browsing()
+    browsing.hear(PacketTests.answer)
+    browsing.run(until: 101)
+    let address = FoundAddress(ip(192, 0, 2, 7), heardOn: 2)
+    #expect(browsing.found == [Found(name: "old laptop", instance: nil, port: 4242, addresses: [address])])
+    #expect(address.interface == 0)
+  }
+
+  @Test func `addresses of all links are one instance's, in the order of their use`() {
+    let browsing = Browsing()
+    let autoconfigured = ip(169, 254, 1, 1)
+    browsing.hear("laptop", id: 7, [linkLocal, autoconfigured, local, ip(192, 0, 2, 7)])
+    browsing.hear("laptop", id: 7, [linkLocal, ip(192, 0, 2, 7), ip(198, 51, 100, 7)], on: second)
+    browsing.run(until: 101)
+    #expect(browsing.found.count == 1 && browsing.changes == 1)
+    #expect(
+      browsing.found.first?.addresses == [
+        FoundAddress(ip(192, 0, 2, 7), heardOn: 2), FoundAddress(ip(198, 51, 100, 7), heardOn: 3),
+        FoundAddress(local, heardOn: 2), FoundAddress(linkLocal, heardOn: 2), FoundAddress(linkLocal, heardOn: 3),
+        FoundAddress(autoconfigured, heardOn: 2),
+      ])
+  }
+
+  @Test func `what is missing is asked for, once a second at first`() throws {
+    let browsing = Browsing()
+    let instance = try #require(ServiceNames.instance(Array("laptop".utf8)))
+    let host = DNSName("laptop.local")
+    browsing.hear([DNSRecord(ServiceNames.type, .pointer(instance), ttl: 4500)])
+    browsing.run(until: 108)
+    let asked = browsing.times(instance, .srv)
+    #expect(asked.count == 4 && asked == browsing.times(instance, .txt) && browsing.found.isEmpty)
+    #expect(zip(asked, asked.dropFirst()).allSatisfy { $1 - $0 >= 1 })
+    browsing.hear([DNSRecord(instance, .service(ServiceLocation(port: 1, target: host)), ttl: 120)])
+    browsing.run(until: 116)
+    #expect(!browsing.times(host, .a).isEmpty && !browsing.times(host, .aaaa).isEmpty && browsing.found.isEmpty)
+    browsing.hear([DNSRecord(host, .address(ip(192, 0, 2, 7)), ttl: 120)])
+    browsing.run(until: 117)
+    #expect(browsing.found.map(\.name) == ["laptop"])
+  }
+
+  @Test func `who is known is named when the type is asked for, as long as half of the time is left`() {
+    let browsing = Browsing()
+    for number in 0..<30 { browsing.hear("laptop \(number)", id: UInt64(number), [ip(192, 0, 2, 7)]) }
+    browsing.run(until: 102)
+    let known = browsing.asked.filter { !$0.packet.answers.isEmpty && $0.time < 101.5 }
+    #expect(Array(known.map(\.packet.answers.count).prefix(3)) == [12, 12, 6])
+    #expect(known.prefix(3).map(\.packet.isTruncated) == [true, true, false])
+    #expect(known.allSatisfy { $0.link == .v4 && $0.packet.answers.allSatisfy { $0.ttl >= 4490 && $0.ttl <= 4500 } })
+    for (end, count) in [(2300.0, 12), (2500, 0)] {
+      browsing.run(until: end)
+      let last = browsing.asked.last { $0.link == .v4 && $0.packet.questions.first?.type == .ptr }
+      #expect(last?.packet.answers.count == count)
+    }
+  }
+
+  @Test func `records that grow old are asked for again, and forgotten without an answer`() {
+    let browsing = Browsing()
+    let host = ServiceNames.host(7)
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
+    browsing.run(until: 195)
+    #expect(browsing.times(host, .a).isEmpty)
+    browsing.run(until: 219)
+    #expect(browsing.times(host, .a).first.map { $0 >= 196 && $0 < 197 } == true && browsing.times(host, .aaaa).isEmpty)
+    #expect(browsing.found.count == 1)
+    browsing.run(until: 220.1)
+    #expect(browsing.found.isEmpty)
+  }
+
+  @Test func `a goodbye counts after a second, unless the record is said again`() {
+    let browsing = Browsing()
+    for (label, id) in [("laptop", UInt64(7)), ("desktop", 8)] {
+      browsing.hear(label, id: id, [ip(192, 0, 2, UInt8(id))])
+      browsing.hear(label, id: id, [ip(192, 0, 2, UInt8(id))], ttl: 0)
+    }
+    browsing.run(until: 100.5)
+    #expect(browsing.found.count == 2)
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
+    browsing.run(until: 101.1)
+    #expect(browsing.found.map(\.name) == ["laptop"])
+    // What is not known is not taken back.
+    browsing.hear("rack", id: 9, [ip(192, 0, 2, 9)], ttl: 0)
+    browsing.run(until: 102)
+    #expect(browsing.found.map(\.name) == ["laptop"])
+  }
+
+  @Test func `new addresses replace the old ones on their link after a second`() {
+    let browsing = Browsing()
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
+    browsing.hear("laptop", id: 7, [ip(198, 51, 100, 7)], on: second)
+    browsing.run(until: 105)
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 8)])
+    browsing.hear([DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 9)), ttl: 120, flushes: true)])
+    browsing.run(until: 107)
+    let addresses = [ip(192, 0, 2, 8), ip(192, 0, 2, 9), ip(198, 51, 100, 7)]
+    #expect(browsing.found.first?.addresses.map(\.address) == addresses)
+  }
+
+  @Test func `a receiver with a new name is one receiver`() {
+    let browsing = Browsing()
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
+    browsing.run(until: 101)
+    browsing.hear("laptop (2)", id: 7, [ip(192, 0, 2, 7)])
+    browsing.run(until: 102)
+    #expect(browsing.found.map(\.name) == ["laptop (2)"])
+  }
+
+  @Test func `two devices of one name on two networks are two`() {
+    let browsing = Browsing()
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
+    browsing.hear("laptop", id: 8, [ip(192, 0, 2, 7)], on: second)
+    browsing.run(until: 101)
+    #expect(browsing.found.map(\.instance) == [7, 8])
+  }
+
+  @Test func `addresses that would lead elsewhere are left out`() {
+    let browsing = Browsing()
+    let false4 = [ip(127, 0, 0, 1), ip(0, 0, 0, 0), ip(224, 0, 0, 1), ip(255, 255, 255, 255)]
+    browsing.hear("laptop", id: 7, false4 + [IPAddress([UInt8](repeating: 0, count: 15) + [1]) ?? linkLocal])
+    browsing.run(until: 101)
+    #expect(browsing.found.isEmpty)
+    browsing.hear("laptop", id: 7, [ip(127, 0, 0, 1)], on: .loopback)
+    browsing.run(until: 102)
+    #expect(browsing.found.first?.addresses.map(\.address) == [ip(127, 0, 0, 1)])
+  }
+
+  @Test func `only answers from the port of multicast DNS on links that are there count`() {
+    let browsing = Browsing()
+    browsing.hear(PacketTests.answer, from: .legacy)
+    browsing.hear(PacketTests.answer, on: Link(interface: 9, isV6: false))
+    browsing.hear(Array(PacketTests.answer.dropLast()))
+    browsing.hear([0, 0, 0] + PacketTests.answer.dropFirst(3))
+    browsing.run(until: 101)
+    #expect(browsing.found.isEmpty)
+  }
+
+  @Test func `labels that are not UTF-8 are repaired`() throws {
+    let browsing = Browsing()
+    let instance = try #require(ServiceNames.instance([0x61, 0xff, 0x1b, 0x2e]))
+    browsing.hear([
+      DNSRecord(ServiceNames.type, .pointer(instance), ttl: 120),
+      DNSRecord(instance, .service(ServiceLocation(port: 1, target: instance)), ttl: 120),
+      DNSRecord(instance, .address(ip(192, 0, 2, 7)), ttl: 120),
+    ])
+    browsing.run(until: 101)
+    #expect(browsing.found.map(\.name) == ["a\u{fffd}\u{1b}."])
+  }
+
+  @Test func `an instance without a port, or with another class of records, cannot be connected to`() throws {
+    let browsing = Browsing()
+    let instance = try #require(ServiceNames.instance(Array("laptop".utf8)))
+    let pointer = DNSRecord(ServiceNames.type, .pointer(instance), ttl: 120)
+    let address = DNSRecord(instance, .address(ip(192, 0, 2, 7)), ttl: 120)
+    let location = DNSRecordData.service(ServiceLocation(port: 1, target: instance))
+    let nowhere = DNSRecordData.service(ServiceLocation(port: 0, target: instance))
+    browsing.hear([pointer, DNSRecord(instance, nowhere, ttl: 120), address])
+    browsing.run(until: 101)
+    browsing.hear([pointer, DNSRecord(instance, location, ttl: 120, recordClass: 3), address])
+    browsing.run(until: 102)
+    #expect(browsing.found.isEmpty)
+    browsing.hear([pointer, DNSRecord(instance, location, ttl: 120), address])
+    browsing.run(until: 103)
+    #expect(browsing.found.map(\.port) == [1])
+  }
+
+  @Test func `links that go take with them what was found there`() {
+    let browsing = Browsing()
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7), linkLocal])
+    browsing.hear("laptop", id: 7, [ip(198, 51, 100, 7)], on: second)
+    browsing.run(until: 101)
+    browsing.change([second: [ip(198, 51, 100, 1)]])
+    #expect(browsing.found.first?.addresses.map(\.address) == [ip(198, 51, 100, 7)])
+    browsing.change([:])
+    #expect(browsing.found.isEmpty && browsing.browser.nextMoment == nil)
+  }
+}

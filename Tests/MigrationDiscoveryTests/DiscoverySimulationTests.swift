@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+@testable import MigrationDiscovery
+
+/// The product's responders and browsers in simulated networks, each from one seed. Each promise is tried with 50 seeds; the
+/// environment variable `PEER_ROUNDS` says another number.
+@Suite struct DiscoverySimulationTests {
+  private static let seeds = 0..<(ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { UInt64($0) } ?? 50)
+
+  @Test func `every receiver is found within three seconds where nothing is lost`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      network.doubled = 0.1
+      let isFirst = seed % 2 == 0
+      let browsers = isFirst ? [network.add(browses: true)] : []
+      if isFirst { network.run(until: network.random.seconds(0...5)) }
+      let receivers = ["laptop", "laptop", "desktop"].map { network.add($0) }
+      if !isFirst { network.run(until: network.random.seconds(1...9)) }
+      let browser = browsers.first ?? network.add(browses: true)
+      let begin = max(network.now, 1)
+      network.run(until: begin + 3)
+      let expected = receivers.compactMap(\.service?.instance).sorted()
+      #expect(browser.found.compactMap(\.instance).sorted() == expected, "seed \(seed)")
+      for one in browser.found {
+        let receiver = receivers.first { $0.service?.instance == one.instance }
+        #expect(one.name == receiver?.name && one.port == receiver?.service?.port, "seed \(seed)")
+        #expect(Set(one.addresses.map(\.address)) == Set(receiver?.interfaces[0].addresses ?? []), "seed \(seed)")
+      }
+      #expect(network.packets < 150, "seed \(seed)")
+    }
+  }
+
+  @Test func `every receiver is found within twelve seconds where a fifth is lost`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      network.loss = 0.2
+      let browser = network.add(browses: true)
+      let receivers = ["laptop", "desktop", "rack"].map { network.add($0) }
+      let isFound = network.run(until: 12) { browser.found.count == receivers.count }
+      #expect(isFound, "seed \(seed)")
+    }
+  }
+
+  @Test func `no two devices keep the same name, and the conflicts end`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      let count = Int(seed % 5) + 2
+      let hosts = (0..<count).map { number in
+        if seed % 3 == 0 { network.run(until: Double(number) * 0.3) }
+        return network.add("laptop")
+      }
+      network.run(until: network.now + Double(count) * 2.5)
+      let expected = ["laptop"] + (2...count).map { "laptop (\($0))" }
+      #expect(hosts.compactMap(\.name).sorted() == expected.sorted(), "seed \(seed)")
+      #expect(network.packets < 60 * count, "seed \(seed)")
+    }
+  }
+
+  @Test func `devices with one name that meet agree who keeps it`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      let one = network.add("laptop", on: ["home"])
+      let other = network.add("laptop", on: ["office"])
+      network.run(until: 6)
+      #expect(one.name == "laptop" && other.name == "laptop")
+      network.attach(other, to: "home")
+      let browser = network.add(browses: true)
+      network.run(until: 14)
+      #expect(Set([one.name, other.name]) == ["laptop", "laptop (2)"], "seed \(seed)")
+      #expect(Set(browser.found.map(\.name)) == ["laptop", "laptop (2)"], "seed \(seed)")
+    }
+  }
+
+  @Test func `a goodbye removes a receiver within two seconds`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      let browser = network.add(browses: true, on: ["home", "office"])
+      let receiver = network.add("laptop", on: ["home", "office"])
+      let other = network.add("laptop")
+      network.run(until: 6)
+      #expect(browser.found.count == 2, "seed \(seed)")
+      network.withdraw(receiver)
+      #expect(receiver.isOver)
+      network.run(until: 8)
+      #expect(browser.found.map(\.instance) == [other.service?.instance], "seed \(seed)")
+    }
+  }
+
+  @Test func `links come and go, and what is found follows`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      let browser = network.add(browses: true, on: ["home", "office"])
+      let receiver = network.add("laptop", on: [])
+      #expect(receiver.name == nil)
+      network.attach(receiver, to: "home")
+      network.run(until: 3)
+      #expect(browser.found.first?.addresses.count == 2, "seed \(seed)")
+      network.attach(receiver, to: "office")
+      network.run(until: 6)
+      #expect(browser.found.first?.addresses.count == 4, "seed \(seed)")
+      #expect(Set(browser.found.first?.addresses.map(\.interface) ?? []) == [0, 2, 3], "seed \(seed)")
+      network.detach(browser, from: "home")
+      network.run(until: 7)
+      #expect(browser.found.first?.addresses.count == 2, "seed \(seed)")
+      network.detach(browser, from: "office")
+      network.run(until: 8)
+      #expect(browser.found.isEmpty, "seed \(seed)")
+      network.attach(browser, to: "office")
+      network.run(until: 11)
+      #expect(browser.found.count == 1, "seed \(seed)")
+    }
+  }
+
+  @Test func `a device with two interfaces in one network does not contend with itself`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      let receiver = network.add("laptop", on: ["home", "home"])
+      let browser = network.add(browses: true)
+      network.run(until: 20)
+      #expect(receiver.names == ["laptop"], "seed \(seed)")
+      #expect(browser.found.first?.addresses.count == 4, "seed \(seed)")
+      #expect(network.packets < 80, "seed \(seed): \(network.packets)")
+    }
+  }
+
+  @Test func `a receiver over one family is found by a browser that has both`() {
+    for seed in Self.seeds {
+      let network = SimulatedNetwork(seed: seed)
+      let receiver = network.add("laptop", hasV4: seed % 2 == 0, hasV6: seed % 2 == 1)
+      let browser = network.add(browses: true)
+      network.run(until: 4)
+      #expect(browser.found.first?.addresses.map(\.address) == receiver.interfaces[0].addresses, "seed \(seed)")
+    }
+  }
+
+  @Test func `a receiver that is gone without a word is forgotten when its time is over`() {
+    let network = SimulatedNetwork(seed: 1)
+    let browser = network.add(browses: true)
+    let receiver = network.add("laptop")
+    network.run(until: 5)
+    receiver.interfaces = []
+    receiver.responder = nil
+    network.run(until: 100)
+    #expect(browser.found.count == 1)
+    network.run(until: 130)
+    #expect(browser.found.isEmpty)
+    let asked = network.packets
+    network.run(until: 5000)
+    #expect(network.packets - asked < 500)
+    #expect(browser.nextMoment <= 5060)
+  }
+}

@@ -1,0 +1,100 @@
+@testable import MigrationDiscovery
+
+/// A device in a simulated network: the product's own responder and browser, and what they said to their owner.
+final class SimulatedHost {
+  /// An interface in a segment.
+  struct Interface {
+    let index: UInt32
+    let segment: String
+    let addresses: [IPAddress]
+    var families: [Bool] { Set(addresses.map(\.isV6)).sorted { !$0 && $1 } }
+  }
+
+  let number: Int
+  let service: Service?
+  var responder: Responder?
+  var browser: Browser?
+  var interfaces: [Interface] = []
+  /// The name that stands, as the responder told it.
+  private(set) var name: String?
+  private(set) var names: [String] = []
+  private(set) var found: [Found] = []
+  private(set) var isOver = false
+  /// What came by unicast to another port than multicast DNS's.
+  var inbox: [DNSPacket] = []
+
+  init(_ number: Int, service: Service?, browses: Bool, seed: UInt64) {
+    self.number = number
+    self.service = service
+    responder = service.map { Responder($0, random: seed) }
+    browser = browses ? Browser(random: seed ^ 0xffff) : nil
+  }
+
+  var links: [Link: [IPAddress]] {
+    var links: [Link: [IPAddress]] = [:]
+    for interface in interfaces {
+      for isV6 in interface.families { links[Link(interface: interface.index, isV6: isV6)] = interface.addresses }
+    }
+    return links
+  }
+
+  func segment(_ link: Link) -> String? { interfaces.first { $0.index == link.interface }?.segment }
+
+  func address(_ link: Link) -> IPAddress? {
+    interfaces.first { $0.index == link.interface }?.addresses.first { $0.isV6 == link.isV6 }
+  }
+
+  func has(_ address: IPAddress) -> Bool { interfaces.contains { $0.addresses.contains(address) } }
+
+  var nextMoment: Double { min(responder?.nextMoment ?? .infinity, browser?.nextMoment ?? .infinity) }
+
+  /// A packet of this host.
+  struct Sent {
+    let bytes: [UInt8]
+    let link: Link
+    let unicastTo: Source?
+  }
+
+  func linksChanged(now: Double) -> [Sent] {
+    perform(responder?.handle(.links(links), now: now)) + perform(browser?.handle(.links(links), now: now))
+  }
+
+  func receive(_ bytes: [UInt8], _ link: Link, from source: Source, now: Double) -> [Sent] {
+    perform(responder?.handle(.packet(bytes, link, from: source), now: now))
+      + perform(browser?.handle(.packet(bytes, link, from: source), now: now))
+  }
+
+  func timePassed(now: Double) -> [Sent] {
+    var sent: [Sent] = []
+    if let next = responder?.nextMoment, next <= now { sent += perform(responder?.handle(.timePassed, now: now)) }
+    if let next = browser?.nextMoment, next <= now { sent += perform(browser?.handle(.timePassed, now: now)) }
+    return sent
+  }
+
+  func withdraw(now: Double) -> [Sent] { perform(responder?.handle(.withdraw, now: now)) }
+
+  private func perform(_ actions: [Responder.Action]?) -> [Sent] {
+    var sent: [Sent] = []
+    for action in actions ?? [] {
+      switch action {
+      case .send(let bytes, let link, let unicastTo): sent.append(Sent(bytes: bytes, link: link, unicastTo: unicastTo))
+      case .established(let name):
+        self.name = name
+        names.append(name)
+      case .over: isOver = true
+      }
+    }
+    return sent
+  }
+
+  private func perform(_ actions: [Browser.Action]?) -> [Sent] {
+    var sent: [Sent] = []
+    for action in actions ?? [] {
+      switch action {
+      case .send(let bytes, let link): sent.append(Sent(bytes: bytes, link: link, unicastTo: nil))
+      case .changed(let found): self.found = found
+      }
+    }
+    return sent
+  }
+}
