@@ -153,6 +153,8 @@ int csystem_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC
 
 int csystem_socket(int family) { return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 
+int csystem_datagram_socket(int family) { return socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
 int csystem_accept(int socket, struct sockaddr *address, uint32_t *length) {
   return accept4(socket, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }

@@ -57,6 +57,7 @@ int csystem_fresh_status(int descriptor, struct stat *status);
 // All close on exec; sockets and event descriptors do not block.
 int csystem_duplicate(int descriptor);
 int csystem_socket(int family);
+int csystem_datagram_socket(int family);
 int csystem_accept(int socket, struct sockaddr *address, uint32_t *length);
 int csystem_event(void);
 int csystem_clear_event(int descriptor);
