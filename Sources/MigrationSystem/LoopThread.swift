@@ -21,7 +21,7 @@ package enum LoopThread {
       "end a connection",
       "set a socket option", "read a socket option",
       "make an event", "make a timer", "set a timer", "get random bytes", "list the network interfaces",
-      "start a thread", "find a route to",
+      "start a thread", "find a route to", "listen on", "watch the network interfaces",
     ]
   #endif
 }

@@ -15,14 +15,15 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   /// Which Internet.
   package let family: Family
   /// Four or sixteen bytes.
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// The interface that a link-local address is meant on; zero for none.
-  let scope: UInt32
+  package let scope: UInt32
   /// The port.
   package var port: UInt16
 
   /// Puts the parts together.
-  init(family: Family, bytes: [UInt8], scope: UInt32 = 0, port: UInt16) {
+  package init(family: Family, bytes: [UInt8], scope: UInt32 = 0, port: UInt16) {
+    precondition(bytes.count == (family == .v4 ? 4 : 16), "an address has four or sixteen bytes")
     self.family = family
     self.bytes = bytes
     self.scope = scope

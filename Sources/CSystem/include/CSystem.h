@@ -70,6 +70,33 @@ ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int desc
 // Receives one packet, and the descriptor that came with it (-1 if none; others are closed). 0 when the other end is gone.
 ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait);
 
+// A datagram as it came: its size, the interface that it came in by, its hop limit (-1 where the kernel does not say), and
+// the kernel's form of the sender's address.
+struct csystem_datagram {
+  uint32_t size;
+  uint32_t interface;
+  int32_t hop_limit;
+  uint32_t is_cut; // whether there was no room for all of it
+  unsigned char sender[28];
+};
+
+// Makes a datagram socket send to a multicast group by one interface and tell where each datagram came from; packets are sent
+// with 255 hops, and programs of this device get them too. Nothing comes of groups that the socket has not joined.
+int csystem_prepare_multicast(int socket, int family, uint32_t interface);
+// Joins a group at an interface.
+int csystem_join_group(int socket, uint32_t interface, const struct sockaddr *group, uint32_t length);
+// Sends a datagram by an interface, without waiting.
+ssize_t csystem_send_datagram(
+    int socket, const void *bytes, size_t size, const struct sockaddr *to, uint32_t length, uint32_t interface);
+// Receives up to `count` (at most 32) datagrams that are there, each into its own `each` bytes of `bytes`; how many, or -1.
+int csystem_receive_datagrams(int socket, void *bytes, size_t each, struct csystem_datagram *found, uint32_t count);
+
+// A socket that asks the kernel about interfaces and hears of their changes: of those in `groups`. It does not block.
+int csystem_route_socket(uint32_t groups);
+extern const uint32_t csystem_interface_changes; // the groups of changes of links and of addresses
+// Asks for all links (0) or all addresses (1); what comes back is to be received until its end.
+int csystem_ask_interfaces(int socket, int what);
+
 // A timer on CLOCK_BOOTTIME that becomes readable once `nanoseconds` (absolute, above zero) have passed.
 int csystem_timer(void);
 int csystem_set_timer(int timer, int64_t nanoseconds);

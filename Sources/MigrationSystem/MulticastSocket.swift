@@ -1,0 +1,114 @@
+import CSystem
+import Glibc
+
+/// A UDP socket that hears a multicast group at one interface, and sends to it from the group's port. It never blocks.
+///
+/// It is bound to the group and not to all addresses, so that packets to this device's own addresses stay with the program
+/// that has them so far: avahi-daemon, systemd-resolved. Each interface has a socket of its own, which knows no other's packets.
+package struct MulticastSocket: ~Copyable, Sendable {
+  /// The most datagrams that one call receives.
+  package static let longestBatch = 32
+
+  private let descriptor: Descriptor
+  private let group: SocketAddress
+  /// The interface's number.
+  package let interface: UInt32
+
+  /// Joins a group, whose port is shared with every program that shares it too.
+  package init(group: SocketAddress, interface: UInt32) throws(SystemError) {
+    let scope = group.family == .v6 ? interface : 0
+    let group = SocketAddress(family: group.family, bytes: group.bytes, scope: scope, port: group.port)
+    let operation = "listen on"
+    let socket = Descriptor(
+      owning: try calling(operation, group.description) { csystem_datagram_socket(group.family.number) })
+    try socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+    try perform(operation, group.description) {
+      csystem_prepare_multicast(socket.raw, group.family.number, interface)
+    }
+    do throws(SystemError) {
+      try Self.bind(socket, to: group)
+    } catch where error.isAddressInUse {
+      // Who has the port may share it in this way only; all of its sharers must then be one user's.
+      try socket.setOption(SOL_SOCKET, SO_REUSEPORT, 1)
+      try Self.bind(socket, to: group)
+    }
+    try perform(operation, group.description) {
+      unsafe group.withKernelForm { unsafe csystem_join_group(socket.raw, interface, $0, $1) }
+    }
+    descriptor = socket
+    self.group = group
+    self.interface = interface
+  }
+
+  private static func bind(_ socket: borrowing Descriptor, to group: SocketAddress) throws(SystemError) {
+    try perform("listen on", group.description) {
+      unsafe group.withKernelForm { unsafe Glibc.bind(socket.raw, $0, $1) }
+    }
+  }
+
+  /// The descriptor to wait for.
+  package var raw: CInt { descriptor.raw }
+
+  /// Sends a datagram by the interface: to the group, or to one address.
+  package func send(_ bytes: [UInt8], to address: SocketAddress? = nil) throws(SystemError) {
+    _ = try calling("send") {
+      unsafe bytes.withUnsafeBytes { buffer in
+        unsafe (address ?? group).withKernelForm {
+          unsafe csystem_send_datagram(raw, buffer.baseAddress, buffer.count, $0, $1, interface)
+        }
+      }
+    }
+  }
+}
+
+/// A datagram that came.
+package struct Datagram: Equatable, Sendable {
+  package let bytes: [UInt8]
+  package let sender: SocketAddress
+  /// The number of the interface that it came in by.
+  package let interface: UInt32
+  /// How many more routers would have let it through: 255 if none has; nil if the kernel did not say.
+  package let hopLimit: Int?
+}
+
+/// The room for what a multicast socket receives, used again for each batch.
+package struct DatagramBuffer: Sendable {
+  private let each: Int
+  private var bytes: [UInt8]
+  private var found: [csystem_datagram]
+
+  /// Room for datagrams of up to so many bytes; longer ones are dropped.
+  package init(longest: Int) {
+    each = longest
+    bytes = Array(repeating: 0, count: longest * MulticastSocket.longestBatch)
+    found = Array(repeating: csystem_datagram(), count: MulticastSocket.longestBatch)
+  }
+
+  /// Takes the datagrams that are there, at most a batch of them, and hands over those that are whole and of an Internet
+  /// address. How many there were.
+  package mutating func receive(
+    from socket: borrowing MulticastSocket, _ take: (Datagram) -> Void
+  ) throws(SystemError) -> Int {
+    let raw = socket.raw
+    let count: CInt
+    do throws(SystemError) {
+      count = try calling("receive") {
+        unsafe csystem_receive_datagrams(raw, &bytes, each, &found, UInt32(MulticastSocket.longestBatch))
+      }
+    } catch where error.isWouldBlock {
+      return 0
+    }
+    for index in 0..<Int(count) where found[index].is_cut == 0 {
+      let sender = unsafe withUnsafeBytes(of: &found[index].sender) { buffer in
+        unsafe SocketAddress(buffer.baseAddress!.assumingMemoryBound(to: sockaddr.self))
+      }
+      guard let sender else { continue }
+      take(
+        Datagram(
+          bytes: Array(bytes[index * each..<index * each + Int(found[index].size)]), sender: sender,
+          interface: found[index].interface,
+          hopLimit: found[index].hop_limit < 0 ? nil : Int(found[index].hop_limit)))
+    }
+    return Int(count)
+  }
+}
