@@ -27,7 +27,7 @@ package struct MulticastSocket: ~Copyable, Sendable {
     }
     do throws(SystemError) {
       try Self.bind(socket, to: group)
-    } catch where error.isAddressInUse {
+    } catch  where error.isAddressInUse {
       // Who has the port may share it in this way only; all of its sharers must then be one user's.
       try socket.setOption(SOL_SOCKET, SO_REUSEPORT, 1)
       try Self.bind(socket, to: group)
@@ -95,7 +95,7 @@ package struct DatagramBuffer: Sendable {
       count = try calling("receive") {
         unsafe csystem_receive_datagrams(raw, &bytes, each, &found, UInt32(MulticastSocket.longestBatch))
       }
-    } catch where error.isWouldBlock {
+    } catch  where error.isWouldBlock {
       return 0
     }
     for index in 0..<Int(count) where found[index].is_cut == 0 {
