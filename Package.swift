@@ -42,6 +42,9 @@ let package = Package(
       name: "MigrationTransfer",
       dependencies: ["MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationWire"],
       swiftSettings: product),
+    // Announces receivers on the networks and looks for them: sockets and threads around MigrationDiscovery's values.
+    .target(
+      name: "MigrationFinding", dependencies: ["MigrationDiscovery", "MigrationSystem"], swiftSettings: product),
     .target(
       name: "MigrationHost", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
@@ -53,8 +56,8 @@ let package = Package(
     .executableTarget(
       name: "peer",
       dependencies: [
-        "MigrationArchive", "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTransfer",
-        "MigrationWire",
+        "MigrationArchive", "MigrationEngine", "MigrationFinding", "MigrationHost", "MigrationSystem",
+        "MigrationTransfer", "MigrationWire",
       ],
       swiftSettings: product),
 
@@ -72,6 +75,10 @@ let package = Package(
       name: "MigrationDiscoveryTests", dependencies: ["MigrationDiscovery"], swiftSettings: common),
     .testTarget(
       name: "MigrationSystemTests", dependencies: ["MigrationSystem", "TestSupport"], swiftSettings: common),
+    .testTarget(
+      name: "MigrationFindingTests",
+      dependencies: ["MigrationDiscovery", "MigrationFinding", "MigrationSystem", "TestSupport"],
+      swiftSettings: common),
     .testTarget(
       name: "MigrationTLSTests", dependencies: ["COpenSSL", "MigrationTLS", "MigrationWire", "TestSupport"],
       resources: [.copy("Vectors")], swiftSettings: common),

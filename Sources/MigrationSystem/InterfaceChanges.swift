@@ -2,7 +2,7 @@ import CSystem
 import Glibc
 
 /// Hears from the kernel that links or addresses of this device come, go or change. It never blocks.
-package struct InterfaceChanges: ~Copyable, Sendable {
+package final class InterfaceChanges: Sendable {
   private let descriptor: Descriptor
 
   /// Hears of what changes from now on; list the interfaces afterwards, so that no change falls in between.

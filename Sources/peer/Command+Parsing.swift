@@ -31,6 +31,7 @@ extension Command {
         switch verb {
         case .receive: self = .receive(try ReceiveOptions(arguments))
         case .send: self = .send(try SendOptions(arguments))
+        case .discover: self = .discover(try DiscoverOptions(arguments))
         case .resume: self = try Self.resume(arguments)
         case .forget: self = .forget(try Self.identifier(arguments), json: arguments.has("--json"))
         case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus: self = .app(try AppCommand(verb, arguments))
@@ -96,6 +97,19 @@ extension Command {
     }
     let close = Suggestion.closest(to: word, among: Verb.allCases.map(\.rawValue) + ["help"])
     return .usage("peer has no command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
+  }
+}
+
+extension DiscoverOptions {
+  /// Understands what stands behind `peer discover`.
+  fileprivate init(_ arguments: Arguments) throws(TransferFailure) {
+    if let first = arguments.operands.first {
+      throw .usage("'peer discover' takes options only, and \(VisibleText.quoted(first)) is none", .discover)
+    }
+    let hint = "write seconds, or 90s, 10m, 2h"
+    time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
+    guard time > 0 else { throw .usage("--for: no time is too short to find a device", hint: hint) }
+    json = arguments.has("--json")
   }
 }
 

@@ -7,6 +7,8 @@ import MigrationWire
 enum Command: Equatable, Sendable {
   case receive(ReceiveOptions)
   case send(SendOptions)
+  /// Show the devices on the network that wait.
+  case discover(DiscoverOptions)
   /// Show what is unfinished.
   case resumeList(json: Bool)
   /// Give up what is unfinished: the transfer whose identifier begins with these digits.

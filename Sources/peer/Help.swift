@@ -6,6 +6,7 @@ enum Help {
     case nil: overview
     case .receive: receive + "\n" + exitCodes
     case .send: send + "\n" + exitCodes
+    case .discover: discover
     case .resume: resume
     case .forget: forget
     case .app: app
@@ -21,6 +22,7 @@ enum Help {
     Usage:
       peer receive [DIR]              on the new device
       peer send PATH... --to HOST     on the old device
+      peer discover                   devices on the network that wait
       peer resume list                what was interrupted
       peer forget ID                  give up what was interrupted
       peer app install BUNDLE         install an app that can be migrated

@@ -39,6 +39,7 @@ import MigrationTransfer
       return perform(.sender, json: options.json) { output throws(TransferFailure) in
         try runSend(options, output)
       }
+    case .discover(let options): return Discover.perform(options)
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
     case .app(let command): return Apps.perform(command)

@@ -23,6 +23,7 @@ struct Option: Equatable, Sendable {
 enum Verb: String, CaseIterable, Sendable {
   case receive
   case send
+  case discover
   case resume
   case forget
   case app
@@ -63,6 +64,7 @@ enum Verb: String, CaseIterable, Sendable {
         .flag("--exclude-caches"), .flag("--owners"), .value("--compress", "WHEN"), .value("--limit", "RATE"),
         .value("--streams", "N"),
       ] + common
+    case .discover: [.value("--for", "TIME"), .flag("--json"), .flag("--help")]
     case .resume, .forget, .appInstall, .appList, .appRemove: [.flag("--json"), .flag("--help")]
     case .appStatus: [.flag("--clear"), .flag("--json"), .flag("--help")]
     case .app, .appRun: [.flag("--help")]

@@ -1,0 +1,63 @@
+import MigrationDiscovery
+import MigrationSystem
+
+/// Which of this device's interfaces devices are looked for and announced on. A value; the interfaces are given.
+struct LinkChoice: Equatable, Sendable {
+  /// More interfaces than that are a server's with a network for each of many guests; the first ones are taken.
+  static let mostInterfaces = 16
+  /// More addresses of one interface would not fit into a packet.
+  static let mostAddresses = 16
+
+  /// The links, each with the addresses of this device at its interface.
+  let links: [Link: [IPAddress]]
+  private let interfaces: [UInt32: NetworkInterface]
+
+  /// Chooses among the interfaces.
+  ///
+  /// Tunnels are left out: those at their other ends are in no network with this device. The loopback interface stands in
+  /// where there is no other: both programs may be on this device.
+  init(_ all: [NetworkInterface]) {
+    let networks = all.filter { $0.isNetwork && !$0.links.isEmpty }.prefix(Self.mostInterfaces)
+    let chosen = networks.isEmpty ? all.filter { $0.isItself }.prefix(1) : networks
+    interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
+    var links: [Link: [IPAddress]] = [:]
+    for interface in chosen {
+      let addresses = Array(interface.own.prefix(Self.mostAddresses))
+      for link in interface.links { links[link] = addresses }
+    }
+    self.links = links
+  }
+
+  /// Whether a packet comes from a device on the link that it came in by, and from no router: RFC 6762 §11.
+  func isOfLink(_ datagram: Datagram, _ link: Link) -> Bool {
+    guard datagram.interface == link.interface, let interface = interfaces[link.interface] else { return false }
+    return datagram.hopLimit == 255 || interface.isOnLink(datagram.sender)
+  }
+
+}
+
+extension NetworkInterface {
+  /// Whether it leads to a network in which one packet reaches several devices.
+  fileprivate var isNetwork: Bool {
+    flags.isSuperset(of: [.up, .running, .multicast]) && flags.isDisjoint(with: [.loopback, .pointToPoint]) && !isPort
+  }
+
+  /// Whether it leads to this device itself.
+  fileprivate var isItself: Bool { flags.isSuperset(of: [.up, .loopback]) }
+
+  /// The families that it has an address to send from for: with IPv6 it must be the one that belongs to the link.
+  fileprivate var links: [Link] {
+    let ready = addresses.filter(\.isReady).map(\.address)
+    var links: [Link] = []
+    if ready.contains(where: { $0.family == .v4 }) { links.append(Link(interface: index, isV6: false)) }
+    if !flags.contains(.loopback), ready.contains(where: { $0.family == .v6 && $0.isLinkLocal }) {
+      links.append(Link(interface: index, isV6: true))
+    }
+    return links
+  }
+
+  /// The addresses that other devices may use from now on.
+  fileprivate var own: [IPAddress] {
+    addresses.filter { $0.isReady && !$0.isDeprecated }.compactMap { IPAddress($0.address.bytes) }
+  }
+}

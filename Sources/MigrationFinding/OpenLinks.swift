@@ -1,0 +1,79 @@
+import MigrationDiscovery
+import MigrationSystem
+
+/// The sockets of the links, which follow the interfaces as they come and go.
+struct OpenLinks {
+  /// A link's socket.
+  private final class OpenLink {
+    let socket: MulticastSocket
+
+    init(_ socket: consuming MulticastSocket) { self.socket = socket }
+  }
+
+  private let port: UInt16
+  private var sockets: [Link: OpenLink] = [:]
+  private(set) var choice = LinkChoice([])
+  private var buffer = DatagramBuffer(longest: MulticastDNS.longestPacket)
+  /// Why a socket that should be there is not; nil if there are all of them.
+  private(set) var failure: SystemError?
+
+  /// Has no link yet. Sockets are to use this port of the groups.
+  init(port: UInt16) { self.port = port }
+
+  /// The links that packets go through, with the addresses of this device.
+  var links: [Link: [IPAddress]] { choice.links.filter { sockets[$0.key] != nil } }
+
+  /// What to wait for.
+  var interests: [(link: Link, raw: CInt)] { sockets.map { ($0.key, $0.value.socket.raw) } }
+
+  /// Looks at the interfaces again: opens sockets for links that are new, and closes those whose link is gone.
+  mutating func update(_ interfaces: [NetworkInterface]) {
+    choice = LinkChoice(interfaces)
+    failure = nil
+    sockets = sockets.filter { choice.links[$0.key] != nil }
+    for link in choice.links.keys.sorted() where sockets[link] == nil {
+      do throws(SystemError) {
+        let group = link.isV6 ? MulticastDNS.groupV6 : MulticastDNS.groupV4
+        let address = SocketAddress(family: link.isV6 ? .v6 : .v4, bytes: group.bytes, port: port)
+        sockets[link] = OpenLink(try MulticastSocket(group: address, interface: link.interface))
+      } catch {
+        failure = error
+      }
+    }
+  }
+
+  /// The interfaces could not be listed: nothing is known to be there any more.
+  mutating func lose(_ error: SystemError) {
+    update([])
+    failure = error
+  }
+
+  /// Closes a link's socket, which has failed; the next look at the interfaces opens another one.
+  mutating func close(_ link: Link, _ error: SystemError) {
+    sockets[link] = nil
+    failure = error
+  }
+
+  /// Sends a packet. What cannot be sent is lost like any other packet: whoever misses it asks again.
+  func send(_ bytes: [UInt8], _ link: Link, unicastTo source: Source?) {
+    try? sockets[link]?.socket.send(bytes, to: source.map { SocketAddress($0.address, $0.port, on: link) })
+  }
+
+  /// Hands over a batch of packets that came from devices on the link; how many packets there were.
+  mutating func receive(_ link: Link, _ take: ([UInt8], Source) -> Void) throws(SystemError) -> Int {
+    guard let open = sockets[link] else { return 0 }
+    return try buffer.receive(from: open.socket) { datagram in
+      guard choice.isOfLink(datagram, link), let address = IPAddress(datagram.sender.bytes) else { return }
+      take(datagram.bytes, Source(address: address, port: datagram.sender.port))
+    }
+  }
+}
+
+extension SocketAddress {
+  /// Where a packet came from on a link.
+  fileprivate init(_ address: IPAddress, _ port: UInt16, on link: Link) {
+    self.init(
+      family: address.isV6 ? .v6 : .v4, bytes: address.bytes,
+      scope: address.isV6 && address.isLinkLocal ? link.interface : 0, port: port)
+  }
+}
