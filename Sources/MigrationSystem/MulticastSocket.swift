@@ -69,6 +69,13 @@ package struct Datagram: Equatable, Sendable {
   package let interface: UInt32
   /// How many more routers would have let it through: 255 if none has; nil if the kernel did not say.
   package let hopLimit: Int?
+
+  package init(bytes: [UInt8], sender: SocketAddress, interface: UInt32, hopLimit: Int?) {
+    self.bytes = bytes
+    self.sender = sender
+    self.interface = interface
+    self.hopLimit = hopLimit
+  }
 }
 
 /// The room for what a multicast socket receives, used again for each batch.

@@ -1,0 +1,139 @@
+import Glibc
+import MigrationDiscovery
+import MigrationFinding
+import MigrationSystem
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: canHaveOwnNetwork)) struct FindingTests {
+  @Test func `a receiver is found with its addresses, and gone when it is withdrawn`() throws {
+    try inOwnNetwork {
+      try joinTwoInterfaces()
+      let watched = try Watched()
+      let announced = try Announced("new-laptop", instance: 0xFEED)
+      let found = try watched.list("a receiver with addresses of both interfaces") {
+        $0.first.map { Set($0.addresses.map(\.description)).count >= 4 } ?? false
+      }
+      #expect(found.map(\.label) == ["new-laptop"])
+      #expect(found.map(\.instance) == [0xFEED])
+      let addresses = found[0].addresses
+      #expect(addresses.prefix(2).allSatisfy { $0.family == .v4 && $0.port == 47470 })
+      // Each end of the cable is also seen from the other end.
+      #expect(
+        Set(addresses.map(\.description)).isSuperset(of: [
+          "192.0.2.1:47470", "192.0.2.2:47470", "[fe80::1%one]:47470", "[fe80::2%two]:47470",
+        ]))
+      #expect(try announced.established() == "new-laptop")
+      announced.announcement.withdraw()
+      try watched.list("the receiver to go") { $0.isEmpty }
+      watched.stop()
+    }
+  }
+
+  @Test func `two receivers of one name get different ones, and both are found`() throws {
+    try inOwnNetwork {
+      try joinTwoInterfaces()
+      let first = try Announced("box", port: 1001, instance: 1)
+      _ = try first.established()
+      let second = try Announced("box", port: 1002, instance: 2)
+      let watched = try Watched()
+      let found = try watched.list("two receivers") { $0.count == 2 }
+      #expect(Set(found.map(\.instance)) == [1, 2])
+      #expect(Set(found.map(\.label)).count == 2)
+      #expect(try first.established() != second.established())
+    }
+  }
+
+  @Test func `a network that comes later is announced on and searched, and one that goes is forgotten`() throws {
+    try inOwnNetwork {
+      let watched = try Watched()
+      #expect(try watched.trouble() == .noNetwork)
+      let announced = try Announced("late", instance: 3)
+      try joinTwoInterfaces()
+      try watched.list("the receiver on the new network") { $0.first?.label == "late" }
+      try ip("link del one")
+      try watched.list("the receiver to be forgotten") { $0.isEmpty }
+      let troubles = watched.state.withLock { $0.troubles }
+      #expect(troubles == [.noNetwork])
+      announced.announcement.withdraw()
+    }
+  }
+
+  @Test func `both ends on one device without a network find each other`() throws {
+    try inOwnNetwork {
+      try ip("link set lo up")
+      let announced = try Announced("here", instance: 4)
+      let watched = try Watched()
+      let found = try watched.list("the receiver on this device") { !$0.isEmpty }
+      #expect(found.map { $0.addresses.map(\.description) } == [["127.0.0.1:47470", "[::1]:47470"]])
+      announced.announcement.withdraw()
+    }
+  }
+
+  @Test func `a port that another program has for itself is told once, and used when it is free`() throws {
+    try inOwnNetwork {
+      try joinTwoInterfaces()
+      let other = socket(AF_INET6, CInt(SOCK_DGRAM.rawValue), 0)
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = UInt16(5353).bigEndian
+      let bound = withUnsafeBytes(of: &address) {
+        bind(other, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+      }
+      try #require(bound == 0)
+      let watched = try Watched()
+      guard case .refused(let error) = try watched.trouble() else { return #expect(Bool(false), "not refused") }
+      #expect(error.isAddressInUse)
+      let announced = try Announced("patient", instance: 5)
+      close(other)
+      try watched.list("the receiver, once the port is free") { $0.first?.label == "patient" }
+      #expect(watched.state.withLock { $0.troubles.count } == 1)
+      announced.announcement.withdraw()
+    }
+  }
+
+  @Test func `without IPv6 all goes by IPv4`() throws {
+    try inOwnNetwork {
+      try joinTwoInterfaces()
+      for name in ["one", "two"] { try ip("-6 addr flush dev \(name)") }
+      let announced = try Announced("four", instance: 6)
+      let watched = try Watched()
+      let found = try watched.list("the receiver") { !$0.isEmpty }
+      #expect(found[0].addresses.allSatisfy { $0.family == .v4 })
+      announced.announcement.withdraw()
+    }
+  }
+
+  @Test func `what is dropped ends by itself, and its descriptors with it`() throws {
+    try inOwnNetwork {
+      try joinTwoInterfaces()
+      let before = try openSockets()
+      for _ in 0..<3 {
+        let watched = try Watched()
+        let announced = try Announced("short", instance: 7)
+        _ = try announced.established()
+        watched.stop()
+        announced.announcement.withdraw()
+      }
+      let deadline = soon()
+      while try openSockets() > before, BootInstant.now() < deadline { sched_yield() }
+      #expect(try openSockets() <= before)
+    }
+  }
+
+  /// How many sockets of the calling thread's network have the port of multicast DNS.
+  private func openSockets() throws -> Int {
+    try ["udp", "udp6"].reduce(0) { count, name in
+      let text = try #require(try? contents("/proc/thread-self/net/\(name)"))
+      return count + text.split(separator: "\n").count { $0.contains(":14E9 ") }
+    }
+  }
+
+  private func contents(_ path: String) throws -> String {
+    let file = try #require(fopen(path, "r"))
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+}

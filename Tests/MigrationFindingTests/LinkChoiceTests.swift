@@ -1,0 +1,106 @@
+import MigrationDiscovery
+import MigrationSystem
+import Testing
+
+@testable import MigrationFinding
+
+@Suite struct LinkChoiceTests {
+  private static let usual: NetworkInterface.Flags = [.up, .running, .multicast]
+
+  private func address(_ text: String, prefix: Int = 24, scope: UInt32 = 0) -> NetworkInterface.Address {
+    let plain = SocketAddress(numeric: text, port: 0)!
+    return .init(SocketAddress(family: plain.family, bytes: plain.bytes, scope: scope, port: 0), prefix: prefix)
+  }
+
+  private func interface(
+    _ index: UInt32, _ texts: [String], flags: NetworkInterface.Flags = usual, isPort: Bool = false
+  ) -> NetworkInterface {
+    NetworkInterface(
+      index: index, name: "net\(index)", flags: flags, isPort: isPort,
+      addresses: texts.map { address($0, prefix: $0.contains(":") ? 64 : 24, scope: $0.hasPrefix("fe80") ? index : 0) })
+  }
+
+  private let loopback = NetworkInterface(
+    index: 1, name: "lo", flags: [.up, .running, .loopback],
+    addresses: [
+      .init(SocketAddress(numeric: "127.0.0.1", port: 0)!, prefix: 8),
+      .init(SocketAddress(numeric: "::1", port: 0)!, prefix: 128),
+    ])
+
+  private func links(_ interfaces: [NetworkInterface]) -> Set<Link> { Set(LinkChoice(interfaces).links.keys) }
+
+  @Test func `each family that an interface has an address of is a link, with all addresses of the interface`() {
+    let choice = LinkChoice([loopback, interface(2, ["192.0.2.1", "fe80::1", "2001:db8::1"])])
+    let own = [[192, 0, 2, 1]].map { IPAddress($0)! }
+    #expect(Set(choice.links.keys) == [Link(interface: 2, isV6: false), Link(interface: 2, isV6: true)])
+    #expect(choice.links.values.allSatisfy { $0.count == 3 && $0.first == own.first })
+    #expect(links([interface(2, ["192.0.2.1"])]) == [Link(interface: 2, isV6: false)])
+    #expect(links([interface(2, ["fe80::1"])]) == [Link(interface: 2, isV6: true)])
+    #expect(links([interface(2, ["2001:db8::1"])]).isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      [.up, .multicast], [.running, .multicast], [.up, .running], [.up, .running, .multicast, .pointToPoint],
+    ] as [NetworkInterface.Flags])
+  func `an interface that is down, has no cable, no multicast or one other end is none`(
+    _ flags: NetworkInterface.Flags
+  ) {
+    #expect(links([interface(2, ["192.0.2.1"], flags: flags)]).isEmpty)
+  }
+
+  @Test func `a bridge's port is none, for the bridge has its packets`() {
+    #expect(links([interface(2, ["fe80::1"], isPort: true)]).isEmpty)
+  }
+
+  @Test func `the loopback interface stands in where there is no other`() {
+    #expect(links([loopback]) == [Link(interface: 1, isV6: false)])
+    #expect(
+      links([loopback, interface(2, ["192.0.2.1"], flags: [.up, .multicast])]) == [Link(interface: 1, isV6: false)])
+    #expect(links([loopback, interface(2, ["192.0.2.1"])]) == [Link(interface: 2, isV6: false)])
+  }
+
+  @Test func `an address that another device may have is not used, and one that is passing is not announced`() {
+    let plain = SocketAddress(numeric: "192.0.2.1", port: 0)!
+    let passing = SocketAddress(numeric: "192.0.2.2", port: 0)!
+    let doubtful = NetworkInterface.Address(plain, prefix: 24, isReady: false)
+    let deprecated = NetworkInterface.Address(passing, prefix: 24, isDeprecated: true)
+    let one = NetworkInterface(index: 2, name: "net", flags: Self.usual, addresses: [doubtful])
+    #expect(links([one]).isEmpty)
+    let two = NetworkInterface(index: 2, name: "net", flags: Self.usual, addresses: [doubtful, deprecated])
+    #expect(LinkChoice([two]).links == [Link(interface: 2, isV6: false): []])
+  }
+
+  @Test func `very many interfaces and addresses are bounded`() {
+    let many = (2..<100).map { interface($0, ["192.0.2.1"]) }
+    #expect(links(many).count == LinkChoice.mostInterfaces)
+    let addresses = (1...100).map { "192.0.2.\($0)" }
+    #expect(LinkChoice([interface(2, addresses)]).links.values.first?.count == LinkChoice.mostAddresses)
+  }
+
+  @Test func `only packets from a device on the link count`() {
+    let choice = LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
+    let link = Link(interface: 2, isV6: false)
+    let near = SocketAddress(numeric: "192.0.2.9", port: 5353)!
+    let far = SocketAddress(numeric: "203.0.113.9", port: 5353)!
+    func comes(_ sender: SocketAddress, _ interface: UInt32, _ hops: Int?) -> Bool {
+      choice.isOfLink(Datagram(bytes: [], sender: sender, interface: interface, hopLimit: hops), link)
+    }
+    #expect(comes(near, 2, 255) && comes(near, 2, 1) && comes(near, 2, nil))
+    #expect(comes(far, 2, 255))
+    #expect(!comes(far, 2, 254) && !comes(far, 2, nil))
+    #expect(!comes(near, 3, 255))
+    #expect(!comes(SocketAddress(numeric: "198.51.100.7", port: 5353)!, 2, 64))
+  }
+}
+
+@Suite struct UsefulnessTests {
+  @Test func `addresses come in the order of their use`() {
+    let texts = ["::1", "fe80::1", "127.0.0.1", "2001:db8::1", "169.254.1.1", "192.0.2.2", "192.0.2.1"]
+    let addresses = texts.map { SocketAddress(numeric: $0, port: 1)! }
+    #expect(
+      addresses.byUsefulness.map(\.hostDescription) == [
+        "192.0.2.2", "192.0.2.1", "2001:db8::1", "169.254.1.1", "fe80::1", "127.0.0.1", "::1",
+      ])
+  }
+}

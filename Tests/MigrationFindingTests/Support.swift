@@ -1,0 +1,71 @@
+import MigrationDiscovery
+import MigrationFinding
+import MigrationSystem
+import TestSupport
+
+/// What a search has told so far.
+final class Watched: Sendable {
+  struct State {
+    var lists: [[NearbyReceiver]] = []
+    var troubles: [FindingTrouble] = []
+  }
+
+  let state = Condition(State())
+  private let search: Search
+
+  init() throws {
+    let state = state
+    search = try Search(
+      news: { receivers in Self.note(state) { $0.lists.append(receivers) } },
+      trouble: { trouble in Self.note(state) { $0.troubles.append(trouble) } })
+  }
+
+  private static func note(_ state: Condition<State>, _ change: (inout State) -> Void) {
+    state.withLock { change(&$0) }
+    state.broadcast()
+  }
+
+  /// Waits until the last list is as it should be, and returns it.
+  @discardableResult
+  func list(
+    _ awaited: String, until deadline: BootInstant = soon(), _ isRight: ([NearbyReceiver]) -> Bool
+  ) throws -> [NearbyReceiver] {
+    try state.wait(for: awaited, until: deadline) { state in state.lists.last.flatMap { isRight($0) ? $0 : nil } }
+  }
+
+  /// Waits until trouble is told.
+  func trouble() throws -> FindingTrouble { try state.wait(for: "trouble") { $0.troubles.first } }
+
+  func stop() { search.stop() }
+}
+
+/// An announcement whose name is waited for.
+final class Announced: Sendable {
+  private let name = Condition<String?>(nil)
+  let troubles = Condition<[FindingTrouble]>([])
+  let announcement: Announcement
+
+  init(_ label: String, port: UInt16 = 47470, instance: UInt64) throws {
+    let (name, troubles) = (name, troubles)
+    announcement = try Announcement(
+      Service(label: label, port: port, instance: instance),
+      news: { news in
+        switch news {
+        case .established(let established): name.withLock { $0 = established }
+        }
+        name.broadcast()
+      },
+      trouble: { trouble in
+        troubles.withLock { $0.append(trouble) }
+        troubles.broadcast()
+      })
+  }
+
+  /// The name, once it stands.
+  func established() throws -> String { try name.wait(for: "a name that stands") { $0 } }
+
+  /// Waits until another name stands.
+  func established(otherThan old: String) throws -> String {
+    try name.wait(for: "another name") { $0 == old ? nil : $0 }
+  }
+}
