@@ -5,6 +5,7 @@
 #   set_up           finds a Swift toolchain that starts, and installs what it and the build need where that is missing
 #   set_up_pytest    the same for the checks that run by pytest
 #   set_up_disks     the same for those that need file systems, as far as it can be had
+#   set_up_networks  the same for those that need networks of their own, as far as it can be had
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
@@ -202,6 +203,20 @@ set_up_pytest() {
   find_pytest >/dev/null || missing+=(python3 python3-pytest python3-pytest-xdist)
   install_missing
   python=$(find_pytest) || fail "There is no python3 with pytest and pytest-xdist." "In a virtual environment: pip install pytest pytest-xdist"
+}
+
+# The tools for networks in namespaces, and another speaker of multicast DNS for them; without root neither can be used.
+set_up_networks() {
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  if ! (need_networks; install_missing); then say "Without these, checks on networks are skipped."; fi
+}
+
+need_networks() {
+  need iproute2 ip
+  need util-linux nsenter
+  need dbus-daemon dbus-daemon
+  need avahi-daemon avahi-daemon
+  need avahi-utils avahi-browse
 }
 
 # What the checks on real file systems need besides, where they can be made: as root. Without it they are skipped, and say so.

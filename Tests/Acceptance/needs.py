@@ -228,3 +228,27 @@ def own_mounts():
 def own_mounts_of_nobody():
     reason = "an unprivileged user may not have mounts of its own, which confine an extension"
     return root() or (None if own_mounts_of(NOBODY) else reason)
+
+
+@functools.cache
+def networks():
+    """Whether this process can make networks of its own, with what fills them."""
+    tools = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
+    if tools:
+        return f"no {', '.join(tools)}: networks cannot be made"
+    new_network = 0x40000000
+    return root() or (None if in_child(lambda: call("unshare", new_network)) else "this process may not have networks of its own")
+
+
+@functools.cache
+def avahi():
+    tools = [tool for tool in ("avahi-daemon", "avahi-browse", "dbus-daemon") if not shutil.which(tool)]
+    return f"{', '.join(tools)} missing here" if tools else None
+
+
+@functools.cache
+def announcing():
+    """Whether the built command announces what it waits for."""
+    path = os.environ.get("ACCEPTANCE_peer")
+    text = subprocess.run([path, "help", "receive"], check=False, timeout=60, stdout=subprocess.PIPE).stdout if path else b""
+    return None if b"--no-announce" in text else "this build of the command does not announce what it waits for"
