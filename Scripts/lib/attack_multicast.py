@@ -1,0 +1,176 @@
+"""Floods of packets of multicast DNS at what announces and at what looks, and what becomes of a transfer meanwhile."""
+
+import random
+import statistics
+import struct
+import subprocess
+import time
+
+from attack_place import Failure, wait_for
+from attack_floods import honest, receiver
+from outside import MIB, mib
+
+GROUP, PORT, ELSEWHERE = "224.0.0.251", 5353, 5354
+RATE = 10_000
+MOST_MEMORY = 16 * MIB
+"""How much memory a flood may cost, whatever is in it."""
+MOST_CPU = 0.5
+"""How much of a processor it may cost: generous, for it is shared with the flood itself."""
+
+A, PTR, TXT, SRV = 1, 12, 16, 33
+
+
+def name(*labels):
+    return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
+
+
+SERVICE = name(b"_peer-migrate", b"_tcp", b"local")
+
+
+def record(owner, kind, data, life=120):
+    return owner + struct.pack("!HHIH", kind, 1 if kind == PTR else 0x8001, life, len(data)) + data
+
+
+def question(number):
+    """A question for the service, each with another known answer."""
+    own = name(b"known %d" % number)[:-1] + SERVICE
+    return struct.pack("!6H", 0, 0, 1, 1, 0, 0) + SERVICE + struct.pack("!HH", PTR, 1) + record(SERVICE, PTR, own)
+
+
+def answer(number):
+    """A receiver that is not there, each time another one."""
+    own = name(b"ghost %d" % number)[:-1] + SERVICE
+    host = name(b"peer-%016x" % number, b"local")
+    records = [
+        record(SERVICE, PTR, own), record(own, SRV, struct.pack("!HHH", 0, 0, 47470) + host),
+        record(own, TXT, b"\x13id=%016x" % number), record(host, A, bytes([10, 77, number >> 8 & 255, number & 255]))]
+    return struct.pack("!6H", 0, 0x8400, 0, 1, 0, 3) + b"".join(records)
+
+
+def loop(number):
+    """A name that leads to itself."""
+    return struct.pack("!6H", 0, 0x8400, 0, 1, 0, 0) + bytes([0xC0, 12 + number % 3]) * 40
+
+
+def noise(number):
+    return random.Random(number).randbytes(number % 1400)
+
+
+FLOODS = {
+    "questions": (question, 0), "answers, each with another receiver": (answer, 0), "answers that are spoilt": (answer, 3),
+    "questions that are spoilt": (question, 2), "names that lead to themselves": (loop, 0), "noise": (noise, 0)}
+
+
+class Datagrams:
+    """A flood that runs."""
+
+    def __init__(self, place, kind, port=PORT):
+        make, spoil = FLOODS[kind]
+        path = f"{place.folder()}/datagrams"
+        with open(path, "wb") as file:
+            for packet in map(make, range(4096)):
+                file.write(struct.pack("!H", len(packet)) + packet)
+        self.begun = time.monotonic()
+        self.popen = subprocess.Popen(
+            [*place.namespaces().enter("attacker"), place.program("datagrams"), "net", GROUP, str(port), str(RATE), str(spoil), path],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        place.processes.append(self)
+        self.place = place
+
+    def end(self):
+        if self in self.place.processes:
+            self.place.processes.remove(self)
+            self.popen.kill()
+            self.popen.communicate(timeout=30)
+
+    def stop(self):
+        """Stops it; how many packets a second it sent."""
+        out, _ = self.popen.communicate(timeout=30)
+        took = time.monotonic() - self.begun
+        self.end()
+        if self.popen.returncode != 0:
+            raise Failure(f"the flood ended by itself: {self.popen.returncode}")
+        return int(out) / took
+
+
+def searching(place):
+    """A search on the receiver's device, for as long as the flood lasts and longer."""
+    run = place.start(["discover", "--json", "--for", "10m"], within=place.namespaces().enter("receiver"))
+    wait_for("the search", 20, lambda: b":14E9 " in open_ports(run))
+    return run
+
+
+def open_ports(run):
+    with open(f"/proc/{run.pid}/net/udp", "rb") as file:
+        return file.read()
+
+
+def cost(place, checks, kind, seconds):
+    """What a flood costs a receiver and a search: both live on, with memory that does not grow and a processor for others."""
+    title = f"10,000 packets a second, {kind}"
+    one, search = receiver(place), searching(place)
+    runs = {"receiver": one, "search": search}
+    flood = None
+    try:
+        before = {role: run.takes() for role, run in runs.items()}
+        flood = Datagrams(place, kind)
+        time.sleep(seconds / 2)
+        middle = {role: run.takes() for role, run in runs.items()}
+        time.sleep(seconds / 2)
+        rate = flood.stop()
+        for role, run in runs.items():
+            after = run.takes()
+            cpu = (after["cpu"] - before[role]["cpu"]) / seconds
+            grown, late = after["memory"] - before[role]["memory"], after["memory"] - middle[role]["memory"]
+            checks.tell(
+                f"{title}: the {role} lives on at small cost",
+                run.ended_at is None and cpu < MOST_CPU and grown < MOST_MEMORY,
+                f"{100 * cpu:.1f} % of a processor, memory {mib(before[role]['memory'])} + {grown / MIB:.1f}, "
+                f"{late / MIB:.1f} of it in the second half ({rate:,.0f} packets/s)")
+            checks.tell(f"{title}: the {role} ends in order", run.terminate(10)[0] == 143, f"exit code {run.code}")
+    finally:
+        if flood:
+            flood.end()
+        for run in runs.values():
+            run.end()
+
+
+def transfer(place, source, size, port):
+    """MB/s of a transfer beside a flood at a port, and what share of a processor the search and the receiver took meanwhile."""
+    one, search = receiver(place), searching(place)
+    flood = Datagrams(place, "answers, each with another receiver", port)
+    sender = honest(place, source, one.pairing_code(), ["--compress", "never"])
+    try:
+        codes = sender.wait(120), one.wait(120)
+        spent = search.takes()["cpu"]
+        took = time.monotonic() - search.begun
+        rate = flood.stop()
+        if codes != (0, 0):
+            raise Failure(f"exit codes {codes[0]} and {codes[1]}: {sender.words()} {one.words()}")
+        return size / 1e6 / sender.find("done")["seconds"], spent / took, rate
+    finally:
+        for run in (flood, sender, search, one):
+            run.end()
+
+
+def beside(place, checks, size, rounds):
+    """A transfer beside a flood at multicast DNS, and beside the same flood at another port, in turn."""
+    source = place.source(size)
+    found = {PORT: [], ELSEWHERE: []}
+    for _ in range(rounds):
+        for port, figures in found.items():
+            figures.append(transfer(place, source, size, port))
+    speeds = {port: statistics.median(speed for speed, _, _ in figures) for port, figures in found.items()}
+    cpu = {port: statistics.median(share for _, share, _ in figures) for port, figures in found.items()}
+    checks.tell(
+        "10,000 packets a second: a running transfer", cpu[PORT] < MOST_CPU and speeds[PORT] > speeds[ELSEWHERE] / 3,
+        f"{speeds[PORT]:.0f} MB/s, {speeds[ELSEWHERE]:.0f} MB/s with the same packets at another port; a search beside it takes "
+        f"{100 * cpu[PORT]:.1f} and {100 * cpu[ELSEWHERE]:.1f} % of a processor ({mib(size)}, medians of {rounds})")
+
+
+def multicast(place, checks):
+    place.namespaces()
+    kinds = list(FLOODS) if place.is_long else ["answers, each with another receiver", "answers that are spoilt"]
+    for kind in kinds:
+        checks.make(kind, cost, place, checks, kind, 20 if place.is_long else 4)
+    checks.make("a running transfer", beside, place, checks, 1024 * MIB if place.is_long else 256 * MIB, 5 if place.is_long else 1)
