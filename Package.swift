@@ -125,8 +125,8 @@ let package = Package(
     .testTarget(
       name: "PeerTests",
       dependencies: [
-        "MigrationArchive", "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTransfer",
-        "MigrationWire", "TestSupport", "peer",
+        "MigrationArchive", "MigrationEngine", "MigrationFinding", "MigrationHost", "MigrationSystem",
+        "MigrationTransfer", "MigrationWire", "TestSupport", "peer",
       ],
       swiftSettings: common),
   ],

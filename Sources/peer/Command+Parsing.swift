@@ -108,7 +108,9 @@ extension DiscoverOptions {
     }
     let hint = "write seconds, or 90s, 10m, 2h"
     time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
-    guard time > 0 else { throw .usage("--for: no time is too short to find a device", hint: hint) }
+    guard time > 0 else {
+      throw .usage("--for: \(VisibleText.quoted(arguments.bytes("--for") ?? [])) is too short a time", hint: hint)
+    }
     json = arguments.has("--json")
   }
 }

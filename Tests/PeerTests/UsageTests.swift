@@ -93,6 +93,11 @@ import Testing
     Mistake("receive", "", message: "the directory to receive into is empty text", hint: "leave it out"),
     Mistake(
       "receive", "--lisen", "1", message: "'peer receive' has no option '--lisen'", hint: "did you mean --listen?"),
+    Mistake(
+      "discover", "here", message: "'peer discover' takes options only, and 'here' is none",
+      hint: "peer discover --help"),
+    Mistake("discover", "--for", "soon", message: "--for: 'soon' is not a time", hint: "90s, 10m, 2h"),
+    Mistake("discover", "--for", "0", message: "--for: '0' is too short a time", hint: "90s, 10m, 2h"),
     Mistake("resume", message: "'peer resume' needs 'list' behind it", hint: "peer resume list"),
     Mistake("resume", "lst", message: "'peer resume' does not know 'lst'", hint: "peer resume --help"),
     Mistake("resume", "list", "x", message: "'peer resume' does not know 'x'", hint: "peer resume --help"),

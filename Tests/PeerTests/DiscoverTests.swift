@@ -1,0 +1,57 @@
+import MigrationEngine
+import MigrationFinding
+import MigrationSystem
+import MigrationTransfer
+import Testing
+
+@testable import peer
+
+@Suite struct DiscoverTests {
+  private func parse(_ words: String...) throws(TransferFailure) -> Command {
+    try Command((["discover"] + words).map { Array($0.utf8) })
+  }
+
+  private func address(_ text: String) -> SocketAddress { SocketAddress(numeric: text, port: 47470)! }
+
+  private var receivers: [NearbyReceiver] {
+    [
+      NearbyReceiver(label: "desk", instance: 0xBEEF, addresses: [address("192.0.2.7"), address("2001:db8::7")]),
+      NearbyReceiver(label: "evil\u{1B}[2J\n", instance: nil, addresses: [address("2001:db8::8")]),
+    ]
+  }
+
+  @Test func `it looks for three seconds, or for as long as is said`() throws {
+    #expect(try parse() == .discover(DiscoverOptions(time: 3, json: false)))
+    #expect(try parse("--for", "2m", "--json") == .discover(DiscoverOptions(time: 120, json: true)))
+  }
+
+  @Test func `a table has each with its most useful address, and nothing that acts on the terminal`() {
+    #expect(
+      Discover.table(receivers)
+        == Rendering(
+          standardOutput: """
+            NAME               ADDRESS
+            desk               192.0.2.7:47470
+            evil\\u{1b}[2J\\n  [2001:db8::8]:47470
+
+            """))
+  }
+
+  @Test func `where there is none, standard error says so and what to do`() {
+    let rendering = Discover.table([])
+    #expect(rendering.standardOutput.isEmpty)
+    #expect(rendering.standardError.hasPrefix("No device is waiting on this network.\npeer: hint: run 'peer receive'"))
+    #expect(Discover.lines([]) == Rendering())
+  }
+
+  @Test func `a program gets everything of each on a line`() {
+    #expect(
+      Discover.lines(receivers)
+        == Rendering(
+          standardOutput: #"""
+            {"event":"receiver","label":"desk","addresses":["192.0.2.7","2001:db8::7"],"port":47470,"instance":"000000000000beef"}
+            {"event":"receiver","label":"evil\u001b[2J\n","addresses":["2001:db8::8"],"port":47470,"instance":null}
+
+            """#))
+  }
+}
