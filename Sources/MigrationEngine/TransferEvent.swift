@@ -78,6 +78,10 @@ package struct TransferResult: Equatable, Sendable {
 package enum TransferEvent: Sendable {
   /// The receiver can be reached: host texts without port, most useful first. Only senders of the ranges may pair, if there are any.
   case listening(addresses: [String], port: UInt16, from: [String] = [])
+  /// This device can be found on its networks under a name: the label, or what was left of it where another device has that.
+  case announced(name: String)
+  /// This device cannot be found on its networks, and why: a lower-case clause.
+  case unannounced(reason: String)
   /// This process can create and change nothing outside of these directories any more.
   case confined(directories: [[UInt8]])
   /// This process can write wherever its user can, and why: a lower-case clause. The directories are those that a confinement

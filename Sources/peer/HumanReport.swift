@@ -43,6 +43,9 @@ struct HumanReport: Report {
     switch event {
     case .listening(let addresses, let port, let from):
       return say(invitation(addresses, port) + (from.isEmpty ? "" : "\nOnly from: \(from.joined(separator: ", "))"))
+    case .announced(let name): return say("Found on this network as: \(VisibleText.of(name))")
+    case .unannounced(let reason):
+      return say("peer: note: this device cannot be found on the network: \(VisibleText.message(reason))")
     case .code(let code, let lifetime):
       defer { hasShownCode = true }
       return say(

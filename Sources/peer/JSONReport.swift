@@ -20,6 +20,8 @@ struct JSONReport: Report {
           .init("addresses", .array(addresses.map(JSONValue.string))), .init("port", .integer(UInt64(port))),
           .init("from", .array(from.map(JSONValue.string))),
         ])
+    case .announced(let name): return line("announced", [.init("name", .string(name))])
+    case .unannounced(let reason): return line("unannounced", [.init("reason", .string(reason))])
     case .code(let code, let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
       return line("code", [.init("code", .string(code.shown)), .init("expires", .string(expires))])

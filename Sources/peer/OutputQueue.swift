@@ -120,7 +120,7 @@ extension TransferEvent {
       case .renamed(let path, let target): path.count + target.count
       case .extensionOutput(_, let line): line.count
       case .notice(let text): text.utf8.count
-      case .interrupted(let reason): reason.utf8.count
+      case .interrupted(let reason), .unannounced(let reason): reason.utf8.count
       case .offer(let offer, _): offer.namesSize
       case .confined(let directories), .unconfined(_, let directories): directories.reduce(0) { $0 + $1.count }
       default: 0

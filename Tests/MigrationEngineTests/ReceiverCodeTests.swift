@@ -161,26 +161,11 @@ import Testing
 
   // MARK: A wait that is spent
 
-  /// Guesses until no code is shown any more; what the last guess led to.
-  private func spend(_ script: inout Script) -> [String] {
-    var last: [String] = []
-    for number in 1...UInt64(GuessLimit.most) {
-      script.now += 700
-      if script.feed(.timePassed).contains("make code") { _ = script.feed(.codeMade(.success(Script.code))) }
-      script.come(number, host: "h\(number)", key: 99)
-      _ = script.ask(number)
-      last = script.feed(.proved(Script.id(number), isRight: false))
-      if last.contains("make code") { _ = script.feed(.codeMade(.success(Script.code))) }
-      if number < UInt64(GuessLimit.most) { _ = script.feed(.departed(Script.id(number))) }
-    }
-    return last
-  }
-
   @Test func `without a user a spent wait ends the run, and who has tried is told once`() {
     var script = Script()
     script.open()
     #expect(
-      spend(&script) == [
+      script.spendCodes() == [
         "tell wrong code 1/3 from h99, 0 left", "forget code", "turn away 99: codeMismatch",
         "tell codes spent 99 99 over", "dismiss 99",
       ])
@@ -193,19 +178,19 @@ import Testing
   @Test func `with a user another wait begins when it is wanted, and its end is told again`() {
     var script = asking()
     script.open()
-    #expect(spend(&script).suffix(2) == ["tell codes spent 99 99", "ask restart"])
+    #expect(script.spendCodes().suffix(2) == ["tell codes spent 99 99", "ask restart"])
     #expect(script.feed(.timePassed, after: 1000) == [])
     #expect(script.feed(.answered(true)) == ["make code"])
     _ = script.feed(.codeMade(.success(Script.code)))
     _ = script.feed(.departed(Script.id(99)))
-    #expect(spend(&script).suffix(2) == ["tell codes spent 99 99", "ask restart"])
+    #expect(script.spendCodes().suffix(2) == ["tell codes spent 99 99", "ask restart"])
     #expect(script.feed(.answered(false)) == ["dismiss 99"])
   }
 
   @Test func `a user who gives no answer wants no other wait`() {
     var script = asking()
     script.open()
-    _ = spend(&script)
+    _ = script.spendCodes()
     _ = script.feed(.departed(Script.id(99)))
     #expect(
       script.feed(.answered(nil)) == ["finish: 3 too many wrong codes were entered; no code is shown any more"])
@@ -215,7 +200,7 @@ import Testing
   func `a known sender that comes back withdraws the question about codes, and its consent waits for the end of it`() {
     var script = asking()
     script.open([Script.known(66, key: 6, held: Tally(), isStaged: false)])
-    _ = spend(&script)
+    _ = script.spendCodes()
     script.come(106, key: 6)
     _ = script.feed(.asked(Script.id(106), .resume))
     #expect(script.feed(.ready(Script.id(106), identifier: 0)).last == "withdraw question")

@@ -61,6 +61,7 @@ struct ReceiverWalk {
   /// Whether everything was imported, an import has failed, or nothing could listen.
   private var isImported = false
   private var mayFail = false
+  private var isAnnounced = false
   private(set) var result: Result<TransferResult, TransferFailure>?
   /// What was not as it must be.
   private(set) var broken: String?
@@ -78,6 +79,7 @@ struct ReceiverWalk {
     var settings = ReceiverScript.settings()
     settings.asksConsent = Bool.random(using: &dice)
     settings.asksRestart = Bool.random(using: &dice)
+    settings.announces = true
     if Int.random(in: 0..<4, using: &dice) == 0 { settings.giveUpAfter = 0 }
     engine = Engine(settings)
   }
@@ -148,6 +150,11 @@ struct ReceiverWalk {
 
   // MARK: Actions
 
+  private mutating func note(isAnnounced: Bool) {
+    if isAnnounced == self.isAnnounced { fail("it is announced, or withdrawn, twice") }
+    self.isAnnounced = isAnnounced
+  }
+
   private mutating func start(_ job: Job) { jobs.append(job) }
 
   private mutating func move(_ id: ConnectionID, from before: [Place], to place: Place?, _ what: String) {
@@ -160,6 +167,8 @@ struct ReceiverWalk {
     switch action {
     case .takeBack: start(.takeBack)
     case .listen: start(.listen)
+    case .announce: note(isAnnounced: true)
+    case .withdrawAnnouncement: note(isAnnounced: false)
     case .tell, .tellProgress, .pauseAccepting, .forgetCode: break
     case .finish(let result):
       if self.result != nil { fail("it ends twice") }
@@ -167,6 +176,7 @@ struct ReceiverWalk {
         if isImported { fail("what was done fails") }
         if !imports.isEmpty { fail("what is being imported fails by something else") }
       }
+      if isAnnounced { fail("it is announced behind its end") }
       self.result = result
     case .drop(let id): move(id, from: [.lobby, .resting], to: nil, "drop")
     case .greet(let id, _, _):

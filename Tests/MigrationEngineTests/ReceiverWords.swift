@@ -8,6 +8,8 @@ enum Words {
     switch action {
     case .takeBack: "take back"
     case .listen: "listen"
+    case .announce: "announce"
+    case .withdrawAnnouncement: "withdraw announcement"
     case .tell(let event): "tell \(text(event))"
     case .tellProgress(let id, let phase, let total, let fraction):
       "tell progress of \(id): \(phase) of \(text(total))" + (fraction.map { " at \($0)" } ?? "")

@@ -59,6 +59,7 @@ final class SimulatedReceiver: Device {
     var settings = Engine.Settings(greeting: greeting, giveUpAfter: ground.patience())
     settings.asksConsent = ground.world.dice.one(in: 3)
     settings.asksRestart = ground.world.dice.one(in: 3)
+    settings.announces = true
     engine = Engine(settings)
     patience = settings.giveUpAfter
     mistakes = ReceiverMistakes(ground.mutation)
@@ -112,6 +113,9 @@ final class SimulatedReceiver: Device {
     switch action {
     case .takeBack: takeBack()
     case .listen: listen()
+    // Whether this device is found is no part of the simulated world; that it is announced at the right times, the engine's
+    // invariants tell.
+    case .announce, .withdrawAnnouncement: break
     case .tell(let event): told(event)
     case .tellProgress: break
     case .finish(let result): finish(result)

@@ -10,6 +10,10 @@ extension ReceiverEngine {
     case takeBack
     /// A worker: opens the listening socket. Leads to `listening`.
     case listen
+    /// This device is to be found on its networks from now on, at the port where it listens. What becomes of that is no event.
+    case announce
+    /// It is not to be found any more.
+    case withdrawAnnouncement
     /// The user of this device hears of something.
     case tell(TransferEvent)
     /// The same, of how far a transfer is: what is staged is read from its counters, and `total` is what was announced.

@@ -8,6 +8,7 @@ extension ReceiverEngine {
   }
 
   private var brokenPhase: String? {
+    if isAnnounced, phase.isEnding { return "it is announced behind its end" }
     switch phase {
     case .starting, .open, .over: break
     case .engaged(let transfer, let session):

@@ -40,8 +40,8 @@ extension ReceiverEngine {
       case .shutGate(let number): self = .gate(number)
       case .importItems(let transfer, _, _): self = .importItems(transfer)
       case .note(let transfer), .forget(let transfer), .discard(let transfer): self = .store(transfer)
-      case .tell, .tellProgress, .finish, .drop, .pauseAccepting, .dismiss, .forgetCode, .withdrawQuestion, .converse,
-        .say, .endStream, .endSync, .closeGate, .interruptImport:
+      case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss,
+        .forgetCode, .withdrawQuestion, .converse, .say, .endStream, .endSync, .closeGate, .interruptImport:
         return nil
       }
     }

@@ -21,6 +21,8 @@ package final class Receiver: Sendable {
     package var consent: ConsentAsker?
     /// Asks to begin another wait when too many wrong codes were entered; without it, that ends the run.
     package var restart: RestartAsker?
+    /// Makes this device known on its networks; without it, senders have to be told an address.
+    package var announcer: (any Announcer)?
     /// Where senders may pair from; from everywhere, if there is no range.
     package var from: [AddressRange] = []
     /// The clock of every deadline and code; tests let it run faster.

@@ -9,6 +9,8 @@ extension ReceiverLoop {
     switch action {
     case .takeBack: takeBack()
     case .listen: listen()
+    case .announce: if let port = entrance?.port { setup.options.announcer?.announce(port: port) }
+    case .withdrawAnnouncement: setup.options.announcer?.withdraw()
     case .tell(let event): setup.observer(event)
     case .tellProgress(let transfer, let phase, let total, let fraction): tell(transfer, phase, total, fraction)
     case .finish(let result): self.result = result

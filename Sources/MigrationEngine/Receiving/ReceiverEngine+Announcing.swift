@@ -1,0 +1,19 @@
+/// When this device is made known on its networks (Protocol §4.5).
+extension ReceiverEngine {
+  /// Whether a sender that finds this device could do anything here: pair, or come back.
+  private var isWorthFinding: Bool {
+    guard settings.announces, stop == nil else { return false }
+    return switch phase {
+    case .open: !codes.isExhausted || !transfers.isEmpty
+    case .engaged, .away: true
+    case .starting, .finishing, .over: false
+    }
+  }
+
+  /// Makes this device known, or no longer, where that has changed.
+  mutating func tendAnnouncement() {
+    guard isWorthFinding != isAnnounced else { return }
+    isAnnounced.toggle()
+    act(isAnnounced ? .announce : .withdrawAnnouncement)
+  }
+}
