@@ -56,8 +56,8 @@ let package = Package(
     .executableTarget(
       name: "peer",
       dependencies: [
-        "MigrationArchive", "MigrationEngine", "MigrationFinding", "MigrationHost", "MigrationSystem",
-        "MigrationTransfer", "MigrationWire",
+        "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationFinding", "MigrationHost",
+        "MigrationSystem", "MigrationTransfer", "MigrationWire",
       ],
       swiftSettings: product),
 

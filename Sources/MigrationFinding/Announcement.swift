@@ -21,16 +21,19 @@ package final class Announcement: Sendable {
   /// The news come on the announcement's own thread, which must not be made to wait. Of trouble it tells at most once, and
   /// goes on: a network may come, and a port become free.
   package init(
-    _ service: Service, news: @escaping @Sendable (News) -> Void = { _ in },
+    _ service: Service, reaching reach: Reach = .everywhere, news: @escaping @Sendable (News) -> Void = { _ in },
     trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
-      "announcement", Responder(service, random: try SystemRandom.number()), port: MulticastDNS.port, tell: news,
+      "announcement", Responder(service, random: try SystemRandom.number()), port: MulticastDNS.port, reaching: reach, tell: news,
       trouble: trouble)
   }
 
-  /// Tells the networks that the service is gone, and returns when it is told; half a second later in any case.
-  package func withdraw() {
+  /// Has the networks told that the service is gone, and returns at once.
+  package func withdraw() { thread.end() }
+
+  /// Withdraws it, and returns when the networks are told; half a second later in any case.
+  package func end() {
     thread.end()
     _ = thread.wait(until: .now() + Self.patience)
   }

@@ -16,13 +16,16 @@ struct LinkChoice: Equatable, Sendable {
   ///
   /// Tunnels are left out: those at their other ends are in no network with this device. The loopback interface stands in
   /// where there is no other: both programs may be on this device.
-  init(_ all: [NetworkInterface]) {
+  ///
+  /// Interfaces at which nothing could be reached are left out as well.
+  init(_ all: [NetworkInterface], reaching reach: Reach = .everywhere) {
+    let all = all.filter { reach == .everywhere || !$0.own(reach).isEmpty }
     let networks = all.filter { $0.isNetwork && !$0.links.isEmpty }.prefix(Self.mostInterfaces)
     let chosen = networks.isEmpty ? all.filter { $0.isItself }.prefix(1) : networks
     interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
     var links: [Link: [IPAddress]] = [:]
     for interface in chosen {
-      let addresses = Array(interface.own.prefix(Self.mostAddresses))
+      let addresses = Array(interface.own(reach).prefix(Self.mostAddresses))
       for link in interface.links { links[link] = addresses }
     }
     self.links = links
@@ -56,8 +59,9 @@ extension NetworkInterface {
     return links
   }
 
-  /// The addresses that other devices may use from now on.
-  fileprivate var own: [IPAddress] {
-    addresses.filter { $0.isReady && !$0.isDeprecated }.compactMap { IPAddress($0.address.bytes) }
+  /// The addresses within reach that other devices may use from now on.
+  fileprivate func own(_ reach: Reach) -> [IPAddress] {
+    addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
+      .compactMap { IPAddress($0.address.bytes) }
   }
 }

@@ -31,7 +31,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
 
   /// Makes everything that the loop needs besides links.
   init(
-    _ party: Party, port: UInt16, stop: StopSignal, wakeup: Wakeup, tell: @escaping @Sendable (Party.News) -> Void,
+    _ party: Party, port: UInt16, reaching reach: Reach, stop: StopSignal, wakeup: Wakeup, tell: @escaping @Sendable (Party.News) -> Void,
     trouble: @escaping @Sendable (FindingTrouble) -> Void
   ) throws(SystemError) {
     poller = try Poller(ofLoop: true)
@@ -40,7 +40,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
     self.wakeup = wakeup
     self.tell = tell
     self.trouble = trouble
-    links = OpenLinks(port: port)
+    links = OpenLinks(port: port, reaching: reach)
     changes = try? InterfaceChanges()
   }
 

@@ -8,7 +8,7 @@ final class LinkThread: Sendable {
 
   /// Starts it. `tell` and `trouble` are called on the thread, which must not wait in them.
   init<Party: Correspondent>(
-    _ name: String, _ party: Party, port: UInt16, tell: @escaping @Sendable (Party.News) -> Void,
+    _ name: String, _ party: Party, port: UInt16, reaching reach: Reach = .everywhere, tell: @escaping @Sendable (Party.News) -> Void,
     trouble: @escaping @Sendable (FindingTrouble) -> Void
   ) throws(SystemError) {
     let wakeup = try Wakeup()
@@ -17,7 +17,7 @@ final class LinkThread: Sendable {
     _ = try OwnerThread(name: name) {
       LoopThread.enter()
       do throws(SystemError) {
-        var loop = try LinkLoop(party, port: port, stop: stop, wakeup: wakeup, tell: tell, trouble: trouble)
+        var loop = try LinkLoop(party, port: port, reaching: reach, stop: stop, wakeup: wakeup, tell: tell, trouble: trouble)
         try loop.run()
       } catch {
         trouble(.refused(error))

@@ -11,6 +11,7 @@ struct OpenLinks {
   }
 
   private let port: UInt16
+  private let reach: Reach
   private var sockets: [Link: OpenLink] = [:]
   private(set) var choice = LinkChoice([])
   private var buffer = DatagramBuffer(longest: MulticastDNS.longestPacket)
@@ -18,7 +19,10 @@ struct OpenLinks {
   private(set) var failure: SystemError?
 
   /// Has no link yet. Sockets are to use this port of the groups.
-  init(port: UInt16) { self.port = port }
+  init(port: UInt16, reaching reach: Reach) {
+    self.port = port
+    self.reach = reach
+  }
 
   /// The links that packets go through, with the addresses of this device.
   var links: [Link: [IPAddress]] { choice.links.filter { sockets[$0.key] != nil } }
@@ -28,7 +32,7 @@ struct OpenLinks {
 
   /// Looks at the interfaces again: opens sockets for links that are new, and closes those whose link is gone.
   mutating func update(_ interfaces: [NetworkInterface]) {
-    choice = LinkChoice(interfaces)
+    choice = LinkChoice(interfaces, reaching: reach)
     failure = nil
     sockets = sockets.filter { choice.links[$0.key] != nil }
     for link in choice.links.keys.sorted() where sockets[link] == nil {

@@ -144,6 +144,7 @@ extension ReceiveOptions {
     listen = try arguments.hostAndPort(
       "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)
     from = try arguments.ranges("--from")
+    isAnnounced = !arguments.has("--no-announce")
     label = try arguments.label()
     giveUpAfter = try arguments.patience()
     json = arguments.has("--json")

@@ -51,6 +51,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var listen: HostAndPort?
   /// Where senders may pair from; from everywhere, if there is no range.
   var from: [AddressRange] = []
+  /// Whether this device is made known on its networks, so that senders need no address.
+  var isAnnounced = true
   /// What this device calls itself; nil for its host name.
   var label: String?
   /// For how many seconds a lost connection may stay lost.

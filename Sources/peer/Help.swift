@@ -54,7 +54,7 @@ enum Help {
     Usage:
       peer receive [DIR] [--existing MODE] [--ask] [--owners] [--set-id-bits]
                    [--listen [HOST:]PORT] [--from ADDRESS[/BITS]]...
-                   [--give-up-after TIME] [--label TEXT] [--json]
+                   [--no-announce] [--give-up-after TIME] [--label TEXT] [--json]
       peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
                    [--listen [HOST:]PORT] ...
 
@@ -116,10 +116,12 @@ enum Help {
                             their first BITS with it: 192.0.2.7, 192.0.2.0/24,
                             2001:db8::/64, fe80::1%eth0. May be repeated. What was
                             paired before comes back from anywhere.
+      --no-announce         Do not tell the network that this device waits, and
+                            how it is called; senders need its address then.
       --give-up-after TIME  How long to wait for a sender that was lost: seconds,
                             or 90s, 10m, 2h. Without it: 10m.
-      --label TEXT          What the other device calls this one.
-                            Without it: the host name.
+      --label TEXT          What the other device calls this one, and what it is
+                            found by on the network. Without it: the host name.
       --json                Report to a program: one JSON object a line, on
                             standard output.
       -h, --help            Show this text.

@@ -52,7 +52,8 @@ enum Verb: String, CaseIterable, Sendable {
     return switch self {
     case .receive:
       [
-        .value("--listen", "[HOST:]PORT"), .repeatable("--from", "ADDRESS[/BITS]"), .flag("--ask"),
+        .value("--listen", "[HOST:]PORT"), .repeatable("--from", "ADDRESS[/BITS]"),
+        .flag("--no-announce"), .flag("--ask"),
         .value("--app", "ID"), .value("--platform", "NAME"),
         .repeatable("--option", "NAME=VALUE"), .flag("--replace"), .value("--existing", "MODE"),
         .flag("--owners"), .flag("--set-id-bits"),

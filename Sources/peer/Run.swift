@@ -16,6 +16,8 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
     label: label(options.label), software: software, giveUpAfter: options.giveUpAfter)
   receiving.from = options.from
+  let announcing = options.isAnnounced ? Announcing(label: receiving.label) { output.handle($0) } : nil
+  receiving.announcer = announcing
   receiving.restart = RestartEntry.asker(json: options.json, unless: interruption.raw)
   if options.asks {
     try ConsentEntry.check()
@@ -29,6 +31,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     output.hurry()
     receiver.stop(kind)
   }
+  defer { announcing?.end() }
   return try receiver.run()
 }
 

@@ -7,29 +7,23 @@ import Testing
 @Suite struct ReceiverAnnouncingTests {
   private typealias Script = ReceiverScript
 
-  private func announcing() -> Script {
-    var settings = Script.settings()
-    settings.announces = true
-    return Script(settings)
-  }
-
   @Test func `a receiver is announced when it listens, and not before`() {
-    var script = announcing()
+    var script = Script()
     #expect(script.feed(.begin) == ["take back"])
     #expect(script.feed(.tookBack(.success([]))) == ["listen"])
-    let listening = ReceiverEngine.Listening(addresses: ["::1"], port: 7)
+    let listening = ReceiverEngine.Listening(addresses: ["::1"], port: 7, isAnnounced: true)
     #expect(script.feed(.listening(.success(listening))) == ["tell listening [\"::1\"] 7 []", "make code", "announce"])
   }
 
-  @Test func `one that does not want it is not announced`() {
+  @Test func `one that cannot be reached over a network is not announced`() {
     var script = Script()
     script.open()
     #expect(!script.engine.isAnnounced)
   }
 
   @Test func `it stays so through a pairing, since the sender may come back, and ends with the run`() {
-    var script = announcing()
-    script.open()
+    var script = Script()
+    script.open(isAnnounced: true)
     script.pair()
     #expect(script.engine.isAnnounced)
     _ = script.feed(.broke(Script.id(1), Script.cut))
@@ -40,10 +34,9 @@ import Testing
 
   @Test func `when no code is judged any more there is nothing to come for`() {
     var settings = Script.settings()
-    settings.announces = true
     settings.asksRestart = true
     var script = Script(settings)
-    script.open()
+    script.open(isAnnounced: true)
     _ = script.spendCodes()
     #expect(!script.engine.isAnnounced)
     #expect(script.feed(.answered(true)).contains("announce"))
@@ -51,10 +44,9 @@ import Testing
 
   @Test func `what an earlier run left can be continued, also when no code is judged any more`() {
     var settings = Script.settings()
-    settings.announces = true
     settings.asksRestart = true
     var script = Script(settings)
-    script.open([Script.known(1, key: 1)])
+    script.open([Script.known(1, key: 1)], isAnnounced: true)
     _ = script.spendCodes()
     #expect(script.engine.isAnnounced)
   }

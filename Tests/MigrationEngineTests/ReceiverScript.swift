@@ -75,10 +75,10 @@ struct ReceiverScript {
   // MARK: The way to a state
 
   /// To the state in which a code is shown.
-  mutating func open(_ known: [ReceiverEngine.KnownTransfer] = []) {
+  mutating func open(_ known: [ReceiverEngine.KnownTransfer] = [], isAnnounced: Bool = false) {
     _ = feed(.begin)
     _ = feed(.tookBack(.success(known)))
-    _ = feed(.listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1))))
+    _ = feed(.listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: isAnnounced))))
     _ = feed(.codeMade(.success(Self.code)))
   }
 

@@ -79,7 +79,6 @@ struct ReceiverWalk {
     var settings = ReceiverScript.settings()
     settings.asksConsent = Bool.random(using: &dice)
     settings.asksRestart = Bool.random(using: &dice)
-    settings.announces = true
     if Int.random(in: 0..<4, using: &dice) == 0 { settings.giveUpAfter = 0 }
     engine = Engine(settings)
   }

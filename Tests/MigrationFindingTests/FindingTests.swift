@@ -24,7 +24,7 @@ import Testing
           "192.0.2.1:47470", "192.0.2.2:47470", "[fe80::1%one]:47470", "[fe80::2%two]:47470",
         ]))
       #expect(try announced.established() == "new-laptop")
-      announced.announcement.withdraw()
+      announced.announcement.end()
       try watched.list("the receiver to go") { $0.isEmpty }
       watched.stop()
     }
@@ -55,7 +55,7 @@ import Testing
       try watched.list("the receiver to be forgotten") { $0.isEmpty }
       let troubles = watched.state.withLock { $0.troubles }
       #expect(troubles == [.noNetwork])
-      announced.announcement.withdraw()
+      announced.announcement.end()
     }
   }
 
@@ -66,7 +66,7 @@ import Testing
       let watched = try Watched()
       let found = try watched.list("the receiver on this device") { !$0.isEmpty }
       #expect(found.map { $0.addresses.map(\.description) } == [["127.0.0.1:47470", "[::1]:47470"]])
-      announced.announcement.withdraw()
+      announced.announcement.end()
     }
   }
 
@@ -88,7 +88,7 @@ import Testing
       close(other)
       try watched.list("the receiver, once the port is free") { $0.first?.label == "patient" }
       #expect(watched.state.withLock { $0.troubles.count } == 1)
-      announced.announcement.withdraw()
+      announced.announcement.end()
     }
   }
 
@@ -100,7 +100,7 @@ import Testing
       let watched = try Watched()
       let found = try watched.list("the receiver") { !$0.isEmpty }
       #expect(found[0].addresses.allSatisfy { $0.family == .v4 })
-      announced.announcement.withdraw()
+      announced.announcement.end()
     }
   }
 
@@ -113,7 +113,7 @@ import Testing
         let announced = try Announced("short", instance: 7)
         _ = try announced.established()
         watched.stop()
-        announced.announcement.withdraw()
+        announced.announcement.end()
       }
       let deadline = soon()
       while try openSockets() > before, BootInstant.now() < deadline { sched_yield() }

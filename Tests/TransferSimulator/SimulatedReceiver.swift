@@ -59,7 +59,6 @@ final class SimulatedReceiver: Device {
     var settings = Engine.Settings(greeting: greeting, giveUpAfter: ground.patience())
     settings.asksConsent = ground.world.dice.one(in: 3)
     settings.asksRestart = ground.world.dice.one(in: 3)
-    settings.announces = true
     engine = Engine(settings)
     patience = settings.giveUpAfter
     mistakes = ReceiverMistakes(ground.mutation)
@@ -144,7 +143,7 @@ final class SimulatedReceiver: Device {
       end(worker) { [self] in
         guard !isFinished else { return }
         ground.network.accept = { [weak self] wire, host in self?.accept(wire, host) }
-        feed(.listening(.success(Engine.Listening(addresses: ["10.0.0.1"], port: 1))))
+        feed(.listening(.success(Engine.Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: true))))
       }
     }
   }

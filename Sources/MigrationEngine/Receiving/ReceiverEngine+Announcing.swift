@@ -2,7 +2,7 @@
 extension ReceiverEngine {
   /// Whether a sender that finds this device could do anything here: pair, or come back.
   private var isWorthFinding: Bool {
-    guard settings.announces, stop == nil else { return false }
+    guard canBeAnnounced, stop == nil else { return false }
     return switch phase {
     case .open: !codes.isExhausted || !transfers.isEmpty
     case .engaged, .away: true

@@ -97,8 +97,11 @@ extension ReceiverEngine {
     package let port: UInt16
     /// The ranges that may pair, for people.
     package let from: [String]
+    /// Whether it is made known on its networks while a sender may pair or come back.
+    package let isAnnounced: Bool
 
-    package init(addresses: [String], port: UInt16, from: [String] = []) {
+    package init(addresses: [String], port: UInt16, from: [String] = [], isAnnounced: Bool = false) {
+      self.isAnnounced = isAnnounced
       self.addresses = addresses
       self.port = port
       self.from = from

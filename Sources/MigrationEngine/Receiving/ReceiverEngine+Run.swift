@@ -23,6 +23,7 @@ extension ReceiverEngine {
       tell(.listening(addresses: listening.addresses, port: listening.port, from: listening.from))
       guard case .starting = phase else { return }
       phase = .open
+      canBeAnnounced = listening.isAnnounced
       // Only now: a receiver that is done says nothing more.
       if let concluded { goOn(withImportOf: concluded) }
     case .failure(let fault): endRun(.failure(fault.failure))

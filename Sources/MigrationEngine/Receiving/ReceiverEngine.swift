@@ -17,8 +17,6 @@ package struct ReceiverEngine: Sendable {
     package var codeSpeed = 1.0
     /// For how many seconds an import that is broken off may clear up.
     package var graceAtTheEnd = 0.0
-    /// Whether this device is made known on its networks while a sender may pair or come back.
-    package var announces = false
 
     package init(greeting: Greeting, giveUpAfter: Double) {
       self.greeting = greeting
@@ -49,7 +47,8 @@ package struct ReceiverEngine: Sendable {
   var door = ReceiverDoor()
   var codes: ReceiverCodes
   var question: StandingQuestion?
-  /// Whether this device is made known on its networks.
+  /// Whether this device can be made known on its networks, and whether it is.
+  var canBeAnnounced = false
   var isAnnounced = false
   /// What the store is still to be told, one thing at a time.
   var storeTasks: [StoreTask] = []

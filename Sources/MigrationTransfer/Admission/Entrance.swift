@@ -23,7 +23,7 @@ struct Entrance: ~Copyable {
 
   init(_ listening: consuming ListeningSocket) { self.listening = listening }
 
-  var port: UInt16 { listening.port }
+  var address: SocketAddress { listening.address }
 
   /// When to look again though nothing comes.
   var nextMoment: BootInstant? { pausedUntil }

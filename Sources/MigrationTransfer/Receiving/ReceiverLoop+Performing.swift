@@ -9,7 +9,7 @@ extension ReceiverLoop {
     switch action {
     case .takeBack: takeBack()
     case .listen: listen()
-    case .announce: if let port = entrance?.port { setup.options.announcer?.announce(port: port) }
+    case .announce: if let address = entrance?.address { setup.options.announcer?.announce(address) }
     case .withdrawAnnouncement: setup.options.announcer?.withdraw()
     case .tell(let event): setup.observer(event)
     case .tellProgress(let transfer, let phase, let total, let fraction): tell(transfer, phase, total, fraction)

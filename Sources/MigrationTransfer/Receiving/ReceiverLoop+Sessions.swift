@@ -22,7 +22,7 @@ extension ReceiverLoop {
 
   mutating func stage(_ session: SessionNumber, _ order: ReceiverEngine.StagingOrder) {
     let worker = StagingWorker(setup: setup, session: session, transfer: transfer(order.transfer))
-    let port = entrance?.port ?? 0
+    let port = entrance?.address.port ?? 0
     let judged = judged.removeValue(forKey: session)
     assert(judged != nil, "an offer is staged that was examined")
     start("staging") {

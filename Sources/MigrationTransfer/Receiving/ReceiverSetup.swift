@@ -55,7 +55,6 @@ struct ReceiverSetup: Sendable {
       giveUpAfter: options.giveUpAfter)
     settings.asksConsent = options.consent != nil
     settings.asksRestart = options.restart != nil
-    settings.announces = options.announcer != nil
     settings.graceAtTheEnd = importer.graceAtTheEnd
     if let codes = options.codePace { settings.codeSpeed = codes.speed / options.pace.speed }
     return settings
