@@ -14,6 +14,9 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   /// heard of.
   private static var retrying: Duration { .seconds(5) }
 
+  /// How long networks may take to come up before their absence is told: a cable that was plugged in, a machine that wakes.
+  private static var comingUp: Duration { .seconds(1) }
+
   private var party: Party
   private let stop: StopSignal
   private let wakeup: Wakeup
@@ -28,6 +31,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   private var isStopping = false
   private var isOver = false
   private var hasToldTrouble = false
+  private var hasWaitedForNetworks = false
 
   /// Makes everything that the loop needs besides links.
   init(
@@ -107,6 +111,10 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
     if links.failure != nil || changes == nil { look(after: Self.retrying) }
     handle(.links(links.links))
     guard links.links.isEmpty, !hasToldTrouble else { return }
+    if links.failure == nil, !hasWaitedForNetworks {
+      hasWaitedForNetworks = true
+      return look(after: Self.comingUp)
+    }
     hasToldTrouble = true
     trouble(links.failure.map(FindingTrouble.refused) ?? .noNetwork)
   }
