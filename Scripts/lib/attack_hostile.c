@@ -9,7 +9,7 @@
 //                                 the last one where there are few of them: ok
 //   sip                           from now on each byte is read by itself: ok
 //   connect ADDRESS PORT [FROM]   the TLS handshake of a client: ok SECONDS
-//   listen ADDRESS                port PORT; accept: the TLS handshake of a server with the next one that comes, ok
+//   listen ADDRESS                port PORT; accept: the TLS handshake of a server with the next one that says something, ok
 //   inherit DESCRIPTOR            the same at a socket that listens already: ok
 //   pair CODE                     pairs, as the end that it is, up to READY: ok
 //   share CODE                    a client's HELLO_C and PAIR_A, or a server's HELLO_S and PAIR_B, and nothing more: ok
@@ -465,10 +465,18 @@ static bool inherit(int descriptor) {
 }
 
 static bool accept_one(void) {
-    struct pollfd one = {.fd = listening, .events = POLLIN};
-    if (poll(&one, 1, 120000) <= 0) return lost("no connection");
-    connection = accept(listening, NULL, NULL);
-    return connection >= 0 && shake(now() + 10);
+    while (true) {
+        struct pollfd one = {.fd = listening, .events = POLLIN};
+        if (poll(&one, 1, 120000) <= 0) return lost("no connection");
+        connection = accept(listening, NULL, NULL);
+        if (connection < 0) return false;
+        // A sender looks whether anything listens before it asks for a code: that connection ends without a word.
+        struct pollfd first = {.fd = connection, .events = POLLIN};
+        char byte;
+        if (poll(&first, 1, 10000) > 0 && recv(connection, &byte, 1, MSG_PEEK) == 1) return shake(now() + 10);
+        close(connection);
+        connection = -1;
+    }
 }
 
 static bool answer(char *line) {

@@ -126,6 +126,15 @@ extension SystemError {
   package var isAddressInUse: Bool { errno == EADDRINUSE }
   /// Nobody listens there.
   package var isConnectionRefused: Bool { errno == ECONNREFUSED }
+  /// No network leads there, or no device has the address.
+  package var isUnreachable: Bool {
+    switch errno {
+    case ENETDOWN, ENETUNREACH, EHOSTDOWN, EHOSTUNREACH: true
+    default: false
+    }
+  }
+  /// The other end did not answer in the kernel's time.
+  package var isTimedOut: Bool { errno == ETIMEDOUT }
   /// The network, or the other end, ended the connection or never let it begin.
   package var isConnectionLost: Bool {
     switch errno {

@@ -12,15 +12,17 @@ enum CodeEntry {
 
   /// Gets the code.
   ///
-  /// - Parameter interruptions: descriptors that end the waiting when they become readable, a `SignalSource`'s say.
+  /// - Parameters:
+  ///   - device: the one that shows the code.
+  ///   - interruptions: descriptors that end the waiting when they become readable, a `SignalSource`'s say.
   static func read(
-    _ source: CodeSource, _ output: Output, unless interruptions: [CInt] = []
+    _ source: CodeSource, of device: DeviceAddress, _ output: Output, unless interruptions: [CInt] = []
   ) throws(TransferFailure) -> PairingCode {
     switch source {
     case .prompt:
-      return try prompt(output, interruptions)
+      return try prompt(device, output, interruptions)
     case .standardInput:
-      if Terminal.isTerminal(Self.standardInput) { return try prompt(output, interruptions) }
+      if Terminal.isTerminal(Self.standardInput) { return try prompt(device, output, interruptions) }
       return try check(
         try firstLine(Self.standardInput, "standard input", interruptions), from: "standard input")
     case .file(let path):
@@ -62,7 +64,12 @@ enum CodeEntry {
 
   private static let standardInput: CInt = 0
 
-  private static func prompt(_ output: Output, _ interruptions: [CInt]) throws(TransferFailure) -> PairingCode {
+  /// What a person is asked.
+  static func question(_ device: DeviceAddress) -> String { "Code shown on \(device.shown): " }
+
+  private static func prompt(
+    _ device: DeviceAddress, _ output: Output, _ interruptions: [CInt]
+  ) throws(TransferFailure) -> PairingCode {
     let questioner: Questioner
     do {
       questioner = try Questioner()
@@ -75,7 +82,7 @@ enum CodeEntry {
       try ask({ () throws(TransferFailure) in
         try taken(
           try opening { () throws(SystemError) in
-            try questioner.ask("Code shown on the other device: ", unless: interruptions)
+            try questioner.ask(question(device), unless: interruptions)
           })
       }) { questioner.write($0 + "\n") }
     }

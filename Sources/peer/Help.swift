@@ -39,11 +39,11 @@ enum Help {
 
     Example:
       new$ peer receive ~/Incoming
-      On the other device:  peer send PATH... --to 192.0.2.7:47470
+      On the other device:  peer send PATH... --to 192.0.2.7
       Code: 4829-1367   (works once, for 10 minutes)
 
       old$ peer send Documents Pictures --to 192.0.2.7
-      Code shown on the other device: 4829-1367
+      Code shown on 192.0.2.7: 4829-1367
 
     What was interrupted goes on when its command is run again.
     'peer help receive' and so on describe options and exit codes.
@@ -54,7 +54,8 @@ enum Help {
     Usage:
       peer receive [DIR] [--existing MODE] [--ask] [--owners] [--set-id-bits]
                    [--listen [HOST:]PORT] [--from ADDRESS[/BITS]]...
-                   [--no-announce] [--give-up-after TIME] [--label TEXT] [--json]
+                   [--no-announce] [--give-up-after TIME] [--label TEXT]
+                   [--verbose] [--json]
       peer receive --app ID [--platform NAME] [--option NAME=VALUE]... [--replace]
                    [--listen [HOST:]PORT] ...
 
@@ -122,6 +123,8 @@ enum Help {
                             or 90s, 10m, 2h. Without it: 10m.
       --label TEXT          What the other device calls this one, and what it is
                             found by on the network. Without it: the host name.
+      --verbose             Show every useful address of this device, and not only
+                            that of the interface which the default route uses.
       --json                Report to a program: one JSON object a line, on
                             standard output.
       -h, --help            Show this text.
@@ -143,9 +146,9 @@ enum Help {
                 [--give-up-after TIME] [--label TEXT] [--json]
       peer send --app ID --to HOST[:PORT] [--idle-limit TIME] [--compress WHEN] ...
 
-    Sends files and folders to a device on which 'peer receive' is waiting, and asks
-    for the code that is shown there. Each arrives under its last name: photos/2026
-    becomes 2026. Nothing here is changed.
+    Sends files and folders to a device on which 'peer receive' is waiting: looks
+    whether it is there, and asks for the code that it shows. Each arrives under its
+    last name: photos/2026 becomes 2026. Nothing here is changed.
 
     Patterns leave items out, by the rules of .gitignore files: *.o is about every
     such name, /build or a/b about what is at that place in a folder that is sent,

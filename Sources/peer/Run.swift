@@ -55,8 +55,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     output.hurry()
     sender.stop(kind)
   }
-  return try sender.run { () throws(TransferFailure) in
-    try CodeEntry.read(options.code, output, unless: [interruption.raw] + sender.endOfQuestion)
+  return try sender.run { (device) throws(TransferFailure) in
+    try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + sender.endOfQuestion)
   }
 }
 

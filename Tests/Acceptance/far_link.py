@@ -9,6 +9,17 @@ import time
 from watcher import Watcher
 
 
+def speaks(connection):
+    """Whether a connection says something: one that only looks whether anything listens ends without a word."""
+    connection.settimeout(10)
+    try:
+        return bool(connection.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False
+    finally:
+        connection.settimeout(None)
+
+
 class Direction:
     """What one end of a connection sends to the other."""
 
@@ -82,6 +93,9 @@ class FarLink(Watcher, threading.Thread):
 
     def accept(self):
         near, _ = self.listening.accept()
+        if not speaks(near):
+            near.close()
+            return
         far = socket.socket()
         far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.BUFFER)
         try:

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 
+from far_link import speaks
 from outside import MIB
 
 
@@ -48,6 +49,9 @@ class SlowLink:
                 near, _ = self.listening.accept()
             except OSError:
                 return
+            if not speaks(near):
+                near.close()
+                continue
             try:
                 far = socket.create_connection(("127.0.0.1", self.target), 10)
                 far.settimeout(None)

@@ -80,16 +80,19 @@ def test_a_wrong_code_leaves_the_right_one_good(work):
     run_script("check-trees", "--inside", old, new)
 
 
-def test_a_mistyped_code_makes_no_connection(work):
-    """a mistyped code: exit 3, no connection"""
+def test_nothing_is_said_with_a_mistyped_code(work):
+    """a mistyped code: exit 3, nothing is said to the other device"""
     old, _ = work.place()
     small_file(f"{old}/file")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         wrong = sender(work, [f"{old}/file"], port, mistyped(with_check_digit("4829136")))
         code = wrong.wait()
+        # It has looked whether anything listens, before it read the code.
+        with listening.accept()[0] as look:
+            said = look.recv(1)
         connected = bool(select.select([listening], [], [], 0.5)[0])
-    equal((code, connected), (3, False), "exit code, connected")
+    equal((code, said, connected), (3, b"", False), "exit code, what was said, connected again")
     work.figure = wrong.error()["message"]
 
 

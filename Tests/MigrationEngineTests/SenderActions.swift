@@ -8,7 +8,8 @@ extension SenderEngine.Action {
     switch self {
     case .walk: "walk"
     case .lookUpUnfinished: "look up"
-    case .askCode: "ask code"
+    case .probe: "probe"
+    case .askCode(let device): "ask code of \(device.shown)"
     case .stopPreparing: "stop preparing"
     case .deriveSecret(let code): "derive \(String(decoding: code.digits, as: UTF8.self))"
     case .tell(let event): "tell \(event.text)"
@@ -120,6 +121,7 @@ extension SenderEngine {
     switch phase {
     case .idle: "idle"
     case .lookingUp: "looking up"
+    case .probing: "probing"
     case .askingCode: "asking"
     case .deriving: "deriving"
     case .dialing: "dialing"

@@ -4,6 +4,7 @@ import MigrationWire
 
 /// What the sender's tests let happen.
 enum Fixture {
+  static let device = DeviceAddress(name: "there", host: "host", port: 7)
   static let code = PairingCode(number: 1_234_567)
   static let summary = summary(.compressible)
   static let receiver = KeyFingerprint(digest: [UInt8](repeating: 1, count: KeyFingerprint.byteCount))

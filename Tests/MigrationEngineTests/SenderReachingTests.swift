@@ -11,7 +11,8 @@ import Testing
   @Test func `the code is asked for only when there is nothing to continue`() {
     var trial = SenderTrial()
     #expect(trial.take(.begin) == ["walk", "look up"])
-    #expect(trial.take(.lookedUp(.success([]))) == ["ask code"])
+    #expect(trial.take(.lookedUp(.success([]))) == ["probe"])
+    #expect(trial.take(.probed(.success(Fixture.device))) == ["ask code of there (host)"])
     #expect(trial.take(.codeEntered(.success(Fixture.code))) == ["derive 12345671"])
     #expect(trial.take(.derived(nil)) == ["dial to pair"])
     // The walk goes on beside all that, and the offer waits for it.
@@ -20,6 +21,18 @@ import Testing
     let offer = "offer new 10/1000 allocated 4096 flags 2"
     #expect(trial.take(.walked(.success(Fixture.summary))) == ["tell \(offer)", "say 1 \(offer)"])
     #expect(trial.take(.walked(.success(Fixture.summary))) == [])
+  }
+
+  @Test func `nothing is asked where nothing answers`() {
+    var trial = SenderTrial()
+    trial.take(.begin)
+    trial.take(.walked(.success(Fixture.summary)))
+    trial.take(.lookedUp(.success([])))
+    #expect(
+      trial.take(.probed(.failure(.unreached(Fixture.device, by: .silent)))) == [
+        "finish connectionLost: there (host) does not answer on port 7 (Check the address. A firewall there may drop what "
+          + "arrives: allow TCP port 7.)"
+      ])
   }
 
   @Test func `what an earlier run began is continued without a code, and the receiver is told which it is`() {
@@ -122,14 +135,15 @@ import Testing
     #expect(
       trial.fail(.forgotten) == [
         "tell notice the other device no longer has what was begun before; everything is sent anew", "forget 9",
-        "ask code",
+        "probe",
       ])
   }
 
   @Test func `a device with the key of none of them is paired with anew`() {
     var trial = SenderTrial()
     trial.begin([Fixture.unfinished(7), Fixture.unfinished(8)])
-    #expect(trial.fail(.stranger(Fixture.otherReceiver)) == ["ask code"])
+    #expect(trial.fail(.stranger(Fixture.otherReceiver)) == ["probe"])
+    #expect(trial.take(.probed(.success(Fixture.device))) == ["ask code of there (host)"])
     trial.take(.codeEntered(.success(Fixture.code)))
     trial.take(.derived(nil))
     trial.meet()

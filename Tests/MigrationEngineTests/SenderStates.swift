@@ -9,6 +9,9 @@ extension SenderTrial {
     switch name {
     case "idle": break
     case "looking up": trial.take(.begin)
+    case "probing":
+      trial.take(.begin)
+      trial.take(.lookedUp(.success([])))
     case "asking": trial.begin(isWalked: false)
     case "deriving":
       trial.begin(isWalked: false)
@@ -123,6 +126,11 @@ extension SenderTrial {
       "one is done", .lookedUp(.success([Fixture.unfinished(7, unsent: 3, done: Fixture.done), Fixture.unfinished(8)]))
     ),
     ("look-up fails", .lookedUp(.failure(Fault(.storage, "no memory")))),
+    ("probed", .probed(.success(Fixture.device))),
+    ("not found", .probed(.failure(.unresolved(Fixture.failure("no name"))))),
+    ("refused", .probed(.failure(.unreached(Fixture.device, by: .refused)))),
+    ("probe stopped", .probed(.failure(.stopped))),
+    ("probe fails", .probed(.failure(.failed(Fixture.failure("no socket"))))),
     ("code", .codeEntered(.success(Fixture.code))),
     ("no code", .codeEntered(.failure(Fixture.failure("no code")))),
     ("derived", .derived(nil)),

@@ -5,13 +5,22 @@ extension SenderTable {
     begin | walk; look up | looking up
     stop | finish terminated: interrupted | over
     # looking up
-    nothing unfinished | ask code | asking
+    nothing unfinished | probe | probing
     two unfinished | tell connecting target; dial to resume 7 | dialing
     one is done | forget 7; tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored \
     1 left behind 0; stop preparing | finishing done
     look-up fails | stop preparing | finishing failed: no memory (What has arrived is kept. When the disk is \
     mended, start again.)
     stop | stop preparing | finishing terminated: interrupted
+    # probing
+    walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
+    probed | ask code of there (host) | asking
+    not found | stop preparing | finishing failed: no name
+    refused | stop preparing | finishing connectionLost: nothing listens at there (host) on port 7 (Start "peer \
+    receive" there, or check the port.)
+    probe stopped | stop preparing | finishing interrupted: interrupted
+    probe fails | stop preparing | finishing failed: no socket
+    stop | stop preparing; stop dialing | finishing terminated: interrupted
     # asking
     walk fails | stop preparing | finishing usage: no source (Check the path, and that you may read it.)
     code | derive 12345671 | deriving
@@ -50,7 +59,7 @@ extension SenderTable {
     unresolved | tell notice the other device cannot be reached yet (no name); trying again | waiting until 100.1
     unreached | tell notice the other device cannot be reached yet (it is far); trying again | waiting until 100.075
     turned away | tell notice the other device cannot be reached yet (it is busy); trying again | waiting until 100.09
-    stranger | ask code | asking
+    stranger | probe | probing
     other stranger | dial to resume 8 | dialing
     forgotten | tell notice the other device no longer has what was begun before; everything is sent anew; forget \
     7; dial to resume 8 | dialing

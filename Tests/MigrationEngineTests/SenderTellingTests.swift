@@ -21,6 +21,7 @@ import Testing
       trial.take(.begin)
       trial.take(.walked(.success(Fixture.summary(flags))))
       trial.take(.lookedUp(.success([])))
+      trial.take(.probed(.success(Fixture.device)))
       trial.take(.codeEntered(.success(Fixture.code)))
       trial.take(.derived(nil))
       trial.meet()

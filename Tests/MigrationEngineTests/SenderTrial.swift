@@ -86,11 +86,12 @@ struct SenderTrial {
 
   // MARK: Ways that many tests go
 
-  /// Begins, and finds what earlier runs have left.
+  /// Begins, and finds what earlier runs have left; nothing, and the receiver is reached.
   mutating func begin(_ unfinished: [SenderEngine.UnfinishedTransfer] = [], isWalked: Bool = true) {
     take(.begin)
     if isWalked { take(.walked(.success(Fixture.summary))) }
     take(.lookedUp(.success(unfinished)))
+    if unfinished.isEmpty { take(.probed(.success(Fixture.device))) }
   }
 
   /// Begins, and dials to pair.

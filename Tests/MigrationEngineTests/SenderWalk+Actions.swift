@@ -33,6 +33,7 @@ extension SenderWalk {
     switch action {
     case .walk: work.append(.walk)
     case .lookUpUnfinished: work.append(.lookUp)
+    case .probe: work.append(.probe)
     case .askCode: work.append(.question)
     case .deriveSecret: work.append(.derivation)
     case .dial:
@@ -86,7 +87,7 @@ extension SenderWalk {
   private func transfer(of work: Work) -> TransferID? {
     switch work {
     case .record(let transfer), .finishNote(_, let transfer), .note(let transfer), .forget(let transfer): transfer
-    case .walk, .lookUp, .question, .derivation, .dial, .export, .stream: nil
+    case .walk, .lookUp, .probe, .question, .derivation, .dial, .export, .stream: nil
     }
   }
 

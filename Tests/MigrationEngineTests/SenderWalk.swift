@@ -9,7 +9,7 @@ import Testing
 /// What goes on it knows from the actions alone, so that it finds what the engine forgets.
 struct SenderWalk {
   enum Work: Hashable {
-    case walk, lookUp, question, derivation, dial
+    case walk, lookUp, probe, question, derivation, dial
     case export(SessionNumber)
     case stream(SessionNumber, UInt32)
     case finishNote(SessionNumber, TransferID)
@@ -117,6 +117,13 @@ struct SenderWalk {
         Fixture.unfinished(TransferID($0 + 1), $0 % 2 == 0 ? Fixture.receiver : Fixture.otherReceiver)
       }
       happens(.lookedUp(isGood ? .success(unfinished) : .failure(Fault(.storage, "no memory"))))
+    case .probe:
+      let failures: [SenderEngine.ProbeFailure] = [
+        .unresolved(Fixture.failure("no name")), .unreached(Fixture.device, by: .noWay), .stopped,
+        .failed(Fixture.failure("broken")),
+      ]
+      happens(
+        .probed(isGood ? .success(Fixture.device) : .failure(failures.randomElement(using: &dice) ?? .stopped)))
     case .question:
       happens(.codeEntered(isGood ? .success(Fixture.code) : .failure(Fixture.failure("no code"))))
     case .derivation: happens(.derived(isGood ? nil : Fault(.device, "no secret")))

@@ -19,7 +19,7 @@ import Testing
     // All of them were seen.
     #expect(
       phases == [
-        "looking", "asking", "deriving", "dialing", "waiting", "conversing", "closing", "finishing", "over",
+        "looking", "probing", "asking", "deriving", "dialing", "waiting", "conversing", "closing", "finishing", "over",
       ])
   }
 }

@@ -86,7 +86,7 @@ extension TransferResult {
     ) { _ in }
     try sender.prepare()
     let code = try receiver.events.code()
-    let sent = try sender.run { () throws(TransferFailure) in
+    let sent = try sender.run { (_) throws(TransferFailure) in
       think("code")
       return code
     }

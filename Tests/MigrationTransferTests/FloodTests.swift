@@ -86,10 +86,10 @@ import Testing
     let receiver = try RunningReceiver(try Scratch())
     let port = try receiver.port()
     let context = try TLSContext(role: .client, showing: nil)
-    let dialing = Dialing(target: HostAndPort(host: "127.0.0.1", port: port), context: context) { false }
+    let dialing = Dialing(context: context) { false }
     // The client's handshake is over before the server has judged it: what it hears then is the refusal.
     #expect(throws: ConnectionError.self) {
-      var connection = try dialing.connect(to: try dialing.addresses(), wakeup: try Wakeup())
+      var connection = try dialing.connect(to: [.loopback(port: port)], wakeup: try Wakeup())
       try connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
       _ = try connection.readExactly(1, until: soon())
     }

@@ -99,10 +99,10 @@ import Testing
   @Test func `a device that shows our own key is refused`() throws {
     let receiver = try StrangeReceiver()
     let context = try TLSContext(role: .client, identity: receiver.identity)
-    let dialing = Dialing(target: HostAndPort(host: "127.0.0.1", port: receiver.port), context: context) { false }
+    let dialing = Dialing(context: context) { false }
     let server = try RunningThread("server") { _ = try? receiver.accept() }
     #expect(throws: ConnectionError.self) {
-      _ = try dialing.connect(to: try dialing.addresses(), wakeup: try Wakeup())
+      _ = try dialing.connect(to: [.loopback(port: receiver.port)], wakeup: try Wakeup())
     }
     try server.value()
   }

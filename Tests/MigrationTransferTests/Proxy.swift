@@ -25,7 +25,8 @@ final class Proxy: Sendable {
 
   var connections: Int { count.withLock { $0 } }
 
-  /// Connections that are refused never come to the target.
+  /// Connections that are refused never come to the target. Those that end without a word, as a look whether anything listens
+  /// does, do not count.
   init(
     to target: UInt16, refusing refused: ClosedRange<Int>? = nil,
     _ judge: @escaping @Sendable (_ connection: Int, _ bytes: Int) -> Verdict
@@ -65,6 +66,7 @@ final class Proxy: Sendable {
         try turn(&workers, judge, &cut)
         continue
       }
+      guard try client.speaks() else { continue }
       accepted()
       if let refused, refused.contains(number) {
         number += 1

@@ -60,7 +60,7 @@ private final class Relay: Sendable {
   private static func run(
     _ listening: borrowing ListeningSocket, _ target: UInt16, _ saw: ([UInt8]) -> Void, _ mustStop: Flag
   ) throws {
-    let socket = try listening.acceptNext()
+    let socket = try listening.acceptNextThatSpeaks()
     let identity = try Identity.generate()
     var inner = try Connection(socket, try TLSContext(role: .server, identity: identity), wakeup: try Wakeup())
     try inner.handshake(until: soon())

@@ -126,7 +126,7 @@ final class RunningSender: Sendable {
     end = try RunningEnd(
       "sender",
       run: {
-        try sender.run { () throws(TransferFailure) in
+        try sender.run { (_) throws(TransferFailure) in
           guard let code else { throw TransferFailure(.usage, "a code was asked for") }
           return code
         }

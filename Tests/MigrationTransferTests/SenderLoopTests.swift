@@ -36,7 +36,7 @@ private final class Gate: Sendable {
 
 /// The sender's loop, and workers that stand still, fail, or get no thread.
 @Suite struct SenderLoopTests {
-  private func sender(of source: StrangeSource, at port: UInt16 = 1) throws -> Sender {
+  private func sender(of source: StrangeSource, at port: UInt16) throws -> Sender {
     let sender = Sender(Sender.Options(to: port), source: source) { _ in }
     try sender.prepare()
     return sender
@@ -48,9 +48,10 @@ private final class Gate: Sendable {
       isAsked.pass()
       throw ArchiveError(.source, "it is gone")
     }
-    let sender = try sender(of: source)
+    let door = try ListeningSocket(on: .loopback(port: 0))
+    let sender = try sender(of: source, at: door.port)
     let end = try RunningThread("sender") {
-      try sender.run { () throws(TransferFailure) in
+      try sender.run { (_) throws(TransferFailure) in
         isAsked.open()
         var readiness: Poller.Readiness?
         do throws(SystemError) {
@@ -75,10 +76,11 @@ private final class Gate: Sendable {
       gate.pass()
       throw ArchiveError(.stopped, "it was stopped")
     }
-    // Nothing listens there; the walk would be waited for only behind a pairing.
-    let sender = try sender(of: source)
+    // The walk would be waited for only behind a pairing.
+    let door = try ListeningSocket(on: .loopback(port: 0))
+    let sender = try sender(of: source, at: door.port)
     let end = try RunningThread("sender") {
-      try sender.run { () throws(TransferFailure) in
+      try sender.run { (_) throws(TransferFailure) in
         sender.stop(.terminated)
         return PairingCode(number: 1)
       }
@@ -94,7 +96,7 @@ private final class Gate: Sendable {
     ) { _ in }
     sender.stop(.interrupted)
     try sender.prepare()
-    let end = try RunningThread("sender") { try sender.run { () throws(TransferFailure) in PairingCode(number: 1) } }
+    let end = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in PairingCode(number: 1) } }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
     #expect(failure?.kind == .interrupted)
   }
@@ -115,7 +117,7 @@ private final class Gate: Sendable {
     let sender = Sender(Sender.Options(to: receiver.port), source: source, store: store) { _ in }
     try sender.prepare()
     let end = try RunningThread("sender") {
-      try sender.run { () throws(TransferFailure) in
+      try sender.run { (_) throws(TransferFailure) in
         let deadline = soon()
         while BootInstant.now() < deadline {
           // The worker that has dialled may not have returned.
@@ -145,7 +147,7 @@ private final class Gate: Sendable {
     let session = SendingSession(
       number: SessionNumber(7), transfer: transfer,
       way: WayToReceiver(
-        target: HostAndPort(host: "127.0.0.1", port: 1), context: try TLSContext(role: .client, identity: identity),
+        context: try TLSContext(role: .client, identity: identity),
         address: try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]),
       queue: SendQueue(window: .max) { _ in }, compression: .never)
     let accept = Accept(
@@ -162,9 +164,10 @@ private final class Gate: Sendable {
       (DeriveWorker(code: PairingCode(number: 1)), "derived"),
       (
         DialWorker(
-          connection: ConnectionID(1), target: session.way.target, keys: .transfer(transfer), stop: StopSignal()),
-        "dialed"
+          connection: ConnectionID(1), route: .known([session.way.address]), keys: .transfer(transfer),
+          stop: StopSignal()), "dialed"
       ),
+      (ProbeWorker(target: HostAndPort(host: "127.0.0.1", port: 1), label: nil, stop: StopSignal()), "probed"),
       (ExportWorker(session: session, order: order, held: HeldItems(), source: source, store: nil), "exported"),
       (
         OutgoingStreamWorker(
@@ -183,7 +186,7 @@ private final class Gate: Sendable {
       let event: SenderEngine.Event?
       switch worker.end(without: fault) {
       case .event(let ended): event = ended
-      case .lookedUp, .derived, .met: event = nil
+      case .lookedUp, .probed, .derived, .met: event = nil
       }
       if case .recorded(_, _, let isWritten) = event { #expect(!isWritten) }
       let name = event.map { "\($0)".prefix { $0 != "(" } }

@@ -26,8 +26,8 @@ struct StrangeClient: ~Copyable {
       try connection.handshake(until: soon())
       return connection
     }
-    let dialing = Dialing(target: HostAndPort(host: "127.0.0.1", port: port), context: context) { false }
-    return try dialing.connect(to: try dialing.addresses(), wakeup: try Wakeup())
+    let dialing = Dialing(context: context) { false }
+    return try dialing.connect(to: [.loopback(port: port)], wakeup: try Wakeup())
   }
 
   /// Everything up to the answer to PAIR_A; the confirmations that would be right for `code`.

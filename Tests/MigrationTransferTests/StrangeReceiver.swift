@@ -26,7 +26,7 @@ final class StrangeReceiver: Sendable {
   /// Takes the next connection, and shakes hands.
   func accept(as other: Identity? = nil) throws -> Connection {
     let context = try TLSContext(role: .server, identity: other ?? identity)
-    var connection = try Connection(try listening.acceptNext(), context, wakeup: try Wakeup())
+    var connection = try Connection(try listening.acceptNextThatSpeaks(), context, wakeup: try Wakeup())
     try connection.handshake(until: soon())
     return connection
   }
@@ -40,7 +40,7 @@ final class StrangeReceiver: Sendable {
 
   /// The next connection, or nil if it ends before it has shaken hands.
   private func next() throws -> Connection? {
-    let socket = try listening.acceptNext()
+    let socket = try listening.acceptNextThatSpeaks()
     var connection = try Connection(
       socket, try TLSContext(role: .server, identity: identity), wakeup: try Wakeup())
     do {
@@ -52,7 +52,7 @@ final class StrangeReceiver: Sendable {
   }
 
   /// Takes the next connection, and cuts it.
-  func acceptAndCut() throws { _ = try listening.acceptNext() }
+  func acceptAndCut() throws { _ = try listening.acceptNextThatSpeaks() }
 
   /// Takes the next connection of a client that wants to come back to a session; those that want to join are cut.
   func acceptReturning() throws -> Connection {

@@ -46,6 +46,17 @@ import Testing
     #expect(ask().0 == .failure(TransferFailure(.pairing, "no code was entered")))
   }
 
+  @Test func `the question names the device that shows the code`() {
+    #expect(
+      CodeEntry.question(DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 47470))
+        == "Code shown on new-laptop (192.0.2.7): ")
+    #expect(
+      CodeEntry.question(DeviceAddress(name: nil, host: "192.0.2.7", port: 47470)) == "Code shown on 192.0.2.7: ")
+    #expect(
+      CodeEntry.question(DeviceAddress(name: "a\u{202E}\n", host: "::1", port: 1))
+        == "Code shown on a\\u{202e}\\n (::1): ")
+  }
+
   @Test(arguments: [
     ("4829-1376", "the code in 'c' is not valid: one digit is wrong or two are swapped"),
     ("hello", "the first line of 'c' is not a code of eight digits"),

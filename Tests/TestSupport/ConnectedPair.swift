@@ -1,6 +1,15 @@
 package import MigrationSystem
 
 extension ListeningSocket {
+  /// Waits for the next connection that says something, and takes it: a sender looks whether anything listens before it asks for
+  /// a code.
+  package func acceptNextThatSpeaks(until deadline: BootInstant = soon()) throws -> StreamSocket {
+    while true {
+      let socket = try acceptNext(until: deadline)
+      if try socket.speaks(until: deadline) { return socket }
+    }
+  }
+
   /// Waits for the next connection, and takes it.
   package func acceptNext(until deadline: BootInstant = soon()) throws -> StreamSocket {
     var poller = try Poller()
@@ -10,6 +19,18 @@ extension ListeningSocket {
         throw TookTooLong("a connection to port \(port)")
       }
     }
+  }
+}
+
+extension StreamSocket {
+  /// Waits for the first byte; false where the connection ends without one.
+  package func speaks(until deadline: BootInstant = soon()) throws -> Bool {
+    var poller = try Poller()
+    guard try !poller.wait(for: .readable, on: raw, until: deadline).isEmpty else {
+      throw TookTooLong("the first word of a connection")
+    }
+    let count = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { try? peek(into: $0) }
+    return count == 1
   }
 }
 

@@ -119,6 +119,42 @@ extension SimulatedSender {
     }
   }
 
+  // MARK: A look at the receiver's door
+
+  /// A connection that says nothing, and is closed as soon as it is up.
+  func probe() {
+    world.check(dialer == nil, "the sender looks at the door while it dials")
+    let worker = begin("probe")
+    dialer = worker
+    var isOver = false
+    let probed = { [self] (result: Result<DeviceAddress, Engine.ProbeFailure>) in
+      guard !isOver else { return }
+      isOver = true
+      end(worker) { [self] in
+        dialer = nil
+        feed(.probed(result))
+      }
+    }
+    let device = DeviceAddress(name: nil, host: "10.0.0.1", port: 1)
+    worker.whenTold = { probed(.failure(.stopped)) }
+    if lacksThread { return probed(.failure(.failed(TransferFailure(.failed, "no thread")))) }
+    run(after: world.dice.roll(50...5_000)) { [self] in
+      guard !isOver else { return }
+      if ground.isAway {
+        if world.dice.one(in: 3) {
+          return probed(.failure(.unresolved(TransferFailure(.connectionLost, "the name is not found"))))
+        }
+        guard world.dice.one(in: 2) else { return probed(.failure(.unreached(device, by: .noWay))) }
+        return run(after: 5_000_000) { probed(.failure(.unreached(device, by: .silent))) }
+      }
+      guard let wire = ground.network.connect("probe", from: ground.senderHost) else {
+        return probed(.failure(.unreached(device, by: .refused)))
+      }
+      newConnection(wire).close()
+      probed(.success(device))
+    }
+  }
+
   // MARK: The control connection
 
   func dial(_ purpose: Engine.Purpose) {

@@ -130,6 +130,9 @@ final class SimulatedSender: Device {
     switch action {
     case .walk: walk()
     case .lookUpUnfinished: lookUp()
+    case .probe:
+      isReturning = false
+      probe()
     case .askCode: askCode()
     case .deriveSecret(let code): derive(code)
     case .stopPreparing: for worker in preparers { worker.end() }

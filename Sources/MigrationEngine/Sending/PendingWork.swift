@@ -8,6 +8,7 @@ extension SenderEngine {
     enum Item: Hashable, Sendable {
       case walk
       case lookUp
+      case probe
       case question
       case derivation
       case dial
@@ -25,7 +26,7 @@ extension SenderEngine {
       var isWorker: Bool {
         switch self {
         case .connection, .look: false
-        case .walk, .lookUp, .question, .derivation, .dial, .export, .stream, .finishNote, .record, .forget,
+        case .walk, .lookUp, .probe, .question, .derivation, .dial, .export, .stream, .finishNote, .record, .forget,
           .note:
           true
         }
@@ -35,7 +36,7 @@ extension SenderEngine {
       var transfer: TransferID? {
         switch self {
         case .finishNote(_, let transfer), .record(let transfer), .forget(let transfer), .note(let transfer): transfer
-        case .walk, .lookUp, .question, .derivation, .dial, .connection, .export, .stream, .look: nil
+        case .walk, .lookUp, .probe, .question, .derivation, .dial, .connection, .export, .stream, .look: nil
         }
       }
 
@@ -43,7 +44,7 @@ extension SenderEngine {
       var session: SessionNumber? {
         switch self {
         case .export(let number), .stream(let number, _), .finishNote(let number, _), .look(let number): number
-        case .walk, .lookUp, .question, .derivation, .dial, .connection, .record, .forget, .note: nil
+        case .walk, .lookUp, .probe, .question, .derivation, .dial, .connection, .record, .forget, .note: nil
         }
       }
     }
@@ -58,7 +59,8 @@ extension SenderEngine {
     var workers: Int { items.count(where: \.isWorker) - heldBack.count }
     /// Whether walk or question go on, and are not about to end.
     var isPreparing: Bool { !isPreparingStopped && (items.contains(.walk) || items.contains(.question)) }
-    var isDialing: Bool { items.contains(.dial) }
+    /// Whether a worker is on its way to the receiver.
+    var isDialing: Bool { items.contains(.dial) || items.contains(.probe) }
     var isForgetting: Bool { items.contains { if case .forget = $0 { true } else { false } } }
 
     func isGoingOn(_ session: SessionNumber) -> Bool { items.contains { $0.session == session } }
@@ -107,6 +109,7 @@ extension SenderEngine.Action {
     switch self {
     case .walk: .walk
     case .lookUpUnfinished: .lookUp
+    case .probe: .probe
     case .askCode: .question
     case .deriveSecret: .derivation
     case .dial: .dial
@@ -132,6 +135,7 @@ extension SenderEngine.Event {
     switch self {
     case .walked: .walk
     case .lookedUp: .lookUp
+    case .probed: .probe
     case .codeEntered: .question
     case .derived: .derivation
     case .dialing, .dialed: .dial
@@ -153,7 +157,8 @@ extension SenderEngine.Event {
   fileprivate var endsItem: Bool {
     switch self {
     case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
-    case .walked, .lookedUp, .codeEntered, .derived, .dialed, .closed, .exported, .streamEnded, .finishNoted, .window,
+    case .walked, .lookedUp, .probed, .codeEntered, .derived, .dialed, .closed, .exported, .streamEnded, .finishNoted,
+      .window,
       .recorded, .noted, .forgot, .begin, .stop, .timePassed:
       true
     }

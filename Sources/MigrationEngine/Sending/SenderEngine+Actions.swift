@@ -10,8 +10,8 @@ extension SenderEngine {
     case walk
     /// A worker: what an earlier run began. Leads to `lookedUp`.
     case lookUpUnfinished
-    /// A worker: the user enters the code. Leads to `codeEntered`.
-    case askCode
+    /// A worker: the user enters the code that this device shows. Leads to `codeEntered`.
+    case askCode(DeviceAddress)
     /// The workers of `walk` and `askCode` are to end soon. Their events follow.
     case stopPreparing
     /// A worker: the slow derivation of Protocol §4.4, before there is a connection. Leads to `derived`.
@@ -25,9 +25,12 @@ extension SenderEngine {
 
     // MARK: Reaching the receiver
 
-    /// A worker: the target's addresses one after the other, TCP, TLS, and what stands before READY. Leads to `dialed`.
+    /// A worker: whether anything listens at one of the target's addresses, by a TCP connection that is closed at once. `dial`
+    /// begins with the address that answers. Leads to `probed`.
+    case probe
+    /// A worker: the target's addresses in a race, TCP, TLS, and what stands before READY. Leads to `dialed`.
     case dial(Purpose)
-    /// The worker of `dial` is to end soon. Its event follows.
+    /// The worker of `probe` or `dial` is to end soon. Its event follows.
     case stopDialing
 
     // MARK: The control connection

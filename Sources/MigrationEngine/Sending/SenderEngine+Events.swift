@@ -25,6 +25,8 @@ extension SenderEngine {
 
     // MARK: Reaching the receiver
 
+    /// The worker of `probe` has ended.
+    case probed(Result<DeviceAddress, ProbeFailure>)
     /// News of the worker of `dial`, which goes on: the addresses that it tries.
     case dialing(first: String)
     /// The worker of `dial` has ended. `spread`, from 0 to 1, is random.
@@ -104,6 +106,18 @@ extension SenderEngine {
       self.host = host
       self.address = address
     }
+  }
+
+  /// Why a look at the receiver's addresses came to nothing.
+  package enum ProbeFailure: Error, Sendable {
+    /// The name is not found.
+    case unresolved(TransferFailure)
+    /// No address answered.
+    case unreached(DeviceAddress, by: AddressRace.Obstacle)
+    /// This end was stopped.
+    case stopped
+    /// Something of this device.
+    case failed(TransferFailure)
   }
 
   /// Why a dial came to nothing.

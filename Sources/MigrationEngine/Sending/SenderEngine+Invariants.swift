@@ -14,20 +14,21 @@ extension SenderEngine {
   }
 
   private func brokenPreparation(_ items: [PendingWork.Item]) -> String? {
-    let (isLookingUp, isAsking, isDeriving, isDialing, isEnding) =
-      switch phase {
-      case .lookingUp: (true, false, false, false, false)
-      case .askingCode: (false, true, false, false, false)
-      case .deriving: (false, false, true, false, false)
-      case .dialing: (false, false, false, true, false)
-      // What went on may be ending.
-      case .finishing: (true, true, true, true, true)
-      case .idle, .waiting, .conversing, .closing, .counting, .over: (false, false, false, false, false)
-      }
-    for (item, isExpected) in [
-      (PendingWork.Item.lookUp, isLookingUp), (.question, isAsking), (.derivation, isDeriving), (.dial, isDialing),
-    ] {
-      if items.contains(item) ? !isExpected : isExpected && !isEnding { return "\(item) does not fit the phase" }
+    let steps: [PendingWork.Item] = [.lookUp, .probe, .question, .derivation, .dial]
+    var isEnding = false
+    var expected: PendingWork.Item?
+    switch phase {
+    case .lookingUp: expected = .lookUp
+    case .probing: expected = .probe
+    case .askingCode: expected = .question
+    case .deriving: expected = .derivation
+    case .dialing: expected = .dial
+    // What went on may be ending.
+    case .finishing: isEnding = true
+    case .idle, .waiting, .conversing, .closing, .counting, .over: break
+    }
+    for item in steps where !isEnding && items.contains(item) != (item == expected) {
+      return "\(item) does not fit the phase"
     }
     if case .idle = phase { return items.isEmpty ? nil : "something goes on before the beginning" }
     let mustWalk = facts.summary == nil && abandoned == nil && !isEnding
@@ -39,7 +40,7 @@ extension SenderEngine {
       switch phase {
       case .conversing(let conversation, _): (conversation.number, conversation.connection)
       case .closing(let end), .counting(let end): (end.session, end.connection)
-      case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .finishing, .over: (nil, nil)
+      case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting, .finishing, .over: (nil, nil)
       }
     let isFinishing = if case .finishing = phase { true } else { false }
     if items.contains(where: { $0.session != nil && $0.session != session }) && !isFinishing {
@@ -58,7 +59,7 @@ extension SenderEngine {
     case .counting(let end):
       return items.contains(.look(end.session)) ? nil : "the window is not looked at"
     case .finishing: return curfew == nil && !work.isForgetting ? "the end has no curfew" : nil
-    case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .closing, .over: return nil
+    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .over: return nil
     }
   }
 

@@ -5,13 +5,16 @@ extension SenderEngine {
   enum Phase: Sendable {
     /// The first event has not come. Leads to lookingUp.
     case idle
-    /// It is found out whether an earlier run has begun this. Leads to askingCode, dialing, finishing.
+    /// It is found out whether an earlier run has begun this. Leads to probing, dialing, finishing.
     case lookingUp
+    /// It is found out whether anything listens at the target, before the user is asked for anything. Leads to askingCode,
+    /// finishing.
+    case probing
     /// Leads to deriving, finishing.
     case askingCode
     /// The code's secret is computed. Leads to dialing, finishing.
     case deriving
-    /// Leads to conversing, waiting, askingCode, finishing; to itself where another transfer is sought.
+    /// Leads to conversing, waiting, probing, finishing; to itself where another transfer is sought.
     case dialing(DialPlan)
     /// Between two dials. Leads to dialing, finishing.
     case waiting(DialPlan, until: Double)
@@ -64,7 +67,8 @@ extension SenderEngine {
       count(end, now, &actions)
     case .finishing(let result) where work.isEmpty:
       finish(result, &actions)
-    case .idle, .lookingUp, .askingCode, .deriving, .dialing, .waiting, .closing, .counting, .finishing, .over:
+    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .counting, .finishing,
+      .over:
       return false
     }
     return true

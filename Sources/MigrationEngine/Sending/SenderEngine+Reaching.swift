@@ -46,16 +46,29 @@ extension SenderEngine {
         return conclude(newest.identifier, Transfer(newest).result(done, Traffic()), now, &actions)
       }
       if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
-      guard let newest = transfers.first else { return askCode(&actions) }
+      guard let newest = transfers.first else { return probe(&actions) }
       actions.append(.tell(.connecting(address: settings.target)))
       let others = Array(transfers.dropFirst())
       dial(.resuming(newest, others: others, now: now, giveUpAfter: settings.giveUpAfter), &actions)
     }
   }
 
-  private mutating func askCode(_ actions: inout [Action]) {
-    phase = .askingCode
-    actions.append(.askCode)
+  private mutating func probe(_ actions: inout [Action]) {
+    phase = .probing
+    actions.append(.probe)
+  }
+
+  /// It is known whether anything listens at the target. Only then is the user asked for the code.
+  mutating func probed(
+    _ result: Result<DeviceAddress, ProbeFailure>, _ now: Double, _ actions: inout [Action]
+  ) {
+    guard case .probing = phase else { return }
+    switch result {
+    case .success(let device):
+      phase = .askingCode
+      actions.append(.askCode(device))
+    case .failure(let failure): prepareFinish(.failure(TransferFailure(failure)), now, &actions)
+    }
   }
 
   mutating func codeEntered(
@@ -115,8 +128,19 @@ extension SenderEngine {
     switch step {
     case .wait(let moment): phase = .waiting(plan, until: moment)
     case .dial: dial(plan, &actions)
-    case .pair: askCode(&actions)
+    case .pair: probe(&actions)
     case .end(let failure): prepareFinish(.failure(failure), now, &actions)
+    }
+  }
+}
+
+extension TransferFailure {
+  /// The receiver was not reached before the code was asked for.
+  fileprivate init(_ failure: SenderEngine.ProbeFailure) {
+    switch failure {
+    case .unresolved(let failure), .failed(let failure): self = failure
+    case .unreached(let device, let obstacle): self.init(unreached: device, by: obstacle)
+    case .stopped: self = Fault.interrupted(.sender, by: .interrupted).failure
     }
   }
 }

@@ -67,7 +67,7 @@ package struct SenderEngine: Sendable {
     case .waiting(_, let moment): moment
     case .conversing(let conversation, _): [conversation.nextMoment, curfew].compactMap { $0 }.min()
     case .closing, .counting, .finishing: curfew
-    case .idle, .lookingUp, .askingCode, .deriving, .dialing, .over: nil
+    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .over: nil
     }
   }
 
@@ -85,6 +85,7 @@ package struct SenderEngine: Sendable {
     case .begin: begin(&actions)
     case .walked(let result): walked(result, now, &actions)
     case .lookedUp(let result): lookedUp(result, now, &actions)
+    case .probed(let result): probed(result, now, &actions)
     case .codeEntered(let result): codeEntered(result, now, &actions)
     case .derived(let fault): derived(fault, now, &actions)
     case .stop(let kind): stop(kind, now, &actions)

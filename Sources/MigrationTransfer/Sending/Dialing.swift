@@ -3,75 +3,76 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Reaches the receiver: one address after the other, each with its time.
+/// Reaches the receiver: the first of its addresses that answers.
 struct Dialing: Sendable {
-  /// How long an address may take to answer and to shake hands, and then the receiver over what stands before READY.
+  /// How long the addresses may take to answer, one of them to shake hands, and then the receiver over what stands before READY.
   private static let patience = Duration.seconds(Patience.pairing)
 
   /// When a step that begins now is given up.
   static var deadline: BootInstant { BootInstant.now().advanced(by: patience) }
 
-  let target: HostAndPort
   let context: TLSContext
   /// Whether a wakeup means that this device gives up.
   let isStopped: @Sendable () -> Bool
 
-  /// The addresses behind the user's words.
-  func addresses() throws(TransferFailure) -> [SocketAddress] {
+  /// The addresses behind the user's words, in the order in which they are tried.
+  static func addresses(of target: HostAndPort) throws(TransferFailure) -> [SocketAddress] {
     do {
-      return try SocketAddress.resolve(host: target.host, port: target.port, passive: false)
+      let addresses = try SocketAddress.resolve(host: target.host, port: target.port, passive: false)
+      return AddressRace.alternating(addresses) { $0.family == addresses[0].family }
     } catch {
       throw TransferFailure(
         .connectionLost, error.description, hint: "Check the name, or use the address that the other device shows.")
     }
   }
 
-  /// Connects and shakes hands with the first address that answers.
+  /// Connects, and shakes hands with the address that answers first; where that comes to nothing, with the others.
   ///
   /// `isReached` is set once TCP has connected: what fails afterwards is the door's doing, and not the way's.
   func connect(
     to addresses: [SocketAddress], wakeup: Wakeup, isReached: Flag = Flag()
   ) throws(ConnectionError) -> Connection {
-    var last = ConnectionError(.lost, "the other device has no address")
-    for address in addresses {
+    var left = addresses
+    var failure: ConnectionError?
+    while !left.isEmpty {
+      let socket: StreamSocket
       do throws(ConnectionError) {
-        return try connect(to: address, wakeup, isReached)
+        socket = try reach(left, wakeup)
+      } catch {
+        // What a device that was reached has said is worth more than that the others are not.
+        throw error.code == .stopped ? error : failure ?? error
+      }
+      isReached.set()
+      let address = socket.remoteAddress
+      left.removeAll { $0 == address }
+      do throws(ConnectionError) {
+        return try secure(socket, wakeup, Self.deadline)
       } catch {
         if error.code == .stopped { throw error }
-        last = error
+        failure = error
       }
     }
-    throw last
+    throw failure ?? ConnectionError(.lost, "the other device has no address")
   }
 
-  private func connect(
-    to address: SocketAddress, _ wakeup: Wakeup, _ isReached: Flag
+  private func secure(
+    _ socket: consuming StreamSocket, _ wakeup: Wakeup, _ deadline: BootInstant
   ) throws(ConnectionError) -> Connection {
-    let deadline = Self.deadline
-    let socket = try reach(address, wakeup, deadline)
-    isReached.set()
     var connection = try Connection(socket, context, wakeup: wakeup, isStopped: isStopped)
     try connection.handshake(until: deadline)
     return connection
   }
 
-  private func reach(
-    _ address: SocketAddress, _ wakeup: Wakeup, _ deadline: BootInstant
-  ) throws(ConnectionError) -> StreamSocket {
-    try ConnectionError.system { () throws(SystemError) in
-      let socket = try StreamSocket.connect(to: address)
-      var poller = try Poller()
-      while try !socket.finishConnecting() {
-        var interests = [Poller.Interest(socket.raw, .writable), Poller.Interest(wakeup.raw, .readable)]
-        guard try poller.wait(&interests, until: deadline) else {
-          throw SystemError(reason: "it does not answer", operation: "connect", subject: address.description)
-        }
-        if !interests[1].ready.isEmpty {
-          wakeup.clear()
-          if isStopped() { throw SystemError(reason: "it was stopped", operation: "connect") }
-        }
+  private func reach(_ addresses: [SocketAddress], _ wakeup: Wakeup) throws(ConnectionError) -> StreamSocket {
+    do throws(Race.Failure) {
+      return try Race(
+        addresses: addresses, patience: Patience.pairing, wakeup: wakeup, isStopped: isStopped
+      ).run()
+    } catch {
+      switch error {
+      case .stopped: throw ConnectionError(.stopped, "it was stopped")
+      case .lost(_, _, let error), .broken(let error): throw ConnectionError(error)
       }
-      return socket
     }
   }
 }

@@ -7,6 +7,8 @@ package import MigrationWire
 package final class Sender: Sendable {
   package struct Options: Sendable {
     package let target: HostAndPort
+    /// What the target is called, where that is known from elsewhere.
+    package let targetLabel: String?
     /// What this device is called.
     package let label: String
     package let software: String
@@ -22,11 +24,13 @@ package final class Sender: Sendable {
     var stallPatience = StallWatch.patience
 
     package init(
-      target: HostAndPort, label: String, software: String, streams: UInt32? = nil, limit: UInt64? = nil,
+      target: HostAndPort, targetLabel: String? = nil, label: String, software: String, streams: UInt32? = nil,
+      limit: UInt64? = nil,
       compression: CompressionPreference = .auto,
       giveUpAfter: Double = 600
     ) {
       self.target = target
+      self.targetLabel = targetLabel
       self.label = label
       self.software = software
       self.streams = streams
@@ -72,14 +76,17 @@ package final class Sender: Sendable {
   /// The descriptor that becomes readable when the code is not wanted any more.
   package var endOfQuestion: [CInt] { (try? context.get()).map { [$0.caller.unasked.raw] } ?? [] }
 
-  /// Sends everything; blocks until it is over. `code` is asked for only when there is nothing to continue. Behind `prepare`.
-  package func run(_ code: () throws(TransferFailure) -> PairingCode) throws(TransferFailure) -> TransferResult {
+  /// Sends everything; blocks until it is over. `code` is asked for the code that a device shows only when there is nothing to
+  /// continue, and that device was reached. Behind `prepare`.
+  package func run(
+    _ code: (DeviceAddress) throws(TransferFailure) -> PairingCode
+  ) throws(TransferFailure) -> TransferResult {
     let context = try context.get()
     while true {
       switch context.caller.next() {
-      case .askCode:
+      case .askCode(let device):
         let entered: Result<PairingCode, TransferFailure>
-        do throws(TransferFailure) { entered = .success(try code()) } catch { entered = .failure(error) }
+        do throws(TransferFailure) { entered = .success(try code(device)) } catch { entered = .failure(error) }
         context.events.post(.event(.codeEntered(entered)))
       case .end(let result, let stuck):
         // The engine has waited long enough for those; the others, and the loop, are about to return.

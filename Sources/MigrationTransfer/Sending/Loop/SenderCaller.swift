@@ -6,13 +6,14 @@ import MigrationWire
 final class SenderCaller: Sendable {
   /// What the caller's thread does next.
   enum Task {
-    case askCode
+    case askCode(DeviceAddress)
     /// Beside the loop, so many workers still go on and are left to it.
     case end(Result<TransferResult, TransferFailure>, leaving: Int)
   }
 
   private struct State: Sendable {
-    var isCodeWanted = false
+    /// The device whose code is wanted.
+    var asked: DeviceAddress?
     var end: Task?
   }
 
@@ -22,9 +23,9 @@ final class SenderCaller: Sendable {
 
   init() throws(SystemError) { unasked = try Wakeup() }
 
-  /// The code is wanted.
-  func askCode() {
-    state.withLock { $0.isCodeWanted = true }
+  /// The code is wanted that a device shows.
+  func askCode(at device: DeviceAddress) {
+    state.withLock { $0.asked = device }
     state.signal()
   }
 
@@ -41,9 +42,9 @@ final class SenderCaller: Sendable {
   func next() -> Task {
     let task = state.wait { state -> Task? in
       if let end = state.end { return end }
-      guard state.isCodeWanted else { return nil }
-      state.isCodeWanted = false
-      return .askCode
+      guard let device = state.asked else { return nil }
+      state.asked = nil
+      return .askCode(device)
     }
     guard let task else { preconditionFailure("a wait without a deadline gives something") }
     return task

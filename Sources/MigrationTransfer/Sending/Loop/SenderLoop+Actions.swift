@@ -8,7 +8,8 @@ extension SenderLoop {
     switch action {
     case .walk: start(WalkWorker(source: context.source, stop: walkStop))
     case .lookUpUnfinished: start(LookUpWorker(source: context.source, store: context.store))
-    case .askCode: askCode()
+    case .probe: probe()
+    case .askCode(let device): askCode(at: device)
     case .stopPreparing:
       walkStop.set()
       context.caller.stopAsking()

@@ -4,9 +4,16 @@ import MigrationSystem
 /// What comes before a session: the way to the receiver, and what workers leave for the next ones.
 extension SenderLoop {
   /// Has the user asked for the code. What was begun earlier is left to other processes from now on.
-  func askCode() {
+  func askCode(at device: DeviceAddress) {
     transfers = [:]
-    context.caller.askCode()
+    context.caller.askCode(at: device)
+  }
+
+  /// Looks whether anything listens at the target.
+  func probe() {
+    let stop = StopSignal()
+    dialStop = stop
+    start(ProbeWorker(target: context.options.target, label: context.options.targetLabel, stop: stop))
   }
 
   /// Dials on a thread of its own.
@@ -16,19 +23,22 @@ extension SenderLoop {
     held = [:]
     let connection = nextConnection()
     let keys: DialWorker.Keys
+    let route: DialWorker.Route
     switch purpose {
     case .pair:
       guard let pairing else { preconditionFailure("the secret is derived before there is a connection") }
       keys = .pairing(pairing)
+      route = .known(probed)
     case .resume(let id):
       guard let transfer = id.map({ transfers[$0] }) ?? encounter?.transfer else {
         preconditionFailure("a transfer is known before it is continued")
       }
       keys = .transfer(transfer)
+      route = .resolved(context.options.target, first: encounter?.way.address)
     }
     let stop = StopSignal()
     dialStop = stop
-    start(DialWorker(connection: connection, target: context.options.target, keys: keys, stop: stop))
+    start(DialWorker(connection: connection, route: route, keys: keys, stop: stop))
   }
 
   /// Keeps what a worker leaves, and gives its event to the engine.
@@ -38,6 +48,9 @@ extension SenderLoop {
     case .lookedUp(let unfinished):
       for one in unfinished { transfers[one.known.identifier] = one.transfer }
       handle(.lookedUp(.success(unfinished.map(\.known))))
+    case .probed(let device, let addresses):
+      probed = addresses
+      handle(.probed(.success(device)))
     case .derived(let keys):
       pairing = keys
       handle(.derived(nil))

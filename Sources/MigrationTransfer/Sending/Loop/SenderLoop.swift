@@ -31,8 +31,10 @@ final class SenderLoop {
   /// The walk is to end when this is set.
   let walkStop = StopSignal()
   var pairing: PairingKeys?
+  /// The target's addresses, the one that has answered first.
+  var probed: [SocketAddress] = []
   var transfers: [TransferID: SendingTransfer] = [:]
-  /// The worker of `dial` that is at work is to end when this is set.
+  /// The worker of `probe` or `dial` that is at work is to end when this is set.
   var dialStop: StopSignal?
   private var lastConnection: UInt64 = 0
   /// The receiver that was met last.

@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationSystem
 import MigrationTLS
 
 /// What workers tell the sender's loop: an event for the engine, and what the loop keeps of it for the next worker.
@@ -6,6 +7,8 @@ enum SenderNews: Sendable {
   case event(SenderEngine.Event)
   /// The worker of `lookUpUnfinished` has ended.
   case lookedUp([SendingTransfer.Unfinished])
+  /// The worker of `probe` has ended, and has reached the receiver: the first of the target's addresses.
+  case probed(DeviceAddress, [SocketAddress])
   /// The worker of `deriveSecret` has ended.
   case derived(PairingKeys)
   /// The worker of `dial` has ended, and has met the receiver.

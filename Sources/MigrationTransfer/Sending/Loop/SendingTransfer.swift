@@ -60,7 +60,6 @@ final class SendingTransfer: Sendable {
 
 /// How a receiver is reached that was met: data streams go to the same address.
 struct WayToReceiver: Sendable {
-  let target: HostAndPort
   let context: TLSContext
   let address: SocketAddress
 }

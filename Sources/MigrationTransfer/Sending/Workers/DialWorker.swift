@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Meets the receiver: the target's addresses one after the other, TCP, TLS, and what stands before READY.
+/// Meets the receiver: the target's addresses in a race, TCP, TLS, and what stands before READY.
 struct DialWorker: SenderWorker {
   typealias DialFailure = SenderEngine.DialFailure
 
@@ -13,8 +13,16 @@ struct DialWorker: SenderWorker {
     case transfer(SendingTransfer)
   }
 
+  /// Which addresses are tried.
+  enum Route: Sendable {
+    /// These, in this order.
+    case known([SocketAddress])
+    /// Those of a target; first the one that was reached before, if that is among them.
+    case resolved(HostAndPort, first: SocketAddress?)
+  }
+
   let connection: ConnectionID
-  let target: HostAndPort
+  let route: Route
   let keys: Keys
   let stop: StopSignal
   let name = "dial"
@@ -43,7 +51,7 @@ struct DialWorker: SenderWorker {
   private func meet(_ events: EventQueue<SenderNews>, _ wakeup: Wakeup) throws(DialFailure) -> Encounter {
     let dialing = try dialing
     let addresses: [SocketAddress]
-    do throws(TransferFailure) { addresses = try dialing.addresses() } catch { throw .unresolved(error) }
+    do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
     events.post(.event(.dialing(first: addresses.first?.description ?? "")))
     switch keys {
     case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup)
@@ -60,7 +68,7 @@ struct DialWorker: SenderWorker {
         }
       do throws(TLSError) {
         let stop = stop
-        return Dialing(target: target, context: try TLSContext(role: .client, identity: identity)) { stop.isSet }
+        return Dialing(context: try TLSContext(role: .client, identity: identity)) { stop.isSet }
       } catch {
         throw .failed(Fault(error).failure)
       }
@@ -115,6 +123,18 @@ struct DialWorker: SenderWorker {
         connection: connection, receiver: transfer.receiver, host: address.hostDescription,
         address: address.description),
       connection: RestingConnection(met), transfer: transfer,
-      way: WayToReceiver(target: target, context: dialing.context, address: address))
+      way: WayToReceiver(context: dialing.context, address: address))
+  }
+}
+
+extension DialWorker.Route {
+  fileprivate func addresses() throws(TransferFailure) -> [SocketAddress] {
+    switch self {
+    case .known(let addresses): return addresses
+    case .resolved(let target, let first):
+      let addresses = try Dialing.addresses(of: target)
+      guard let first, addresses.contains(first) else { return addresses }
+      return [first] + addresses.filter { $0 != first }
+    }
   }
 }

@@ -33,7 +33,7 @@ struct OutgoingStreamWorker: SenderWorker {
 
   private func carry(_ events: EventQueue<SenderNews>) throws {
     let queue = session.queue
-    let dialing = Dialing(target: session.way.target, context: session.way.context) { queue.isStopped }
+    let dialing = Dialing(context: session.way.context) { queue.isStopped }
     var connection = try dialing.connect(to: [session.way.address], wakeup: wakeup)
     try ClientPairing.come(
       back: .join, on: &connection, to: session.transfer.receiver, until: Dialing.deadline)

@@ -1,0 +1,101 @@
+import Testing
+
+@testable import MigrationEngine
+
+@Suite struct AddressRaceTests {
+  /// Begins what is due.
+  private func begin(_ race: inout AddressRace, _ now: Double) -> [Int] {
+    var begun: [Int] = []
+    while let place = race.begin(now: now) { begun.append(place) }
+    return begun
+  }
+
+  @Test func `another attempt begins every quarter of a second, and none twice`() {
+    var race = AddressRace(count: 3, now: 10, patience: 5)
+    var log: [[Int]] = []
+    for now in [10, 10.2, 10.25, 10.3, 10.5, 11] { log.append(begin(&race, now)) }
+    #expect(log == [[0], [], [1], [], [2], []])
+    #expect(race.nextMoment == 15)
+  }
+
+  @Test func `a step that was slept through brings one attempt, and not all of them`() {
+    var race = AddressRace(count: 3, now: 10, patience: 5)
+    #expect(begin(&race, 10) == [0])
+    #expect(begin(&race, 12) == [1])
+    #expect(race.nextMoment == 12.25)
+  }
+
+  @Test func `where an attempt fails, the next one does not wait`() {
+    var race = AddressRace(count: 3, now: 10, patience: 5)
+    #expect(begin(&race, 10) == [0])
+    race.failed(0, by: .noWay, now: 10.1)
+    #expect(race.nextMoment == 10.1)
+    #expect(begin(&race, 10.1) == [1])
+    #expect(race.nextMoment == 10.35)
+    #expect(race.loss(now: 10.2) == nil)
+  }
+
+  @Test func `a race is lost when all have failed`() {
+    var race = AddressRace(count: 2, now: 10, patience: 5)
+    #expect(begin(&race, 10) == [0])
+    race.failed(0, by: .noWay, now: 10)
+    #expect(race.loss(now: 10) == nil)
+    #expect(begin(&race, 10) == [1])
+    race.failed(1, by: .refused, now: 10.1)
+    #expect(race.loss(now: 10.1) == AddressRace.Loss(place: 1, obstacle: .refused))
+  }
+
+  @Test func `a race is lost when its time is over, and what has not answered is silent`() {
+    var race = AddressRace(count: 2, now: 10, patience: 5)
+    _ = begin(&race, 10)
+    #expect(race.loss(now: 14.9) == nil)
+    #expect(race.loss(now: 15) == AddressRace.Loss(place: 0, obstacle: .silent))
+    #expect(begin(&race, 15) == [])
+  }
+
+  @Test func `of several failures the most telling one is told, and the first of those`() {
+    let obstacles: [AddressRace.Obstacle] = [.other("x"), .noWay, .silent, .refused]
+    for first in obstacles.indices {
+      for second in obstacles.indices {
+        var race = AddressRace(count: 2, now: 0, patience: 5)
+        _ = begin(&race, 0)
+        race.failed(0, by: obstacles[first], now: 0)
+        _ = begin(&race, 0)
+        race.failed(1, by: obstacles[second], now: 0)
+        let expected = second > first ? (1, obstacles[second]) : (0, obstacles[first])
+        #expect(race.loss(now: 0) == AddressRace.Loss(place: expected.0, obstacle: expected.1))
+      }
+    }
+  }
+
+  @Test func `families take turns, and each keeps its order`() {
+    #expect(AddressRace.alternating([6, 61, 62, 4, 41]) { $0 >= 6 && $0 != 41 } == [6, 4, 61, 41, 62])
+    #expect(AddressRace.alternating([4]) { $0 == 4 } == [4])
+    #expect(AddressRace.alternating([Int]()) { _ in true } == [])
+  }
+
+  @Test func `a failure is told with the name, the address and what to do`() {
+    let named = DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 47470)
+    let plain = DeviceAddress(name: nil, host: "192.0.2.7", port: 5)
+    let failures = [
+      TransferFailure(unreached: named, by: .refused), TransferFailure(unreached: plain, by: .silent),
+      TransferFailure(unreached: plain, by: .noWay), TransferFailure(unreached: named, by: .other("it is broken")),
+    ]
+    #expect(failures.allSatisfy { $0.kind == .connectionLost })
+    #expect(
+      failures.map(\.message) == [
+        "nothing listens at new-laptop (192.0.2.7) on port 47470", "192.0.2.7 does not answer on port 5",
+        "there is no way to 192.0.2.7", "new-laptop (192.0.2.7) cannot be reached: it is broken",
+      ])
+    #expect(failures[1].hint == "Check the address. A firewall there may drop what arrives: allow TCP port 5.")
+  }
+
+  @Test func `a name from the network can neither act on the terminal nor fill it`() {
+    let long = String(repeating: "n", count: 100)
+    #expect(DeviceAddress(name: "a\u{1B}[2J", host: "fe80::1%eth0", port: 1).shown == "a\\u{1b}[2J (fe80::1%eth0)")
+    #expect(
+      DeviceAddress(name: long, host: "192.0.2.7", port: 1).shown == String(repeating: "n", count: 64) + "… (192.0.2.7)"
+    )
+    #expect(DeviceAddress(name: "", host: "192.0.2.7", port: 1).shown == "192.0.2.7")
+  }
+}

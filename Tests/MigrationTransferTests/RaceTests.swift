@@ -1,0 +1,111 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+@Suite struct RaceTests {
+  private func run(_ addresses: [SocketAddress], _ wakeup: Wakeup? = nil, isStopped: Bool = false) throws
+    -> SocketAddress
+  {
+    try Race(addresses: addresses, patience: 60, wakeup: wakeup ?? Wakeup()) { isStopped }.run().remoteAddress
+  }
+
+  @Test func `the first address that answers wins, wherever it stands`() throws {
+    let closed = try HeldPort()
+    let open = try ListeningSocket(on: .loopback(port: 0))
+    let (dead, live) = (SocketAddress.loopback(port: closed.number), open.address)
+    #expect(try run([live]) == live)
+    #expect(try run([dead, dead, live]) == live)
+    #expect(try run([live, dead]) == live)
+  }
+
+  @Test func `a port at which nothing listens is refused, and its address is named`() throws {
+    let closed = try HeldPort()
+    let failure = #expect(throws: Race.Failure.self) { try run([.loopback(port: closed.number)]) }
+    guard case .lost(let address, .refused, let error) = failure else {
+      Issue.record("it ended by \(String(describing: failure))")
+      return
+    }
+    #expect(address == .loopback(port: closed.number))
+    #expect(error.description == "cannot connect to 127.0.0.1:\(closed.number): Connection refused")
+  }
+
+  @Test func `an address that is silent holds up no other`() throws {
+    let silent = try SilentPort()
+    let open = try ListeningSocket(on: .loopback(port: 0))
+    #expect(try run([silent.address, open.address]) == open.address)
+  }
+
+  @Test func `what does not answer in its time is silent`() throws {
+    let silent = try SilentPort()
+    let failure = #expect(throws: Race.Failure.self) {
+      try Race(addresses: [silent.address], patience: 0.1, wakeup: try Wakeup()) { false }.run().remoteAddress
+    }
+    guard case .lost(silent.address, .silent, let error) = failure else {
+      Issue.record("it ended by \(String(describing: failure))")
+      return
+    }
+    #expect(error.description == "cannot connect to \(silent.address): it does not answer")
+  }
+
+  @Test func `a race is left when this end is stopped, and only then`() throws {
+    let (silent, wakeup) = (try SilentPort(), try Wakeup())
+    wakeup.signal()
+    let failure = #expect(throws: Race.Failure.self) { try run([silent.address], wakeup, isStopped: true) }
+    guard case .stopped = failure else {
+      Issue.record("it ended by \(String(describing: failure))")
+      return
+    }
+    let open = try ListeningSocket(on: .loopback(port: 0))
+    wakeup.signal()
+    #expect(try run([silent.address, open.address], wakeup) == open.address)
+  }
+
+  @Test func `a look is ended by its stop`() throws {
+    let (silent, stop) = (try SilentPort(), StopSignal())
+    stop.set()
+    let target = HostAndPort(host: "127.0.0.1", port: silent.address.port)
+    let news = ProbeWorker(target: target, label: nil, stop: stop).run(try EventQueue())
+    guard case .event(.probed(.failure(.stopped))) = news else {
+      Issue.record("it ended in \(news)")
+      return
+    }
+  }
+
+  @Test func `words of the kernel are told apart`() throws {
+    let refused = SystemError(errno: 111, operation: "connect")
+    #expect(AddressRace.Obstacle(refused) == .refused)
+    for number: CInt in [100, 101, 112, 113] {
+      #expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")) == .noWay)
+    }
+    #expect(AddressRace.Obstacle(SystemError(errno: 110, operation: "connect")) == .silent)
+    #expect(AddressRace.Obstacle(SystemError(reason: "no", operation: "connect")) == .other("no"))
+  }
+
+  @Test func `where a device that was reached does not shake hands, its other addresses are tried`() throws {
+    let receiver = try StrangeReceiver()
+    let deaf = try ListeningSocket(on: .loopback(port: 0))
+    let deafPort = deaf.port
+    let handedOver = Condition<ListeningSocket?>(deaf)
+    let cutter = try RunningThread("cutter") {
+      guard let deaf = handedOver.withLock({ $0.take() }) else { return }
+      _ = try deaf.acceptNext()
+    }
+    let server = try RunningThread("server") { _ = try receiver.accept() }
+    let dialing = Dialing(context: try TLSContext(role: .client, identity: try Identity.generate())) { false }
+    let isReached = Flag()
+    let address: SocketAddress
+    do {
+      let connection = try dialing.connect(
+        to: [.loopback(port: deafPort), .loopback(port: receiver.port)], wakeup: try Wakeup(), isReached: isReached)
+      address = connection.remoteAddress
+    }
+    #expect(address.port == receiver.port)
+    #expect(isReached.isSet)
+    try cutter.value()
+    try server.value()
+  }
+}
