@@ -76,8 +76,8 @@ package struct TransferResult: Equatable, Sendable {
 ///
 /// Texts and names in events come from the other device as they are; the program that shows them escapes them.
 package enum TransferEvent: Sendable {
-  /// The receiver can be reached: host texts without port, most useful first. Only senders of the ranges may pair, if there are any.
-  case listening(addresses: [String], port: UInt16, from: [String] = [])
+  /// The receiver can be reached.
+  case listening(Listening)
   /// This device can be found on its networks under a name: the label, or what was left of it where another device has that.
   case announced(name: String)
   /// This device cannot be found on its networks, and why: a lower-case clause.

@@ -37,10 +37,7 @@ extension SocketAddress {
     return SystemError(reason: reason, operation: operation, subject: subject)
   }
 
-  /// The addresses under which this machine can be reached, the likeliest first, for showing to the user.
-  ///
-  /// IPv4 comes before IPv6, because it is shorter to type; what works on one network only comes late, and
-  /// what works on this machine only comes last.
+  /// The addresses that this machine's interfaces have, in the kernel's order.
   package static func localAddresses(port: UInt16) throws(SystemError) -> [SocketAddress] {
     var list: UnsafeMutablePointer<ifaddrs>?
     try perform("list the network interfaces") { unsafe getifaddrs(&list) }
@@ -56,11 +53,6 @@ extension SocketAddress {
       }
       unsafe entry = current.pointee.ifa_next
     }
-    let ranked = addresses.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
-    return ranked.map(\.element)
-  }
-
-  private var rank: Int {
-    (isLoopback ? 4 : 0) + (isLinkLocal ? 2 : 0) + (family == .v6 ? 1 : 0)
+    return addresses
   }
 }

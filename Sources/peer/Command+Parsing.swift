@@ -147,6 +147,7 @@ extension ReceiveOptions {
     isAnnounced = !arguments.has("--no-announce")
     label = try arguments.label()
     giveUpAfter = try arguments.patience()
+    isVerbose = arguments.has("--verbose")
     json = arguments.has("--json")
   }
 }

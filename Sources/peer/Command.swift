@@ -57,6 +57,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var label: String?
   /// For how many seconds a lost connection may stay lost.
   var giveUpAfter = Patience.standard
+  /// Whether all useful addresses are shown.
+  var isVerbose = false
   /// Whether a program reads the output.
   var json = false
 }

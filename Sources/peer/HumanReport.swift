@@ -27,22 +27,25 @@ struct HumanReport: Report {
   let surface: Surface
   /// What the other device has to name for sending.
   let wanted: String
+  /// Whether more is said than most people need.
+  let isVerbose: Bool
   private(set) var unsent = UnsentList()
   private var meter = ProgressMeter()
   private var isDrawn = false
   private var hasShownCode = false
   private var logged: (time: Double, phase: TransferPhase, percent: Int)?
 
-  init(_ role: Role, on surface: Surface, wanting wanted: String = "PATH...") {
+  init(_ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false) {
     self.role = role
     self.surface = surface
     self.wanted = wanted
+    self.isVerbose = isVerbose
   }
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
-    case .listening(let addresses, let port, let from):
-      return say(invitation(addresses, port) + (from.isEmpty ? "" : "\nOnly from: \(from.joined(separator: ", "))"))
+    case .listening(let listening):
+      return say(Invitation(listening, wanting: wanted, isVerbose: isVerbose).text)
     case .announced(let name): return say("Found on this network as: \(VisibleText.of(name))")
     case .unannounced(let reason):
       return say("peer: note: this device cannot be found on the network: \(VisibleText.message(reason))")
@@ -148,15 +151,6 @@ struct HumanReport: Report {
     }
     logged = (moment.elapsed, line.progress.phase, percent)
     return say(line.plainText)
-  }
-
-  private func invitation(_ addresses: [String], _ port: UInt16) -> String {
-    let hosts = addresses.map { address in
-      "--to " + VisibleText.of(address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)")
-    }
-    guard let first = hosts.first else { return "Waiting at port \(port)." }
-    let others = hosts.dropFirst().map { "                  or  ... \($0)" }
-    return (["On the other device:  peer send \(wanted) \(first)"] + others).joined(separator: "\n")
   }
 }
 

@@ -13,12 +13,13 @@ struct JSONReport: Report {
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
-    case .listening(let addresses, let port, let from):
+    case .listening(let listening):
       return line(
         "listening",
         [
-          .init("addresses", .array(addresses.map(JSONValue.string))), .init("port", .integer(UInt64(port))),
-          .init("from", .array(from.map(JSONValue.string))),
+          .init("addresses", .array(listening.addresses.map(JSONValue.string))),
+          .init("port", .integer(UInt64(listening.port))),
+          .init("from", .array(listening.from.map(JSONValue.string))),
         ])
     case .announced(let name): return line("announced", [.init("name", .string(name))])
     case .unannounced(let reason): return line("unannounced", [.init("reason", .string(reason))])

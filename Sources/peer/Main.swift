@@ -32,13 +32,12 @@ import MigrationTransfer
     case .version:
       StandardStream.output.write("peer \(Version.current)\n")
     case .receive(let options):
-      return perform(.receiver, json: options.json, app: options.app?.identifier) { output throws(TransferFailure) in
-        try runReceive(options, output)
-      }
+      let output = Output(
+        .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose)
+      return perform(output) { () throws(TransferFailure) in try runReceive(options, output) }
     case .send(let options):
-      return perform(.sender, json: options.json) { output throws(TransferFailure) in
-        try runSend(options, output)
-      }
+      let output = Output(.sender, json: options.json)
+      return perform(output) { () throws(TransferFailure) in try runSend(options, output) }
     case .discover(let options): return Discover.perform(options)
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
@@ -48,11 +47,10 @@ import MigrationTransfer
   }
 
   private static func perform(
-    _ role: Role, json: Bool, app: String? = nil, _ transfer: (Output) throws(TransferFailure) -> TransferResult
+    _ output: Output, _ transfer: () throws(TransferFailure) -> TransferResult
   ) -> Int32 {
-    let output = Output(role, json: json, app: app)
     do {
-      return output.finish(try transfer(output))
+      return output.finish(try transfer())
     } catch {
       return output.fail(error)
     }

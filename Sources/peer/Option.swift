@@ -56,7 +56,7 @@ enum Verb: String, CaseIterable, Sendable {
         .flag("--no-announce"), .flag("--ask"),
         .value("--app", "ID"), .value("--platform", "NAME"),
         .repeatable("--option", "NAME=VALUE"), .flag("--replace"), .value("--existing", "MODE"),
-        .flag("--owners"), .flag("--set-id-bits"),
+        .flag("--owners"), .flag("--set-id-bits"), .flag("--verbose"),
       ] + common
     case .send:
       [

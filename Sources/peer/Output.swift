@@ -33,9 +33,10 @@ final class Output: Sendable {
   private let lastMove = Atomic<Int64>(0)
 
   /// Speaks to a person, or to a program.
-  convenience init(_ role: Role, json: Bool, app: String? = nil) {
+  convenience init(_ role: Role, json: Bool, app: String? = nil, isVerbose: Bool = false) {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
-    self.init(json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted), to: .standard)
+    self.init(
+      json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted, isVerbose: isVerbose), to: .standard)
   }
 
   /// Writes what a report makes of the events. The target is used by one thread at a time.

@@ -11,7 +11,7 @@ import Testing
     var script = Script()
     #expect(script.feed(.begin) == ["take back"])
     #expect(script.feed(.tookBack(.success([]))) == ["listen"])
-    let listening = ReceiverEngine.Listening(addresses: ["::1"], port: 7, isAnnounced: true)
+    let listening = Listening(addresses: ["::1"], port: 7, isAnnounced: true)
     #expect(script.feed(.listening(.success(listening))) == ["tell listening [\"::1\"] 7 []", "make code", "announce"])
   }
 

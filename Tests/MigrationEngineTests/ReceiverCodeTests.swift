@@ -155,7 +155,7 @@ import Testing
     var script = Script()
     _ = script.feed(.begin)
     _ = script.feed(.tookBack(.success([])))
-    _ = script.feed(.listening(.success(ReceiverEngine.Listening(addresses: [], port: 1))))
+    _ = script.feed(.listening(.success(Listening(addresses: [], port: 1))))
     #expect(script.feed(.codeMade(.failure(Script.broken))) == ["finish: 1 the disk fails"])
   }
 

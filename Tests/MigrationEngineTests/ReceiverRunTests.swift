@@ -15,7 +15,7 @@ import Testing
     #expect(script.feed(.begin) == ["take back"])
     #expect(script.engine.nextMoment == nil)
     #expect(script.feed(.tookBack(.success([]))) == ["listen"])
-    let listening = ReceiverEngine.Listening(addresses: ["::1"], port: 7, from: ["10.0.0.0/8"])
+    let listening = Listening(addresses: ["::1"], port: 7, from: ["10.0.0.0/8"])
     #expect(
       script.feed(.listening(.success(listening))) == ["tell listening [\"::1\"] 7 [\"10.0.0.0/8\"]", "make code"])
     #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code \(Script.code.shown) for 600"])
@@ -32,7 +32,7 @@ import Testing
     ]
     #expect(script.feed(.tookBack(.success(known))) == ["listen"])
     #expect(
-      script.feed(.listening(.success(ReceiverEngine.Listening(addresses: [], port: 7))))
+      script.feed(.listening(.success(Listening(addresses: [], port: 7))))
         == ["tell listening [] 7 []", "import 2"])
     #expect(script.engine.runningWorkers == 1)
     let progress = ImportProgress(phase: .verifying, done: 1, total: 2)
@@ -70,7 +70,7 @@ import Testing
     _ = stopped.feed(.tookBack(.success([concluded])))
     #expect(stopped.feed(.stop(.interrupted)) == [])
     #expect(
-      stopped.feed(.listening(.success(ReceiverEngine.Listening(addresses: [], port: 7)))).contains {
+      stopped.feed(.listening(.success(Listening(addresses: [], port: 7)))).contains {
         $0.contains("import")
       } == false)
   }

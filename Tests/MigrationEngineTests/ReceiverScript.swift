@@ -78,7 +78,7 @@ struct ReceiverScript {
   mutating func open(_ known: [ReceiverEngine.KnownTransfer] = [], isAnnounced: Bool = false) {
     _ = feed(.begin)
     _ = feed(.tookBack(.success(known)))
-    _ = feed(.listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: isAnnounced))))
+    _ = feed(.listening(.success(Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: isAnnounced))))
     _ = feed(.codeMade(.success(Self.code)))
   }
 

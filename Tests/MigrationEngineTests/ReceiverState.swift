@@ -57,7 +57,7 @@ enum ReceiverState: CaseIterable {
       _ = script.feed(.tookBack(.success([Script.known(66, key: 6)])))
     case .open:
       Self.opening.enter(&script)
-      _ = script.feed(.listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1))))
+      _ = script.feed(.listening(.success(Listening(addresses: ["10.0.0.1"], port: 1))))
       _ = script.feed(.codeMade(.success(Script.code)))
       script.come(8)
       _ = script.ask(8)
@@ -156,7 +156,7 @@ enum ReceiverState: CaseIterable {
           ])), 0
       ),
       ("cannot take back", .tookBack(.failure(Script.broken)), 0),
-      ("listens", .listening(.success(ReceiverEngine.Listening(addresses: ["10.0.0.1"], port: 1, from: ["a"]))), 0),
+      ("listens", .listening(.success(Listening(addresses: ["10.0.0.1"], port: 1, from: ["a"]))), 0),
       ("cannot listen", .listening(.failure(Script.broken)), 0),
       ("stop", .stop(.terminated), 0),
       ("0.1 s pass", .timePassed, 0.1),

@@ -95,7 +95,7 @@ extension ReceiverWalk {
     switch job {
     case .takeBack: end(job, .tookBack(.success(known())))
     case .listen:
-      let listening = ReceiverEngine.Listening(addresses: [], port: 1, isAnnounced: true)
+      let listening = Listening(addresses: [], port: 1, isAnnounced: true)
       end(job, .listening(fails ? .failure(fault()) : .success(listening)))
     case .makeCode: end(job, .codeMade(fails && chance(4) ? .failure(fault()) : .success(Script.code)))
     case .question: if chance(5) { end(job, .answered(fails ? nil : !chance(20))) }

@@ -104,7 +104,7 @@ enum Words {
 
   static func text(_ event: TransferEvent) -> String {
     switch event {
-    case .listening(let addresses, let port, let from): "listening \(addresses) \(port) \(from)"
+    case .listening(let listening): "listening \(listening.addresses) \(listening.port) \(listening.from)"
     case .code(let code, let lifetime): "code \(code.shown) for \(Int(lifetime))"
     case .wrongCode(let attempt, let allowed, let from, let left):
       "wrong code \(attempt)/\(allowed) from \(from), \(left) left"

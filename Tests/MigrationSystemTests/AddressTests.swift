@@ -49,10 +49,9 @@ import Testing
     #expect(error?.reason?.isEmpty == false)
   }
 
-  @Test func `local addresses end with the loopback`() throws {
+  @Test func `the interfaces have the loopback's address, with the port that was asked for`() throws {
     let addresses = try SocketAddress.localAddresses(port: 5)
     #expect(addresses.allSatisfy { $0.port == 5 })
-    let last = addresses.drop { !$0.isLoopback }
-    #expect(last.allSatisfy { $0.isLoopback })
+    #expect(addresses.contains { $0.isLoopback })
   }
 }

@@ -114,7 +114,7 @@ import Testing
       try client.connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
       #expect(try client.refusal() == .notPairing)
     }
-    let told = try receiver.events.first { if case .listening(_, _, let from) = $0 { from } else { nil } }
+    let told = try receiver.events.first { if case .listening(let listening) = $0 { listening.from } else { nil } }
     #expect(told == ["127.0.0.4/31", "::1"])
     var inside = try PairingExchange(port, code, from: "127.0.0.5")
     #expect(try inside.prove() == nil)

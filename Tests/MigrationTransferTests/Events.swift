@@ -25,7 +25,7 @@ final class Events: Sendable {
   }
 
   func port() throws -> UInt16 {
-    try first { if case .listening(_, let port, _) = $0 { port } else { nil } }
+    try first { if case .listening(let listening) = $0 { listening.port } else { nil } }
   }
 
   /// The n-th code that was shown.

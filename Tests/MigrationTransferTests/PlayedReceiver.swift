@@ -27,7 +27,7 @@ struct PlayedReceiver {
     engine = ReceiverEngine(settings)
     feed(.begin)
     feed(.tookBack(.success(known)))
-    feed(.listening(.success(ReceiverEngine.Listening(addresses: ["192.0.2.1"], port: 1))))
+    feed(.listening(.success(Listening(addresses: ["192.0.2.1"], port: 1))))
     makeCodes()
   }
 

@@ -16,11 +16,11 @@ import Testing
 
   static let lines: [(TransferEvent, String)] = [
     (
-      .listening(addresses: ["192.0.2.7", "fe80::1%eth0"], port: 47470),
+      .listening(Listening(addresses: ["192.0.2.7", "fe80::1%eth0"], port: 47470)),
       #"{"event":"listening","addresses":["192.0.2.7","fe80::1%eth0"],"port":47470,"from":[]}"#
     ),
     (
-      .listening(addresses: ["192.0.2.7"], port: 1, from: ["192.0.2.0/24", "::1"]),
+      .listening(Listening(addresses: ["192.0.2.7"], port: 1, from: ["192.0.2.0/24", "::1"])),
       #"{"event":"listening","addresses":["192.0.2.7"],"port":1,"from":["192.0.2.0/24","::1"]}"#
     ),
     (

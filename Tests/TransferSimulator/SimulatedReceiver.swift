@@ -143,7 +143,7 @@ final class SimulatedReceiver: Device {
       end(worker) { [self] in
         guard !isFinished else { return }
         ground.network.accept = { [weak self] wire, host in self?.accept(wire, host) }
-        feed(.listening(.success(Engine.Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: true))))
+        feed(.listening(.success(Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: true))))
       }
     }
   }

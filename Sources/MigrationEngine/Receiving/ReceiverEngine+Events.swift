@@ -91,23 +91,6 @@ extension ReceiverEngine {
     case noted(TransferID)
   }
 
-  /// Where this device can be reached.
-  package struct Listening: Equatable, Sendable {
-    package let addresses: [String]
-    package let port: UInt16
-    /// The ranges that may pair, for people.
-    package let from: [String]
-    /// Whether it is made known on its networks while a sender may pair or come back.
-    package let isAnnounced: Bool
-
-    package init(addresses: [String], port: UInt16, from: [String] = [], isAnnounced: Bool = false) {
-      self.isAnnounced = isAnnounced
-      self.addresses = addresses
-      self.port = port
-      self.from = from
-    }
-  }
-
   /// A transfer that an earlier run left at this destination.
   package struct KnownTransfer: Sendable {
     package let identifier: TransferID

@@ -20,7 +20,7 @@ extension ReceiverEngine {
   mutating func listening(_ result: Result<Listening, Fault>) {
     switch result {
     case .success(let listening):
-      tell(.listening(addresses: listening.addresses, port: listening.port, from: listening.from))
+      tell(.listening(listening))
       guard case .starting = phase else { return }
       phase = .open
       canBeAnnounced = listening.isAnnounced

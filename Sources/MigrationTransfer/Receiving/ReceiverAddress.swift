@@ -23,12 +23,13 @@ extension ListeningSocket {
     }
   }
 
-  /// The addresses at which others may find this device, most useful first.
-  var reachableAddresses: [String] {
+  /// The addresses at which others may find this device.
+  var reachableAddresses: ReachableAddresses {
     let isEverywhere = address.hostDescription == "::" || address.hostDescription == "0.0.0.0"
     guard isEverywhere, let all = try? SocketAddress.localAddresses(port: address.port), !all.isEmpty else {
-      return [address.hostDescription]
+      return ReachableAddresses([address], ofDefaultRoutes: [])
     }
-    return all.map(\.hostDescription)
+    return ReachableAddresses(
+      all, ofDefaultRoutes: [.v4, .v6].compactMap { SocketAddress.ofDefaultRoute($0) })
   }
 }

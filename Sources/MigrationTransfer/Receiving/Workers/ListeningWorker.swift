@@ -11,8 +11,10 @@ struct ListeningWorker: Sendable {
     let options = setup.options
     let socket = try ListeningSocket(
       options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
-    let listening = ReceiverEngine.Listening(
-      addresses: socket.reachableAddresses, port: socket.port, from: options.from.map(\.description),
+    let reachable = socket.reachableAddresses
+    let listening = Listening(
+      addresses: reachable.all.map(\.hostDescription), shown: reachable.shown.map(\.hostDescription),
+      port: socket.port, from: options.from.map(\.description),
       // Where only this device can connect there is nothing to tell a network.
       isAnnounced: options.announcer != nil && !socket.address.isLoopback)
     return WorkerReport(.listening(.success(listening)), bringing: .listening(Handover(socket)))
