@@ -76,7 +76,7 @@ def tests():
     return [
         suites("transfer suites, A to M", 120, "--filter", rf"^{transfer}\.[A-M]"),
         suites("transfer suites, N to Z", 120, "--filter", rf"^{transfer}\.[^A-M]"),
-        Stage("acceptance", 260, script("acceptance", "--jobs", "4"), reader=lambda: Table(CHECKS), **release),
+        Stage("acceptance", 310, script("acceptance", "--jobs", "4"), reader=lambda: Table(CHECKS), **release),
         suites("archive suites", 150, "--filter", rf"^{archive}\."),
         suites("host suites", 30, "--filter", rf"^{host}\."),
         suites("kit suites", 20, "--filter", rf"^{kit}\."),
@@ -87,7 +87,7 @@ def tests():
               reader=lambda: Table(CHECKS), **release),
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
         # Takes seconds as a promise, and so as much room as a small machine has.
-        Stage("attacks", 90, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),
+        Stage("attacks", 120, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),
         Stage("mutants", 90, script("mutants", "--sample", "12", "--tests-only", "--debug"), room=2,
               reader=lambda: Table(CHECKS), alone="mutants"),
         Stage("chaos's own test", 45, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),

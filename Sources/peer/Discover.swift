@@ -27,35 +27,35 @@ enum Discover {
   }
 
   /// What a search has told so far.
-  private struct Result: Sendable {
+  private struct Told: Sendable {
     var receivers: [NearbyReceiver] = []
     var trouble: FindingTrouble?
   }
 
   private static func look(for time: Double) throws(TransferFailure) -> [NearbyReceiver] {
-    let result = SharedResult()
+    let told = SharedNews()
     let interruption: TransferFailure.Kind?
     do throws(SystemError) {
       // Before there is any other thread.
       let signals = try SignalSource()
       let end = BootInstant(seconds: BootInstant.now().seconds + time)
       let search = try Search(
-        news: { receivers in result.value.withLock { $0.receivers = receivers } },
-        trouble: { trouble in result.value.withLock { $0.trouble = trouble } })
+        news: { receivers in told.value.withLock { $0.receivers = receivers } },
+        trouble: { trouble in told.value.withLock { $0.trouble = trouble } })
       interruption = try wait(for: signals, until: end)
       search.stop()
     } catch {
       throw TransferFailure(.failed, "cannot look for devices: \(error)")
     }
     if let interruption { throw TransferFailure(interruption, "interrupted") }
-    let (found, trouble) = result.value.withLock { ($0.receivers, $0.trouble) }
+    let (found, trouble) = told.value.withLock { ($0.receivers, $0.trouble) }
     if found.isEmpty, let trouble { throw trouble.failure }
     return found
   }
 
   /// What the search's thread and this one share.
-  private final class SharedResult: Sendable {
-    let value = Mutex(Result())
+  private final class SharedNews: Sendable {
+    let value = Mutex(Told())
   }
 
   /// Waits for the end of the time; which signal ended it before.
