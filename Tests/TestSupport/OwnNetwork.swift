@@ -36,4 +36,19 @@ package func joinTwoInterfaces() throws {
     try ip("addr add fe80::\(host)/64 dev \(name) nodad")
     try ip("link set \(name) up")
   }
+  try waitForCable()
+}
+
+/// The kernel takes a moment to see that both ends of a cable are plugged in, and routes nothing before.
+private func waitForCable() throws {
+  let (changes, end) = (try InterfaceChanges(), soon())
+  var poller = try Poller()
+  while true {
+    let up = try NetworkInterface.all().filter { $0.flags.isSuperset(of: [.up, .running, .multicast]) }
+    if up.count(where: { $0.addresses.count == 2 && $0.addresses.allSatisfy(\.isReady) }) == 2 { return }
+    guard try !poller.wait(for: .readable, on: changes.raw, until: end).isEmpty else {
+      throw SystemError(reason: "it takes too long", operation: "join two interfaces")
+    }
+    _ = changes.take()
+  }
 }
