@@ -94,6 +94,10 @@ package enum TransferEvent: Sendable {
   /// So many wrong codes were entered that none is shown any more, and by whom, most first. Either that ends the run, or the
   /// user can begin another wait.
   case codesSpent(count: Int, from: [GuessLimit.Count], isOver: Bool)
+  /// The sender looks for receivers in this network.
+  case looking
+  /// The only receiver that was found, which says that it is called so.
+  case found(label: String, address: String)
   /// The sender reaches out.
   case connecting(address: String)
   /// Both devices are sure of each other; the other one's label and address.

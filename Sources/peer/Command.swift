@@ -94,8 +94,8 @@ struct SendOptions: Equatable, Sendable {
   var limit: UInt64?
   /// How many data streams carry them; nil for as many as help.
   var streams: UInt32?
-  /// The other device; its host is never nil, its port never zero.
-  var to: HostAndPort
+  /// The other device, whose host is never nil and its port never zero; nil for one that waits in this network.
+  var to: HostAndPort?
   /// Where the code comes from.
   var code = CodeSource.prompt
   /// What this device calls itself; nil for its host name.

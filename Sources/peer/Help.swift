@@ -21,7 +21,7 @@ enum Help {
   private static let overview = """
     Usage:
       peer receive [DIR]              on the new device
-      peer send PATH... --to HOST     on the old device
+      peer send PATH... [--to HOST]   on the old device
       peer discover                   devices on the network that wait
       peer resume list                what was interrupted
       peer forget ID                  give up what was interrupted
@@ -140,15 +140,20 @@ enum Help {
 
   private static let send = """
     Usage:
-      peer send PATH... --to HOST[:PORT] [--exclude PATTERN]...
+      peer send PATH... [--to HOST[:PORT]] [--exclude PATTERN]...
                 [--exclude-from FILE]... [--exclude-caches] [--owners]
                 [--compress WHEN] [--limit RATE] [--streams N] [--code-file FILE]
                 [--give-up-after TIME] [--label TEXT] [--json]
-      peer send --app ID --to HOST[:PORT] [--idle-limit TIME] [--compress WHEN] ...
+      peer send --app ID [--to HOST[:PORT]] [--idle-limit TIME] ...
 
     Sends files and folders to a device on which 'peer receive' is waiting: looks
     whether it is there, and asks for the code that it shows. Each arrives under its
     last name: photos/2026 becomes 2026. Nothing here is changed.
+
+    Without --to it looks for three seconds which devices are waiting in this
+    network, takes the only one, and asks which of several it is; without a terminal
+    that is an error. What was interrupted goes on with the device that it was begun
+    with, wherever it is.
 
     Patterns leave items out, by the rules of .gitignore files: *.o is about every
     such name, /build or a/b about what is at that place in a folder that is sent,
@@ -173,6 +178,7 @@ enum Help {
                             where 'peer receive --owners' runs as root.
       --to HOST[:PORT]      The other device. An IPv6 address with a port is
                             written [ADDRESS]:PORT. Without a port: 47470.
+                            Without the option: one that waits in this network.
       --exclude PATTERN     Leave out what the pattern matches. Quote it, so that
                             the shell leaves it alone. May be repeated.
       --exclude-from FILE   Leave out what the patterns in a file match, one a line;

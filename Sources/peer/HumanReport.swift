@@ -61,6 +61,9 @@ struct HumanReport: Report {
       return say("Someone entered a wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).\(end)")
     case .codesSpent(let count, let guessers, let isOver):
       return say(Self.end(count, guessers, isOver: isOver))
+    case .looking: return say("Looking for a device that waits in this network")
+    case .found(let label, let address):
+      return say("Found \(Nearby(label: label, instance: nil, address: address).shown).")
     case .connecting(let address):
       return say("Connecting to \(VisibleText.of(address))")
     case .paired(let label, let address):

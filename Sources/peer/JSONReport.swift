@@ -48,6 +48,9 @@ struct JSONReport: Report {
       return line(
         "codesSpent",
         [.init("count", .integer(UInt64(count))), .init("from", .array(guessers.map { .object($0.members) }))])
+    case .looking: return line("looking")
+    case .found(let label, let address):
+      return line("found", [.init("label", .string(label)), .init("address", .string(address))])
     case .connecting(let address):
       return line("connecting", [.init("address", .string(address))])
     case .paired(let label, let address):

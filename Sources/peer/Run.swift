@@ -44,7 +44,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let home = try Home.path()
   let sender = Sender(
     Sender.Options(
-      target: options.to, label: label(options.label), software: software, streams: options.streams,
+      target: options.to.map { .host($0) } ?? .nearby, search: nearbySearch, label: label(options.label),
+      software: software, streams: options.streams,
       limit: options.limit, compression: options.compression, giveUpAfter: options.giveUpAfter),
     source: try source(options, selection, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
@@ -55,10 +56,15 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     output.hurry()
     sender.stop(kind)
   }
-  return try sender.run { (device) throws(TransferFailure) in
+  return try sender.run(choosing: { (found) throws(TransferFailure) in
+    try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + sender.endOfQuestion)
+  }) { (device) throws(TransferFailure) in
     try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + sender.endOfQuestion)
   }
 }
+
+/// What finds receivers in this network.
+private let nearbySearch: (any NearbySearch)? = nil
 
 private let software = "peer \(Version.current)"
 

@@ -75,11 +75,9 @@ extension SendOptions {
     }
   }
 
-  private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort {
+  private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort? {
     let hint = "'peer receive' on the other device shows what to write, as in --to 192.0.2.7"
-    guard let to = try arguments.hostAndPort("--to", hint: hint, by: HostAndPort.parse) else {
-      throw .usage("it is not said where to send: --to is missing", hint: hint)
-    }
+    guard let to = try arguments.hostAndPort("--to", hint: hint, by: HostAndPort.parse) else { return nil }
     guard to.host != nil else { throw .usage("--to: a host is missing", hint: hint) }
     guard to.port != 0 else { throw .usage("--to: no device can be reached at port 0", hint: hint) }
     return to

@@ -8,7 +8,10 @@ extension SenderEngine.Action {
     switch self {
     case .walk: "walk"
     case .lookUpUnfinished: "look up"
-    case .probe: "probe"
+    case .look: "look"
+    case .choose(let found): "choose among \(found.map(\.label).joined(separator: ", "))"
+    case .probe(.target): "probe"
+    case .probe(let place): "probe \(place)"
     case .askCode(let device): "ask code of \(device.shown)"
     case .stopPreparing: "stop preparing"
     case .deriveSecret(let code): "derive \(String(decoding: code.digits, as: UTF8.self))"
@@ -17,8 +20,9 @@ extension SenderEngine.Action {
       "progress \(session.value) \(phase) of \(total.items)/\(total.bytes)" + (fraction.map { " \($0)" } ?? "")
     case .finish(.success(let result)): "finish done \(result.text)"
     case .finish(.failure(let failure)): "finish \(failure.text)"
-    case .dial(.pair): "dial to pair"
-    case .dial(.resume(let transfer)): "dial to resume \(transfer.map { "\($0)" } ?? "the paired")"
+    case .dial(.pair, let place): "dial to pair" + (place == .probed ? "" : " at \(place)")
+    case .dial(.resume(let transfer), let place):
+      "dial to resume \(transfer.map { "\($0)" } ?? "the paired")" + (place == .target ? "" : " at \(place)")
     case .stopDialing: "stop dialing"
     case .converse(let connection): "converse \(connection.number)"
     case .say(let connection, let message): "say \(connection.number) \(message.text)"
@@ -78,6 +82,7 @@ extension TransferEvent {
   fileprivate var text: String {
     switch self {
     case .connecting(let address): "connecting \(address)"
+    case .found(let label, let address): "found \(label) \(address)"
     case .paired(let label, let address): "paired \(label) \(address)"
     case .offer(let offer, let available):
       "offer \(offer.text)" + (available == nil ? "" : " with room")
@@ -121,6 +126,8 @@ extension SenderEngine {
     switch phase {
     case .idle: "idle"
     case .lookingUp: "looking up"
+    case .looking: "searching"
+    case .choosing: "choosing"
     case .probing: "probing"
     case .askingCode: "asking"
     case .deriving: "deriving"

@@ -5,6 +5,7 @@ import MigrationWire
 /// What the sender's tests let happen.
 enum Fixture {
   static let device = DeviceAddress(name: "there", host: "host", port: 7)
+  static func nearby(_ label: String) -> Nearby { Nearby(label: label, instance: 1, address: "host of \(label)") }
   static let code = PairingCode(number: 1_234_567)
   static let summary = summary(.compressible)
   static let receiver = KeyFingerprint(digest: [UInt8](repeating: 1, count: KeyFingerprint.byteCount))
@@ -55,9 +56,11 @@ enum Fixture {
   }
 
   static func unfinished(
-    _ identifier: TransferID, _ receiver: KeyFingerprint = receiver, unsent: UInt64 = 0, done: Done? = nil
+    _ identifier: TransferID, _ receiver: KeyFingerprint = receiver, unsent: UInt64 = 0, done: Done? = nil,
+    address: String = ""
   ) -> SenderEngine.UnfinishedTransfer {
-    SenderEngine.UnfinishedTransfer(identifier: identifier, receiver: receiver, unsent: unsent, done: done)
+    SenderEngine.UnfinishedTransfer(
+      identifier: identifier, receiver: receiver, address: address, unsent: unsent, done: done)
   }
 
   static func failure(_ words: String) -> TransferFailure { TransferFailure(.failed, words) }

@@ -12,6 +12,13 @@ extension SenderTrial {
     case "probing":
       trial.take(.begin)
       trial.take(.lookedUp(.success([])))
+    case "searching":
+      trial = SenderTrial(target: nil)
+      trial.take(.begin)
+      trial.take(.lookedUp(.success([])))
+    case "choosing":
+      trial = .inState("searching")
+      trial.take(.found(.success([Fixture.nearby("a"), Fixture.nearby("b")]), spread: 0))
     case "asking": trial.begin(isWalked: false)
     case "deriving":
       trial.begin(isWalked: false)
@@ -126,6 +133,12 @@ extension SenderTrial {
       "one is done", .lookedUp(.success([Fixture.unfinished(7, unsent: 3, done: Fixture.done), Fixture.unfinished(8)]))
     ),
     ("look-up fails", .lookedUp(.failure(Fault(.storage, "no memory")))),
+    ("found none", .found(.success([]), spread: 0)),
+    ("found one", .found(.success([Fixture.nearby("a")]), spread: 0)),
+    ("found two", .found(.success([Fixture.nearby("a"), Fixture.nearby("b")]), spread: 0)),
+    ("search fails", .found(.failure(Fault(.device, "no socket")), spread: 0)),
+    ("chosen", .chosen(.success(1))),
+    ("none chosen", .chosen(.failure(Fixture.failure("no choice")))),
     ("probed", .probed(.success(Fixture.device))),
     ("not found", .probed(.failure(.unresolved(Fixture.failure("no name"))))),
     ("refused", .probed(.failure(.unreached(Fixture.device, by: .refused)))),

@@ -12,6 +12,19 @@ extension SenderTable {
     look-up fails | stop preparing | finishing failed: no memory (What has arrived is kept. When the disk is \
     mended, start again.)
     stop | stop preparing | finishing terminated: interrupted
+    # searching
+    walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
+    found none | stop preparing | finishing connectionLost: no device is waiting on this network (Start "peer \
+    receive" on the other device, in the same network, or give its address with --to.)
+    found one | tell found a host of a; probe found(0) | probing
+    found two | choose among a, b | choosing
+    search fails | stop preparing | finishing failed: no socket
+    stop | stop preparing; stop dialing | finishing terminated: interrupted
+    # choosing
+    walk fails | stop preparing | finishing usage: no source (Check the path, and that you may read it.)
+    chosen | probe found(1) | probing
+    none chosen | stop preparing | finishing failed: no choice
+    stop | stop preparing | finishing terminated: interrupted
     # probing
     walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
     probed | ask code of there (host) | asking

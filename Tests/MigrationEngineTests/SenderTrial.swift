@@ -10,9 +10,12 @@ struct SenderTrial {
   /// Which connection and session go on, or came last.
   private(set) var connection: UInt64 = 0
 
-  init(giveUpAfter: Double = 600, _ change: (inout SenderEngine.Settings) -> Void = { _ in }) {
+  /// Without a target it looks around.
+  init(
+    giveUpAfter: Double = 600, target: String? = "target", _ change: (inout SenderEngine.Settings) -> Void = { _ in }
+  ) {
     var settings = SenderEngine.Settings(
-      greeting: Greeting(role: .sender, label: "here", software: "", features: .refusals), target: "target",
+      greeting: Greeting(role: .sender, label: "here", software: "", features: .refusals), target: target,
       giveUpAfter: giveUpAfter)
     change(&settings)
     engine = SenderEngine(settings)

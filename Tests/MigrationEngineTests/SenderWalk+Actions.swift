@@ -33,6 +33,10 @@ extension SenderWalk {
     switch action {
     case .walk: work.append(.walk)
     case .lookUpUnfinished: work.append(.lookUp)
+    case .look: work.append(.search)
+    case .choose(let found):
+      #expect(found.count > 1)
+      work.append(.choice)
     case .probe: work.append(.probe)
     case .askCode: work.append(.question)
     case .deriveSecret: work.append(.derivation)
@@ -87,7 +91,7 @@ extension SenderWalk {
   private func transfer(of work: Work) -> TransferID? {
     switch work {
     case .record(let transfer), .finishNote(_, let transfer), .note(let transfer), .forget(let transfer): transfer
-    case .walk, .lookUp, .probe, .question, .derivation, .dial, .export, .stream: nil
+    case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .export, .stream: nil
     }
   }
 

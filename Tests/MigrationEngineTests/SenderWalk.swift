@@ -9,7 +9,7 @@ import Testing
 /// What goes on it knows from the actions alone, so that it finds what the engine forgets.
 struct SenderWalk {
   enum Work: Hashable {
-    case walk, lookUp, probe, question, derivation, dial
+    case walk, lookUp, search, choice, probe, question, derivation, dial
     case export(SessionNumber)
     case stream(SessionNumber, UInt32)
     case finishNote(SessionNumber, TransferID)
@@ -45,7 +45,8 @@ struct SenderWalk {
   init(seed: UInt64) {
     var dice = Generator(seed: seed)
     var settings = SenderEngine.Settings(
-      greeting: Greeting(role: .sender, label: "", software: "", features: [.refusals, .zstd]), target: "",
+      greeting: Greeting(role: .sender, label: "", software: "", features: [.refusals, .zstd]),
+      target: Bool.random(using: &dice) ? nil : "",
       streams: Bool.random(using: &dice) ? nil : UInt32.random(in: 0...20, using: &dice),
       giveUpAfter: [0, 1, 600].randomElement(using: &dice) ?? 0)
     settings.graceAtTheEnd = Bool.random(using: &dice) ? 1 : 0
@@ -117,6 +118,12 @@ struct SenderWalk {
         Fixture.unfinished(TransferID($0 + 1), $0 % 2 == 0 ? Fixture.receiver : Fixture.otherReceiver)
       }
       happens(.lookedUp(isGood ? .success(unfinished) : .failure(Fault(.storage, "no memory"))))
+    case .search:
+      let found = (0..<Int.random(in: 0...3, using: &dice)).map { Fixture.nearby("device \($0)") }
+      happens(.found(isGood ? .success(found) : .failure(Fault(.device, "no socket")), spread: spread))
+    case .choice:
+      happens(
+        .chosen(isGood ? .success(Int.random(in: 0...1, using: &dice)) : .failure(Fixture.failure("no choice"))))
     case .probe:
       let failures: [SenderEngine.ProbeFailure] = [
         .unresolved(Fixture.failure("no name")), .unreached(Fixture.device, by: .noWay), .stopped,

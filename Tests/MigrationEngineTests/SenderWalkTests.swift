@@ -19,7 +19,8 @@ import Testing
     // All of them were seen.
     #expect(
       phases == [
-        "looking", "probing", "asking", "deriving", "dialing", "waiting", "conversing", "closing", "finishing", "over",
+        "looking", "searching", "choosing", "probing", "asking", "deriving", "dialing", "waiting", "conversing",
+        "closing", "finishing", "over",
       ])
   }
 }

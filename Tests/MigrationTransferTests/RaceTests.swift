@@ -68,7 +68,7 @@ import Testing
     let (silent, stop) = (try SilentPort(), StopSignal())
     stop.set()
     let target = HostAndPort(host: "127.0.0.1", port: silent.address.port)
-    let news = ProbeWorker(target: target, label: nil, stop: stop).run(try EventQueue())
+    let news = ProbeWorker(route: .resolved(target, first: nil), label: nil, stop: stop).run(try EventQueue())
     guard case .event(.probed(.failure(.stopped))) = news else {
       Issue.record("it ended in \(news)")
       return

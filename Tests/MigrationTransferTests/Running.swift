@@ -160,7 +160,8 @@ extension Sender.Options {
     giveUpAfter: Double = 0
   ) {
     self.init(
-      target: HostAndPort(host: "127.0.0.1", port: port), label: "old device", software: "test", streams: streams,
+      target: .host(HostAndPort(host: "127.0.0.1", port: port)), label: "old device", software: "test",
+      streams: streams,
       limit: limit, compression: compression, giveUpAfter: giveUpAfter)
   }
 }

@@ -167,7 +167,8 @@ private final class Gate: Sendable {
           connection: ConnectionID(1), route: .known([session.way.address]), keys: .transfer(transfer),
           stop: StopSignal()), "dialed"
       ),
-      (ProbeWorker(target: HostAndPort(host: "127.0.0.1", port: 1), label: nil, stop: StopSignal()), "probed"),
+      (ProbeWorker(route: .known([session.way.address]), label: nil, stop: StopSignal()), "probed"),
+      (LookWorker(search: nil, stop: StopSignal()), "found"),
       (ExportWorker(session: session, order: order, held: HeldItems(), source: source, store: nil), "exported"),
       (
         OutgoingStreamWorker(
@@ -186,7 +187,7 @@ private final class Gate: Sendable {
       let event: SenderEngine.Event?
       switch worker.end(without: fault) {
       case .event(let ended): event = ended
-      case .lookedUp, .probed, .derived, .met: event = nil
+      case .lookedUp, .found, .probed, .derived, .met: event = nil
       }
       if case .recorded(_, _, let isWritten) = event { #expect(!isWritten) }
       let name = event.map { "\($0)".prefix { $0 != "(" } }

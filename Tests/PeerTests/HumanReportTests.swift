@@ -33,6 +33,11 @@ import Testing
         """)
   }
 
+  @Test func `a device that was found is named, and cannot act on the terminal`() {
+    #expect(said(.looking) == "Looking for a device that waits in this network\n")
+    #expect(said(.found(label: "a\u{1B}", address: "192.0.2.7")) == "Found a\\u{1b} (192.0.2.7).\n")
+  }
+
   @Test func `a wrong code is told in the agreed words`() {
     #expect(
       said(.wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7", left: 10))

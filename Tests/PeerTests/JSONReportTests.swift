@@ -16,6 +16,10 @@ import Testing
 
   static let lines: [(TransferEvent, String)] = [
     (
+      .found(label: "a\u{1B}", address: "192.0.2.7"), #"{"event":"found","label":"a\u001b","address":"192.0.2.7"}"#
+    ),
+    (.looking, #"{"event":"looking"}"#),
+    (
       .listening(Listening(addresses: ["192.0.2.7", "fe80::1%eth0"], port: 47470)),
       #"{"event":"listening","addresses":["192.0.2.7","fe80::1%eth0"],"port":47470,"from":[]}"#
     ),

@@ -154,7 +154,6 @@ import Testing
     Mistake("app", "run", "--json", "a", message: "'peer app run' has no option '--json'", hint: "peer app run --help"),
 
     Mistake("send", "--to", "h", message: "it is not said what to send", hint: "peer send Documents"),
-    Mistake("send", "a", message: "it is not said where to send: --to is missing", hint: "peer receive"),
     Mistake("send", "a", "--to", ":5", message: "--to: a host is missing", hint: "--to 192.0.2.7"),
     Mistake("send", "a", "--to", "h:0", message: "--to: no device can be reached at port 0", hint: "--to 192.0.2.7"),
     Mistake("send", "", "--to=h", message: "one of the paths is empty text", hint: "variable"),

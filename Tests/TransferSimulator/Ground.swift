@@ -83,6 +83,9 @@ final class Ground {
   /// What the receiver's user sees.
   var shownCode: PairingCode?
   var senderHost = "10.0.0.2"
+  /// Where the receiver is, and where the sender met it last.
+  var receiverAddress = "10.0.1.1:1"
+  var lastAddress = ""
   /// The addresses that may not pair, until nothing goes wrong any more.
   var forbiddenHosts: Set<String> = []
   /// Whether an import can be undone, as an app's can, and is broken off when the user stops.

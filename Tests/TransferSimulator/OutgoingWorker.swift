@@ -40,7 +40,7 @@ final class OutgoingWorker {
   func begin() {
     guard let accept = session.accept else { return }
     let identity = sender.identities[accept.transfer] ?? sender.paired
-    SimulatedSender.Handshake(sender, .join, as: identity, worker) { [self] handshake in
+    SimulatedSender.Handshake(sender, .join, as: identity, with: .receiver, worker) { [self] handshake in
       switch handshake.result {
       case .success(let connection): joined(connection)
       case .failure(let error): broke(error)

@@ -24,18 +24,21 @@ extension SimulatedSender {
     private let sender: SimulatedSender
     private let mode: ConnectionMode
     private let identity: Identity
+    private let occupant: Occupant
     private let worker: Worker
     private let done: (Handshake) -> Void
     private var connection: SimulatedConnection?
     private var isOver = false
 
     init(
-      _ sender: SimulatedSender, _ mode: ConnectionMode, as identity: Identity, _ worker: Worker,
+      _ sender: SimulatedSender, _ mode: ConnectionMode, as identity: Identity, with occupant: Occupant,
+      _ worker: Worker,
       _ done: @escaping (Handshake) -> Void
     ) {
       self.sender = sender
       self.mode = mode
       self.identity = identity
+      self.occupant = occupant
       self.worker = worker
       self.done = done
     }
@@ -65,10 +68,11 @@ extension SimulatedSender {
     private func connect() {
       guard !isOver else { return }
       let ground = sender.ground
-      guard !ground.isAway else { return fail(.lost, "the network is away") }
+      guard !ground.isAway, occupant != .nobody else { return fail(.lost, "the network is away") }
       // One that met another device at its first try would begin a second transfer beside the first.
       let isFirst = mode == .resume && sender.sessions.isEmpty
-      let other = ground.world.now < ground.imposture && !isFirst ? Impostor.accept(ground) : nil
+      let isImpostor = ground.world.now < ground.imposture && !isFirst || occupant == .stranger
+      let other = isImpostor ? Impostor.accept(ground) : nil
       guard let wire = ground.network.connect("\(mode)", from: ground.senderHost, to: other) else {
         return fail(.lost, "no device listens")
       }
@@ -121,8 +125,55 @@ extension SimulatedSender {
 
   // MARK: A look at the receiver's door
 
+  /// Who is at a place.
+  enum Occupant {
+    case receiver
+    case stranger
+    case nobody
+  }
+
+  func occupant(of place: Place) -> Occupant {
+    switch place {
+    case .target: .receiver
+    case .probed: probed
+    case .address(let address):
+      address == ground.receiverAddress ? .receiver : world.dice.one(in: 3) ? .stranger : .nobody
+    case .found(let index):
+      found[index] == nil ? .stranger : found[index] == ground.receiverAddress ? .receiver : .nobody
+    }
+  }
+
+  /// Which devices wait in this network. Others are never found alone: what one of them was told in the place of the receiver
+  /// would be a second transfer beside the first.
+  func look() {
+    world.check(dialer == nil, "the sender looks around while it dials")
+    let worker = begin("look")
+    dialer = worker
+    var isOver = false
+    let looked = { [self] (result: Result<[String?], Fault>) in
+      guard !isOver else { return }
+      isOver = true
+      end(worker) { [self] in
+        dialer = nil
+        found = (try? result.get()) ?? []
+        let nearby = result.map { found in
+          found.map { Nearby(label: $0 == nil ? "other" : "receiver", instance: nil, address: $0 ?? "10.0.0.9") }
+        }
+        feed(.found(nearby, spread: spread))
+      }
+    }
+    worker.whenTold = { looked(.success([])) }
+    if lacksThread { return looked(.failure(Fault(.device, "no thread"))) }
+    run(after: 3_000_000) { [self] in
+      guard !ground.isAway, ground.network.accept != nil else { return looked(.success([])) }
+      var found: [String?] = [ground.receiverAddress]
+      while world.dice.one(in: 3) { found.insert(nil, at: world.dice.roll(0...found.count)) }
+      looked(.success(found))
+    }
+  }
+
   /// A connection that says nothing, and is closed as soon as it is up.
-  func probe() {
+  func probe(at place: Place) {
     world.check(dialer == nil, "the sender looks at the door while it dials")
     let worker = begin("probe")
     dialer = worker
@@ -147,7 +198,10 @@ extension SimulatedSender {
         guard world.dice.one(in: 2) else { return probed(.failure(.unreached(device, by: .noWay))) }
         return run(after: 5_000_000) { probed(.failure(.unreached(device, by: .silent))) }
       }
-      guard let wire = ground.network.connect("probe", from: ground.senderHost) else {
+      self.probed = occupant(of: place)
+      let other = self.probed == .stranger ? Impostor.accept(ground) : nil
+      guard self.probed != .nobody, let wire = ground.network.connect("probe", from: ground.senderHost, to: other)
+      else {
         return probed(.failure(.unreached(device, by: .refused)))
       }
       newConnection(wire).close()
@@ -157,7 +211,7 @@ extension SimulatedSender {
 
   // MARK: The control connection
 
-  func dial(_ purpose: Engine.Purpose) {
+  func dial(_ purpose: Engine.Purpose, at place: Place) {
     world.check(dialer == nil, "the sender dials twice at a time")
     let worker = begin("dial")
     dialer = worker
@@ -178,7 +232,7 @@ extension SimulatedSender {
         return dialed(worker, .failure(.unresolved(TransferFailure(.connectionLost, "the name is not found"))))
       }
       feed(.dialing(first: "10.0.0.1"))
-      Handshake(self, mode, as: identity, worker) { [self] handshake in
+      Handshake(self, mode, as: identity, with: occupant(of: place), worker) { [self] handshake in
         switch handshake.result {
         case .failure(let error): dialed(worker, .failure(worker.mustEnd ? .stopped : failure(error, handshake, mode)))
         case .success(let connection): met(connection, handshake.other, worker, mode)
@@ -192,11 +246,13 @@ extension SimulatedSender {
     world.check(
       mode != .pair || other != Impostor.key, "the sender pairs with a device that does not know the code")
     connections[connection.id] = connection
+    ground.lastAddress = ground.receiverAddress
     dialed(
       worker,
       .success(
         Engine.Meeting(
-          connection: connection.id, receiver: KeyFingerprint(number: other), host: "10.0.0.1", address: "10.0.0.1:1")))
+          connection: connection.id, receiver: KeyFingerprint(number: other), host: "10.0.0.1",
+          address: ground.receiverAddress)))
   }
 
   private func dialed(_ worker: Worker, _ result: Result<Engine.Meeting, Engine.DialFailure>) {

@@ -45,6 +45,10 @@ final class SimulatedSender: Device {
   /// For how long the receiver may stay away, and since when nothing has come of it.
   let patience: Double
   var lastProgress: Double
+  /// What the last search has found: the receiver's address then, or nil for another device.
+  var found: [String?] = []
+  /// What is at the place that was probed last.
+  var probed = Occupant.receiver
   /// Whether the two devices know each other: only then is a lost connection made up.
   var isReturning = false
 
@@ -55,7 +59,8 @@ final class SimulatedSender: Device {
     lastProgress = ground.world.seconds
     engine = Engine(
       Engine.Settings(
-        greeting: greeting, target: "10.0.0.1", streams: dice.one(in: 2) ? nil : UInt32(dice.roll(1...4)),
+        greeting: greeting, target: dice.one(in: 3) ? nil : "10.0.0.1",
+        streams: dice.one(in: 2) ? nil : UInt32(dice.roll(1...4)),
         giveUpAfter: patience))
     mistakes = SenderMistakes(ground.mutation)
     paired = Identity(key: dice.next() | 1, receiver: 0)
@@ -130,9 +135,11 @@ final class SimulatedSender: Device {
     switch action {
     case .walk: walk()
     case .lookUpUnfinished: lookUp()
-    case .probe:
+    case .look: look()
+    case .choose(let found): choose(found)
+    case .probe(let place):
       isReturning = false
-      probe()
+      probe(at: place)
     case .askCode: askCode()
     case .deriveSecret(let code): derive(code)
     case .stopPreparing: for worker in preparers { worker.end() }
@@ -140,9 +147,9 @@ final class SimulatedSender: Device {
     case .tell(.done): ground.senderHeardDone(self)
     case .tell, .tellProgress: break
     case .finish(let result): finish(result)
-    case .dial(let purpose):
+    case .dial(let purpose, let place):
       isReturning = purpose != .pair
-      dial(purpose)
+      dial(purpose, at: place)
     case .stopDialing: dialer?.end()
     case .converse(let id): converse(id)
     case .say(let id, let message): links[id]?.say(message)
@@ -174,6 +181,15 @@ final class SimulatedSender: Device {
     onDisk(after: delay) { finish(false) }
   }
 
+  /// Which of the devices that a search has found the user means: the receiver, mostly.
+  private func choose(_ nearby: [Nearby]) {
+    prepare("choose", world.dice.roll(1_000...1_000_000)) { [self] isTold in
+      if isTold || lacksThread { return .chosen(.failure(TransferFailure(.interrupted, "interrupted"))) }
+      let right = found.firstIndex { $0 != nil } ?? 0
+      return .chosen(.success(world.dice.one(in: 5) ? world.dice.roll(0...nearby.count - 1) : right))
+    }
+  }
+
   private func walk() {
     prepare("walk", world.dice.roll(1...20_000)) { [self] isTold in
       if isTold || lacksThread { return .walked(.failure(Fault(.device, "the walk was stopped"))) }
@@ -196,7 +212,8 @@ final class SimulatedSender: Device {
         .success(
           ground.entriesAtSender.map {
             Engine.UnfinishedTransfer(
-              identifier: $0.transfer, receiver: KeyFingerprint(number: $0.receiver), unsent: $0.unsent, done: $0.done,
+              identifier: $0.transfer, receiver: KeyFingerprint(number: $0.receiver), address: ground.lastAddress,
+              unsent: $0.unsent, done: $0.done,
               refusals: $0.notStored)
           }))
     }

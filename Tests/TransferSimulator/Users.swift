@@ -67,6 +67,7 @@ extension Ground {
   func startReceiver() {
     guard receiver == nil, !isSenderDone else { return }
     tally.runs += 1
+    if world.dice.one(in: 4) { receiverAddress = "10.0.1.\(world.dice.roll(1...9)):1" }
     receiver = SimulatedReceiver(self)
   }
 

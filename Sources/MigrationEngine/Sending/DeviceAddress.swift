@@ -3,7 +3,7 @@ import MigrationWire
 /// Where another device is, and what it is called here, before it has proved who it is.
 package struct DeviceAddress: Equatable, Sendable {
   /// How much of a name is shown.
-  private static let shownName = 64
+  private static let shownLength = 64
 
   /// The name that led to the address, as it is; nil where the address is all that is known.
   package let name: String?
@@ -21,9 +21,14 @@ package struct DeviceAddress: Equatable, Sendable {
   package var shown: String { Self.shown(name, host) }
 
   static func shown(_ name: String?, _ host: String) -> String {
-    guard let name, !name.isEmpty else { return VisibleText.of(host) }
-    let bounded = name.count > shownName ? name.prefix(shownName) + "…" : name[...]
-    return "\(VisibleText.of(String(bounded))) (\(VisibleText.of(host)))"
+    guard let shown = name.flatMap({ shownName($0) }) else { return VisibleText.of(host) }
+    return "\(shown) (\(VisibleText.of(host)))"
+  }
+
+  /// A name, safe to show; nil where it is empty.
+  static func shownName(_ name: String) -> String? {
+    if name.isEmpty { return nil }
+    return name.count > shownLength ? VisibleText.of(String(name.prefix(shownLength))) + "…" : VisibleText.of(name)
   }
 }
 

@@ -8,6 +8,8 @@ extension SenderEngine {
     enum Item: Hashable, Sendable {
       case walk
       case lookUp
+      case search
+      case choice
       case probe
       case question
       case derivation
@@ -26,7 +28,8 @@ extension SenderEngine {
       var isWorker: Bool {
         switch self {
         case .connection, .look: false
-        case .walk, .lookUp, .probe, .question, .derivation, .dial, .export, .stream, .finishNote, .record, .forget,
+        case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .export, .stream, .finishNote,
+          .record, .forget,
           .note:
           true
         }
@@ -36,7 +39,9 @@ extension SenderEngine {
       var transfer: TransferID? {
         switch self {
         case .finishNote(_, let transfer), .record(let transfer), .forget(let transfer), .note(let transfer): transfer
-        case .walk, .lookUp, .probe, .question, .derivation, .dial, .connection, .export, .stream, .look: nil
+        case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .connection, .export, .stream,
+          .look:
+          nil
         }
       }
 
@@ -44,7 +49,9 @@ extension SenderEngine {
       var session: SessionNumber? {
         switch self {
         case .export(let number), .stream(let number, _), .finishNote(let number, _), .look(let number): number
-        case .walk, .lookUp, .probe, .question, .derivation, .dial, .connection, .record, .forget, .note: nil
+        case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .connection, .record, .forget,
+          .note:
+          nil
         }
       }
     }
@@ -57,10 +64,10 @@ extension SenderEngine {
 
     var isEmpty: Bool { items.isEmpty }
     var workers: Int { items.count(where: \.isWorker) - heldBack.count }
-    /// Whether walk or question go on, and are not about to end.
-    var isPreparing: Bool { !isPreparingStopped && (items.contains(.walk) || items.contains(.question)) }
+    /// Whether walk, choice or question go on, and are not about to end.
+    var isPreparing: Bool { !isPreparingStopped && items.contains { [.walk, .choice, .question].contains($0) } }
     /// Whether a worker is on its way to the receiver.
-    var isDialing: Bool { items.contains(.dial) || items.contains(.probe) }
+    var isDialing: Bool { items.contains { [.search, .probe, .dial].contains($0) } }
     var isForgetting: Bool { items.contains { if case .forget = $0 { true } else { false } } }
 
     func isGoingOn(_ session: SessionNumber) -> Bool { items.contains { $0.session == session } }
@@ -109,6 +116,8 @@ extension SenderEngine.Action {
     switch self {
     case .walk: .walk
     case .lookUpUnfinished: .lookUp
+    case .look: .search
+    case .choose: .choice
     case .probe: .probe
     case .askCode: .question
     case .deriveSecret: .derivation
@@ -135,6 +144,8 @@ extension SenderEngine.Event {
     switch self {
     case .walked: .walk
     case .lookedUp: .lookUp
+    case .found: .search
+    case .chosen: .choice
     case .probed: .probe
     case .codeEntered: .question
     case .derived: .derivation
@@ -157,7 +168,8 @@ extension SenderEngine.Event {
   fileprivate var endsItem: Bool {
     switch self {
     case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
-    case .walked, .lookedUp, .probed, .codeEntered, .derived, .dialed, .closed, .exported, .streamEnded, .finishNoted,
+    case .walked, .lookedUp, .found, .chosen, .probed, .codeEntered, .derived, .dialed, .closed, .exported,
+      .streamEnded, .finishNoted,
       .window,
       .recorded, .noted, .forgot, .begin, .stop, .timePassed:
       true

@@ -12,7 +12,9 @@ extension SenderEngine {
     case lookUpUnfinished
     /// A worker: the user enters the code that this device shows. Leads to `codeEntered`.
     case askCode(DeviceAddress)
-    /// The workers of `walk` and `askCode` are to end soon. Their events follow.
+    /// A worker: the user says which of several receivers is meant. Leads to `chosen`.
+    case choose([Nearby])
+    /// The workers of `walk`, `choose` and `askCode` are to end soon. Their events follow.
     case stopPreparing
     /// A worker: the slow derivation of Protocol §4.4, before there is a connection. Leads to `derived`.
     case deriveSecret(PairingCode)
@@ -25,12 +27,14 @@ extension SenderEngine {
 
     // MARK: Reaching the receiver
 
-    /// A worker: whether anything listens at one of the target's addresses, by a TCP connection that is closed at once. `dial`
+    /// A worker: looks for a few seconds which receivers wait in this network. Leads to `found`.
+    case look
+    /// A worker: whether anything listens at one of a place's addresses, by a TCP connection that is closed at once. `dial`
     /// begins with the address that answers. Leads to `probed`.
-    case probe
-    /// A worker: the target's addresses in a race, TCP, TLS, and what stands before READY. Leads to `dialed`.
-    case dial(Purpose)
-    /// The worker of `probe` or `dial` is to end soon. Its event follows.
+    case probe(Place)
+    /// A worker: a place's addresses in a race, TCP, TLS, and what stands before READY. Leads to `dialed`.
+    case dial(Purpose, at: Place)
+    /// The worker of `look`, `probe` or `dial` is to end soon. Its event follows.
     case stopDialing
 
     // MARK: The control connection

@@ -12,7 +12,7 @@ extension SenderEngine {
   mutating func abandon(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
     abandoned = abandoned ?? fault
     switch phase {
-    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting:
+    case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting:
       prepareFinish(.failure(fault.failure), now, &actions)
     case .conversing:
       stopPreparing(&actions)
@@ -69,7 +69,8 @@ extension SenderEngine {
     case .conversing:
       guard let abandoned else { return false }
       prepareFinish(.failure(abandoned.failure), now, &actions)
-    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting, .over: return false
+    case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .over:
+      return false
     }
     return true
   }

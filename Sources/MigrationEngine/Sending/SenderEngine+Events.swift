@@ -25,6 +25,10 @@ extension SenderEngine {
 
     // MARK: Reaching the receiver
 
+    /// The worker of `look` has ended: the receivers that it has found. `spread`, from 0 to 1, is random.
+    case found(Result<[Nearby], Fault>, spread: Double)
+    /// The worker of `choose` has ended: which of those it is.
+    case chosen(Result<Int, TransferFailure>)
     /// The worker of `probe` has ended.
     case probed(Result<DeviceAddress, ProbeFailure>)
     /// News of the worker of `dial`, which goes on: the addresses that it tries.
@@ -75,6 +79,8 @@ extension SenderEngine {
     package let identifier: TransferID
     /// The receiver's key: the pin.
     package let receiver: KeyFingerprint
+    /// Where it was last, with the port.
+    package let address: String
     package let unsent: UInt64
     /// What the receiver said in a run that ended before it could tell its user.
     package let done: Done?
@@ -82,10 +88,12 @@ extension SenderEngine {
     package let refusals: [Refusal]
 
     package init(
-      identifier: TransferID, receiver: KeyFingerprint, unsent: UInt64 = 0, done: Done? = nil, refusals: [Refusal] = []
+      identifier: TransferID, receiver: KeyFingerprint, address: String = "", unsent: UInt64 = 0, done: Done? = nil,
+      refusals: [Refusal] = []
     ) {
       self.identifier = identifier
       self.receiver = receiver
+      self.address = address
       self.unsent = unsent
       self.done = done
       self.refusals = refusals

@@ -14,11 +14,13 @@ extension SenderEngine {
   }
 
   private func brokenPreparation(_ items: [PendingWork.Item]) -> String? {
-    let steps: [PendingWork.Item] = [.lookUp, .probe, .question, .derivation, .dial]
+    let steps: [PendingWork.Item] = [.lookUp, .search, .choice, .probe, .question, .derivation, .dial]
     var isEnding = false
     var expected: PendingWork.Item?
     switch phase {
     case .lookingUp: expected = .lookUp
+    case .looking: expected = .search
+    case .choosing: expected = .choice
     case .probing: expected = .probe
     case .askingCode: expected = .question
     case .deriving: expected = .derivation
@@ -40,7 +42,9 @@ extension SenderEngine {
       switch phase {
       case .conversing(let conversation, _): (conversation.number, conversation.connection)
       case .closing(let end), .counting(let end): (end.session, end.connection)
-      case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting, .finishing, .over: (nil, nil)
+      case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .finishing,
+        .over:
+        (nil, nil)
       }
     let isFinishing = if case .finishing = phase { true } else { false }
     if items.contains(where: { $0.session != nil && $0.session != session }) && !isFinishing {
@@ -59,7 +63,8 @@ extension SenderEngine {
     case .counting(let end):
       return items.contains(.look(end.session)) ? nil : "the window is not looked at"
     case .finishing: return curfew == nil && !work.isForgetting ? "the end has no curfew" : nil
-    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .over: return nil
+    case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .over:
+      return nil
     }
   }
 

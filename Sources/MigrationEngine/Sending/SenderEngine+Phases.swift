@@ -5,8 +5,13 @@ extension SenderEngine {
   enum Phase: Sendable {
     /// The first event has not come. Leads to lookingUp.
     case idle
-    /// It is found out whether an earlier run has begun this. Leads to probing, dialing, finishing.
+    /// It is found out whether an earlier run has begun this. Leads to looking, probing, dialing, finishing.
     case lookingUp
+    /// Devices are looked for: to pair with one, or for the transfer of a plan. Leads to choosing, probing, dialing, waiting,
+    /// finishing.
+    case looking(DialPlan?)
+    /// The user says which of several devices is meant. Leads to probing, finishing.
+    case choosing([Nearby])
     /// It is found out whether anything listens at the target, before the user is asked for anything. Leads to askingCode,
     /// finishing.
     case probing
@@ -14,7 +19,7 @@ extension SenderEngine {
     case askingCode
     /// The code's secret is computed. Leads to dialing, finishing.
     case deriving
-    /// Leads to conversing, waiting, probing, finishing; to itself where another transfer is sought.
+    /// Leads to conversing, waiting, looking, choosing, probing, finishing; to itself where another transfer is sought.
     case dialing(DialPlan)
     /// Between two dials. Leads to dialing, finishing.
     case waiting(DialPlan, until: Double)
@@ -67,7 +72,8 @@ extension SenderEngine {
       count(end, now, &actions)
     case .finishing(let result) where work.isEmpty:
       finish(result, &actions)
-    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .counting, .finishing,
+    case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .closing,
+      .counting, .finishing,
       .over:
       return false
     }

@@ -46,16 +46,66 @@ extension SenderEngine {
         return conclude(newest.identifier, Transfer(newest).result(done, Traffic()), now, &actions)
       }
       if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
-      guard let newest = transfers.first else { return probe(&actions) }
-      actions.append(.tell(.connecting(address: settings.target)))
-      let others = Array(transfers.dropFirst())
-      dial(.resuming(newest, others: others, now: now, giveUpAfter: settings.giveUpAfter), &actions)
+      guard let newest = transfers.first else { return beginPairing(&actions) }
+      actions.append(.tell(.connecting(address: settings.target ?? newest.address)))
+      dial(
+        .resuming(
+          newest, others: Array(transfers.dropFirst()), looksAround: settings.looksAround, now: now,
+          giveUpAfter: settings.giveUpAfter), &actions)
     }
   }
 
-  private mutating func probe(_ actions: inout [Action]) {
+  /// There is nothing to continue.
+  private mutating func beginPairing(_ actions: inout [Action]) {
+    guard settings.looksAround else { return probe(.target, &actions) }
+    actions.append(.tell(.looking))
+    look(nil, &actions)
+  }
+
+  private mutating func look(_ plan: DialPlan?, _ actions: inout [Action]) {
+    phase = .looking(plan)
+    actions.append(.look)
+  }
+
+  /// It is known which devices wait in this network.
+  mutating func found(
+    _ result: Result<[Nearby], Fault>, _ spread: Double, _ now: Double, _ actions: inout [Action]
+  ) {
+    guard case .looking(let plan) = phase else { return }
+    switch (result, plan) {
+    case (.failure(let fault), _): prepareFinish(.failure(fault.failure), now, &actions)
+    case (.success(let found), nil): pair(withOneOf: found, now, &actions)
+    case (.success(let found), var plan?):
+      let step = plan.looked(found, spread, now: now, &actions)
+      follow(step, plan, now, &actions)
+    }
+  }
+
+  /// Takes the only device, after naming it; the user chooses among several.
+  private mutating func pair(withOneOf found: [Nearby], _ now: Double, _ actions: inout [Action]) {
+    switch found.count {
+    case 0: prepareFinish(.failure(.nobodyWaits), now, &actions)
+    case 1:
+      actions.append(.tell(.found(label: found[0].label, address: found[0].address)))
+      probe(.found(0), &actions)
+    default:
+      phase = .choosing(found)
+      actions.append(.choose(found))
+    }
+  }
+
+  mutating func chosen(_ result: Result<Int, TransferFailure>, _ now: Double, _ actions: inout [Action]) {
+    guard case .choosing(let found) = phase else { return }
+    switch result {
+    case .success(let index) where found.indices.contains(index): probe(.found(index), &actions)
+    case .success: prepareFinish(.failure(.nobodyWaits), now, &actions)
+    case .failure(let failure): prepareFinish(.failure(failure), now, &actions)
+    }
+  }
+
+  private mutating func probe(_ place: Place, _ actions: inout [Action]) {
     phase = .probing
-    actions.append(.probe)
+    actions.append(.probe(place))
   }
 
   /// It is known whether anything listens at the target. Only then is the user asked for the code.
@@ -87,12 +137,13 @@ extension SenderEngine {
   mutating func derived(_ fault: Fault?, _ now: Double, _ actions: inout [Action]) {
     guard case .deriving = phase else { return }
     if let fault { return prepareFinish(.failure(fault.failure), now, &actions) }
-    dial(.pairing(now: now, giveUpAfter: settings.giveUpAfter), &actions)
+    dial(
+      .pairing(looksAround: settings.looksAround, now: now, giveUpAfter: settings.giveUpAfter), &actions)
   }
 
   mutating func dial(_ plan: DialPlan, _ actions: inout [Action]) {
     phase = .dialing(plan)
-    actions.append(.dial(plan.purpose))
+    actions.append(.dial(plan.purpose, at: plan.place))
   }
 
   /// The addresses behind the target are known.
@@ -128,13 +179,23 @@ extension SenderEngine {
     switch step {
     case .wait(let moment): phase = .waiting(plan, until: moment)
     case .dial: dial(plan, &actions)
-    case .pair: probe(&actions)
+    case .pair: beginPairing(&actions)
+    case .look:
+      var plan = plan
+      plan.tellLook(&actions)
+      look(plan, &actions)
+    case .pairNearby(let found): pair(withOneOf: found, now, &actions)
     case .end(let failure): prepareFinish(.failure(failure), now, &actions)
     }
   }
 }
 
 extension TransferFailure {
+  /// A search has found no receiver.
+  fileprivate static let nobodyWaits = TransferFailure(
+    .connectionLost, "no device is waiting on this network",
+    hint: "Start \"peer receive\" on the other device, in the same network, or give its address with --to.")
+
   /// The receiver was not reached before the code was asked for.
   fileprivate init(_ failure: SenderEngine.ProbeFailure) {
     switch failure {

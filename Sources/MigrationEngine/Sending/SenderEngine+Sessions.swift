@@ -93,7 +93,8 @@ extension SenderEngine {
       if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
       actions.append(.tell(.interrupted(reason: fault.failure.message)))
       var plan = end.plan.comingBack(
-        to: facts.transfer.identifier, hasProgressed: hasProgressed, now: now, giveUpAfter: settings.giveUpAfter)
+        to: facts.transfer.identifier, at: end.address, hasProgressed: hasProgressed, now: now,
+        giveUpAfter: settings.giveUpAfter)
       let step = plan.pause(end.spread, now: now)
       follow(step, plan, now, &actions)
     case .failed(let fault): prepareFinish(.failure(fault.failure), now, &actions)

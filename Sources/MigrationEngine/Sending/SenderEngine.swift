@@ -8,8 +8,8 @@ package struct SenderEngine: Sendable {
   package struct Settings: Sendable {
     /// What this device is called, and what it can do.
     package var greeting: Greeting
-    /// The target, for people.
-    package var target: String
+    /// The target, for people; nil where the receiver is to be looked for.
+    package var target: String?
     /// How many data streams carry the archive; nil for as many as help.
     package var streams: UInt32?
     /// For how many seconds a lost connection is tried again.
@@ -21,7 +21,10 @@ package struct SenderEngine: Sendable {
     /// How many seconds more than others the source's workers may take to end.
     package var graceAtTheEnd = 0.0
 
-    package init(greeting: Greeting, target: String, streams: UInt32? = nil, giveUpAfter: Double) {
+    /// Whether the receiver is to be looked for.
+    var looksAround: Bool { target == nil }
+
+    package init(greeting: Greeting, target: String?, streams: UInt32? = nil, giveUpAfter: Double) {
       self.greeting = greeting
       self.target = target
       self.streams = streams
@@ -67,7 +70,7 @@ package struct SenderEngine: Sendable {
     case .waiting(_, let moment): moment
     case .conversing(let conversation, _): [conversation.nextMoment, curfew].compactMap { $0 }.min()
     case .closing, .counting, .finishing: curfew
-    case .idle, .lookingUp, .probing, .askingCode, .deriving, .dialing, .over: nil
+    case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .over: nil
     }
   }
 
@@ -85,6 +88,8 @@ package struct SenderEngine: Sendable {
     case .begin: begin(&actions)
     case .walked(let result): walked(result, now, &actions)
     case .lookedUp(let result): lookedUp(result, now, &actions)
+    case .found(let result, let spread): found(result, spread, now, &actions)
+    case .chosen(let result): chosen(result, now, &actions)
     case .probed(let result): probed(result, now, &actions)
     case .codeEntered(let result): codeEntered(result, now, &actions)
     case .derived(let fault): derived(fault, now, &actions)

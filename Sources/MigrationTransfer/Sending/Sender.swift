@@ -6,9 +6,17 @@ package import MigrationWire
 /// The sending device: walks its sources, pairs by the code or comes back to a transfer, and sends.
 package final class Sender: Sendable {
   package struct Options: Sendable {
-    package let target: HostAndPort
-    /// What the target is called, where that is known from elsewhere.
-    package let targetLabel: String?
+    /// Where the receiver is.
+    package enum Target: Sendable {
+      /// Where the user says, and what that device is called, where that is known from elsewhere.
+      case host(HostAndPort, label: String? = nil)
+      /// Somewhere in this network.
+      case nearby
+    }
+
+    package let target: Target
+    /// What finds receivers in this network, where they are to be looked for.
+    package var search: (any NearbySearch)?
     /// What this device is called.
     package let label: String
     package let software: String
@@ -24,13 +32,13 @@ package final class Sender: Sendable {
     var stallPatience = StallWatch.patience
 
     package init(
-      target: HostAndPort, targetLabel: String? = nil, label: String, software: String, streams: UInt32? = nil,
+      target: Target, search: (any NearbySearch)? = nil, label: String, software: String, streams: UInt32? = nil,
       limit: UInt64? = nil,
       compression: CompressionPreference = .auto,
       giveUpAfter: Double = 600
     ) {
       self.target = target
-      self.targetLabel = targetLabel
+      self.search = search
       self.label = label
       self.software = software
       self.streams = streams
@@ -76,9 +84,10 @@ package final class Sender: Sendable {
   /// The descriptor that becomes readable when the code is not wanted any more.
   package var endOfQuestion: [CInt] { (try? context.get()).map { [$0.caller.unasked.raw] } ?? [] }
 
-  /// Sends everything; blocks until it is over. `code` is asked for the code that a device shows only when there is nothing to
+  /// Sends everything; blocks until it is over. `choice` is asked which of several receivers is meant. `code` is asked for the code that a device shows only when there is nothing to
   /// continue, and that device was reached. Behind `prepare`.
   package func run(
+    choosing choice: ([Nearby]) throws(TransferFailure) -> Int = { (_) throws(TransferFailure) in 0 },
     _ code: (DeviceAddress) throws(TransferFailure) -> PairingCode
   ) throws(TransferFailure) -> TransferResult {
     let context = try context.get()
@@ -88,6 +97,10 @@ package final class Sender: Sendable {
         let entered: Result<PairingCode, TransferFailure>
         do throws(TransferFailure) { entered = .success(try code(device)) } catch { entered = .failure(error) }
         context.events.post(.event(.codeEntered(entered)))
+      case .choose(let found):
+        let chosen: Result<Int, TransferFailure>
+        do throws(TransferFailure) { chosen = .success(try choice(found)) } catch { chosen = .failure(error) }
+        context.events.post(.event(.chosen(chosen)))
       case .end(let result, let stuck):
         // The engine has waited long enough for those; the others, and the loop, are about to return.
         context.workers.wait(until: .now().advanced(by: .seconds(Curfew.atLeisure)), leaving: stuck)
@@ -95,6 +108,11 @@ package final class Sender: Sendable {
       }
     }
   }
+}
+
+extension Sender.Options.Target {
+  /// What the user has named; nil where that is no device.
+  fileprivate var text: String? { if case .host(let host, _) = self { host.text } else { nil } }
 }
 
 extension Sender.Options {

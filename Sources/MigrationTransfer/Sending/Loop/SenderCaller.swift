@@ -2,34 +2,40 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// Stands between the loop and the thread that has called the sender: that thread asks for the code, and waits for the end.
+/// Stands between the loop and the thread that has called the sender: that thread asks for the code and for a choice, and waits for the end.
 final class SenderCaller: Sendable {
   /// What the caller's thread does next.
   enum Task {
     case askCode(DeviceAddress)
+    case choose([Nearby])
     /// Beside the loop, so many workers still go on and are left to it.
     case end(Result<TransferResult, TransferFailure>, leaving: Int)
   }
 
   private struct State: Sendable {
-    /// The device whose code is wanted.
-    var asked: DeviceAddress?
+    /// What the user is asked.
+    var question: Task?
     var end: Task?
   }
 
-  /// Signalled when the code is not wanted any more: it ends the wait for the user.
+  /// Signalled when no answer is wanted any more: it ends the wait for the user.
   let unasked: Wakeup
   private let state = Condition(State())
 
   init() throws(SystemError) { unasked = try Wakeup() }
 
   /// The code is wanted that a device shows.
-  func askCode(at device: DeviceAddress) {
-    state.withLock { $0.asked = device }
+  func askCode(at device: DeviceAddress) { ask(.askCode(device)) }
+
+  /// It is to be known which of these is meant.
+  func choose(among found: [Nearby]) { ask(.choose(found)) }
+
+  private func ask(_ question: Task) {
+    state.withLock { $0.question = question }
     state.signal()
   }
 
-  /// The code is not wanted any more.
+  /// No answer is wanted any more.
   func stopAsking() { unasked.signal() }
 
   /// The run is over; so many workers still go on. The first result counts.
@@ -42,9 +48,8 @@ final class SenderCaller: Sendable {
   func next() -> Task {
     let task = state.wait { state -> Task? in
       if let end = state.end { return end }
-      guard let device = state.asked else { return nil }
-      state.asked = nil
-      return .askCode(device)
+      defer { state.question = nil }
+      return state.question
     }
     guard let task else { preconditionFailure("a wait without a deadline gives something") }
     return task

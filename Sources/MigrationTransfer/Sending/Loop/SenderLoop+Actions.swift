@@ -8,7 +8,9 @@ extension SenderLoop {
     switch action {
     case .walk: start(WalkWorker(source: context.source, stop: walkStop))
     case .lookUpUnfinished: start(LookUpWorker(source: context.source, store: context.store))
-    case .probe: probe()
+    case .look: look()
+    case .choose(let found): context.caller.choose(among: found)
+    case .probe(let place): probe(place)
     case .askCode(let device): askCode(at: device)
     case .stopPreparing:
       walkStop.set()
@@ -18,7 +20,7 @@ extension SenderLoop {
     case .tellProgress(let number, let phase, let total, let fraction): tell(number, phase, total, fraction)
     case .finish(let result): finish(result)
 
-    case .dial(let purpose): dial(purpose)
+    case .dial(let purpose, let place): dial(purpose, at: place)
     case .stopDialing: dialStop?.set()
 
     case .converse(let id): if let connection = encounter?.connection.take() { controls.add(id, connection) }

@@ -9,36 +9,57 @@ extension SenderLoop {
     context.caller.askCode(at: device)
   }
 
-  /// Looks whether anything listens at the target.
-  func probe() {
+  /// Looks for receivers in this network.
+  func look() {
     let stop = StopSignal()
     dialStop = stop
-    start(ProbeWorker(target: context.options.target, label: context.options.targetLabel, stop: stop))
+    start(LookWorker(search: context.options.search, stop: stop))
+  }
+
+  /// Looks whether anything listens at a place.
+  func probe(_ place: Place) {
+    let stop = StopSignal()
+    dialStop = stop
+    let label: String? =
+      switch (place, context.options.target) {
+      case (.found(let index), _): nearby[index].label
+      case (_, .host(_, let label)): label
+      case (_, .nearby): nil
+      }
+    start(ProbeWorker(route: route(to: place), label: label, stop: stop))
+  }
+
+  /// The addresses of a place.
+  private func route(to place: Place) -> DialRoute {
+    switch (place, context.options.target) {
+    case (.probed, _): return .known(probed)
+    case (.found(let index), _): return .known(nearby[index].addresses)
+    case (.address(let text), _): return .remembered(text)
+    case (.target, .host(let host, _)): return .resolved(host, first: encounter?.way.address)
+    case (.target, .nearby): preconditionFailure("a target is a host that the user has named")
+    }
   }
 
   /// Dials on a thread of its own.
-  func dial(_ purpose: SenderEngine.Purpose) {
+  func dial(_ purpose: SenderEngine.Purpose, at place: Place) {
     // The session before it is over.
     sessions = [:]
     held = [:]
     let connection = nextConnection()
     let keys: DialWorker.Keys
-    let route: DialWorker.Route
     switch purpose {
     case .pair:
       guard let pairing else { preconditionFailure("the secret is derived before there is a connection") }
       keys = .pairing(pairing)
-      route = .known(probed)
     case .resume(let id):
       guard let transfer = id.map({ transfers[$0] }) ?? encounter?.transfer else {
         preconditionFailure("a transfer is known before it is continued")
       }
       keys = .transfer(transfer)
-      route = .resolved(context.options.target, first: encounter?.way.address)
     }
     let stop = StopSignal()
     dialStop = stop
-    start(DialWorker(connection: connection, route: route, keys: keys, stop: stop))
+    start(DialWorker(connection: connection, route: route(to: place), keys: keys, stop: stop))
   }
 
   /// Keeps what a worker leaves, and gives its event to the engine.
@@ -48,6 +69,12 @@ extension SenderLoop {
     case .lookedUp(let unfinished):
       for one in unfinished { transfers[one.known.identifier] = one.transfer }
       handle(.lookedUp(.success(unfinished.map(\.known))))
+    case .found(let devices):
+      nearby = devices
+      let known = devices.map {
+        Nearby(label: $0.label, instance: $0.instance, address: $0.addresses[0].hostDescription)
+      }
+      handle(.found(.success(known), spread: Self.spread))
     case .probed(let device, let addresses):
       probed = addresses
       handle(.probed(.success(device)))

@@ -31,10 +31,12 @@ final class SenderLoop {
   /// The walk is to end when this is set.
   let walkStop = StopSignal()
   var pairing: PairingKeys?
-  /// The target's addresses, the one that has answered first.
+  /// What the last search has found, in the engine's order.
+  var nearby: [NearbyDevice] = []
+  /// The receiver's addresses, the one that has answered first.
   var probed: [SocketAddress] = []
   var transfers: [TransferID: SendingTransfer] = [:]
-  /// The worker of `probe` or `dial` that is at work is to end when this is set.
+  /// The worker of `look`, `probe` or `dial` that is at work is to end when this is set.
   var dialStop: StopSignal?
   private var lastConnection: UInt64 = 0
   /// The receiver that was met last.

@@ -7,7 +7,9 @@ enum SenderNews: Sendable {
   case event(SenderEngine.Event)
   /// The worker of `lookUpUnfinished` has ended.
   case lookedUp([SendingTransfer.Unfinished])
-  /// The worker of `probe` has ended, and has reached the receiver: the first of the target's addresses.
+  /// The worker of `look` has ended.
+  case found([NearbyDevice])
+  /// The worker of `probe` has ended, and has reached the receiver: the first of its addresses.
   case probed(DeviceAddress, [SocketAddress])
   /// The worker of `deriveSecret` has ended.
   case derived(PairingKeys)

@@ -13,16 +13,8 @@ struct DialWorker: SenderWorker {
     case transfer(SendingTransfer)
   }
 
-  /// Which addresses are tried.
-  enum Route: Sendable {
-    /// These, in this order.
-    case known([SocketAddress])
-    /// Those of a target; first the one that was reached before, if that is among them.
-    case resolved(HostAndPort, first: SocketAddress?)
-  }
-
   let connection: ConnectionID
-  let route: Route
+  let route: DialRoute
   let keys: Keys
   let stop: StopSignal
   let name = "dial"
@@ -124,17 +116,5 @@ struct DialWorker: SenderWorker {
         address: address.description),
       connection: RestingConnection(met), transfer: transfer,
       way: WayToReceiver(context: dialing.context, address: address))
-  }
-}
-
-extension DialWorker.Route {
-  fileprivate func addresses() throws(TransferFailure) -> [SocketAddress] {
-    switch self {
-    case .known(let addresses): return addresses
-    case .resolved(let target, let first):
-      let addresses = try Dialing.addresses(of: target)
-      guard let first, addresses.contains(first) else { return addresses }
-      return [first] + addresses.filter { $0 != first }
-    }
   }
 }

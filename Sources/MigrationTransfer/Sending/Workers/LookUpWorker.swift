@@ -29,7 +29,8 @@ struct LookUpWorker: SenderWorker {
       let remembered = entry.remembered
       return SendingTransfer.Unfinished(
         known: SenderEngine.UnfinishedTransfer(
-          identifier: remembered.transfer, receiver: remembered.peer, unsent: remembered.unsent,
+          identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
+          unsent: remembered.unsent,
           done: remembered.done?.done, refusals: remembered.notStored),
         transfer: SendingTransfer(
           try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry))

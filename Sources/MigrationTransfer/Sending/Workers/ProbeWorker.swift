@@ -1,12 +1,12 @@
 import MigrationEngine
 import MigrationSystem
 
-/// Looks whether anything listens at the target: a TCP connection to one of its addresses, which is closed at once.
+/// Looks whether anything listens at a place: a TCP connection to one of its addresses, which is closed at once.
 struct ProbeWorker: SenderWorker {
   /// For how many seconds an address may be silent.
   private static let patience = 5.0
 
-  let target: HostAndPort
+  let route: DialRoute
   /// What the other device is called, where that is known.
   let label: String?
   let stop: StopSignal
@@ -15,7 +15,7 @@ struct ProbeWorker: SenderWorker {
   func run(_ events: EventQueue<SenderNews>) -> SenderNews {
     do throws(SenderEngine.ProbeFailure) {
       let addresses: [SocketAddress]
-      do throws(TransferFailure) { addresses = try Dialing.addresses(of: target) } catch { throw .unresolved(error) }
+      do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
       let reached = try reach(addresses)
       return .probed(device(at: reached), [reached] + addresses.filter { $0 != reached })
     } catch {
@@ -45,15 +45,6 @@ struct ProbeWorker: SenderWorker {
 
   /// The name that the user has typed is one, too, unless it is the address.
   private func device(at address: SocketAddress) -> DeviceAddress {
-    DeviceAddress(name: label ?? target.name, host: address.hostDescription, port: address.port)
-  }
-}
-
-extension HostAndPort {
-  /// The host, unless it is an address in figures.
-  fileprivate var name: String? {
-    guard let host else { return nil }
-    let figures = host.split(separator: "%", maxSplits: 1).first.map(String.init) ?? host
-    return SocketAddress(numeric: figures, port: port) == nil ? host : nil
+    DeviceAddress(name: label ?? route.name, host: address.hostDescription, port: address.port)
   }
 }

@@ -1,0 +1,61 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+
+/// Asks the person at the terminal which of several devices is meant.
+enum ChoiceEntry {
+  /// How often a person may try.
+  static let tries = 3
+
+  /// Shows the devices, and waits for the number of one; its position.
+  ///
+  /// - Parameter interruptions: descriptors that end the waiting when they become readable.
+  static func choose(
+    among found: [Nearby], _ output: Output, unless interruptions: [CInt]
+  ) throws(TransferFailure) -> Int {
+    let questioner: Questioner
+    do {
+      questioner = try Questioner()
+    } catch {
+      throw .usage(
+        "several devices are waiting: \(found.map(\.shownName).joined(separator: ", "))", hint: "choose one with --to")
+    }
+    return try output.hold { () throws(TransferFailure) in
+      questioner.write(text(found))
+      return try answer(
+        among: found.count,
+        { () throws(TransferFailure) in
+          do throws(SystemError) {
+            return try questioner.ask(question(found.count), unless: interruptions)
+          } catch {
+            throw TransferFailure(.failed, error.description)
+          }
+        }, say: { questioner.write($0 + "\n") })
+    }
+  }
+
+  /// The devices, each with its number.
+  static func text(_ found: [Nearby]) -> String {
+    (["Several devices are waiting:"] + found.enumerated().map { "  \($0.offset + 1)  \($0.element.shown)" })
+      .map { $0 + "\n" }.joined()
+  }
+
+  static func question(_ count: Int) -> String { "Which one? [1-\(count)] " }
+
+  /// What the lines that are typed come to, `tries` of them at most.
+  static func answer(
+    among count: Int, _ next: () throws(TransferFailure) -> Terminal.Line, say: (String) -> Void
+  ) throws(TransferFailure) -> Int {
+    for _ in 0..<tries {
+      switch try next() {
+      case .interrupted: throw TransferFailure(.interrupted, "interrupted before a device was chosen")
+      case .endOfInput, .timedOut: throw TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")
+      case .line(let bytes):
+        let typed = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
+        if let number = Int(typed), (1...count).contains(number) { return number - 1 }
+        say("That is none of them: write a number from 1 to \(count).")
+      }
+    }
+    throw TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")
+  }
+}

@@ -1,0 +1,144 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// How a sender finds its receiver where the user has named none.
+@Suite struct SenderNearbyTests {
+  private let far = SenderEngine.DialFailure.unreached(Fixture.failure("far"), reason: "it is far")
+  private let other = SenderEngine.DialFailure.stranger(Fixture.otherReceiver)
+  private let a = Fixture.nearby("a")
+  private let b = Fixture.nearby("b")
+
+  private func found(_ devices: Nearby...) -> SenderEngine.Event { .found(.success(devices), spread: 0) }
+
+  /// One that continues a transfer of which the device was at an address last.
+  private func resuming(giveUpAfter: Double = 600, others: [SenderEngine.UnfinishedTransfer] = []) -> SenderTrial {
+    var trial = SenderTrial(giveUpAfter: giveUpAfter, target: nil)
+    trial.begin([Fixture.unfinished(7, address: "last:1")] + others)
+    return trial
+  }
+
+  @Test func `the only device is taken after it was named`() {
+    var trial = SenderTrial(target: nil)
+    trial.take(.begin)
+    #expect(trial.take(.lookedUp(.success([]))) == ["tell looking", "look"])
+    #expect(trial.take(found(a)) == ["tell found a host of a", "probe found(0)"])
+    #expect(trial.take(.probed(.success(Fixture.device))) == ["ask code of there (host)"])
+    trial.take(.codeEntered(.success(Fixture.code)))
+    #expect(trial.take(.derived(nil)) == ["dial to pair"])
+  }
+
+  @Test func `the user chooses among several, and an answer that is none of them ends the run`() {
+    var trial = SenderTrial.inState("choosing")
+    #expect(trial.take(.chosen(.success(0))) == ["probe found(0)"])
+    trial = .inState("choosing")
+    #expect(trial.take(.chosen(.success(2))).contains { $0 == "stop preparing" })
+    #expect(trial.engine.phaseName.hasPrefix("finishing connectionLost"))
+  }
+
+  @Test func `what an earlier run began is sought at its last address first, then with each device that is found`() {
+    var trial = SenderTrial(target: nil)
+    trial.take(.begin)
+    trial.take(.walked(.success(Fixture.summary)))
+    let transfer = Fixture.unfinished(7, address: "last:1")
+    #expect(
+      trial.take(.lookedUp(.success([transfer]))) == [
+        "tell connecting last:1", "dial to resume 7 at address(\"last:1\")",
+      ])
+    #expect(trial.fail(far) == ["tell looking", "look"])
+    #expect(trial.take(found(a, b)) == ["dial to resume 7 at found(0)"])
+    #expect(trial.fail(other) == ["dial to resume 7 at found(1)"])
+    trial.meet()
+    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 offer 7 10/1000 allocated 4096 flags 2")
+  }
+
+  @Test func `a stranger at the last address is passed over`() {
+    var trial = resuming()
+    #expect(trial.fail(other) == ["tell looking", "look"])
+  }
+
+  @Test func `where each device is another one, a new transfer begins with one of them`() {
+    let notice = "tell notice no device here is the one that has what was begun before; everything is sent anew"
+    var trial = resuming()
+    trial.fail(far)
+    trial.take(found(a))
+    #expect(trial.fail(other) == [notice, "tell found a host of a", "probe found(0)"])
+    trial = resuming()
+    trial.fail(far)
+    trial.take(found(a, b))
+    trial.fail(other)
+    #expect(trial.fail(.failed(Fixture.failure("nonsense"))) == [notice, "choose among a, b"])
+    #expect(trial.take(.chosen(.success(1))) == ["probe found(1)"])
+  }
+
+  @Test func `a device that is busy or silent may be the right one, and is waited for`() {
+    var trial = resuming()
+    trial.fail(far)
+    trial.take(found(a, b))
+    trial.fail(.turnedAway(Fixture.failure("busy"), reason: "it is busy"))
+    #expect(
+      trial.fail(other) == [
+        "tell notice the other device cannot be reached yet (another device is there); trying again"
+      ])
+    // Another round, which looks again.
+    #expect(trial.pass(0.1) == ["dial to resume 7 at address(\"last:1\")"])
+    #expect(trial.fail(far) == ["look"])
+    #expect(trial.take(found(a)) == ["dial to resume 7 at found(0)"])
+  }
+
+  @Test func `where no device is found, it is looked again until it is time to give up`() {
+    var trial = resuming(giveUpAfter: 20)
+    trial.fail(far)
+    #expect(
+      trial.take(found(), after: 3) == [
+        "tell notice the other device cannot be reached yet (no device is waiting on this network); trying again"
+      ])
+    var rounds = 0
+    while trial.engine.phaseName.hasPrefix("waiting"), let next = trial.engine.nextMoment {
+      rounds += 1
+      #expect(trial.pass(next - trial.now) == ["dial to resume 7 at address(\"last:1\")"])
+      #expect(trial.fail(far) == ["look"])
+      let actions = trial.take(found(), after: 3)
+      if trial.engine.phaseName == "over" {
+        #expect(
+          actions.first?.hasPrefix(
+            "finish connectionLost: the other device cannot be reached: no device is waiting on this network") == true)
+      } else {
+        #expect(actions == [])
+      }
+    }
+    #expect(rounds == 5)
+  }
+
+  @Test func `the key of another transfer that was begun continues that one, where it is`() {
+    var trial = resuming(others: [Fixture.unfinished(8, Fixture.otherReceiver, address: "elsewhere:1")])
+    trial.fail(far)
+    trial.take(found(a, b))
+    #expect(trial.fail(other) == ["dial to resume 8 at found(0)"])
+  }
+
+  @Test func `a device that no longer knows the transfer leaves it to a new choice`() {
+    var trial = resuming()
+    #expect(trial.fail(.forgotten).suffix(3) == ["forget 7", "tell looking", "look"])
+    #expect(trial.take(found(a)) == ["tell found a host of a", "probe found(0)"])
+  }
+
+  @Test func `a connection that is lost is made again at its address, then with what is found, by turns`() {
+    var trial = SenderTrial(target: nil)
+    trial.begin([Fixture.unfinished(77, address: "last:1")])
+    trial.fail(far)
+    trial.take(found(a))
+    trial.meet()
+    _ = trial.stream()
+    _ = trial.cut()
+    // Where it was met, and not where an earlier run had it.
+    #expect(trial.pass(1) == ["dial to resume 77 at address(\"host:7\")"])
+    #expect(trial.fail(other) == ["look"])
+    #expect(trial.take(found(a, b)) == ["dial to resume 77 at found(0)"])
+    #expect(trial.fail(other) == ["dial to resume 77 at found(1)"])
+    #expect(trial.fail(other) == [])
+    #expect(trial.engine.phaseName.hasPrefix("waiting"))
+    #expect(trial.pass(1) == ["dial to resume 77 at address(\"host:7\")"])
+  }
+}

@@ -1,0 +1,79 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// A search that finds what a test says.
+private final class SimulatedSearch: NearbySearch {
+  private let devices: [NearbyDevice]
+  let looks = Mutex(0)
+
+  init(_ devices: [NearbyDevice]) { self.devices = devices }
+
+  func look(for seconds: Double, unless stop: StopSignal) -> [NearbyDevice] {
+    looks.withLock { $0 += 1 }
+    return devices
+  }
+}
+
+/// Transfers to a device that was found.
+@Suite struct NearbyTests {
+  private func device(_ label: String, _ port: UInt16) -> NearbyDevice {
+    NearbyDevice(label: label, instance: 1, addresses: [.loopback(port: port)])
+  }
+
+  private func options(_ search: SimulatedSearch) -> Sender.Options {
+    Sender.Options(target: .nearby, search: search, label: "old", software: "test", giveUpAfter: 0)
+  }
+
+  @Test func `the device that is chosen gets what is sent, and its name is in the question for the code`() throws {
+    let source = try Scratch()
+    let destination = try Scratch()
+    source.write("file", patternData(1000))
+    let closed = try HeldPort()
+    let receiver = try RunningReceiver(destination)
+    let code = try receiver.events.code()
+    let search = SimulatedSearch([
+      device("other", closed.number), device("new", try receiver.port()),
+      NearbyDevice(label: "x", instance: nil, addresses: []),
+    ])
+    let sender = Sender(options(search), source: try FolderSource(paths: [source.at("file")])) { _ in }
+    try sender.prepare()
+    let asked = Mutex<[String]>([])
+    let end = try RunningThread("sender") {
+      try sender.run(choosing: { (found) throws(TransferFailure) in
+        asked.withLock { $0 += found.map(\.shown) }
+        return 1
+      }) { (device) throws(TransferFailure) in
+        asked.withLock { $0.append("code of \(device.shown)") }
+        return code
+      }
+    }
+    let sent = try end.value()
+    #expect(try receiver.result().total == sent.total)
+    #expect(asked.withLock { $0 } == ["other (127.0.0.1)", "new (127.0.0.1)", "code of new (127.0.0.1)"])
+    #expect(search.looks.withLock { $0 } == 1)
+  }
+
+  @Test func `where no device is found nothing is asked`() throws {
+    let source = try Scratch()
+    source.write("file", patternData(10))
+    let events = Events()
+    let sender = Sender(options(SimulatedSearch([])), source: try FolderSource(paths: [source.at("file")])) {
+      events.add($0)
+    }
+    try sender.prepare()
+    let end = try RunningThread("sender") {
+      try sender.run { (_) throws(TransferFailure) in throw TransferFailure(.usage, "a code was asked for") }
+    }
+    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    #expect(failure?.message == "no device is waiting on this network")
+    #expect(failure?.kind == .connectionLost)
+    #expect(events.all.contains { if case .looking = $0 { true } else { false } })
+  }
+}

@@ -1,0 +1,57 @@
+import MigrationEngine
+import MigrationSystem
+import Testing
+
+@testable import peer
+
+@Suite struct ChoiceEntryTests {
+  private func answer(_ lines: [String], among count: Int = 3) -> (Result<Int, TransferFailure>, said: [String]) {
+    var lines = lines[...]
+    var said: [String] = []
+    let result = Result { () throws(TransferFailure) in
+      try ChoiceEntry.answer(
+        among: count, { lines.popFirst().map { .line(Array($0.utf8)) } ?? .endOfInput }, say: { said.append($0) })
+    }
+    return (result, said)
+  }
+
+  @Test func `devices are shown with numbers, and what they call themselves cannot act on the terminal`() {
+    let found = [
+      Nearby(label: "new-laptop", instance: 1, address: "192.0.2.7"),
+      Nearby(label: "a\n\u{1B}[2J", instance: 2, address: "fe80::1%eth0"),
+      Nearby(label: "", instance: nil, address: "::1"),
+    ]
+    #expect(
+      ChoiceEntry.text(found) == """
+        Several devices are waiting:
+          1  new-laptop (192.0.2.7)
+          2  a\\n\\u{1b}[2J (fe80::1%eth0)
+          3  ::1
+
+        """)
+    #expect(ChoiceEntry.question(3) == "Which one? [1-3] ")
+  }
+
+  @Test func `a number is a choice`() throws {
+    #expect(try answer([" 3 "]).0.get() == 2)
+    #expect(try answer(["1"]).0.get() == 0)
+  }
+
+  @Test func `what is none of them is asked again, three times`() throws {
+    let slip = "That is none of them: write a number from 1 to 3."
+    let (result, said) = answer(["0", "x", "2"])
+    #expect(try result.get() == 1)
+    #expect(said == [slip, slip])
+    let (failed, told) = answer(["4", "-1", "", "1"])
+    #expect(failed == .failure(TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")))
+    #expect(told == [slip, slip, slip])
+    #expect(answer([]).0 == failed)
+  }
+
+  @Test func `Ctrl-C ends the question`() {
+    let result = Result { () throws(TransferFailure) in
+      try ChoiceEntry.answer(among: 2, { .interrupted }, say: { _ in })
+    }
+    #expect(result == .failure(TransferFailure(.interrupted, "interrupted before a device was chosen")))
+  }
+}
