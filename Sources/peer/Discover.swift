@@ -3,7 +3,6 @@ import MigrationFinding
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
-import Synchronization
 
 /// What `peer discover` was told.
 struct DiscoverOptions: Equatable, Sendable {
@@ -26,36 +25,22 @@ enum Discover {
     }
   }
 
-  /// What a search has told so far.
-  private struct Told: Sendable {
-    var receivers: [NearbyReceiver] = []
-    var trouble: FindingTrouble?
-  }
-
   private static func look(for time: Double) throws(TransferFailure) -> [NearbyReceiver] {
-    let told = SharedNews()
-    let interruption: TransferFailure.Kind?
+    var interruption: TransferFailure.Kind?
+    let outcome: NetworkSearch.Outcome
     do throws(SystemError) {
       // Before there is any other thread.
       let signals = try SignalSource()
       let end = BootInstant(seconds: BootInstant.now().seconds + time)
-      let search = try Search(
-        news: { receivers in told.value.withLock { $0.receivers = receivers } },
-        trouble: { trouble in told.value.withLock { $0.trouble = trouble } })
-      interruption = try wait(for: signals, until: end)
-      search.stop()
+      outcome = try NetworkSearch.look { () throws(SystemError) in
+        interruption = try wait(for: signals, until: end)
+      }
     } catch {
-      throw TransferFailure(.failed, "cannot look for devices: \(error)")
+      throw FindingTrouble.refused(error).fault.failure
     }
     if let interruption { throw TransferFailure(interruption, "interrupted") }
-    let (found, trouble) = told.value.withLock { ($0.receivers, $0.trouble) }
-    if found.isEmpty, let trouble { throw trouble.failure }
-    return found
-  }
-
-  /// What the search's thread and this one share.
-  private final class SharedNews: Sendable {
-    let value = Mutex(Told())
+    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.fault.failure }
+    return outcome.receivers
   }
 
   /// Waits for the end of the time; which signal ended it before.
@@ -108,21 +93,5 @@ extension UInt64 {
   fileprivate var sixteenDigits: String {
     let digits = String(self, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
-  }
-}
-
-extension FindingTrouble {
-  /// The trouble as a failure of the whole.
-  fileprivate var failure: TransferFailure {
-    switch self {
-    case .noNetwork:
-      TransferFailure(.failed, "cannot look for devices: \(self)", hint: "switch a network on, or plug a cable in")
-    case .refused(let error):
-      TransferFailure(
-        .failed, "cannot look for devices: \(self)",
-        hint: error.isAddressInUse
-          ? "another program has UDP port 5353 for itself; 'peer send --to' needs no such port"
-          : "'peer send --to' needs no such search")
-    }
   }
 }

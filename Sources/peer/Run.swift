@@ -44,7 +44,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let home = try Home.path()
   let sender = Sender(
     Sender.Options(
-      target: options.to.map { .host($0) } ?? .nearby, search: nearbySearch, label: label(options.label),
+      target: options.to.map { .host($0) } ?? .nearby, search: NetworkSearch(), label: label(options.label),
       software: software, streams: options.streams,
       limit: options.limit, compression: options.compression, giveUpAfter: options.giveUpAfter),
     source: try source(options, selection, home: home, output), store: TransferStore(home: home)
@@ -62,9 +62,6 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + sender.endOfQuestion)
   }
 }
-
-/// What finds receivers in this network.
-private let nearbySearch: (any NearbySearch)? = nil
 
 private let software = "peer \(Version.current)"
 

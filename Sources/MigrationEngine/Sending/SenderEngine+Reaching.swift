@@ -73,10 +73,11 @@ extension SenderEngine {
   ) {
     guard case .looking(let plan) = phase else { return }
     switch (result, plan) {
-    case (.failure(let fault), _): prepareFinish(.failure(fault.failure), now, &actions)
+    case (.failure(let fault), nil): prepareFinish(.failure(fault.failure), now, &actions)
     case (.success(let found), nil): pair(withOneOf: found, now, &actions)
-    case (.success(let found), var plan?):
-      let step = plan.looked(found, spread, now: now, &actions)
+    // That this device has no network for a while ends no transfer.
+    case (_, var plan?):
+      let step = plan.looked((try? result.get()) ?? [], spread, now: now, &actions)
       follow(step, plan, now, &actions)
     }
   }
@@ -84,7 +85,7 @@ extension SenderEngine {
   /// Takes the only device, after naming it; the user chooses among several.
   private mutating func pair(withOneOf found: [Nearby], _ now: Double, _ actions: inout [Action]) {
     switch found.count {
-    case 0: prepareFinish(.failure(.nobodyWaits), now, &actions)
+    case 0: prepareFinish(.failure(.noneFound), now, &actions)
     case 1:
       actions.append(.tell(.found(label: found[0].label, address: found[0].address)))
       probe(.found(0), &actions)
@@ -98,7 +99,7 @@ extension SenderEngine {
     guard case .choosing(let found) = phase else { return }
     switch result {
     case .success(let index) where found.indices.contains(index): probe(.found(index), &actions)
-    case .success: prepareFinish(.failure(.nobodyWaits), now, &actions)
+    case .success: prepareFinish(.failure(.noneFound), now, &actions)
     case .failure(let failure): prepareFinish(.failure(failure), now, &actions)
     }
   }
@@ -192,7 +193,7 @@ extension SenderEngine {
 
 extension TransferFailure {
   /// A search has found no receiver.
-  fileprivate static let nobodyWaits = TransferFailure(
+  fileprivate static let noneFound = TransferFailure(
     .connectionLost, "no device is waiting on this network",
     hint: "Start \"peer receive\" on the other device, in the same network, or give its address with --to.")
 

@@ -1,3 +1,4 @@
+package import MigrationEngine
 package import MigrationSystem
 
 /// A receiver that a search has found. What it says of itself is not proved.
@@ -19,5 +20,5 @@ package struct NearbyDevice: Hashable, Sendable {
 /// Finds the receivers that wait in this network.
 package protocol NearbySearch: Sendable {
   /// Looks around for so many seconds, or until the signal is set; blocks meanwhile.
-  func look(for seconds: Double, unless stop: StopSignal) throws(SystemError) -> [NearbyDevice]
+  func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice]
 }

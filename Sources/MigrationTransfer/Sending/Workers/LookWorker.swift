@@ -12,11 +12,11 @@ struct LookWorker: SenderWorker {
   let name = "look"
 
   func run(_ events: EventQueue<SenderNews>) -> SenderNews {
-    do throws(SystemError) {
+    do throws(Fault) {
       let devices = try search?.look(for: Self.length, unless: stop) ?? []
       return .found(devices.filter { !$0.addresses.isEmpty })
     } catch {
-      return end(without: Fault(error))
+      return end(without: error)
     }
   }
 
