@@ -85,6 +85,8 @@ def tests():
         swift_tests("example app", 30, shell("package=$root/Examples/Notes; build --build-tests; run_tests Notes"), **debug),
         Stage("simulations", 60, script("simulate", "--seeds", "10000", "--mutations"), alone="release folder",
               reader=lambda: Table(CHECKS), **release),
+        Stage("simulations of a receiver that stays", 30, script("simulate", "--seeds", "3000", "--keep"), alone="release folder",
+              reader=lambda: Table(CHECKS), **release),
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
         # Takes seconds as a promise, and so as much room as a small machine has.
         Stage("attacks", 120, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),

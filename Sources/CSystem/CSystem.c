@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,6 +254,19 @@ static _Thread_local int is_loop;
 void csystem_enter_loop(void) { is_loop = 1; }
 
 int csystem_is_loop(void) { return is_loop; }
+
+void csystem_keep_little_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+#endif
+}
+
+void csystem_return_free_memory(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 int csystem_buffer_lines(void) { return setvbuf(stdout, NULL, _IOLBF, 0); }
 

@@ -89,6 +89,8 @@ package enum TransferEvent: Sendable {
   case unconfined(reason: String, directories: [[UInt8]])
   /// A code to show, and for how many seconds it works.
   case code(PairingCode, lifetime: Double)
+  /// The code that was given to this device may be entered now, for so many seconds. It is not shown.
+  case codeAwaited(lifetime: Double)
   /// A wrong code was entered; how many more are judged before no code is shown any more.
   case wrongCode(attempt: Int, allowed: Int, from: String, left: Int)
   /// So many wrong codes were entered that none is shown any more, and by whom, most first. Either that ends the run, or the
@@ -122,6 +124,8 @@ package enum TransferEvent: Sendable {
   /// An app's extension wrote a line, on standard error or output.
   case extensionOutput(isError: Bool, line: [UInt8])
   case done(TransferResult)
+  /// A transfer has come to nothing, and the run goes on: a receiver that stays tells it.
+  case failed(TransferFailure)
 }
 
 /// How a transfer ended without being done.

@@ -62,6 +62,12 @@ package enum CurrentProcess {
   /// Lets what the program prints be seen line by line, also in a pipe.
   package static func bufferOutputByLine() { _ = csystem_buffer_lines() }
 
+  /// From now on large pieces of memory go back to the system as soon as they are free: for a process that goes on for long.
+  package static func keepLittleMemory() { csystem_keep_little_memory() }
+
+  /// Gives back the memory that the allocator keeps for later: a process that waits for days has no use for it.
+  package static func returnFreeMemory() { csystem_return_free_memory() }
+
   /// Hands what the program printed, and the C library still keeps, to the kernel.
   package static func flushOutput() { fflush(nil) }
 

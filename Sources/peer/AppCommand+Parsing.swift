@@ -28,7 +28,7 @@ extension AppCommand {
 
   /// A word behind `peer app` that is none of its commands.
   static func unknown(_ word: String) -> TransferFailure {
-    let names = Verb.allCases.filter { $0.length > 1 }.map {
+    let names = Verb.allCases.filter { $0.rawValue.hasPrefix("app ") }.map {
       String($0.rawValue.dropFirst(Verb.app.rawValue.count + 1))
     }
     let close = Suggestion.closest(to: word, among: names)

@@ -34,6 +34,7 @@ extension Command {
         case .discover: self = .discover(try DiscoverOptions(arguments))
         case .resume: self = try Self.resume(arguments)
         case .forget: self = .forget(try Self.identifier(arguments), json: arguments.has("--json"))
+        case .code, .codeNew: self = try Self.code(verb, arguments)
         case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus: self = .app(try AppCommand(verb, arguments))
         }
       }
@@ -79,6 +80,7 @@ extension Command {
     guard let verb = Verb(words) else { throw unknown(first) }
     guard words.count == verb.length else {
       if verb == .app { throw AppCommand.unknown(words[1]) }
+      if verb == .code { throw unknownCodeCommand(words[1]) }
       throw .usage("'peer help' takes one command at most", hint: "run 'peer help' to see which there are")
     }
     return verb
@@ -131,6 +133,14 @@ extension ReceiveOptions {
     asks = arguments.has("--ask")
     if app != nil, directory != nil {
       throw .usage("an app's data has its place: \(VisibleText.quoted(directory ?? [])) is too much", .receive)
+    }
+    keeps = arguments.has("--keep")
+    codeFile = try arguments.codeFile()
+    if keeps, app != nil { throw .usage("--keep is for folders only", .receive) }
+    if keeps, codeFile != nil {
+      throw .usage(
+        "--code-file is for one transfer, and --keep takes many",
+        hint: "leave one of them out; with --keep each transfer has a code of its own")
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")

@@ -15,6 +15,8 @@ enum Command: Equatable, Sendable {
   case forget(String, json: Bool)
   /// Something about the apps of this device.
   case app(AppCommand)
+  /// Make a code for two devices: in a new file, or on standard output.
+  case newCode(file: [UInt8]?)
   /// A help text: of a verb, or of the whole program.
   case help(Verb?)
   case version
@@ -41,6 +43,10 @@ struct ReceiveOptions: Equatable, Sendable {
   var app: AppReceiveOptions?
   /// Whether the person at the terminal is asked about what is offered.
   var asks = false
+  /// Whether it takes one transfer after the other, until it is stopped.
+  var keeps = false
+  /// The file with the code that the sender has too; nil for a code that is shown.
+  var codeFile: [UInt8]?
   /// Whether owners and groups are kept as the sender names them.
   var owners = false
   /// Whether set-user-id and set-group-id bits are kept.

@@ -64,7 +64,7 @@ enum Discover {
       return Rendering(
         standardError: """
           No device is waiting on this network.
-          peer: hint: run 'peer receive' on the other device; a firewall there must let UDP port 5353 through
+          peer: hint: run 'peer receive' on the other device; firewalls must let UDP port 5353 through
 
           """)
     }

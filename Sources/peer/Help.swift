@@ -15,6 +15,8 @@ enum Help {
     case .appRemove: appRemove
     case .appRun: appRun
     case .appStatus: appStatus
+    case .code: code
+    case .codeNew: codeNew
     }
   }
 
@@ -30,6 +32,7 @@ enum Help {
       peer app run ID [ARGS...]       start an app
       peer app status ID              how its last import ended
       peer app remove ID              remove an app and its data
+      peer code new                   a code for two devices and a script
       peer help [COMMAND]
       peer --version
 
@@ -53,6 +56,7 @@ enum Help {
   private static let receive = """
     Usage:
       peer receive [DIR] [--existing MODE] [--ask] [--owners] [--set-id-bits]
+                   [--keep | --code-file FILE]
                    [--listen [HOST:]PORT] [--from ADDRESS[/BITS]]...
                    [--no-announce] [--give-up-after TIME] [--label TEXT]
                    [--verbose] [--json]
@@ -70,6 +74,10 @@ enum Help {
     A code works once, for 10 minutes and three tries; then there is another one.
     After 99 wrong codes no code is shown any more, until Enter is pressed at the
     terminal; without a terminal, and with --json, the command ends with 3.
+
+    With --keep, takes one transfer after the other, each with a new code, until
+    Ctrl-C or SIGTERM ends it with 130 or 143. What fails is told, and the next one
+    may come; a sender that was lost may come back at any later time.
 
     A transfer that was interrupted goes on by itself, without a code, when the
     sender comes back; also after a restart of both, with the same directory here
@@ -104,6 +112,13 @@ enum Help {
       --ask                 Show what is offered, and wait for yes at the terminal
                             before anything is written. Without it the code that
                             the sender has entered is consent enough.
+      --keep                Go on after a transfer, until the command is stopped.
+      --code-file FILE      Do not show a code: take the one in the first line of
+                            a file that 'peer code new' has made, for this
+                            device and the sender. The file must be yours, no
+                            link, and for no other user to read (mode 0600).
+                            When the code is spent or over, the command ends
+                            with 3.
       --owners              Keep owners and groups, by their numbers, where the
                             sender names them (--owners there too); for root. What
                             cannot be set is counted. Without it: what arrives is
@@ -134,6 +149,7 @@ enum Help {
       $ peer receive ~/Incoming
       $ peer receive /srv/incoming --listen 192.0.2.7:5000
       $ peer receive --from 192.0.2.0/24
+      $ peer receive ~/Incoming --keep
       $ peer receive --app org.example.notes
 
     """
@@ -248,6 +264,38 @@ enum Help {
     Exit codes: 0 done; 1 failed; 2 the command line is wrong, or no transfer or
     more than one has such an ID; 4 the transfer is in use, or PEER_HOME is another
     user's, or others may write to it.
+
+    """
+
+  private static let code = """
+    Usage:
+      peer code new
+
+    A code that a script makes for both devices; 'peer help code new' says more.
+
+    Options:
+      -h, --help  Show this text.
+
+    """
+
+  private static let codeNew = """
+    Usage:
+      peer code new [--code-file FILE]
+
+    Makes a code for one transfer, for a script that starts both ends: each gets it
+    by --code-file. It is written to FILE, a new file that only you can read, or to
+    standard output. Never give it as an argument: those are visible to every user.
+
+    Options:
+      --code-file FILE  The file to make. One that is there is left as it is.
+      -h, --help        Show this text.
+
+    Examples:
+      $ peer code new --code-file code
+      $ ssh new-laptop 'umask 077; cat > code' < code
+
+    Exit codes: 0 done; 1 failed, also where FILE is there; 2 the command line is
+    wrong.
 
     """
 

@@ -33,6 +33,8 @@ struct HumanReport: Report {
   private var meter = ProgressMeter()
   private var isDrawn = false
   private var hasShownCode = false
+  /// Whether what comes next is about another transfer.
+  private var isTransferOver = false
   private var logged: (time: Double, phase: TransferPhase, percent: Int)?
 
   init(_ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false) {
@@ -43,6 +45,7 @@ struct HumanReport: Report {
   }
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
+    forgetWhatIsOver(before: event)
     switch event {
     case .listening(let listening):
       return say(Invitation(listening, wanting: wanted, isVerbose: isVerbose).text)
@@ -53,6 +56,8 @@ struct HumanReport: Report {
       defer { hasShownCode = true }
       return say(
         "\(hasShownCode ? "New code" : "Code"): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
+    case .codeAwaited(let lifetime):
+      return say("The code of --code-file works once, for \(Figures.span(lifetime)), from now on.")
     case .confined: return Rendering()
     case .unconfined(let reason, _): return say("peer: note: \(reason)")
     case .wrongCode(let attempt, let allowed, let from, let left):
@@ -100,8 +105,19 @@ struct HumanReport: Report {
       meter.stop()
       var rendering = clear()
       rendering.standardOutput = result.text(role, unsent)
+      isTransferOver = true
       return rendering
+    case .failed(let failure):
+      meter.stop()
+      isTransferOver = true
+      return fail(failure)
     }
+  }
+
+  private mutating func forgetWhatIsOver(before event: TransferEvent) {
+    if case .done = event { return }
+    if isTransferOver { unsent = UnsentList() }
+    isTransferOver = false
   }
 
   mutating func tick(at moment: Moment) -> Rendering {

@@ -26,6 +26,9 @@ struct JSONReport: Report {
     case .code(let code, let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
       return line("code", [.init("code", .string(code.shown)), .init("expires", .string(expires))])
+    case .codeAwaited(let lifetime):
+      let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
+      return line("code", [.init("code", .null), .init("expires", .string(expires))])
     case .confined(let directories):
       return line(
         "confined",
@@ -86,6 +89,9 @@ struct JSONReport: Report {
     case .done(let result):
       meter.stop()
       return line("done", result.members)
+    case .failed(let failure):
+      meter.stop()
+      return fail(failure)
     }
   }
 

@@ -33,7 +33,7 @@ import MigrationTransfer
       StandardStream.output.write("peer \(Version.current)\n")
     case .receive(let options):
       let output = Output(
-        .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose)
+        .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose, keeps: options.keeps)
       return perform(output) { () throws(TransferFailure) in try runReceive(options, output) }
     case .send(let options):
       let output = Output(.sender, json: options.json)
@@ -42,6 +42,7 @@ import MigrationTransfer
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
     case .app(let command): return Apps.perform(command)
+    case .newCode(let file): return NewCode.make(in: file)
     }
     return ExitCode.done
   }

@@ -32,6 +32,8 @@ enum Verb: String, CaseIterable, Sendable {
   case appRemove = "app remove"
   case appRun = "app run"
   case appStatus = "app status"
+  case code
+  case codeNew = "code new"
 
   /// Finds the command at the start of some words, and what stands behind it; a command may be two words.
   init?(_ words: [String]) {
@@ -52,8 +54,8 @@ enum Verb: String, CaseIterable, Sendable {
     return switch self {
     case .receive:
       [
-        .value("--listen", "[HOST:]PORT"), .repeatable("--from", "ADDRESS[/BITS]"),
-        .flag("--no-announce"), .flag("--ask"),
+        .value("--listen", "[HOST:]PORT"), .repeatable("--from", "ADDRESS[/BITS]"), .flag("--no-announce"),
+        .flag("--ask"), .flag("--keep"), .value("--code-file", "FILE"),
         .value("--app", "ID"), .value("--platform", "NAME"),
         .repeatable("--option", "NAME=VALUE"), .flag("--replace"), .value("--existing", "MODE"),
         .flag("--owners"), .flag("--set-id-bits"), .flag("--verbose"),
@@ -68,7 +70,8 @@ enum Verb: String, CaseIterable, Sendable {
     case .discover: [.value("--for", "TIME"), .flag("--json"), .flag("--help")]
     case .resume, .forget, .appInstall, .appList, .appRemove: [.flag("--json"), .flag("--help")]
     case .appStatus: [.flag("--clear"), .flag("--json"), .flag("--help")]
-    case .app, .appRun: [.flag("--help")]
+    case .codeNew: [.value("--code-file", "FILE"), .flag("--help")]
+    case .app, .appRun, .code: [.flag("--help")]
     }
   }
 }

@@ -29,18 +29,22 @@ final class Output: Sendable {
   private let report: any Report
   private let target: OutputTarget
   private let start = BootInstant.now()
+  /// Whether there may be many results; else one is said, by its event or at the end.
+  private let keeps: Bool
   /// When something was written last, in nanoseconds.
   private let lastMove = Atomic<Int64>(0)
 
   /// Speaks to a person, or to a program.
-  convenience init(_ role: Role, json: Bool, app: String? = nil, isVerbose: Bool = false) {
+  convenience init(_ role: Role, json: Bool, app: String? = nil, isVerbose: Bool = false, keeps: Bool = false) {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
     self.init(
-      json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted, isVerbose: isVerbose), to: .standard)
+      json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted, isVerbose: isVerbose),
+      to: .standard, keeps: keeps)
   }
 
   /// Writes what a report makes of the events. The target is used by one thread at a time.
-  init(_ report: any Report, to target: OutputTarget) {
+  init(_ report: any Report, to target: OutputTarget, keeps: Bool = false) {
+    self.keeps = keeps
     self.report = report
     self.target = target
   }
@@ -155,7 +159,7 @@ final class Output: Sendable {
     while true {
       switch next() {
       case nil: pass(report.tick(at: moment()), put)
-      case .say(.event(.done(let result))): say(.done(result), by: &report, put)
+      case .say(.event(.done(let result))) where !keeps: say(.done(result), by: &report, put)
       case .say(.event(let event)): pass(report.handle(event, at: moment()), put)
       case .say(.missed(let count)): pass(report.missed(count), put)
       case .makeWay:

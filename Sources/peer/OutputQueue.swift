@@ -120,6 +120,7 @@ extension TransferEvent {
       case .renamed(let path, let target): path.count + target.count
       case .extensionOutput(_, let line): line.count
       case .notice(let text): text.utf8.count
+      case .failed(let failure): failure.text.utf8.count + (failure.subject.name?.count ?? 0)
       case .interrupted(let reason), .unannounced(let reason): reason.utf8.count
       case .offer(let offer, _): offer.namesSize
       case .confined(let directories), .unconfined(_, let directories): directories.reduce(0) { $0 + $1.count }

@@ -1,21 +1,23 @@
 import MigrationSystem
 import MigrationTransfer
 
-/// The terminal, as far as questions are asked there: the process's own, whatever standard input and output are.
+/// The terminal, as far as questions are asked there: the process's own, where standard input is one.
+///
+/// A program whose standard input comes from elsewhere is a script's, also where a terminal is near: it is never asked.
 struct Questioner: Sendable {
   private static let standardInput: CInt = 0
 
   /// Not everything that is a terminal can be opened by name; then it is standard input.
   private let terminal: SharedDescriptor?
 
-  /// Fails where there is no terminal.
+  /// Fails where standard input is no terminal.
   init() throws(NoTerminal) {
+    guard Terminal.isTerminal(Self.standardInput) else { throw NoTerminal() }
     do {
       terminal = SharedDescriptor(try Descriptor.openThroughLinks(Array("/dev/tty".utf8), .readWrite))
     } catch {
       terminal = nil
     }
-    if terminal == nil, !Terminal.isTerminal(Self.standardInput) { throw NoTerminal() }
   }
 
   struct NoTerminal: Error {}

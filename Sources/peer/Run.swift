@@ -10,6 +10,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   let interruption = try Interruption()
   prepareProcess()
   let home = try Home.path()
+  let code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
   // Before there is any other thread.
   try confine(options, home: home, output)
   var receiving = Receiver.Options(
@@ -18,7 +19,11 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   receiving.from = options.from
   let announcing = options.isAnnounced ? Announcing(label: receiving.label) { output.handle($0) } : nil
   receiving.announcer = announcing
-  receiving.restart = RestartEntry.asker(json: options.json, unless: interruption.raw)
+  receiving.keeps = options.keeps
+  if options.keeps { CurrentProcess.keepLittleMemory() }
+  receiving.code = code
+  // A code that was given is the only one.
+  if code == nil { receiving.restart = RestartEntry.asker(json: options.json, unless: interruption.raw) }
   if options.asks {
     try ConsentEntry.check()
     let entry = ConsentEntry(output: output, interruption: interruption.raw)
@@ -56,10 +61,12 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     output.hurry()
     sender.stop(kind)
   }
-  return try sender.run(choosing: { (found) throws(TransferFailure) in
-    try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + sender.endOfQuestion)
-  }) { (device) throws(TransferFailure) in
-    try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + sender.endOfQuestion)
+  let interruptions = [interruption.raw] + sender.endOfQuestion
+  let choose = { (found: [Nearby]) throws(TransferFailure) -> Int in
+    try ChoiceEntry.choose(among: found, output, unless: interruptions)
+  }
+  return try sender.run(choosing: choose) { (device) throws(TransferFailure) in
+    try CodeEntry.read(options.code, of: device, output, unless: interruptions)
   }
 }
 

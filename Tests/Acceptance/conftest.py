@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Scripts/lib"))
 
 from attack_place import Place  # noqa: E402
+import reached  # noqa: E402
 from devices import Work  # noqa: E402
 from disks import own_mounts  # noqa: E402
 from needs import missing  # noqa: E402
@@ -100,6 +101,8 @@ def pytest_runtest_makereport(item, call):
     if report.when == "call" and work and work.row:
         item.user_properties.append(("row", [*work.row, "FAILED"] if report.failed else work.row))
         report.user_properties = list(item.user_properties)
+    if report.when == "call" and work:
+        reached.note(item, report, work)
     if report.failed and work and report.when == "call":
         for process in work.processes:
             state = "still ran" if process.is_running() else f"ended with {process.code}"

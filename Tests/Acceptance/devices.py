@@ -226,6 +226,8 @@ class Work:
         self.environment = {}
         """What its processes have in their environment besides."""
         self.processes = []
+        self.reached = []
+        """Events that a check has read itself, and not from a process's output."""
         self.figure = None
         """What the table shows beside the check; else how long it took."""
         self.row = None

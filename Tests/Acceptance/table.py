@@ -1,10 +1,12 @@
 """What the acceptance prints: a line for each check as it ends, failures in full, what was skipped, and how many there were."""
 
+import os
 import sys
 
 import pytest
 
 import disk_cases
+import reached
 
 WIDTH = 106
 
@@ -21,6 +23,7 @@ class Table:
         self.reports = {}
         self.outcomes = {"passed": [], "failed": [], "skipped": []}
         self.disks = {}
+        self.reached = set()
 
     def pytest_runtest_logreport(self, report):
         reports = self.reports.setdefault(report.nodeid, [])
@@ -41,6 +44,7 @@ class Table:
         elif outcome == "skipped":
             figure = chosen.longrepr[2].removeprefix("Skipped: ")
         self.outcomes[outcome].append((name, figure, [report for report in reports if report.failed]))
+        self.reached.update(map(tuple, told.get("reached", ())))
         if "row" in told:
             disk, tree, *found = told["row"]
             self.disks.setdefault(disk, {})[tree] = found
@@ -65,9 +69,14 @@ class Table:
             print(f"skipped: {name}: {line(figure)}")
         if self.disks:
             print("\n" + "\n".join(disk_cases.table(self.disks)) + "\n")
+        missing = reached.missing(self.reached, session.config.getoption("long"))
         counts = {outcome: len(found) for outcome, found in self.outcomes.items()}
         print(f"acceptance: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
         if not counts["passed"]:
             session.exitstatus = 2
         if counts["failed"]:
             session.exitstatus = 1
+        if missing and not os.environ.get("ACCEPTANCE_ONLY"):
+            print(f"no check has reached: {', '.join(missing)}", flush=True)
+            if reached.is_whole(counts):
+                session.exitstatus = 1

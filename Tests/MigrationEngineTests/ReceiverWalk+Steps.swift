@@ -137,7 +137,16 @@ extension ReceiverWalk {
           transfer, fails ? .failure(fault()) : .success(Script.done), Traffic(), differing: dice.next() % 3,
           refused: []))
     case .store(let transfer): end(job, .noted(transfer))
+    case .retake(let transfer): retake(transfer, fails: fails)
     }
+  }
+
+  private mutating func retake(_ transfer: TransferID, fails: Bool) {
+    if fails, chance(2) { return end(.retake(transfer), .retook(transfer, .failure(fault()))) }
+    let key = engine.transfers.last { $0.identifier == transfer }?.client.bytes[0] ?? 1
+    let standing: ReceiverEngine.KnownTransfer.Standing =
+      finished.contains(transfer) ? .done(Script.done) : chance(4) ? .concluded(tally()) : .receiving
+    retook(transfer, chance(10) ? nil : Script.known(transfer, key: key, held: tally(), standing: standing))
   }
 
   private mutating func greeted(_ id: ConnectionID) {

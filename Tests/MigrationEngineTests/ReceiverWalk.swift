@@ -39,6 +39,7 @@ struct ReceiverWalk {
     case gate(SessionNumber)
     case importItems(TransferID)
     case store(TransferID)
+    case retake(TransferID)
   }
 
   /// How far a sender is on its control connection.
@@ -58,6 +59,10 @@ struct ReceiverWalk {
   /// Whose transfer each session is about, and which sessions have said FINISH.
   private(set) var transfers: [SessionNumber: TransferID] = [:]
   private(set) var imports: [TransferID] = []
+  /// What a receiver that stays has let go of, and what is done there.
+  private var released: Set<TransferID> = []
+  private(set) var finished: Set<TransferID> = []
+  let keeps: Bool
   /// Whether everything was imported, an import has failed, or nothing could listen.
   private var isImported = false
   private var mayFail = false
@@ -72,12 +77,14 @@ struct ReceiverWalk {
   private var lastEvent: Engine.Event?
 
   /// With so many senders that may pair.
-  init(seed: UInt64, senders: UInt8 = 4) {
+  init(seed: UInt64, senders: UInt8 = 4, keeps: Bool = false) {
     self.keys = 1...senders
+    self.keeps = keeps
     // Neighbouring seeds give the same numbers, one further.
     dice = Generator(seed: seed &* 1_000_003)
     var settings = ReceiverScript.settings()
     settings.asksConsent = Bool.random(using: &dice)
+    settings.keeps = keeps
     settings.asksRestart = Bool.random(using: &dice)
     if Int.random(in: 0..<4, using: &dice) == 0 { settings.giveUpAfter = 0 }
     engine = Engine(settings)
@@ -93,7 +100,10 @@ struct ReceiverWalk {
     trail.append("\(event)")
     lastEvent = event
     switch event {
-    case .imported(_, .success, _, _, _): isImported = true
+    case .imported(let transfer, .success, _, _, _):
+      isImported = true
+      finished.insert(transfer)
+    case .imported(let transfer, .failure, _, _, _) where keeps: imports.removeAll { $0 == transfer }
     case .imported(_, .failure, _, _, _), .listening(.failure): mayFail = true
     default: break
     }
@@ -156,6 +166,12 @@ struct ReceiverWalk {
 
   private mutating func start(_ job: Job) { jobs.append(job) }
 
+  /// What is there of a transfer that was let go: nothing, now and then.
+  mutating func retook(_ transfer: TransferID, _ known: Engine.KnownTransfer?) {
+    released.remove(transfer)
+    end(.retake(transfer), .retook(transfer, .success(known)))
+  }
+
   private mutating func move(_ id: ConnectionID, from before: [Place], to place: Place?, _ what: String) {
     guard let now = places[id], before.contains(now) else { return fail("\(what) of \(id), which is not there") }
     places[id] = place
@@ -171,7 +187,9 @@ struct ReceiverWalk {
     case .tell, .tellProgress, .pauseAccepting, .forgetCode: break
     case .finish(let result):
       if self.result != nil { fail("it ends twice") }
-      if case .failure = result, !mayFail {
+      if keeps {
+        if case .success = result { fail("what stays ends well") }
+      } else if case .failure = result, !mayFail {
         if isImported { fail("what was done fails") }
         if !imports.isEmpty { fail("what is being imported fails by something else") }
       }
@@ -215,6 +233,7 @@ struct ReceiverWalk {
         fail("an older session works while an offer is judged")
       }
       transfers[number] = transfer
+      if released.contains(transfer) { fail("an offer is judged whose transfer was let go") }
       start(.examine(number))
     case .stage(let number, _): start(.stage(number))
     case .readLedger(let number): start(.readLedger(number))
@@ -234,7 +253,8 @@ struct ReceiverWalk {
     case .shutGate(let number): start(.gate(number))
     case .closeGate: break
     case .importItems(let transfer, let finish, _):
-      if imports.contains(transfer) { fail("a transfer is imported twice") }
+      if imports.contains(transfer) || finished.contains(transfer) { fail("a transfer is imported twice") }
+      if released.contains(transfer) { fail("what was let go is imported") }
       imports.append(transfer)
       if let number = finish?.0 {
         if jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) || jobs.contains(.gate(number)) {
@@ -252,6 +272,16 @@ struct ReceiverWalk {
     case .note(let transfer), .forget(let transfer), .discard(let transfer):
       if jobs.contains(where: { if case .store = $0 { true } else { false } }) { fail("the store is told two things") }
       start(.store(transfer))
+      if case .discard = action { released.remove(transfer) }
+    case .release(let transfer):
+      if !released.insert(transfer).inserted { fail("a transfer is let go twice") }
+      if transfers.contains(where: { $0.value == transfer && isWorking($0.key) }) {
+        fail("a session loses its transfer")
+      }
+      start(.store(transfer))
+    case .retake(let transfer):
+      if !released.contains(transfer) { fail("what was not let go is taken back") }
+      start(.retake(transfer))
     }
   }
 

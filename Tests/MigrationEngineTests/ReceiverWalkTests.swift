@@ -22,4 +22,22 @@ import Testing
       #expect(seen[action, default: 0] > 0, "\(action)")
     }
   }
+
+  @Test(arguments: [4, 1] as [UInt8]) func `the same of a receiver that stays, which takes many`(senders: UInt8) {
+    var (seen, most): ([String: Int], Int) = ([:], 0)
+    for seed in 0..<150 as Range<UInt64> {
+      var walk = ReceiverWalk(seed: seed, senders: senders, keeps: true)
+      walk.feed(.begin)
+      for _ in 0..<700 where walk.result == nil && walk.broken == nil { walk.step() }
+      walk.wind()
+      #expect(walk.broken == nil, "seed \(seed): \(walk.broken ?? "") \(walk.trail.suffix(4))")
+      #expect(walk.result != nil || walk.broken != nil, "seed \(seed) does not end")
+      seen.merge(walk.seen, uniquingKeysWith: +)
+      most = max(most, walk.finished.count)
+    }
+    #expect(most > 2, "no walk takes more than two")
+    for action in ["serve", "importItems", "discard", "endStream", "finish", "release", "retake", "forget"] {
+      #expect(seen[action, default: 0] > 0, "\(action)")
+    }
+  }
 }

@@ -50,6 +50,8 @@ enum Words {
     case .note(let id): "note \(id)"
     case .forget(let id): "forget \(id)"
     case .discard(let id): "discard \(id)"
+    case .release(let id): "release \(id)"
+    case .retake(let id): "retake \(id)"
     }
   }
 
@@ -117,6 +119,8 @@ enum Words {
     case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
     case .notStored(let path, _, _): "not stored \(String(decoding: path, as: UTF8.self))"
     case .done(let result): "done \(text(result))"
+    case .failed(let failure): "failed \(failure.kind.rawValue) \(failure.message)"
+    case .codeAwaited(let lifetime): "code awaited for \(Int(lifetime))"
     case .staged: "staged"
     default: "\(event)"
     }

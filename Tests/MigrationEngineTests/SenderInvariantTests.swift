@@ -20,7 +20,7 @@ import Testing
     #expect(broken("deriving") { $0.work.end(.derived(nil)) } == "derivation does not fit the phase")
     #expect(broken("pairing") { $0.work.begin([.lookUpUnfinished]) } == "lookUp does not fit the phase")
     #expect(broken("pairing") { $0.work.begin([.askCode(Fixture.device)]) } == "question does not fit the phase")
-    #expect(broken("waiting") { $0.work.begin([.dial(.pair)]) } == "dial does not fit the phase")
+    #expect(broken("waiting") { $0.work.begin([.dial(.pair, at: .target)]) } == "dial does not fit the phase")
     #expect(broken("streaming") { $0.work.begin([.deriveSecret(Fixture.code)]) } == "derivation does not fit the phase")
     #expect(broken("closing cut") { $0.work.begin([.askCode(Fixture.device)]) } == "question does not fit the phase")
     #expect(broken("counting") { $0.work.begin([.askCode(Fixture.device)]) } == "question does not fit the phase")

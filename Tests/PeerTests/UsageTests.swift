@@ -37,6 +37,17 @@ import Testing
     Mistake(
       "receive", "a", "--app", "x", message: "an app's data has its place: 'a' is too much", hint: "receive --help"),
     Mistake("receive", "--replace", message: "--replace is for apps only", hint: "--app ID"),
+    Mistake("receive", "--keep", "--app=x", message: "--keep is for folders only", hint: "receive --help"),
+    Mistake(
+      "receive", "--keep", "--code-file=c", message: "--code-file is for one transfer, and --keep takes many",
+      hint: "leave one of them out"),
+    Mistake(
+      "receive", "--code-file", "-", message: "--code-file names a file here, and not standard input",
+      hint: "write what comes to a file first"),
+    Mistake("code", message: "'peer code' needs 'new' behind it", hint: "peer code new"),
+    Mistake("code", "old", message: "'peer code' has no command 'old'", hint: "peer code new"),
+    Mistake("code", "new", "x", message: "'peer code new' takes no 'x'", hint: "code new --help"),
+    Mistake("help", "code", "old", message: "'peer code' has no command 'old'", hint: "peer code new"),
     Mistake("receive", "--option", "a=b", message: "--option is for apps only", hint: "--app ID"),
     Mistake("receive", "--platform=x", message: "--platform is for apps only", hint: "--app ID"),
     Mistake("receive", "--app=x", "--option", "a", message: "--option: 'a' has no value", hint: "NAME=VALUE"),

@@ -13,6 +13,13 @@ import TransferSimulator
     }
   }
 
+  @Test(arguments: ranges) func `every promise holds of a receiver that stays`(seeds: Range<UInt64>) {
+    for seed in seeds {
+      let broken = Simulation.run(seed: seed, keeps: true).broken
+      #expect(broken == nil, "Scripts/simulate --seed \(seed) --keep --trace")
+    }
+  }
+
   /// Mistakes that one seed in hundreds finds out: the 10,000 of a release find these, as all others.
   private static let rare: Set<Mutation> = [
     .trustWholeJournal, .ignoreGranularity, .forgetDropped, .forgetFailedSync, .concludeAnotherSession,

@@ -27,8 +27,10 @@ package func ip(_ words: String) throws {
   guard code == 0 else { throw SystemError(reason: "exit code \(code)", operation: "change the network: ip \(words)") }
 }
 
-/// Two interfaces of the calling thread's network that are joined by a cable, each with an IPv4 address and a link-local one.
+/// Two interfaces of the calling thread's network that are joined by a cable, each with an IPv4 address and a link-local one;
+/// returns when packets can be sent by both.
 package func joinTwoInterfaces() throws {
+  let changes = try InterfaceChanges()
   try ip("link add one type veth peer name two")
   for (name, host) in [("one", 1), ("two", 2)] {
     try ip("link set \(name) addrgenmode none")
@@ -36,19 +38,20 @@ package func joinTwoInterfaces() throws {
     try ip("addr add fe80::\(host)/64 dev \(name) nodad")
     try ip("link set \(name) up")
   }
-  try waitForCable()
-}
-
-/// The kernel takes a moment to see that both ends of a cable are plugged in, and routes nothing before.
-private func waitForCable() throws {
-  let (changes, end) = (try InterfaceChanges(), soon())
+  // The kernel notices a little later that the cable is plugged in, makes its routes, and then says so.
+  let deadline = soon()
   var poller = try Poller()
-  while true {
-    let up = try NetworkInterface.all().filter { $0.flags.isSuperset(of: [.up, .running, .multicast]) }
-    if up.count(where: { $0.addresses.count == 2 && $0.addresses.allSatisfy(\.isReady) }) == 2 { return }
-    guard try !poller.wait(for: .readable, on: changes.raw, until: end).isEmpty else {
-      throw SystemError(reason: "it takes too long", operation: "join two interfaces")
-    }
+  while try !["one", "two"].allSatisfy(carriesPackets) {
+    let ready = try poller.wait(for: .readable, on: changes.raw, until: deadline)
+    if ready.isEmpty { throw TookTooLong("interfaces that carry packets") }
     _ = changes.take()
   }
+}
+
+/// Whether an interface is running, with a route for groups of IPv6.
+private func carriesPackets(_ name: String) throws -> Bool {
+  guard let interface = try NetworkInterface.all().first(where: { $0.name == name }) else { return false }
+  let bytes: [UInt8] = [0xFF, 0x02] + Array(repeating: 0, count: 13) + [0xFB]
+  let group = SocketAddress(family: .v6, bytes: bytes, scope: interface.index, port: 9)
+  return interface.flags.contains(.running) && (try? SocketAddress.ownAddress(towards: group)) != nil
 }

@@ -23,6 +23,9 @@ public struct Faults: Sendable {
   /// How many runs of a side there were.
   public var runs = 0
 
+  /// How many transfers came behind the first.
+  public var rounds = 0
+
   public init() {}
 
   public mutating func add(_ other: Faults) {
@@ -43,5 +46,6 @@ public struct Faults: Sendable {
     twins += other.twins
     impostors += other.impostors
     runs += other.runs
+    rounds += other.rounds
   }
 }

@@ -129,8 +129,8 @@ final class Furniture {
 
   /// The path in the archive of what arrived under a path, which may have been taken.
   func original(of path: [UInt8]) -> [UInt8] {
-    // No name at the source has these: the second is that of what a transfer brought beside an earlier one's.
-    let additions = [Array(" (2)".utf8), Array(" (3)".utf8)]
+    // No name at the source has these: all but the first are those of what a transfer brought beside earlier ones'.
+    let additions = (2...9).map { Array(" (\($0))".utf8) }
     var rest = path[...]
     var original: [UInt8] = []
     while let first = rest.first {

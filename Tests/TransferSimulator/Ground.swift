@@ -44,6 +44,9 @@ final class Ground {
 
   let world: World
   let mutation: Mutation?
+  /// Whether the receiver stays, and how many more transfers it is to take then.
+  let keeps: Bool
+  var rounds = 2
   let network: Network
   let disk: SimulatedDisk
   let source: SimulatedSource
@@ -121,7 +124,8 @@ final class Ground {
   /// The streams that a stream is the heir of, by session.
   private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
 
-  init(seed: UInt64, mutation: Mutation?, keepsTrace: Bool) {
+  init(seed: UInt64, mutation: Mutation?, keeps: Bool = false, keepsTrace: Bool) {
+    self.keeps = keeps
     world = World(seed: seed, keepsTrace: keepsTrace)
     self.mutation = mutation
     network = Network(world)
@@ -235,6 +239,13 @@ final class Ground {
     change(&entriesAtSender[index])
   }
 
+  /// The sender's user sends all of it once more, as a transfer of its own.
+  func beginAnother() {
+    entriesAtSender = []
+    allowedTwice += sentInAll
+    furniture.keep(destination)
+  }
+
   func forgetAtSender(_ transfer: TransferID) { entriesAtSender.removeAll { $0.transfer == transfer } }
 
   /// One key serves all that is unfinished.
@@ -322,6 +333,9 @@ final class Ground {
       $0.notStored = withheld
     }
   }
+
+  /// Whether what was concluded last is done. A receiver that stays may be stopped in the middle of what a second process sent.
+  var isSettled: Bool { !keeps || concluded.map { done[$0.transfer] != nil } ?? true }
 
   /// All that was meant has arrived.
   func hasConcluded() {

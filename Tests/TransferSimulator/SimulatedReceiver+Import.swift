@@ -13,6 +13,10 @@ extension SimulatedReceiver {
     case .interruptImport(let identifier): transfers[identifier]?.isBrokenOff = ground.canUndoImports
     case .note(let identifier): note("note", identifier) {}
     case .forget(let identifier): note("forget", identifier) { [self] in ground.forgetAtReceiver(identifier) }
+    case .release(let identifier):
+      note("release", identifier) {}
+      transfers[identifier] = nil
+    case .retake(let identifier): retake(identifier)
     case .discard(let identifier):
       note("discard", identifier) { [self] in
         world.check(
@@ -47,6 +51,25 @@ extension SimulatedReceiver {
           world.fail("a journal was refused that had not been tampered with: \(error)")
         }
         end(worker) { [self] in feed(.tookBack(.failure(Fault(error)))) }
+      }
+    }
+  }
+
+  /// One transfer is taken back that this process has let go.
+  private func retake(_ identifier: TransferID) {
+    world.check(transfers[identifier] == nil, "a transfer is taken back that was not let go")
+    let worker = begin("retake")
+    onDisk(after: world.dice.roll(1...1_000)) { [self] in
+      do {
+        let store = ground.storesAtReceiver.first { $0.transfer == identifier }
+        let known = try store.map { try takeBack($0) }
+        // As for a process that begins, what could not be made durable is compared with its tags.
+        unsynced.remove(identifier)
+        end(worker) { [self] in feed(.retook(identifier, .success(known))) }
+      } catch {
+        guard isAlive else { return }
+        transfers[identifier] = nil
+        end(worker) { [self] in feed(.retook(identifier, .failure(Fault(error)))) }
       }
     }
   }

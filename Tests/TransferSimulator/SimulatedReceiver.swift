@@ -57,6 +57,7 @@ final class SimulatedReceiver: Device {
     disk = ground.disk
     let greeting = Greeting(role: .receiver, label: "", software: "", features: [.leavingOut, .refusals])
     var settings = Engine.Settings(greeting: greeting, giveUpAfter: ground.patience())
+    settings.keeps = ground.keeps
     settings.asksConsent = ground.world.dice.one(in: 3)
     settings.asksRestart = ground.world.dice.one(in: 3)
     engine = Engine(settings)
@@ -130,7 +131,7 @@ final class SimulatedReceiver: Device {
     case .close(let id, let deadline): links[id]?.close(until: deadline)
     case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .shutGate, .closeGate:
       performInSession(action)
-    case .importItems, .interruptImport, .note, .forget, .discard: performForTransfer(action)
+    case .importItems, .interruptImport, .note, .forget, .discard, .release, .retake: performForTransfer(action)
     }
   }
 
@@ -206,6 +207,8 @@ final class SimulatedReceiver: Device {
     switch event {
     case .code(let code, _): ground.shownCode = code
     case .notStored(let path, _, _): toldRefused.insert(path)
+    case .done where ground.keeps: checkDone()
+    case .failed(let failure): checkFailed(failure)
     default: break
     }
   }

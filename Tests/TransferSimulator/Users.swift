@@ -86,8 +86,18 @@ extension Ground {
     world.dice.one(in: 4) ? world.dice.roll(1_000...20_000_000) : world.dice.roll(1_000...400_000)
   }
 
+  /// The receiver stays, and the sender's user has more to send, now and then: whether that is so.
+  private func startsAgain() -> Bool {
+    guard keeps, !isSenderDone, rounds > 0, furniture.existing != .refuse, senders.count == 1 else { return false }
+    rounds -= 1
+    tally.rounds += 1
+    beginAnother()
+    return true
+  }
+
   /// The sender's user hears that all is done, and starts nothing again.
   func senderHeardDone(_ sender: SimulatedSender) {
+    if startsAgain() { return }
     isSenderDone = true
     world.after(world.dice.roll(1_000...2_000_000)) { [self] in
       for other in senders where other !== sender { other.stop() }
@@ -140,8 +150,27 @@ extension SimulatedSender {
 }
 
 extension SimulatedReceiver {
+  /// A transfer is done, and the receiver stays.
+  func checkDone() {
+    world.check(!ground.done.isEmpty, "the receiver tells of an end that has not come")
+    world.check(
+      ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user has not heard of all that is not stored")
+  }
+
+  /// A transfer has come to nothing, and the receiver stays.
+  func checkFailed(_ failure: TransferFailure) {
+    world.check(ground.keeps, "a receiver that does not stay goes on behind \(failure)")
+    guard failure.kind == .connectionLost, patience > 0 else { return }
+    world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives its sender up too soon")
+  }
+
   func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
     world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends while it is in a conversation")
+    if ground.keeps {
+      let isStopped = if case .failure(let failure) = result { failure.kind == .interrupted } else { false }
+      // What fails before it listens, and without threads, ends it as well.
+      return world.check(isStopped || !hasListened || ground.lacksThreads, "a receiver that stays ends by \(result)")
+    }
     switch result {
     case .success(let result):
       world.check(

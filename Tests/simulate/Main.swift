@@ -24,7 +24,8 @@ import TransferSimulator
 
   /// Replays one seed.
   private static func runOne(_ seed: UInt64, _ request: Request) -> Bool {
-    let outcome = Simulation.run(seed: seed, mutation: request.mutation, keepsTrace: true)
+    let outcome = Simulation.run(
+      seed: seed, mutation: request.mutation, keeps: request.keeps, keepsTrace: true)
     for line in outcome.trace.suffix(request.isTracing ? .max : lastLines) { print(line) }
     print("seed \(seed): \(outcome.broken ?? "all held") (trace \(String(outcome.traceHash, radix: 16)))")
     return outcome.broken == nil
@@ -35,7 +36,7 @@ import TransferSimulator
     let start = ContinuousClock.now
     DispatchQueue.concurrentPerform(iterations: ProcessInfo.processInfo.activeProcessorCount) { _ in
       while let seed = tally.withLock({ $0.take(upTo: request.first + request.count, failures: mostFailures) }) {
-        let outcome = Simulation.run(seed: seed, mutation: request.mutation)
+        let outcome = Simulation.run(seed: seed, mutation: request.mutation, keeps: request.keeps)
         tally.withLock { $0.add(outcome) }
       }
     }
@@ -102,6 +103,7 @@ private struct Summary {
       runs, stopped         \(faults.runs), \(faults.stops)
       strangers, impostors  \(faults.strangers), \(faults.impostors)
       two senders at a time \(faults.twins)
+      transfers besides     \(faults.rounds)
       bytes sent            \(sentInAll), \(sentTwice) of them twice
     """
   }
@@ -109,8 +111,8 @@ private struct Summary {
 
 private struct Request {
   static let usage = """
-    usage: Scripts/simulate [--seeds N] [--from N] [--mutation NAME | --mutations]
-           Scripts/simulate --seed N [--trace] [--mutation NAME]
+    usage: Scripts/simulate [--seeds N] [--from N] [--keep] [--mutation NAME | --mutations]
+           Scripts/simulate --seed N [--trace] [--keep] [--mutation NAME]
     mutations: \(Mutation.allCases.map(\.rawValue).joined(separator: ", "))
     """
 
@@ -122,6 +124,7 @@ private struct Request {
   var count: UInt64 = 2_000
   var seed: UInt64?
   var isTracing = false
+  var keeps = false
   var mutation: Mutation?
   var makesMistakes = false
 
@@ -133,6 +136,7 @@ private struct Request {
       case "--from": first = try Self.number(word, words.popFirst())
       case "--seed": seed = try Self.number(word, words.popFirst())
       case "--trace": isTracing = true
+      case "--keep": keeps = true
       case "--mutations": makesMistakes = true
       case "--mutation":
         let name = words.popFirst() ?? ""

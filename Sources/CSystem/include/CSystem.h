@@ -117,6 +117,13 @@ int csystem_is_loop(void);
 // Lets standard output be written line by line, whatever it leads to.
 int csystem_buffer_lines(void);
 
+// Lets the allocator ask the system for each large piece of memory, and give it back at once, in a process that goes on for
+// long: the C library would keep more and more of them, one for each arena of its threads.
+void csystem_keep_little_memory(void);
+
+// Gives the memory that the allocator keeps for later back to the system, where the C library can.
+void csystem_return_free_memory(void);
+
 // Columns of the terminal, or -1.
 int csystem_terminal_width(int descriptor);
 

@@ -37,6 +37,8 @@ struct Conversation: Sendable {
   let remote: Remote
   /// Whether the sender came back, instead of pairing.
   let isResumed: Bool
+  /// Whether it is about a transfer that is done, and may go on beside another one: a receiver that stays has these.
+  var isAside = false
   var life = Life.talking
   var machine: ReceiverSession
   var course = Course.none

@@ -5,15 +5,28 @@ struct IncomingTransfer: Sendable {
   enum Stage: Sendable {
     /// Leads to importing.
     case receiving
-    /// What one session concluded, or an earlier run, is verified and imported. Leads to done, or to receiving before that begins.
+    /// Everything has arrived, and an import was begun that is to go on. Leads to importing.
+    case concluded
+    /// What one session concluded, or an earlier run, is verified and imported. Leads to done, to receiving before that
+    /// begins, or to concluded where it failed and this receiver stays.
     case importing
     case done(Done)
+  }
+
+  /// Whether this process has what belongs to it: its lock, what is staged, its keys.
+  enum Keeping: Sendable {
+    case held
+    /// It was let go, and is on the disk alone. Leads to retaking.
+    case released
+    /// Leads to held, or to released.
+    case retaking
   }
 
   let identifier: TransferID
   /// The sender's key: the pin.
   let client: KeyFingerprint
   var stage = Stage.receiving
+  var keeping = Keeping.held
   /// Why no session of this run may go on with it.
   var fault: Fault?
   /// When the import got on last.
@@ -62,7 +75,9 @@ struct IncomingTransfer: Sendable {
     withheldItems = known.notStored
     switch known.standing {
     case .receiving: break
-    case .concluded(let total): self.total = total
+    case .concluded(let total):
+      stage = .concluded
+      self.total = total
     case .done(let done):
       stage = .done(done)
       notStored = known.notStored
@@ -72,6 +87,9 @@ struct IncomingTransfer: Sendable {
 
   var isImporting: Bool { if case .importing = stage { true } else { false } }
   var isReceiving: Bool { if case .receiving = stage { true } else { false } }
+  var isDone: Bool { if case .done = stage { true } else { false } }
+  /// Whether no import of it goes on, and it is not done.
+  var awaitsData: Bool { !isImporting && !isDone }
 
   /// Whether nothing would be lost with it.
   var isEmpty: Bool { isReceiving && held == Tally() }

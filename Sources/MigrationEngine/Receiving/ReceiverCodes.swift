@@ -18,6 +18,11 @@ struct ReceiverCodes: Sendable {
   /// Whether it was said that all guesses of this wait are spent.
   private var isEndTold = false
   private var strangers: Set<String> = []
+  /// The code that was issued last, and whether the user is to see it again while it is open.
+  private var shown: PairingCode?
+  private var isToBeShownAgain = false
+  /// Whether the last code ended since its time was over.
+  private(set) var hasExpired = false
 
   init(speed: Double) { self.speed = speed }
 
@@ -30,10 +35,39 @@ struct ReceiverCodes: Sendable {
   var isOpen: Bool { codes.expiry != nil }
 
   /// A code is made, and may be proved from now on.
-  mutating func issue(now: Double) { _ = codes.issue(now: now * speed) }
+  mutating func issue(_ code: PairingCode, now: Double) {
+    _ = codes.issue(now: now * speed)
+    shown = code
+    isToBeShownAgain = false
+  }
+
+  /// Whether there was a code in this run.
+  var wasIssued: Bool { shown != nil }
+
+  /// Something else is said meanwhile: an open code is to be shown again behind it.
+  mutating func noteInterlude() { isToBeShownAgain = isOpen }
+
+  /// The open code that is to be shown again, once, and for how many more seconds it works.
+  mutating func takeReminder(now: Double) -> (PairingCode, lifetime: Double)? {
+    guard isToBeShownAgain, isOpen, let shown, let end = codes.expiry else { return nil }
+    isToBeShownAgain = false
+    return (shown, max(0, end - now * speed))
+  }
+
+  /// The transfer of the pairing that took the code is over: the next wait begins.
+  mutating func startNextWait() {
+    guard codes.isTaken else { return }
+    codes.startNextWait()
+    isEndTold = false
+    strangers = []
+  }
 
   /// Ends the open code if its time is over; whether that is so.
-  mutating func expire(now: Double) -> Bool { codes.expire(now: now * speed) }
+  mutating func expire(now: Double) -> Bool {
+    let isOver = codes.expire(now: now * speed)
+    if isOver { hasExpired = true }
+    return isOver
+  }
 
   /// The pairing that took the code came to nothing; another code may be shown.
   mutating func reopen() { codes.reopen() }

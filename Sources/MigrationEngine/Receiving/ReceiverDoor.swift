@@ -59,6 +59,9 @@ struct ReceiverDoor: Sendable {
     visitors.sorted { $0.key < $1.key }.map { (id: $0.key, visitor: $0.value) }
   }
 
+  /// Whether the code is used up by a sender that is not at READY yet.
+  var isConfirming: Bool { visitors.values.contains { $0.step == .confirming } }
+
   /// How many connections take a place in front of READY.
   var placesTaken: Int { admission.count }
 

@@ -44,7 +44,7 @@ extension ReceiverEngine {
 
     // MARK: Codes and questions
 
-    /// A worker: makes a code and its secret, which replaces the one before. Leads to `codeMade`.
+    /// A worker: makes a code, or takes the given one, and its secret, which replaces the one before. Leads to `codeMade`.
     case makeCode
     /// The code is over: its secret goes.
     case forgetCode
@@ -98,6 +98,11 @@ extension ReceiverEngine {
     case forget(TransferID)
     /// A worker: gives up an empty transfer, with its staging directory. Leads to `noted`.
     case discard(TransferID)
+    /// A worker: lets go of everything that this process holds of a transfer, its lock among it; what the disk has stays. Leads to
+    /// `noted`.
+    case release(TransferID)
+    /// A worker: takes back what `release` has let go. Leads to `retook`.
+    case retake(TransferID)
   }
 
   /// What the user of this device is asked. Texts from the other device are exact; who shows them escapes them.

@@ -27,7 +27,9 @@ extension ReceiverEngine {
       }
       if !settings.asksRestart { endRun(.failure(Self.exhausted)) }
     } else if codes.isWanted, !workers.contains(.makeCode) {
-      act(.makeCode)
+      if settings.hasGivenCode, codes.wasIssued { endGivenCode() } else { act(.makeCode) }
+    } else if let (code, lifetime) = codes.takeReminder(now: now) {
+      tell(.code(code, lifetime: lifetime))
     }
   }
 
@@ -36,8 +38,10 @@ extension ReceiverEngine {
     guard isInviting else { return act(.forgetCode) }
     switch result {
     case .success(let code):
-      codes.issue(now: now)
-      tell(.code(code, lifetime: PairingCodes.lifetime))
+      codes.issue(code, now: now)
+      tell(
+        settings.hasGivenCode
+          ? .codeAwaited(lifetime: PairingCodes.lifetime) : .code(code, lifetime: PairingCodes.lifetime))
     case .failure(let fault): endRun(.failure(fault.failure))
     }
   }

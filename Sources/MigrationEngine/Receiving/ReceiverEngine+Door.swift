@@ -167,7 +167,8 @@ extension ReceiverEngine {
   /// Whether a sender may pair: there is none, or nothing would be lost by another.
   var isInviting: Bool {
     switch phase {
-    case .open: true
+    // One that stays and is stopped waits for last words alone.
+    case .open: stop == nil
     case .away(let transfer, _, _): transfers[of: transfer]?.isEmpty ?? false
     case .starting, .engaged, .finishing, .over: false
     }
@@ -190,6 +191,10 @@ extension ReceiverEngine {
   /// The transfer that a known sender may go on with now.
   private func returning(_ client: KeyFingerprint?) throws(AbortReason) -> TransferID {
     guard let transfer = transfer(of: client) else { throw .unknownPeer }
+    if settings.keeps {
+      try admitReturn(to: transfer)
+      return transfer
+    }
     if let other = phase.transfer, other != transfer, !givesWay(other) { throw .busy }
     return transfer
   }

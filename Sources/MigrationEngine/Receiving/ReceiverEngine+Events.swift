@@ -87,8 +87,10 @@ extension ReceiverEngine {
     /// The worker of `importItems` has ended. All refusals were told before; these are the named ones of what FINISH covered. So
     /// many items were left at the import, since something else had their names.
     case imported(TransferID, Result<Done, Fault>, Traffic, differing: UInt64, refused: [Refusal])
-    /// The worker of `note`, `forget` or `discard` has ended.
+    /// The worker of `note`, `forget`, `discard` or `release` has ended.
     case noted(TransferID)
+    /// The worker of `retake` has ended: what is there of a transfer; nothing where it was given up by another process.
+    case retook(TransferID, Result<KnownTransfer?, Fault>)
   }
 
   /// A transfer that an earlier run left at this destination.

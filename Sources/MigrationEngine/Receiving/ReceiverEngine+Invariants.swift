@@ -4,7 +4,7 @@ import MigrationWire
 extension ReceiverEngine {
   /// What is broken; nil if all is well.
   package func checkInvariants() -> String? {
-    brokenPhase ?? brokenConversation ?? brokenDoor ?? brokenWorker
+    brokenPhase ?? brokenKeeping ?? brokenConversation ?? brokenDoor ?? brokenWorker
   }
 
   private var brokenPhase: String? {
@@ -21,7 +21,7 @@ extension ReceiverEngine {
     case .away(let transfer, _, let outcome):
       guard let transfer = transfers[of: transfer] else { return "a transfer that is away is not there" }
       switch (transfer.stage, outcome) {
-      case (.receiving, .failure), (.done, .success): break
+      case (.receiving, .failure), (.concluded, .failure), (.done, .success): break
       default: return "it waits for a sender with the wrong outcome"
       }
     case .finishing: if workers.isEmpty { return "nothing runs, and the run is not over" }
@@ -36,7 +36,7 @@ extension ReceiverEngine {
 
   private var brokenConversation: String? {
     for (number, conversation) in conversations {
-      if !conversation.isEnding, phase.session != number { return "an older session acts" }
+      if !conversation.isEnding, !conversation.isAside, phase.session != number { return "an older session acts" }
       if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
         return "a session that has ended is not over"
       }

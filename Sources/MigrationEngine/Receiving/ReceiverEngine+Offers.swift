@@ -6,10 +6,10 @@ extension ReceiverEngine {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
     if !conversation.isResumed, offer.transfer != nil { return endSession(number, by: .unknownTransfer) }
     switch transfer.stage {
-    case .receiving: conversations[number]?.course = .waiting(offer)
+    case .receiving, .concluded: conversations[number]?.course = .waiting(offer)
     case .importing: tell(.offer(offer, availableBytes: nil))
     case .done(let done):
-      tell(.offer(offer, availableBytes: nil))
+      if !conversation.isAside { tell(.offer(offer, availableBytes: nil)) }
       answer(done, number)
     }
   }
@@ -17,6 +17,7 @@ extension ReceiverEngine {
   /// An offer is examined when nothing is written for an older session any more.
   mutating func examine(_ offer: Offer, _ number: SessionNumber) {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer],
+      transfer.keeping == .held,
       !conversations.contains(where: { $0.key != number && $0.value.transfer == transfer.identifier })
     else { return }
     if let objection = transfer.objection(to: offer) {
@@ -162,7 +163,7 @@ extension ReceiverEngine {
   /// What is not stored is named in front of a DONE that answers an offer.
   private mutating func nameAgain(_ number: SessionNumber, of transfer: TransferID) {
     guard let (named, isNews) = transfers[of: transfer]?.nameAgain() else { return }
-    if isNews { for refusal in named { tell(refusal.event) } }
+    if isNews, conversations[number]?.isAside == false { for refusal in named { tell(refusal.event) } }
     for refusal in named { say(refusal, number) }
   }
 

@@ -10,8 +10,11 @@ extension ReceiverEngine {
       // The newest sender is the last one that is forgotten.
       for host in known.reversed().compactMap(\.host) { door.noteHost(host) }
       transfers = known.map { IncomingTransfer($0) }
+      // Those that were done last are the last to be forgotten.
+      if settings.keeps { transfers.reverse() }
       if phase.isEnding { return }
-      concluded = known.first(where: \.isConcluded)?.identifier
+      let begun = known.filter(\.isConcluded).map(\.identifier)
+      concluded = settings.keeps ? begun : Array(begun.prefix(1))
       act(.listen)
     case .failure(let fault): endRun(.failure(fault.failure))
     }
@@ -25,13 +28,13 @@ extension ReceiverEngine {
       phase = .open
       canBeAnnounced = listening.isAnnounced
       // Only now: a receiver that is done says nothing more.
-      if let concluded { goOn(withImportOf: concluded) }
+      goOnWithConcluded()
     case .failure(let fault): endRun(.failure(fault.failure))
     }
   }
 
   /// Goes on with an import that an earlier run began.
-  private mutating func goOn(withImportOf transfer: TransferID) {
+  mutating func goOn(withImportOf transfer: TransferID) {
     phase = .engaged(transfer, nil)
     transfers[of: transfer]?.stage = .importing
     // The sender does not say that again.
@@ -47,18 +50,19 @@ extension ReceiverEngine {
     self.stop = stop
     let interrupted = ReceiverPhase.Outcome.failure(TransferFailure(kind, "interrupted"))
     switch phase {
+    case .open where hasAsides: hurryAsides()
     case .starting, .open: endRun(interrupted)
     case .engaged(let transfer, let session):
       if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
       guard let session else { return }
-      guard transfers[of: transfer]?.isReceiving == true else { return awaitReceipt(session) }
+      guard transfers[of: transfer]?.awaitsData == true else { return awaitReceipt(session) }
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
-        return endRun(.failure(fault.failure))
+        return endTransfer(.failure(fault.failure))
       }
       endSession(session, by: .interrupted(.receiver, by: kind))
       endRun(interrupted)
     case .away(let transfer, _, let outcome):
-      endRun(transfers[of: transfer]?.isReceiving == true ? interrupted : outcome)
+      endRun(transfers[of: transfer]?.awaitsData == true ? interrupted : outcome)
     case .finishing(let outcome, let deadline):
       phase = .finishing(outcome, until: min(deadline, curfew))
     case .over: break
@@ -74,6 +78,7 @@ extension ReceiverEngine {
       guard failure.kind == .interrupted, let stop else { return failure }
       return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
     }
+    for number in asides { endSession(number, by: nil) }
     phase = .finishing(outcome, until: curfew)
     dismissAll()
   }
@@ -85,7 +90,8 @@ extension ReceiverEngine {
 
   /// Ends the run where its time has come.
   mutating func tendPhase() {
-    if case .away(_, let deadline, let outcome) = phase, now >= deadline { endRun(outcome) }
+    if case .away(_, let deadline, let outcome) = phase, now >= deadline { endTransfer(outcome) }
+    endStoppedRun()
     if let stop, let importUntil, now >= importUntil { leaveImport(by: stop.kind) }
   }
 
@@ -113,5 +119,6 @@ extension ReceiverEngine {
 }
 
 extension ReceiverEngine.KnownTransfer {
-  fileprivate var isConcluded: Bool { if case .concluded = standing { true } else { false } }
+  /// Whether everything had arrived, and is not all in its place.
+  var isConcluded: Bool { if case .concluded = standing { true } else { false } }
 }

@@ -15,7 +15,10 @@ extension ReceiverEngine {
   /// A session begins, and is from here on the one that acts; an older one is fenced off.
   mutating func converse(_ id: ConnectionID, about transfer: TransferID, isResumed: Bool) {
     guard let remote = door[id]?.remote else { return }
-    if let older = phase.session {
+    let isAside = settings.keeps && transfers[of: transfer]?.isDone == true && phase.transfer != transfer
+    if isAside {
+      for older in asides where conversations[older]?.transfer == transfer { endSession(older, by: .superseded) }
+    } else if let older = phase.session {
       let isSame = conversations[older]?.transfer == transfer
       endSession(older, by: isSame ? .superseded : .interrupted(.receiver, by: .interrupted))
     }
@@ -23,7 +26,7 @@ extension ReceiverEngine {
     let number = SessionNumber(lastSession)
     conversations[number] = Conversation(
       transfer, on: id, from: remote, isResumed: isResumed, features: settings.greeting.features)
-    phase = .engaged(transfer, number)
+    if isAside { stepAside(number) } else { engage(in: transfer, by: number) }
     door.enter(id)
     door.noteHost(remote.host)
     act(.converse(id))
@@ -91,6 +94,7 @@ extension ReceiverEngine {
     else { return }
     endSession(number, by: nil)
     storeTasks.append(.forget(transfer.identifier))
+    if settings.keeps { return transfers.removeAll { $0.identifier == transfer.identifier } }
     endRun(.success(transfer.result(done)))
   }
 
@@ -173,9 +177,9 @@ extension ReceiverEngine {
     switch transfer.stage {
     case .importing: phase = .engaged(transfer.identifier, nil)
     case .done(let done): expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
-    case .receiving:
+    case .receiving, .concluded:
       guard let fault else { return }
-      guard fault.senderMayComeBack, settings.giveUpAfter > 0 else { return endRun(.failure(fault.failure)) }
+      guard fault.senderMayComeBack, settings.giveUpAfter > 0 else { return endTransfer(.failure(fault.failure)) }
       tell(.interrupted(reason: fault.message))
       let failure = TransferFailure(
         .connectionLost, "the other device did not come back: \(fault.message)",
@@ -185,7 +189,7 @@ extension ReceiverEngine {
   }
 
   /// How many seconds a finished receiver stays for a sender that has not heard of it.
-  private static var linger: Double { 60 }
+  static var linger: Double { 60 }
 
   /// The sender is away; it may come back for so many seconds.
   private mutating func expect(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome, for seconds: Double) {
@@ -197,6 +201,7 @@ extension ReceiverEngine {
 
   /// An import has ended, and no session follows it.
   mutating func linger(after transfer: IncomingTransfer, _ done: Done) {
+    if settings.keeps { return endTransfer(.success(transfer.result(done))) }
     expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
   }
 }

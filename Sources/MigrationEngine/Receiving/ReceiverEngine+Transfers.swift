@@ -5,6 +5,8 @@ enum StoreTask: Equatable, Sendable {
   case note(TransferID)
   case forget(TransferID)
   case discard(TransferID)
+  case release(TransferID)
+  case retake(TransferID)
 }
 
 /// Data streams, and what becomes of what they bring.
@@ -38,6 +40,10 @@ extension ReceiverEngine {
       if case .ending(let earlier?) = conversations[number]?.life, earlier.senderMayComeBack {
         conversations[number]?.life = .ending(fault)
       }
+    }
+    // The session that acted had gone when the import was about to begin: no other one decides.
+    if case .engaged(transfer, nil) = phase, transfers[of: transfer]?.isImporting == false {
+      endTransfer(.failure(fault.failure))
     }
   }
 
@@ -128,16 +134,19 @@ extension ReceiverEngine {
       if case .finishing(let outcome, let deadline) = phase {
         // What a stop has left to the next run is not left to it any more.
         guard case .failure(let failure) = outcome, failure.kind == stop?.kind else { return }
-        phase = .finishing(.success(transfer.result(done)), until: deadline)
+        if !settings.keeps { phase = .finishing(.success(transfer.result(done)), until: deadline) }
         return tell(.done(transfer.result(done)))
       }
       tell(.done(transfer.result(done)))
       guard let number = phase.session else { return linger(after: transfer, done) }
       answer(done, number)
-      awaitReceipt(number)
+      guard settings.keeps else { return awaitReceipt(number) }
+      stepAside(number)
+      endTransfer(.success(transfer.result(done)))
     case .failure(let fault):
       if let number = phase.session { endSession(number, by: fault) }
-      endRun(.failure(fault.failure))
+      if settings.keeps { transfers[of: identifier]?.stage = .concluded }
+      endTransfer(.failure(fault.failure))
     }
   }
 
@@ -150,6 +159,8 @@ extension ReceiverEngine {
     case .note(let transfer): act(.note(transfer))
     case .forget(let transfer): act(.forget(transfer))
     case .discard(let transfer): act(.discard(transfer))
+    case .release(let transfer): act(.release(transfer))
+    case .retake(let transfer): act(.retake(transfer))
     }
   }
 

@@ -13,6 +13,10 @@ package struct ReceiverEngine: Sendable {
     package var asksConsent = false
     /// Whether the user can be asked to begin another wait when too many wrong codes were entered; else that ends the run.
     package var asksRestart = false
+    /// Whether it takes one transfer after the other, until the user stops it.
+    package var keeps = false
+    /// Whether the code was given to this device, instead of made by it: it serves one wait, and no other code follows it.
+    package var hasGivenCode = false
     /// How many seconds pass for codes and guesses while one passes for everything else: tests hurry them.
     package var codeSpeed = 1.0
     /// For how many seconds an import that is broken off may clear up.
@@ -36,8 +40,8 @@ package struct ReceiverEngine: Sendable {
   let settings: Settings
   var phase = ReceiverPhase.starting
   var stop: Stop?
-  /// The transfer whose import an earlier run began, for when this one listens.
-  var concluded: TransferID?
+  /// The transfers whose import an earlier run began, for when this one listens: one, or all in their turn where it stays.
+  var concluded: [TransferID] = []
   /// What may be continued here, and what is received now, in the order in which it came.
   var transfers: [IncomingTransfer] = []
   /// The sessions that are not over: the newest, and older ones whose workers have not ended.
@@ -135,6 +139,7 @@ package struct ReceiverEngine: Sendable {
     case .imported(let transfer, let result, let traffic, let differing, let refused):
       imported(transfer, result, traffic, differing: differing, refused: refused)
     case .noted: break
+    case .retook(let transfer, let result): retook(transfer, result)
     }
   }
 
@@ -142,6 +147,7 @@ package struct ReceiverEngine: Sendable {
   private mutating func tend() {
     tendPhase()
     for number in conversations.keys.sorted() { tendConversation(number) }
+    tendKeeping()
     tendCodes()
     tendQuestion()
     tendAnnouncement()

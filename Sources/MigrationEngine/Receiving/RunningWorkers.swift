@@ -39,7 +39,9 @@ extension ReceiverEngine {
       case .sync(let number): self = .sync(number)
       case .shutGate(let number): self = .gate(number)
       case .importItems(let transfer, _, _): self = .importItems(transfer)
-      case .note(let transfer), .forget(let transfer), .discard(let transfer): self = .store(transfer)
+      case .note(let transfer), .forget(let transfer), .discard(let transfer), .release(let transfer),
+        .retake(let transfer):
+        self = .store(transfer)
       case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss,
         .forgetCode, .withdrawQuestion, .converse, .say, .endStream, .endSync, .closeGate, .interruptImport:
         return nil
@@ -64,7 +66,7 @@ extension ReceiverEngine {
       case .syncEnded(let number, _): self = .sync(number)
       case .gateShut(let number, _): self = .gate(number)
       case .imported(let transfer, _, _, _, _): self = .importItems(transfer)
-      case .noted(let transfer): self = .store(transfer)
+      case .noted(let transfer), .retook(let transfer, _): self = .store(transfer)
       // A connection departs from the lobby, too, where it has no worker.
       case .departed: return nil
       case .begin, .stop, .timePassed, .noticed, .arrived, .spoke, .outOfDescriptors, .secured, .received, .broke,

@@ -2,10 +2,11 @@ package import MigrationArchive
 package import MigrationEngine
 package import MigrationSystem
 import MigrationTLS
-import MigrationWire
+package import MigrationWire
 import Synchronization
 
-/// The receiving device: listens, shows codes, lets one sender pair or come back, and takes its transfer to its end.
+/// The receiving device: listens, shows codes, lets one sender pair or come back, and takes its transfer to its end;
+/// or one after the other, until it is stopped.
 package final class Receiver: Sendable {
   package struct Options: Sendable {
     /// Where to listen; all addresses when the host is nil.
@@ -25,6 +26,10 @@ package final class Receiver: Sendable {
     package var announcer: (any Announcer)?
     /// Where senders may pair from; from everywhere, if there is no range.
     package var from: [AddressRange] = []
+    /// Whether it takes one transfer after the other, until it is stopped.
+    package var keeps = false
+    /// The code that the sender has too; without it, this device makes codes.
+    package var code: PairingCode?
     /// The clock of every deadline and code; tests let it run faster.
     var pace = LoopClock()
     /// The clock of codes and guesses where that is another one.
@@ -43,7 +48,16 @@ package final class Receiver: Sendable {
 
   private let setup: ReceiverSetup
   /// What an earlier run left at this destination, until the run begins.
-  private let entries: Mutex<[TransferEntry]>
+  private let entries: Mutex<Entries>
+
+  private struct Entries: Sendable {
+    var all: [TransferEntry]
+
+    mutating func take() -> [TransferEntry] {
+      defer { all = [] }
+      return all
+    }
+  }
 
   /// Fails if another process receives into the same destination.
   package init(
@@ -52,40 +66,37 @@ package final class Receiver: Sendable {
   ) throws(TransferFailure) {
     do {
       try importer.area.lock()
-      let entries = try Self.entries(of: store, at: importer.area)
-      // One key serves all that is unfinished at a destination: a sender sees it before the receiver knows who comes.
-      let identity = try entries.first.map { try Identity(encoded: $0.remembered.identity) } ?? Identity.generate()
+      let known = try Self.known(to: store, at: importer.area)
+      // One key serves all that is unfinished at a destination: a sender sees it before the receiver knows who comes. It is that
+      // of what is remembered, also where another process has that just now.
+      let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? Identity.generate()
+      let entries = known.compactMap { try? store?.open($0.transfer, role: .receiver) }
       setup = ReceiverSetup(
         options: options, importer: importer, store: store, observer: observer, identity: identity,
         context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
-      self.entries = Mutex(entries)
+      self.entries = Mutex(Entries(all: entries))
     } catch {
       throw Fault(error).failure
     }
   }
 
   /// What is remembered of this destination, newest first; what another process works on is left to it.
-  private static func entries(of store: TransferStore?, at area: StagingArea) throws -> [TransferEntry] {
+  private static func known(to store: TransferStore?, at area: StagingArea) throws -> [RememberedTransfer] {
     guard let store else { return [] }
     try store.purge(now: Timestamp.coarseNow().seconds)
-    return try store.remembered(at: try area.place()).compactMap { listed in
-      try? store.open(listed.remembered.transfer, role: .receiver)
-    }
+    return try store.remembered(at: try area.place()).map(\.remembered)
   }
 
   /// Ends the transfer soon, from any thread; what has arrived is kept.
   package func stop(_ kind: TransferFailure.Kind) { setup.post(.stop(kind)) }
 
-  /// Receives one transfer; blocks until it is over.
+  /// Receives one transfer, or all that come; blocks until that is over.
   ///
   /// A worker that sits in a call from which a disk does not return is waited for no longer than a moment: what it would still
   /// write down, the journal bears to be without. In a process that goes on, it lets go of its locks when it ends.
   package func run() throws(TransferFailure) -> TransferResult {
-    // They hold locks for as long as they live, which is not longer than the loop and its workers do.
-    let entries = entries.withLock { entries in
-      defer { entries = [] }
-      return entries
-    }
+    // They hold locks for as long as they live: the loop has them, and no frame below it, which would have them to the end.
+    let entries = Handover(entries.withLock { $0.take() })
     let (setup, ended) = (setup, Condition<ReceiverLoop.End?>(nil))
     do {
       let thread = try OwnerThread(name: "receiver") {

@@ -57,8 +57,9 @@ extension ReceiverLoop {
   // MARK: Codes and questions
 
   func makeCode() {
+    let given = setup.options.code
     start("code") {
-      try CodeWorker.run()
+      try CodeWorker.run(given)
     } failing: {
       .codeMade(.failure($0))
     }

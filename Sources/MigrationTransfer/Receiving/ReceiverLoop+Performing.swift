@@ -50,6 +50,8 @@ extension ReceiverLoop {
     case .note(let transfer): note(transfer)
     case .forget(let transfer): forget(transfer)
     case .discard(let transfer): discard(transfer)
+    case .release(let transfer): release(transfer)
+    case .retake(let transfer): retake(transfer)
     }
   }
 
@@ -86,8 +88,8 @@ extension ReceiverLoop {
 
 extension ReceiverLoop {
   private mutating func takeBack() {
-    let worker = RecoveryWorker(setup: setup, entries: entries)
     // They hold locks; from now on those who need them do.
+    let worker = RecoveryWorker(setup: setup, entries: entries)
     entries = []
     start("recovery") {
       try worker.run()

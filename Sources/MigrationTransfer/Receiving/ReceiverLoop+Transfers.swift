@@ -35,7 +35,11 @@ extension ReceiverLoop {
 
   /// The sender knows that all is done.
   mutating func forget(_ identifier: TransferID) {
-    tend(identifier) { transfer, _ in transfer.forget() }
+    tend(identifier) { transfer, setup in
+      transfer.forget(in: setup.store)
+      if setup.options.keeps { CurrentProcess.returnFreeMemory() }
+    }
+    transfers[identifier] = nil
   }
 
   /// Gives up what is there, which is nothing.
@@ -45,7 +49,24 @@ extension ReceiverLoop {
     tend(identifier) { transfer, setup in
       transfer.releaseStaging()
       try? setup.importer.area.clear(identifier)
-      transfer.forget()
+      transfer.forget(in: setup.store)
+    }
+    transfers[identifier] = nil
+  }
+
+  /// Lets go of a transfer; the worker is the last that has it.
+  mutating func release(_ identifier: TransferID) {
+    tend(identifier) { _, _ in CurrentProcess.returnFreeMemory() }
+    transfers[identifier] = nil
+  }
+
+  /// Takes back what was let go.
+  func retake(_ identifier: TransferID) {
+    let worker = RecoveryWorker(setup: setup, entries: [])
+    start("recovery") {
+      try worker.retake(identifier)
+    } failing: {
+      .retook(identifier, .failure($0))
     }
   }
 

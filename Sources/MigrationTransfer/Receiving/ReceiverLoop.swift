@@ -46,7 +46,8 @@ struct ReceiverLoop: ~Copyable {
   /// What earlier runs left, until it is taken back.
   var entries: [TransferEntry]
 
-  private init(_ setup: ReceiverSetup, _ entries: [TransferEntry]) throws(SystemError) {
+  private init(_ setup: ReceiverSetup, _ handover: Handover<[TransferEntry]>) throws(SystemError) {
+    let entries = handover.take()
     let ending = try Wakeup()
     let poller = try Poller(ofLoop: true)
     self.poller = poller
@@ -60,7 +61,7 @@ struct ReceiverLoop: ~Copyable {
   }
 
   /// Runs to the end, on a thread that is the loop's alone.
-  static func run(_ setup: ReceiverSetup, _ entries: [TransferEntry]) -> End {
+  static func run(_ setup: ReceiverSetup, _ entries: Handover<[TransferEntry]>) -> End {
     do throws(SystemError) {
       var loop = try ReceiverLoop(setup, entries)
       LoopThread.enter()

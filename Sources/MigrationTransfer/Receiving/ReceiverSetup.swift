@@ -53,6 +53,8 @@ struct ReceiverSetup: Sendable {
         role: .receiver, label: options.label, software: options.software, features: .ofThisDevice,
         request: importer.request),
       giveUpAfter: options.giveUpAfter)
+    settings.keeps = options.keeps
+    settings.hasGivenCode = options.code != nil
     settings.asksConsent = options.consent != nil
     settings.asksRestart = options.restart != nil
     settings.graceAtTheEnd = importer.graceAtTheEnd

@@ -76,6 +76,9 @@ extension ReceivingTransfer {
     }
   }
 
-  /// The sender knows that all is done, or nothing is worth remembering.
-  func forget() { try? releaseEntry()?.remove() }
+  /// The sender knows that all is done, or nothing is worth remembering. What this process has let go of is in the store alone.
+  func forget(in store: TransferStore?) {
+    guard let entry = releaseEntry() ?? (try? store?.open(identifier, role: .receiver)) else { return }
+    try? entry.remove()
+  }
 }

@@ -123,6 +123,13 @@ package struct PairingCodes: Equatable, Sendable {
     if state == .taken { state = .closed }
   }
 
+  /// The transfer of the pairing is over, and another sender may pair: no guess is spent any more. Valid in every state.
+  package mutating func startNextWait() {
+    guard state == .taken else { return }
+    state = .closed
+    guesses = GuessLimit()
+  }
+
   /// The user wants another wait: no guess is spent any more. Valid when all were.
   package mutating func startAnew() {
     if isExhausted { guesses = GuessLimit() }

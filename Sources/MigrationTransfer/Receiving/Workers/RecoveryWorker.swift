@@ -21,6 +21,16 @@ struct RecoveryWorker: Sendable {
     return WorkerReport(.tookBack(.success(known)), bringing: .transfers(transfers))
   }
 
+  /// Takes one transfer back that this run has let go.
+  func retake(_ identifier: TransferID) throws -> WorkerReport {
+    guard let entry = try setup.store?.open(identifier, role: .receiver) else {
+      return WorkerReport(.retook(identifier, .success(nil)))
+    }
+    let transfer = ReceivingTransfer(identifier, entry: entry)
+    let known = try recover(transfer, entry.remembered)
+    return WorkerReport(.retook(identifier, .success(known)), bringing: .transfers([transfer]))
+  }
+
   private func recover(
     _ transfer: ReceivingTransfer, _ remembered: RememberedTransfer
   ) throws -> ReceiverEngine.KnownTransfer {

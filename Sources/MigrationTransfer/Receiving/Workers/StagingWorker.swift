@@ -54,7 +54,7 @@ struct StagingWorker: Sendable {
       transfer.keep(staging)
       return staging
     } catch {
-      if !isKnown { transfer.forget() }
+      if !isKnown { transfer.forget(in: setup.store) }
       throw error
     }
   }

@@ -1,0 +1,253 @@
+"""What a script relies on: no question without a terminal, a code in a file, exit codes that no other check reaches."""
+
+import json
+import os
+import pty
+import select
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+
+from devices import PATIENCE, Process, Receiver, Waiting, other_code, random_file, sender, small_file
+from needs import needs, terminals, tmpfs
+from outside import IS_ROOT, MIB, NOBODY, ROOT, equal, require, run_script, wait_for
+
+PROMPTS = (b"Code shown", b"Accept this", b"Press Enter")
+
+
+def new_code(work, name="code"):
+    """A code in a new file; its path."""
+    path = f"{work.path}/{name}"
+    equal(Process(work, ["code", "new", "--code-file", path]).wait(), 0, "exit code of code new")
+    return path
+
+
+def first_line(path):
+    with open(path, encoding="ascii") as file:
+        return file.readline().strip()
+
+
+class Awaiting(Process):
+    """A receiver with a code of its own file."""
+
+    def __init__(self, work, destination, file, options=()):
+        super().__init__(work, ["receive", destination, "--code-file", file, "--listen", "127.0.0.1:0", "--json", *options])
+
+    def is_ready(self):
+        """Waits until the code may be entered; the port."""
+        def found():
+            require(self.is_running() or self.events("code"), f"the receiver ended with {self.code}: {self.text()[-300:]}")
+            return self.events("code")
+
+        equal(wait_for("'code' at the receiver", PATIENCE, found)[0]["code"], None, "the code that is told")
+        return self.events("listening")[0]["port"]
+
+
+def test_a_given_code(work):
+    """--code-file at the receiver: both ends take a code that 'peer code new' has made, and no output has it"""
+    old, new = work.place()
+    small_file(f"{old}/file")
+    path = new_code(work)
+    equal(stat.S_IMODE(os.stat(path).st_mode), 0o600, "mode of the file")
+    again = Process(work, ["code", "new", "--code-file", path])
+    equal(again.wait(), 1, "exit code where the file is there")
+    code = first_line(path)
+    printed = Process(work, ["code", "new"])
+    equal(printed.wait(), 0, "exit code without a file")
+    require(printed.output().strip() != code and len(printed.output()) == 10, "the code that is printed")
+    receiver = Awaiting(work, new, path)
+    port = receiver.is_ready()
+    sending = Process(work, ["send", f"{old}/file", "--to", f"127.0.0.1:{port}", "--code-file", path, "--json"])
+    equal((sending.wait(), receiver.wait()), (0, 0), f"exit codes: {sending.text()} {receiver.text()}")
+    run_script("check-trees", "--inside", old, new)
+    for process in (sending, receiver):
+        require(code not in process.text() and code.replace("-", "") not in process.text(), "the code is in an output")
+
+
+def test_a_given_code_is_spent(work):
+    """--code-file at the receiver: after three wrong codes the receiver ends with 3, and shows no other"""
+    _, new = work.place()
+    path = new_code(work)
+    receiver = Awaiting(work, new, path)
+    port = receiver.is_ready()
+    small_file(f"{work.path}/file")
+    for step in range(1, 4):
+        # Guesses from one address wait for longer each time.
+        def refused(step=step):
+            wrong = sender(work, [f"{work.path}/file"], port, other_code(first_line(path), step))
+            equal(wrong.wait(), 3, "exit code of a wrong code")
+            return len(receiver.events("wrongCode")) >= step
+        wait_for(f"wrong code {step}", PATIENCE, refused)
+    equal(receiver.wait(), 3, "exit code")
+    equal(receiver.error()["message"], "the code of --code-file is spent", "message")
+    equal(len(receiver.events("code")), 1, "codes told")
+
+
+def test_unfit_code_files(work):
+    """--code-file at the receiver: a link, other users' rights, another user's file and no code are refused with a sentence"""
+    _, new = work.place()
+    path = new_code(work)
+    os.symlink(path, f"{work.path}/link")
+    os.mkfifo(f"{work.path}/pipe", 0o600)
+    for name, text, mode in (("open", first_line(path), 0o644), ("wrong", "1234-5678", 0o600), ("empty", "", 0o600)):
+        small_file(f"{work.path}/{name}", text.encode())
+        os.chmod(f"{work.path}/{name}", mode)
+    cases = [
+        ("link", 4, "is a link"), ("pipe", 4, "is no regular file"), ("open", 4, "other users can use"),
+        ("wrong", 3, "one digit is wrong"), ("empty", 3, "is not a code of eight digits"), ("none", 1, "No such file")]
+    if IS_ROOT:
+        small_file(f"{work.path}/theirs", first_line(path).encode())
+        os.chmod(f"{work.path}/theirs", 0o600)
+        os.chown(f"{work.path}/theirs", NOBODY, NOBODY)
+        cases.append(("theirs", 4, "belongs to another user"))
+    for name, code, message in cases:
+        run = Process(work, ["receive", new, "--code-file", f"{work.path}/{name}", "--json"])
+        equal(run.wait(), code, f"exit code for {name}: {run.text()}")
+        require(message in run.error()["message"], f"{name}: {run.error()['message']}")
+    both = Process(work, ["receive", new, "--keep", "--code-file", path, "--json"])
+    equal(both.wait(), 2, "exit code with --keep")
+
+
+def run_at_terminal(work, arguments, standard_input):
+    """Runs the command with a terminal of its own that is not its standard input; its exit code and what it wrote there."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        try:
+            if standard_input is None:
+                os.close(0)
+            else:
+                os.dup2(standard_input, 0)
+            home = work.home(None)
+            os.chdir(work.path)
+            os.execve(work.binary, [work.binary, *arguments], {**os.environ, "HOME": home, "PEER_HOME": home + "/peer"})
+        finally:
+            os._exit(127)
+    read, status = b"", None
+    limit = time.monotonic() + 20
+    while status is None and time.monotonic() < limit:
+        if select.select([terminal], [], [], 0.05)[0]:
+            try:
+                read += os.read(terminal, 65536)
+            except OSError:
+                pass
+        done, found = os.waitpid(pid, os.WNOHANG)
+        status = os.waitstatus_to_exitcode(found) if done else None
+    if status is None:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    os.close(terminal)
+    return status, read
+
+
+@needs(terminals)
+@pytest.mark.parametrize("kind", ["closed", "/dev/null", "a pipe"])
+def test_no_question(work, kind):
+    """nothing is asked where standard input is no terminal, though one is near: of a code, and of consent"""
+    old, new = work.place()
+    small_file(f"{old}/file")
+    receiver = Receiver(work, new)
+    reading, writing = os.pipe()
+    given = {"closed": None, "/dev/null": os.open("/dev/null", os.O_RDONLY), "a pipe": reading}[kind]
+    for arguments, hint in (
+            (["send", f"{old}/file", "--to", f"127.0.0.1:{receiver.port}"], b"--code-file"),
+            (["receive", f"{new}/asked", "--ask", "--listen", "127.0.0.1:0"], b"--ask")):
+        code, said = run_at_terminal(work, arguments, given)
+        equal(code, 2, f"exit code of {arguments[0]} with standard input {kind}: {said}")
+        require(not any(prompt in said for prompt in PROMPTS), f"{arguments[0]} asks: {said}")
+        require(hint in said, f"{arguments[0]} says {said}")
+    for one in (reading, writing):
+        os.close(one)
+
+
+@pytest.mark.takes(3)
+def test_the_administrators_script(work):
+    """the script in docs/Administrators.md sends to several machines, with a shell in the place of ssh, and tells what became of each"""
+    with open(f"{ROOT}/docs/Administrators.md", encoding="utf-8") as file:
+        script = file.read().split("```bash\n")[1].split("```")[0]
+    path = f"{work.path}/send-to-all"
+    small_file(path, script.encode())
+    os.chmod(path, 0o755)
+    folder = f"{work.path}/bin"
+    os.mkdir(folder)
+    os.symlink(work.binary, f"{folder}/peer")
+    # Each machine is a folder here; what ssh would run there runs in it, with the standard input that ssh would have.
+    small_file(f"{folder}/ssh", f"""#!/bin/bash
+while [ "${{1#-}}" != "$1" ]; do case $1 in -o) shift 2 ;; *) shift ;; esac; done
+host=$1; shift
+[ -d "{work.path}/machines/$host" ] || exit 255
+cd "{work.path}/machines/$host" && HOME=$PWD PEER_HOME=$PWD/peer exec bash -c "$*"
+""".encode())
+    os.chmod(f"{folder}/ssh", 0o755)
+    old, _ = work.place()
+    tree = f"{old}/tree"
+    os.mkdir(tree)
+    for number in range(30):
+        small_file(f"{tree}/{number}", b"%d" % number)
+    hosts = ["one", "two", "taken"]
+    for host in hosts:
+        os.makedirs(f"{work.path}/machines/{host}/Incoming")
+    os.mkdir(f"{work.path}/machines/taken/Incoming/tree")
+    small_file(f"{work.path}/hosts", b"one\ntwo\ntaken\ngone\n")
+    home = work.home(None)
+    done = subprocess.run(
+        [path, f"{work.path}/hosts", tree], cwd=work.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False,
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "HOME": home, "PEER_HOME": home + "/peer", "PEER_AT": "127.0.0.1",
+             "PEER_PORT": "0", "TMPDIR": work.path})
+    said = done.stdout.decode() + done.stderr.decode()
+    words = dict(line.split()[:2] for line in done.stdout.decode().splitlines() if len(line.split()) > 1)
+    equal(words, {"one": "0", "two": "0", "taken": "4", "gone": "255"}, f"what became of each: {said}")
+    equal(done.returncode, 1, "exit code of the script")
+    for host in ("one", "two"):
+        run_script("check-trees", tree, f"{work.path}/machines/{host}/Incoming/tree")
+        equal([name for name in os.listdir(f"{work.path}/machines/{host}") if "code" in name], [], "codes that are left")
+
+
+def test_what_is_damaged(work):
+    """resume list --json: what cannot be believed is named by the event 'damaged'"""
+    folder = f"{work.home(None)}/peer/transfers/{'0' * 32}-send"
+    os.makedirs(folder, 0o700)
+    os.chmod(f"{work.home(None)}/peer", 0o700)
+    small_file(f"{folder}/state", b"no state")
+    run = Process(work, ["resume", "list", "--json"])
+    equal(run.wait(), 0, "exit code")
+    equal([event["id"] for event in run.events("damaged")], ["0" * 32], "what is damaged")
+
+
+@pytest.mark.takes(20)
+def test_a_reader_that_does_not_read(work):
+    """--json to a reader that takes nothing: the transfer ends, and 'missed' says how many events were left out"""
+    old, new = work.place()
+    # As many as are named, and with their paths more than what is kept for a reader.
+    count, deep = 10_000, "/".join(["tree"] + ["d" * 250] * 3)
+    for folder in (old, new):
+        os.makedirs(f"{folder}/{deep}")
+    for number in range(count):
+        with open(f"{old}/{deep}/{number:0200}", "wb"):
+            pass
+        # Something of another kind has the name, so that each file gets another one.
+        os.mkdir(f"{new}/{deep}/{number:0200}")
+    path = new_code(work)
+    process = subprocess.Popen(
+        [work.binary, "receive", new, "--existing", "replace", "--code-file", path, "--listen", "127.0.0.1:0", "--json"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=work.path,
+        env={**os.environ, "HOME": work.home(None), "PEER_HOME": work.home(None) + "/peer"})
+    work.undone.callback(process.kill)
+    heard = []
+    for line in process.stdout:
+        heard.append(json.loads(line))
+        if heard[-1]["event"] == "code":
+            break
+    port = next(event["port"] for event in heard if event["event"] == "listening")
+    sending = sender(work, [f"{old}/tree"], port, first_line(path))
+    equal(sending.wait(), 0, f"exit code of the sender: {sending.text()[-300:]}")
+    heard += [json.loads(line) for line in process.stdout]
+    equal(process.wait(PATIENCE), 0, "exit code")
+    missed = sum(event["messages"] for event in heard if event["event"] == "missed")
+    renamed = sum(event["event"] == "renamed" for event in heard)
+    require(missed > 0 and missed + renamed == count, f"{missed} missed and {renamed} told of {count}")
+    equal(heard[-1]["event"], "done", "the last line")
+    work.reached = heard
+    work.figure = f"{missed} of {count} left out"

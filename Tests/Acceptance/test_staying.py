@@ -1,0 +1,299 @@
+"""A receiver that stays: one transfer after the other, and what it keeps of them."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+from devices import PATIENCE, Process, Waiting, random_file, sender, small_file
+from needs import needs, tmpfs
+from outside import MIB, equal, require, run_script, wait_for
+from test_resuming import progress
+
+
+class Standing(Waiting):
+    """A receiver that stays. What it says of each transfer is found by how much it has said before."""
+
+    def __init__(self, work, destination, options=(), port=0, is_inviting=True):
+        self.destination = destination
+        super().__init__(work, [destination, "--keep", *options], port=port, is_inviting=is_inviting)
+
+    def shown(self, count):
+        """The code that is shown after so many others."""
+        return self.event("code", count)["code"]
+
+    def figures(self):
+        """How much memory it has, in bytes, and how many descriptors and threads."""
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+            resident = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS:"))
+        return resident, len(os.listdir(f"/proc/{self.pid}/fd")), len(os.listdir(f"/proc/{self.pid}/task"))
+
+    def settled(self):
+        """The same, once what belongs to a transfer is let go."""
+        found = []
+
+        def is_still():
+            found.append(self.figures())
+            return len(found) > 30 and found[-1][1:] == found[-30][1:]
+
+        wait_for("figures that stay", PATIENCE, is_still)
+        return found[-1]
+
+    def stop(self, number=signal.SIGTERM):
+        self.signal(number)
+        return self.wait()
+
+
+class LateAnswers:
+    """A relay that passes on what the receiver says after a while: what it said last is lost when the connections are cut."""
+
+    DELAY = 0.3
+
+    def __init__(self, port):
+        self.target = port
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.pairs = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                here, _ = self.socket.accept()
+                there = socket.create_connection(("127.0.0.1", self.target))
+                self.pairs.append((here, there))
+                for one, other, delay in ((here, there, 0), (there, here, self.DELAY)):
+                    threading.Thread(target=self.relay, args=(one, other, delay), daemon=True).start()
+
+    @staticmethod
+    def relay(one, other, delay):
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                time.sleep(delay)
+                other.sendall(data)
+        for end in (one, other):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut(self):
+        for pair in self.pairs:
+            for end in pair:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.socket.close()
+        self.cut()
+        for pair in self.pairs:
+            for end in pair:
+                end.close()
+
+
+def sources(old, number, count=20):
+    folder = f"{old}/{number}"
+    os.mkdir(folder)
+    for name in range(count):
+        small_file(f"{folder}/{name}", b"%d of %d\n" % (name, number))
+    return folder
+
+
+def one_more(work, receiver, old, number):
+    """One whole transfer, with the next code."""
+    folder = sources(old, number)
+    sending = sender(work, [folder], receiver.port, receiver.shown(number))
+    equal(sending.wait(), 0, f"exit code of sender {number}: {sending.text()[-300:]}")
+    return folder
+
+
+@pytest.mark.takes(12)
+def test_many_transfers(work):
+    """--keep: many transfers in a row, one killed and resumed: each arrives, and memory, descriptors and threads are as after the first"""
+    old, new = work.place()
+    count = 50 if work.is_long else 8
+    receiver = Standing(work, new)
+    one_more(work, receiver, old, 1)
+    # What a first transfer makes for good is there.
+    one_more(work, receiver, old, 2)
+    begin = receiver.settled()
+    for number in range(3, count + 1):
+        if number != 5:
+            one_more(work, receiver, old, number)
+            continue
+        folder = f"{old}/{number}"
+        os.mkdir(folder)
+        random_file(f"{folder}/big", 24 * MIB)
+        code = receiver.shown(number)
+        before = len(receiver.events("progress"))
+        first = sender(work, [folder, "--limit", "20M"], receiver.port, code)
+        wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > 4 * MIB for event in receiver.events("progress")[before:]))
+        first.signal(signal.SIGKILL)
+        receiver.event("interrupted")
+        again = sender(work, [folder], receiver.port, None)
+        equal(again.wait(), 0, f"exit code of the sender that came back: {again.text()[-300:]}")
+        require(again.events("done")[0]["heldBytes"] > MIB, "nothing was held")
+    receiver.shown(count + 1)
+    equal([event["event"] for event in receiver.events() if event["event"] in ("listening", "error")], ["listening"], "told once")
+    equal(len(receiver.events("done")), count, "transfers done")
+    codes = [event["code"] for event in receiver.events("code")]
+    equal(len(set(codes)), count + 1, "codes")
+    end = receiver.settled()
+    require(end[0] < begin[0] + 8 * MIB, f"{begin[0]} bytes of memory became {end[0]}")
+    equal(end[1:], begin[1:], "descriptors and threads at the end")
+    equal(os.listdir(f"{work.home(None)}/peer/transfers"), [], "what is remembered of transfers whose receipt came")
+    run_script("check-trees", "--inside", old, new)
+    equal(receiver.stop(), 143, "exit code")
+    equal(receiver.error()["code"], 143, "the last word")
+    work.figure = f"{count}: {begin[0] / MIB:.0f} and {end[0] / MIB:.0f} MiB, {end[1]} descriptors, {end[2]} threads"
+
+
+def test_a_sender_without_a_receipt(work):
+    """--keep: two senders that were cut off before they heard that all is done are told so later, beside another transfer"""
+    old, new = work.place()
+    receiver = Standing(work, new)
+    missed = []
+    for number in (1, 2):
+        folder = sources(old, number)
+        link = work.undone.enter_context(contextlib.closing(LateAnswers(receiver.port)))
+        sending = sender(work, [folder, "--give-up-after", "0"], link.port, receiver.shown(number))
+        receiver.event("done", number)
+        link.cut()
+        equal(sending.wait(), 5, "exit code of a sender that was cut off")
+        missed.append(folder)
+    receiver.shown(3)
+    # The third is in the middle of its transfer while the others ask.
+    third = f"{old}/3"
+    os.mkdir(third)
+    random_file(f"{third}/big", 24 * MIB)
+    going = sender(work, [third, "--limit", "8M"], receiver.port, receiver.shown(3))
+    wait_for("the third", PATIENCE, lambda: progress(receiver) > MIB)
+    said = len(receiver.events("done"))
+    for folder in missed:
+        again = sender(work, [folder, "--give-up-after", "20"], receiver.port, None)
+        equal(again.wait(), 0, f"exit code of one that asks again: {again.text()[-300:]}")
+        equal((again.events("done")[0]["items"], again.events("done")[0]["sentBytes"]), (21, 0), "what it is told")
+    require(going.is_running(), "the transfer in between has ended")
+    equal(going.wait(), 0, "exit code of the third")
+    equal(len(receiver.events("done")), said + 1, "what the receiver's user heard")
+    run_script("check-trees", "--inside", old, new)
+    equal(receiver.stop(signal.SIGINT), 130, "exit code")
+
+
+def test_failures_go_on(work):
+    """--keep: a name that is taken, and a sender that stays away, are told at once as errors, and the next transfer follows"""
+    old, new = work.place()
+    receiver = Standing(work, new, ["--give-up-after", "1"])
+    folder = one_more(work, receiver, old, 1)
+    taken = sender(work, [folder], receiver.port, receiver.shown(2))
+    equal(taken.wait(), 4, "exit code of a sender whose name is taken")
+    equal(receiver.event("error")["code"], 4, "what the receiver tells")
+    big = f"{old}/big"
+    os.mkdir(big)
+    random_file(f"{big}/one", 24 * MIB)
+    away = sender(work, [big, "--limit", "8M"], receiver.port, receiver.shown(3))
+    wait_for("some of it", PATIENCE, lambda: progress(receiver) > 2 * MIB)
+    away.signal(signal.SIGKILL)
+    equal(receiver.event("error", 2)["code"], 5, "what the receiver tells of one that is away")
+    one_more(work, receiver, old, 4)
+    require(receiver.is_running(), "the receiver has ended")
+    # It knows the one that is away, and does not keep others from giving it up, or from coming back.
+    listed = Process(work, ["resume", "list", "--json"])
+    equal(listed.wait(), 0, "exit code of resume list")
+    ours = [event for event in listed.events("transfer") if event["role"] == "receiver"]
+    equal([event["inUse"] for event in ours], [False], "in use")
+    back = sender(work, [big], receiver.port, None)
+    equal(back.wait(), 0, f"exit code of the one that came back: {back.text()[-300:]}")
+    require(back.events("done")[0]["heldBytes"] > MIB, "nothing was held")
+    equal([event["code"] for event in receiver.events("error")], [4, 5], "errors")
+    run_script("check-trees", "--inside", old, new)
+    # The one code that was shown before the sender came back is shown again, and works.
+    codes = [event["code"] for event in receiver.events("code")]
+    equal(codes[-1], codes[-2], "the code that is shown again")
+    small_file(f"{old}/last")
+    equal(sender(work, [f"{old}/last"], receiver.port, codes[-1]).wait(), 0, "exit code with that code")
+    equal(receiver.stop(), 143, "exit code")
+
+
+def test_forgetting_what_stays(work):
+    """--keep: what the receiver merely knows can be given up; its sender is refused then, and the receiver goes on"""
+    old, new = work.place()
+    receiver = Standing(work, new, ["--give-up-after", "1"])
+    big = f"{old}/big"
+    os.mkdir(big)
+    random_file(f"{big}/one", 24 * MIB)
+    away = sender(work, [big, "--limit", "8M"], receiver.port, receiver.pairing_code)
+    wait_for("some of it", PATIENCE, lambda: progress(receiver) > 2 * MIB)
+    listed = Process(work, ["resume", "list", "--json"])
+    equal(listed.wait(), 0, "exit code of resume list")
+    transfer = next(event["id"] for event in listed.events("transfer") if event["role"] == "receiver")
+    busy = Process(work, ["forget", transfer, "--json"])
+    equal(busy.wait(), 4, "exit code of forget while it goes on")
+    away.signal(signal.SIGKILL)
+    receiver.event("error")
+    # Of both ends, since both are of this device: the sender's is kept apart.
+    os.rename(f"{work.home(None)}/peer/transfers/{transfer}-send", f"{work.path}/kept")
+    forgotten = Process(work, ["forget", transfer, "--json"])
+    equal(forgotten.wait(), 0, f"exit code of forget: {forgotten.text()}")
+    equal(forgotten.events("forgotten")[0]["id"], transfer, "what was forgotten")
+    equal(os.listdir(new), [], "what is left")
+    os.rename(f"{work.path}/kept", f"{work.home(None)}/peer/transfers/{transfer}-send")
+    back = sender(work, [big, "--give-up-after", "5"], receiver.port, None)
+    equal(back.wait(), 4, f"exit code of a sender whose transfer is forgotten: {back.text()[-300:]}")
+    small_file(f"{old}/last")
+    code = receiver.events("code")[-1]["code"]
+    equal(sender(work, [f"{old}/last"], receiver.port, code).wait(), 0, "exit code of another sender")
+    equal(receiver.stop(), 143, "exit code")
+
+
+def test_two_in_one_directory(work):
+    """--keep: a second receiver into the same directory ends with 4, and says which process has it"""
+    _, new = work.place()
+    receiver = Standing(work, new)
+    second = Process(work, ["receive", new, "--keep", "--listen", "127.0.0.1:0", "--json"])
+    equal(second.wait(), 4, "exit code")
+    require(f"process {receiver.pid}" in second.error()["message"], second.error()["message"])
+    require(receiver.is_running(), "the first has ended")
+
+
+@pytest.mark.takes(4)
+def test_a_restart(work):
+    """--keep: killed and started again: unfinished transfers and those that are done are known, by the same key"""
+    old, new = work.place()
+    receiver = Standing(work, new)
+    big = f"{old}/big"
+    os.mkdir(big)
+    random_file(f"{big}/one", 24 * MIB)
+    going = sender(work, [big, "--limit", "8M"], receiver.port, receiver.pairing_code)
+    wait_for("some of it", PATIENCE, lambda: progress(receiver) > 4 * MIB)
+    going.signal(signal.SIGKILL)
+    receiver.event("interrupted")
+    receiver.signal(signal.SIGKILL)
+    receiver.wait()
+    again = Standing(work, new)
+    require(again.port == receiver.port, "the port is another one")
+    # Another transfer in between changes nothing about the key that the first sender knows.
+    one_more(work, again, old, 1)
+    back = sender(work, [big], again.port, None)
+    equal(back.wait(), 0, f"exit code of the one that came back: {back.text()[-300:]}")
+    run_script("check-trees", "--inside", old, new)
+    equal(again.stop(), 143, "exit code")
+
+
+@pytest.mark.takes(3)
+@needs(tmpfs)
+def test_no_room(work):
+    """--keep: a disk that fills up ends one transfer with an error of code 6, and a smaller one follows"""
+    old, new = work.place()
+    work.mount(new, "-t", "tmpfs", "-o", "size=8m", "tmpfs")
+    os.mkdir(f"{new}/in")
+    receiver = Standing(work, f"{new}/in")
+    random_file(f"{old}/big", 24 * MIB)
+    first = sender(work, [f"{old}/big"], receiver.port, receiver.pairing_code)
+    equal(first.wait(), 6, "exit code of the sender")
+    equal(receiver.event("error")["code"], 6, "what the receiver tells")
+    small_file(f"{old}/small")
+    equal(sender(work, [f"{old}/small"], receiver.port, receiver.shown(2)).wait(), 0, "exit code of the next")
+    equal(receiver.stop(), 143, "exit code")

@@ -1,0 +1,350 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// A receiver that stays: one transfer after the other, and those before that are still asked for.
+@Suite struct ReceiverKeepingTests {
+  private typealias Script = ReceiverScript
+
+  private let first = SessionNumber(1)
+
+  private static func script(giveUpAfter: Double = 600) -> Script {
+    var settings = Script.settings()
+    settings.keeps = true
+    settings.giveUpAfter = giveUpAfter
+    return Script(settings)
+  }
+
+  /// One transfer of key 1 is done, and its sender has not said that it knows.
+  private func answered() -> Script {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.imported()
+    return script
+  }
+
+  /// The same, and its sender is gone; another code is shown.
+  private func lingering() -> Script {
+    var script = answered()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.noted(Script.transfer))
+    return script
+  }
+
+  private func phase(_ script: Script) -> String { Words.text(script.engine.phase) }
+
+  @Test func `the next code is made as soon as one transfer is done, while its receipt is awaited`() {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    script.conclude()
+    let done = script.imported()
+    #expect(done.contains("say 1 done 5/50"))
+    #expect(done.last == "make code")
+    #expect(phase(script) == "open")
+    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code \(Script.code.shown) for 600"])
+    #expect(script.say(.receipt) == ["close gate 1", "close 1 until 2.0", "forget 100"])
+    #expect(script.engine.transfers.isEmpty)
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(phase(script) == "open")
+  }
+
+  @Test func `a receipt that does not come is waited for a minute, and no longer`() {
+    var script = answered()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(script.engine.nextMoment == 60)
+    #expect(script.feed(.timePassed, after: 60) == ["close gate 1", "close 1 until 62.0", "release 100"])
+  }
+
+  @Test func `a sender that missed the answer is told it again beside one that has just paired, and disturbs it not`() {
+    var script = lingering()
+    script.pair(2, as: 101)
+    #expect(phase(script) == "engaged in 101 by 2")
+    script.come(3, key: 1)
+    #expect(script.feed(.asked(Script.id(3), .resume)) == ["welcome 3 to resume until 10.0"])
+    #expect(script.feed(.ready(Script.id(3), identifier: 0)) == ["converse 3", "say 3 greeting of here"])
+    #expect(phase(script) == "engaged in 101 by 2")
+    _ = script.say(Script.greeting(), on: 3)
+    // The user has heard of it before.
+    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3).filter { $0.hasPrefix("tell") } == [])
+    #expect(script.say(.receipt, on: 3) == ["close 3 until 2.0", "forget 100"])
+    script.offer(on: 2)
+    script.take(2, on: 2)
+    #expect(phase(script) == "engaged in 101 by 2")
+  }
+
+  @Test func `two transfers that are done are each told to the sender that asks`() {
+    var script = lingering()
+    script.pair(2, as: 101)
+    script.offer(on: 2)
+    script.take(2, on: 2)
+    script.conclude(2, on: 2)
+    let other = Done(total: Tally(items: 7, bytes: 70))
+    _ = script.feed(.imported(101, .success(other), Traffic(), differing: 0, refused: []))
+    _ = script.feed(.broke(Script.id(2), Script.cut))
+    for (number, key, total, transfer) in [(3, 1, "5/50", 100), (4, 2, "7/70", 101)]
+      as [(UInt64, UInt8, String, TransferID)]
+    {
+      script.resume(number, key: key)
+      _ = script.say(Script.greeting(), on: number)
+      #expect(script.say(.offer(Script.offer(transfer)), on: number).last == "say \(number) done \(total)")
+    }
+    #expect(script.say(.receipt, on: 4).first == "close 4 until 2.0")
+    #expect(script.engine.transfers.map(\.identifier) == [100])
+  }
+
+  @Test func `a code that was on the screen is shown again behind the transfer of a sender that came back`() {
+    var script = Self.script()
+    script.open([Script.known(Script.transfer, key: 1)])
+    _ = script.feed(.noted(Script.transfer))
+    script.resume(1, key: 1)
+    _ = script.feed(.retook(Script.transfer, .success(Script.known(Script.transfer, key: 1))))
+    // While another one is served it cannot be tried, and no try is spent.
+    script.come(5)
+    #expect(script.feed(.asked(Script.id(5), .pair)) == ["turn away 5: busy"])
+    script.offer(Script.offer(Script.transfer))
+    script.take(held: Tally(items: 2, bytes: 20))
+    script.conclude()
+    script.now += 100
+    #expect(script.imported().last == "tell code \(Script.code.shown) for 500")
+    script.come(6)
+    #expect(script.ask(6).first?.hasPrefix("exchange 6") == true)
+  }
+
+  @Test func `a code that is being proved is not thrown over by a sender that comes back`() {
+    var script = Self.script()
+    script.open([Script.known(66, key: 6)])
+    script.come(1)
+    _ = script.ask(1)
+    _ = script.feed(.proved(Script.id(1), isRight: true))
+    script.come(2, key: 6)
+    #expect(script.feed(.asked(Script.id(2), .resume)) == ["turn away 2: busy"])
+    _ = script.feed(.ready(Script.id(1), identifier: Script.transfer))
+    #expect(phase(script) == "engaged in 100 by 1")
+  }
+
+  @Test func `a sender that stays away is told of, its transfer let go and kept, and it may come back any time`() {
+    var script = Self.script(giveUpAfter: 30)
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 2, bytes: 15)))
+    _ = script.feed(.syncEnded(first, nil))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.noted(Script.transfer))
+    #expect(phase(script).hasPrefix("away 100 until 30"))
+    let over = script.feed(.timePassed, after: 30)
+    #expect(
+      over == [
+        "tell failed 5 the other device did not come back: the connection was lost", "make code", "release 100",
+      ])
+    _ = script.feed(.noted(Script.transfer))
+    _ = script.feed(.codeMade(.success(Script.code)), after: 86_400)
+    script.resume(3, key: 1)
+    #expect(phase(script) == "engaged in 100 by 2")
+    // Its offer waits until what is there is known again.
+    _ = script.say(Script.greeting(), on: 3)
+    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == [])
+    let known = Script.known(Script.transfer, key: 1, held: Tally(items: 2, bytes: 15))
+    #expect(
+      script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/15"])
+  }
+
+  @Test func `what another process gave up is unknown here, and the receiver goes on`() {
+    var script = Self.script()
+    script.open([Script.known(Script.transfer, key: 1)])
+    _ = script.feed(.noted(Script.transfer))
+    script.resume(1, key: 1)
+    let told = script.feed(.retook(Script.transfer, .success(nil)))
+    #expect(told.first?.hasPrefix("say 1 close") == true)
+    #expect(told.contains { $0.hasPrefix("tell failed 4") })
+    #expect(phase(script) == "open")
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.engine.transfers.isEmpty)
+  }
+
+  @Test func `an import that fails is told at once, and goes on when its sender comes back`() {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    script.conclude()
+    let failed = script.imported(.failure(Fault(.importFailed, "it cannot be put there")))
+    #expect(failed.contains("tell failed 7 it cannot be put there"))
+    #expect(failed.suffix(2) == ["make code", "release 100"])
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    _ = script.feed(.noted(Script.transfer))
+    script.resume(2, key: 1)
+    _ = script.say(Script.greeting(), on: 2)
+    _ = script.say(.offer(Script.offer(Script.transfer)), on: 2)
+    let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 5, bytes: 50))
+    let retook = script.feed(
+      .retook(Script.transfer, .success(Script.known(Script.transfer, key: 1, standing: standing))))
+    #expect(retook == ["import 100", "tell offer 4, ? free"])
+    #expect(script.imported().contains("say 2 done 5/50"))
+  }
+
+  @Test(arguments: [true, false])
+  func `a sync that fails before an import begins ends a transfer that no session acts on`(keeps: Bool) {
+    var settings = Script.settings()
+    settings.keeps = keeps
+    var script = Script(settings)
+    script.open()
+    script.receive()
+    _ = script.finish()
+    // Its sender comes back, and is gone again, while the first session's sync goes on.
+    script.resume(2, key: 1)
+    _ = script.feed(.broke(Script.id(2), Script.cut))
+    _ = script.feed(.closed(Script.id(2)))
+    _ = script.feed(.closed(Script.id(1)))
+    #expect(phase(script) == "engaged in 100")
+    let over = script.feed(.syncEnded(first, Script.broken))
+    #expect(over.contains("tell failed 1 the disk fails") == keeps)
+    #expect(phase(script).hasPrefix(keeps ? "open" : "finishing"))
+  }
+
+  @Test func `a refusal, and a disk without room, end a transfer and not the run`() {
+    for fault in [Fault(.exists, "it is there"), Fault(.noSpace, "there is no room")] {
+      var script = Self.script()
+      script.open()
+      script.pair()
+      script.offer()
+      let over = script.feed(.examined(first, .failure(fault)))
+      #expect(over.contains("tell failed \(fault.kind.rawValue) \(fault.message)"))
+      #expect(over.last == "release 100" && over.contains("make code"))
+      #expect(phase(script) == "open")
+    }
+  }
+
+  @Test func `all imports that earlier runs have begun go on in their turn, and their senders may ask`() {
+    var script = Self.script()
+    let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 5, bytes: 50))
+    _ = script.feed(.begin)
+    _ = script.feed(
+      .tookBack(.success([Script.known(77, key: 7, standing: standing), Script.known(66, key: 6, standing: standing)])))
+    let listening = script.feed(.listening(.success(Listening(addresses: [], port: 1))))
+    #expect(listening.last == "import 77")
+    let next = script.feed(.imported(77, .success(Script.done), Traffic(), differing: 0, refused: []))
+    #expect(next.contains("import 66"))
+    _ = script.feed(.imported(66, .success(Script.done), Traffic(), differing: 0, refused: []))
+    #expect(phase(script) == "open")
+    script.resume(1, key: 7)
+    script.resume(2, key: 6)
+    for (number, transfer) in [(1, 77), (2, 66)] as [(UInt64, TransferID)] {
+      _ = script.say(Script.greeting(), on: number)
+      #expect(script.say(.offer(Script.offer(transfer)), on: number).last == "say \(number) done 5/50")
+    }
+  }
+
+  @Test func `a stop between transfers ends the run at once, and one while a receipt is awaited a moment later`() {
+    var idle = Self.script()
+    idle.open()
+    #expect(idle.feed(.stop(.terminated)).last == "finish: 143 interrupted")
+    var waiting = answered()
+    _ = waiting.feed(.codeMade(.success(Script.code)))
+    #expect(waiting.feed(.stop(.interrupted)) == [])
+    #expect(waiting.engine.nextMoment == Curfew.forWords)
+    let receipt = waiting.say(.receipt)
+    #expect(receipt.contains("forget 100"))
+    _ = waiting.feed(.noted(Script.transfer))
+    #expect(waiting.feed(.closed(Script.id(1))) == ["finish: 130 interrupted"])
+  }
+
+  @Test func `a stop during an import lets it end, and the run is over by the stop`() {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    script.conclude()
+    #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
+    let done = script.imported()
+    #expect(done.contains("say 1 done 5/50") && !done.contains("make code"))
+    _ = script.say(.receipt)
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
+  }
+
+  @Test func `no more than some transfers that are done stay known`() {
+    var script = Self.script()
+    let most = ReceiverEngine.rememberedDone
+    let known = (1...most + 8).map { Script.known(TransferID($0), key: UInt8($0), standing: .done(Script.done)) }
+    script.open(known)
+    for transfer in known.reversed() { _ = script.feed(.noted(transfer.identifier)) }
+    // The newest come first.
+    #expect(Set(script.engine.transfers.map(\.identifier)) == Set((1...most).map { TransferID($0) }))
+  }
+
+  @Test func `guesses of one wait do not count in the next`() {
+    var script = Self.script()
+    script.open()
+    script.come(8)
+    _ = script.ask(8)
+    #expect(script.feed(.proved(Script.id(8), isRight: false)).first == "tell wrong code 1/3 from 10.0.0.8, 98 left")
+    script.receive()
+    script.conclude()
+    _ = script.imported()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.come(9)
+    _ = script.ask(9)
+    #expect(script.feed(.proved(Script.id(9), isRight: false)).first == "tell wrong code 1/3 from 10.0.0.9, 98 left")
+  }
+}
+
+/// A code that was given to this device.
+@Suite struct ReceiverGivenCodeTests {
+  private typealias Script = ReceiverScript
+
+  private static func script() -> Script {
+    var settings = Script.settings()
+    settings.hasGivenCode = true
+    var script = Script(settings)
+    _ = script.feed(.begin)
+    _ = script.feed(.tookBack(.success([])))
+    _ = script.feed(.listening(.success(Listening(addresses: [], port: 1))))
+    return script
+  }
+
+  @Test func `it is awaited, and not shown`() {
+    var script = Self.script()
+    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code awaited for 600"])
+    script.receive()
+    #expect(Words.text(script.engine.phase) == "engaged in 100 by 1")
+  }
+
+  @Test func `when its time is over, no other one follows, and the run ends by that`() {
+    var script = Self.script()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(
+      script.feed(.timePassed, after: 600) == ["forget code", "finish: 3 the code of --code-file has expired"])
+  }
+
+  @Test func `when three tries are spent, the run ends`() {
+    var script = Self.script()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    for number in 1...3 as ClosedRange<UInt64> {
+      script.come(number)
+      _ = script.ask(number)
+      _ = script.feed(.proved(Script.id(number), isRight: false))
+      _ = script.feed(.departed(Script.id(number)))
+    }
+    #expect(Words.text(script.engine.phase) == "over")
+  }
+
+  @Test func `a sender that has paired by it may come back, and nothing else may pair`() {
+    var script = Self.script()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.pair()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(Words.text(script.engine.phase).hasPrefix("away 100"))
+    script.come(2)
+    _ = script.feed(.asked(Script.id(2), .pair))
+    #expect(script.feed(.shared(Script.id(2))) == ["turn away 2: notPairing"])
+  }
+}

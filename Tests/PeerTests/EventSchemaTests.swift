@@ -1,0 +1,152 @@
+import Foundation
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+import Testing
+
+@testable import peer
+
+/// Each event that the report for programs can make is in docs/events.schema.json, with each of its members.
+@Suite struct EventSchemaTests {
+  /// Every case of `TransferEvent`, by name. A new one does not compile until it is here, and then needs a sample.
+  enum Kind: CaseIterable {
+    case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
+    case looking, found, connecting, paired, offer, progress
+    case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, done, failed
+
+    init(_ event: TransferEvent) {
+      self =
+        switch event {
+        case .listening: .listening
+        case .announced: .announced
+        case .unannounced: .unannounced
+        case .confined: .confined
+        case .unconfined: .unconfined
+        case .code: .code
+        case .codeAwaited: .codeAwaited
+        case .wrongCode: .wrongCode
+        case .codesSpent: .codesSpent
+        case .looking: .looking
+        case .found: .found
+        case .connecting: .connecting
+        case .paired: .paired
+        case .offer: .offer
+        case .progress: .progress
+        case .interrupted: .interrupted
+        case .resumed: .resumed
+        case .staged: .staged
+        case .importing: .importing
+        case .notice: .notice
+        case .unsent: .unsent
+        case .notStored: .notStored
+        case .renamed: .renamed
+        case .extensionOutput: .extensionOutput
+        case .done: .done
+        case .failed: .failed
+        }
+    }
+
+    /// Events of the kind with every member that one can have.
+    var samples: [TransferEvent] {
+      let odd: [UInt8] = [0x61, 0xFF]
+      return switch self {
+      case .listening: [.listening(Listening(addresses: ["192.0.2.7"], port: 1, from: ["::1"]))]
+      case .announced: [.announced(name: "a")]
+      case .unannounced: [.unannounced(reason: "a")]
+      case .confined: [.confined(directories: [odd])]
+      case .unconfined: [.unconfined(reason: "a", directories: [odd])]
+      case .code: [.code(PairingCode(number: 1), lifetime: 600)]
+      case .codeAwaited: [.codeAwaited(lifetime: 600)]
+      case .wrongCode: [.wrongCode(attempt: 1, allowed: 3, from: "a", left: 98)]
+      case .codesSpent: [.codesSpent(count: 99, from: [GuessLimit.Count(network: "a", count: 99)], isOver: true)]
+      case .looking: [.looking]
+      case .found: [.found(label: "a", address: "b")]
+      case .connecting: [.connecting(address: "a")]
+      case .paired: [.paired(label: "a", address: "b")]
+      case .offer: [.offer(Samples.offer, availableBytes: 7), .offer(Samples.offer, availableBytes: nil)]
+      case .progress:
+        [
+          .progress(
+            TransferProgress(phase: .importing, bytes: 1, totalBytes: 2, items: 1, totalItems: 2, phaseFraction: 0.5))
+        ]
+      case .interrupted: [.interrupted(reason: "a")]
+      case .resumed: [.resumed(heldBytes: 7)]
+      case .staged: [.staged]
+      case .importing: [.importing]
+      case .notice: [.notice("a")]
+      case .unsent: [.unsent(Samples.unsent), .unsent(Samples.socket)]
+      case .notStored: [.notStored(path: odd, reason: .tooLarge, message: nil)]
+      case .renamed: [.renamed(path: odd, target: odd)]
+      case .extensionOutput: [.extensionOutput(isError: true, line: odd)]
+      case .done:
+        [
+          .done(
+            Samples.result(
+              losses: [Done.Loss(kind: .mode, count: 1)], leftBehind: [LeftBehind(name: odd, count: 2)]))
+        ]
+      case .failed:
+        [
+          .failed(
+            TransferFailure(
+              .noSpace, "a", hint: "b",
+              about: TransferFailure.Subject(
+                name: odd, bytes: Close.Space(needed: 2, available: 1), items: Close.Space(needed: 2, available: 1))))
+        ]
+      }
+    }
+  }
+
+  private typealias Object = [String: Any]
+
+  private static func schema() throws -> Object {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("docs/events.schema.json")
+    return try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? Object)
+  }
+
+  private static func definition(_ event: String) throws -> Object {
+    let all = try #require(try schema()["$defs"] as? Object)
+    return try #require(all[event] as? Object, "no event \(event)")
+  }
+
+  @Test(arguments: Kind.allCases) func `an event has each of its members in the schema`(kind: Kind) throws {
+    for sample in kind.samples {
+      #expect(Kind(sample) == kind)
+      var report = JSONReport()
+      let line = report.handle(sample, at: Samples.moment()).standardOutput
+      let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? Object)
+      let definition = try Self.definition(try #require(object["event"] as? String))
+      let named = try #require(definition["properties"] as? Object)
+      #expect(Set(object.keys).subtracting(named.keys) == [])
+      #expect(Set(try #require(definition["required"] as? [String])).subtracting(object.keys) == [])
+    }
+  }
+
+  @Test func `what is told of messages that were left out is in the schema`() throws {
+    let named = try #require(try Self.definition("missed")["properties"] as? Object)
+    #expect(Set(named.keys) == ["event", "messages"])
+  }
+
+  @Test func `each definition of an event is one that the schema applies`() throws {
+    let schema = try Self.schema()
+    let applied = try #require(schema["allOf"] as? [Object]).map { rule in
+      ((((rule["if"] as? Object)?["properties"] as? Object)?["event"] as? Object)?["const"] as? String) ?? ""
+    }
+    let defined = try #require(schema["$defs"] as? Object).keys.filter { !$0.hasPrefix("type-") }
+    #expect(applied.sorted() == defined.sorted())
+    for name in defined {
+      let named = try #require(try Self.definition(name)["properties"] as? Object)
+      #expect((named["event"] as? Object)?["const"] as? String == name)
+    }
+  }
+
+  @Test func `each kind of failure is in the schema, with its code`() throws {
+    let named = try #require(try Self.definition("error")["properties"] as? Object)
+    let kinds = try #require((named["kind"] as? Object)?["enum"] as? [String])
+    let codes = try #require((named["code"] as? Object)?["enum"] as? [Int])
+    for code in 0...255 as ClosedRange<Int32> {
+      guard let kind = TransferFailure.Kind(rawValue: code) else { continue }
+      #expect(kinds.contains(kind.name) && codes.contains(Int(code)), "\(kind)")
+    }
+  }
+}
