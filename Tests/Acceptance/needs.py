@@ -244,11 +244,3 @@ def networks():
 def avahi():
     tools = [tool for tool in ("avahi-daemon", "avahi-browse", "dbus-daemon") if not shutil.which(tool)]
     return f"{', '.join(tools)} missing here" if tools else None
-
-
-@functools.cache
-def announcing():
-    """Whether the built command announces what it waits for."""
-    path = os.environ.get("ACCEPTANCE_peer")
-    text = subprocess.run([path, "help", "receive"], check=False, timeout=60, stdout=subprocess.PIPE).stdout if path else b""
-    return None if b"--no-announce" in text else "this build of the command does not announce what it waits for"

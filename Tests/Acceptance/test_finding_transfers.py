@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import signal
 
 import pytest
 
 from devices import PATIENCE, end_well, random_file
-from needs import announcing, avahi, needs, networks
+from needs import avahi, needs, networks
 from networks import SERVICE, Network
 from outside import MIB, equal, require, run_script, wait_for
-from test_finding import discover
+from terminal import Terminal
+from test_finding import TAKEN, discover
 
 
 class Receiving:
@@ -52,7 +54,7 @@ def announced(device, *labels):
     return wait_for(f"{', '.join(labels)} to be found", PATIENCE, lambda: (found := discover(device)).keys() >= set(labels) and found)
 
 
-@needs(networks, announcing)
+@needs(networks)
 @pytest.mark.takes(6)
 @pytest.mark.parametrize("has_v4", [True, False], ids=["both families", "link-local addresses of IPv6 alone"])
 def test_a_transfer_without_an_address(work, has_v4):
@@ -65,7 +67,7 @@ def test_a_transfer_without_an_address(work, has_v4):
     run_script("check-trees", "--inside", old, new)
 
 
-@needs(networks, announcing, avahi)
+@needs(networks, avahi)
 @pytest.mark.takes(12)
 def test_a_transfer_beside_avahi(work):
     """a sender finds the only receiver where avahi-daemon runs on both devices, and avahi-browse sees it"""
@@ -83,7 +85,7 @@ def test_a_transfer_beside_avahi(work):
     wait_for("avahi-browse to see the end", PATIENCE, lambda: not network["old"].browse())
 
 
-@needs(networks, announcing)
+@needs(networks)
 @pytest.mark.takes(12)
 def test_several_receivers(work):
     """of three receivers none is taken without a terminal, and each is found with its label"""
@@ -102,7 +104,45 @@ def test_several_receivers(work):
     end_well(chosen, receiving["b"].run)
 
 
-@needs(networks, announcing)
+@needs(networks)
+@pytest.mark.takes(12)
+def test_a_choice(work):
+    """of three receivers the user chooses one at the terminal, and enters the code that it shows"""
+    network = Network(work, "old", "a", "b", "c")
+    old, _ = trees(work)
+    places = {name: work.place()[1] for name in "abc"}
+    receiving = {name: Receiving(network[name], places[name], "--label", f"box {name}") for name in "abc"}
+    announced(network["old"], "box a", "box b", "box c")
+    person = Terminal(
+        work, [*network["old"].enter[1:], work.binary, "send", f"{old}/Documents"], program="/usr/bin/nsenter")
+    person.wait_for(rb"Which one\? \[1-3\] ")
+    shown = dict(re.findall(r"^ +(\d)  (box .) \(10\.99\.0\.\d\)$", person.text(), re.MULTILINE))
+    equal(sorted(shown.values()), ["box a", "box b", "box c"], "shown are")
+    person.type("4")
+    person.wait_for(rb"write a number from 1 to 3")
+    person.type(next(number for number, label in shown.items() if label == "box b"))
+    person.wait_for(rb"Code shown on box b \(10\.99\.0\.\d\): ")
+    person.type(receiving["b"].code)
+    equal(person.wait(), 0, "the exit code is")
+    end_well(receiving["b"].run)
+    run_script("check-trees", "--inside", old, places["b"])
+    equal([os.listdir(places[name]) for name in "ac"], [[], []], "the others have")
+
+
+@needs(networks)
+@pytest.mark.takes(3)
+def test_a_receiver_that_cannot_be_announced(work):
+    """port 5353 is another program's alone: the receiver says that it cannot be found, and receives"""
+    network = Network(work, "old", "new")
+    old, new = trees(work)
+    network["new"].background("python3", "-c", TAKEN).stdout.readline()
+    receiving = Receiving(network["new"], new)
+    require("cannot listen on" in receiving.event("unannounced")["reason"], receiving.run.text())
+    sending = send(network["old"], old, receiving.code, "--to", f"10.99.0.2:{receiving.port}")
+    end_well(sending, receiving.run)
+
+
+@needs(networks)
 @pytest.mark.takes(12)
 def test_receivers_of_one_name(work):
     """two receivers of one label get names of their own"""
@@ -113,7 +153,7 @@ def test_receivers_of_one_name(work):
     require("twin" in found, f"found are {list(found)}")
 
 
-@needs(networks, announcing)
+@needs(networks)
 @pytest.mark.takes(5)
 def test_no_receiver(work):
     """a sender without an address and without a receiver ends with 5, and with a hint"""
@@ -124,7 +164,7 @@ def test_no_receiver(work):
     require(sending.error()["hint"], "there is no hint")
 
 
-@needs(networks, announcing)
+@needs(networks)
 @pytest.mark.takes(6)
 def test_no_announcement(work):
     """--no-announce: nothing is found, and nothing of the receiver is on the network"""
@@ -134,7 +174,7 @@ def test_no_announcement(work):
     equal(discover(network["old"]), {}, "found is")
 
 
-@needs(networks, announcing)
+@needs(networks)
 @pytest.mark.takes(8)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_goodbye(work, number):
@@ -173,7 +213,7 @@ while True:
 """
 
 
-@needs(networks, announcing)
+@needs(networks)
 @pytest.mark.takes(12)
 def test_coming_back_elsewhere(work):
     """a broken-off transfer is gone on with where the receiver is now, found and proved by its key"""
