@@ -125,6 +125,41 @@ import Testing
     #expect(browsing.found.map(\.name) == ["laptop (2)"])
   }
 
+  @Test func `a copied id at another place takes nothing away from the receiver that has it`() throws {
+    let browsing = Browsing()
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
+    browsing.run(until: 101)
+    let false7 = try #require(ServiceNames.instance(Array("laptop!".utf8)))
+    for (host, port) in [(DNSName("evil.local"), UInt16(4242)), (ServiceNames.host(7), 4243)] {
+      browsing.hear([
+        DNSRecord(ServiceNames.type, .pointer(false7), ttl: 120),
+        DNSRecord(false7, .service(ServiceLocation(port: port, target: host)), ttl: 120, flushes: true),
+        DNSRecord(false7, .text(ServiceText.bytes(instance: 7)), ttl: 120, flushes: true),
+        DNSRecord(DNSName("evil.local"), .address(ip(192, 0, 2, 66)), ttl: 120, flushes: true),
+        DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 7)), ttl: 120),
+      ])
+      browsing.run(until: browsing.now + 1)
+      #expect(browsing.found.map(\.name) == ["laptop", "laptop!"])
+      let laptop = Found(
+        name: "laptop", instance: 7, port: 4242, addresses: [FoundAddress(ip(192, 0, 2, 7), heardOn: 2)])
+      #expect(browsing.found.first == laptop)
+    }
+  }
+
+  @Test func `a receiver that was heard in part by a new name is one receiver with its id`() throws {
+    let browsing = Browsing()
+    browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
+    browsing.run(until: 101)
+    let renamed = try #require(ServiceNames.instance(Array("laptop (2)".utf8)))
+    let location = ServiceLocation(port: 4242, target: ServiceNames.host(7))
+    browsing.hear([
+      DNSRecord(ServiceNames.type, .pointer(renamed), ttl: 120), DNSRecord(renamed, .service(location), ttl: 120),
+      DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 7)), ttl: 120),
+    ])
+    browsing.run(until: 102)
+    #expect(browsing.found.map(\.name) == ["laptop (2)"] && browsing.found.map(\.instance) == [7])
+  }
+
   @Test func `two devices of one name on two networks are two`() {
     let browsing = Browsing()
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])

@@ -36,12 +36,14 @@ final class Browsing {
   }
 
   /// Hears a whole receiver.
-  func hear(_ label: String, id: UInt64, _ addresses: [IPAddress], on link: Link = .v4, ttl: UInt32? = nil) {
+  func hear(
+    _ label: String, id: UInt64, _ addresses: [IPAddress], on link: Link = .v4, ttl: UInt32? = nil, from source: Source = .other
+  ) {
     let own = OwnRecords(Service(label: label, port: 4242, instance: id), label: InstanceLabel.bytes(label))
     hear(
       own.records(.withdrawn, addresses).map {
         DNSRecord($0.name, $0.data, ttl: ttl ?? $0.ttl, flushes: $0.flushes)
-      }, on: link)
+      }, on: link, from: source)
   }
 
   func change(_ links: [Link: [IPAddress]]) { perform(browser.handle(.links(links), now: now)) }

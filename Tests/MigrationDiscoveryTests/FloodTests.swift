@@ -43,6 +43,100 @@ import Testing
     #expect(browsing.found.first?.addresses.contains { $0.address == ip(192, 0, 2, 7) } == true)
   }
 
+  /// A device of multicast DNS.
+  private func device(_ number: Int) -> Source {
+    Source(address: ip(192, 0, 2, UInt8(number)), port: MulticastDNS.port)
+  }
+
+  @Test func `the false receivers of one device leave room for another's`() {
+    let browsing = Browsing()
+    for number in 0..<200 {
+      browsing.hear("false \(number)", id: UInt64(number) + 100, [ip(192, 0, 2, 66)], from: device(66))
+    }
+    browsing.run(until: 101)
+    #expect(browsing.found.count == InterfaceCache.mostInstances)
+    for number in [7, 8] {
+      browsing.hear("laptop \(number)", id: UInt64(number), [ip(192, 0, 2, UInt8(number))], from: device(number))
+    }
+    for number in 200..<400 {
+      browsing.hear("false \(number)", id: UInt64(number) + 100, [ip(192, 0, 2, 66)], from: device(66))
+    }
+    browsing.run(until: 102)
+    #expect(browsing.found.count == InterfaceCache.mostInstances)
+    #expect(Set(browsing.found.compactMap(\.instance)).isSuperset(of: [7, 8]))
+  }
+
+  @Test func `devices that bring very many share the room, and do not drive each other out`() {
+    let browsing = Browsing()
+    var changes = 0
+    for number in 0..<400 {
+      let host = 60 + number % 2
+      browsing.hear(
+        "box \(number)", id: UInt64(number) + 100, [ip(192, 0, 2, UInt8(host))], from: device(host))
+      browsing.run(until: 100 + Double(number) / 10)
+      if number == 200 { changes = browsing.changes }
+    }
+    #expect(browsing.found.count == InterfaceCache.mostInstances && browsing.changes == changes)
+  }
+
+  @Test func `whatever waits the longest is asked for first`() throws {
+    let browsing = Browsing()
+    var names: [DNSName] = []
+    // The first comes last by its name.
+    for number in (10..<60).reversed() {
+      let name = try #require(ServiceNames.instance(Array("box \(number)".utf8)))
+      names.append(name)
+      browsing.hear([DNSRecord(ServiceNames.type, .pointer(name), ttl: 4500)])
+      browsing.run(until: browsing.now + 0.001)
+    }
+    browsing.run(until: 104)
+    let first = names.compactMap { browsing.times($0, .srv).first }
+    #expect(first.count == names.count && first == first.sorted())
+  }
+
+  @Test func `questions for forged long names fit into a frame, and are few`() throws {
+    let browsing = Browsing()
+    for number in 0..<64 {
+      let name = try #require(ServiceNames.instance([UInt8](repeating: 0x61, count: 61) + Array("\(number + 10)".utf8)))
+      let long = [60, 61, 62].map { [UInt8](repeating: $0 + UInt8(number), count: 63) }
+      let host = try #require(DNSName(labels: long + [[UInt8](repeating: UInt8(number + 1), count: 61)]))
+      browsing.hear([
+        DNSRecord(ServiceNames.type, .pointer(name), ttl: 4500),
+        DNSRecord(name, .service(ServiceLocation(port: 1, target: host)), ttl: 4500),
+      ])
+    }
+    browsing.run(until: 110)
+    // Longer packets are an issue of their own.
+    let asked = browsing.asked.filter { $0.packet.questions.contains { $0.type == .txt } }
+    #expect(asked.count > 20 && asked.count <= 51)
+    #expect(zip(asked, asked.dropFirst()).allSatisfy { $1.time - $0.time >= 0.199 })
+  }
+
+  @Test func `a packet of very many addresses for very many instances costs little`() throws {
+    let browsing = Browsing()
+    let host = ServiceNames.host(7)
+    for number in 0..<InterfaceCache.mostInstances {
+      let name = try #require(ServiceNames.instance(Array("false \(number)".utf8)))
+      browsing.hear([
+        DNSRecord(ServiceNames.type, .pointer(name), ttl: 4500),
+        DNSRecord(name, .service(ServiceLocation(port: 1, target: host)), ttl: 4500),
+      ])
+    }
+    var heard = HeardAddresses()
+    for number in 0..<560 {
+      let address = ip(10, 0, UInt8(number / 256), UInt8(number % 256))
+      heard.add(address, ttl: 120, flushes: true)
+      heard.add(address, ttl: 60, flushes: true)
+    }
+    #expect(heard.addresses.count == HeardAddresses.most && heard.addresses.allSatisfy { $0.1 == 60 })
+    browsing.hear((0..<560).map { number in
+      let address = ip(10, 0, UInt8(number / 256), UInt8(number % 256))
+      return DNSRecord(host, .address(address), ttl: 120, flushes: true)
+    })
+    browsing.run(until: 101)
+    #expect(browsing.found.map(\.addresses.count) == [CachedInstance.mostAddresses])
+  }
+
   @Test func `news is told a few times a second, however often it changes`() {
     let browsing = Browsing()
     for step in 0..<2000 {

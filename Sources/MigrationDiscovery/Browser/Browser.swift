@@ -22,7 +22,9 @@ package struct Browser: Sendable {
   private static let patience = 0.05
   /// The longest pause between two questions, in seconds; they double from the first on.
   private static let longestPause = 60.0
-  /// How many instances one packet asks for or names as known, so that it fits into one frame.
+  /// How long it waits at least until it asks for missing records again, in seconds.
+  private static let questionPause = 0.2
+  /// How many instances one packet names as known, so that it fits into one frame.
   static let mostInPacket = 12
 
   private var random: SeededRandom
@@ -30,6 +32,8 @@ package struct Browser: Sendable {
   private var asking: [Link: (at: Double, pause: Double)] = [:]
   private var caches: [UInt32: InterfaceCache] = [:]
   private var sweepAt = Double.infinity
+  /// From when on missing records may be asked for.
+  private var mayAskAt = -Double.infinity
   private var told: [Found] = []
 
   package init(random seed: UInt64) { random = SeededRandom(seed: seed) }
@@ -74,7 +78,9 @@ package struct Browser: Sendable {
   private mutating func read(_ bytes: [UInt8], _ link: Link, _ source: Source, now: Double) {
     guard asking[link] != nil, !source.isLegacy, let packet = try? DNSPacket(bytes), packet.isResponse, packet.isPlain
     else { return }
-    if caches[link.interface]?.take(packet, link, now: now) == true { sweepAt = min(sweepAt, now + Self.patience) }
+    if caches[link.interface]?.take(packet, link, from: source.address, now: now) == true {
+      sweepAt = min(sweepAt, now + Self.patience)
+    }
   }
 
   /// Asks for instances, and names those that are known (RFC 6762 §7.1). The answer may go to all: beside another program
@@ -95,12 +101,14 @@ package struct Browser: Sendable {
   /// Forgets what is over, asks for what is missing, and tells what is found.
   private mutating func sweep(now: Double) -> [Action] {
     var questions: [Link: [DNSQuestion]] = [:]
-    sweepAt = .infinity
     for interface in caches.keys {
-      for (link, asked) in caches[interface]?.sweep(now: now) ?? [] { questions[link, default: []] += asked }
-      let next = caches[interface]?.nextMoment(now: now) ?? .infinity
-      sweepAt = min(sweepAt, max(next, now + Self.patience))
+      caches[interface]?.forget(now: now)
+      guard mayAskAt <= now, let asked = caches[interface]?.questions(now: now) else { continue }
+      questions.merge(asked) { first, _ in first }
     }
+    if !questions.isEmpty { mayAskAt = now + Self.questionPause }
+    sweepAt = caches.values.reduce(.infinity) { [mayAskAt] in min($0, $1.expiry, max($1.nextQuestion(now: now), mayAskAt)) }
+    sweepAt = max(sweepAt, now + Self.patience)
     var actions: [Action] = []
     for (link, asked) in questions.sorted(by: { $0.key < $1.key }) where asking[link] != nil {
       var packet = DNSPacket.query

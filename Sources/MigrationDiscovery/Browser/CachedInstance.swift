@@ -7,9 +7,13 @@ struct CachedInstance: Sendable {
   /// The longest pause between two questions for the same, in seconds.
   private static let longestPause = 60.0
 
+  /// Which device has brought it: of too many, those of the device with the most give way.
+  var source: IPAddress
   /// Where it was last heard of, and is asked.
   var link: Link
   var pointer: Lifetime
+  /// Since when it is known.
+  let since: Double
   /// SRV; the last that came.
   private(set) var location: (ServiceLocation, Lifetime)?
   /// The id in TXT, nil in a text without one; the last that came.
@@ -17,11 +21,13 @@ struct CachedInstance: Sendable {
   private(set) var addresses: [IPAddress: Lifetime] = [:]
   /// How often in a row its records were asked for, and when they may be again.
   private var asked = 0
-  private var askAt: Double
+  private(set) var askAt: Double
 
-  init(_ link: Link, _ pointer: Lifetime, now: Double) {
+  init(_ link: Link, _ pointer: Lifetime, from source: IPAddress, now: Double) {
+    self.source = source
     self.link = link
     self.pointer = pointer
+    since = now
     askAt = now + Self.patience
   }
 
@@ -49,24 +55,22 @@ struct CachedInstance: Sendable {
 
   /// Takes the addresses of its host in a packet. Those that flush end the older ones of their family, unless they have
   /// come within the last second (RFC 6762 §10.2). Of too many the known ones stay.
-  mutating func take(_ heard: [HeardAddress], now: Double) {
-    for one in heard where one.flushes {
-      for (address, lifetime) in addresses
-      where address.isV6 == one.address.isV6 && lifetime.received < now - Lifetime.farewell {
-        addresses[address]?.end(now: now)
-      }
+  mutating func take(_ heard: HeardAddresses, now: Double) {
+    for (address, lifetime) in addresses
+    where (address.isV6 ? heard.flushesV6 : heard.flushesV4) && lifetime.received < now - Lifetime.farewell {
+      addresses[address]?.end(now: now)
     }
-    for one in heard {
-      guard one.ttl > 0 else {
-        addresses[one.address]?.end(now: now)
+    for (address, ttl) in heard.addresses {
+      guard ttl > 0 else {
+        addresses[address]?.end(now: now)
         continue
       }
-      if addresses[one.address] == nil, addresses.count >= Self.mostAddresses {
+      if addresses[address] == nil, addresses.count >= Self.mostAddresses {
         guard let ending = addresses.min(by: { $0.value.expires < $1.value.expires }), ending.value.isEnding(now: now)
         else { continue }
         addresses[ending.key] = nil
       }
-      addresses[one.address] = Lifetime(ttl: one.ttl, now: now)
+      addresses[address] = Lifetime(ttl: ttl, now: now)
     }
   }
 
@@ -83,17 +87,17 @@ struct CachedInstance: Sendable {
     return !pointer.isOver(now: now)
   }
 
-  /// What has to be asked now, each once a second at first, and then ever more seldom.
+  /// What has to be asked now, each once a second at first, and then ever more seldom: `hasAsked` is told of it.
   mutating func questions(_ name: DNSName, now: Double) -> [DNSQuestion] {
     let missing = missing(name, now: now)
-    guard !missing.isEmpty else {
-      asked = 0
-      return []
-    }
-    guard askAt <= now else { return [] }
+    if missing.isEmpty { asked = 0 }
+    return askAt <= now ? missing : []
+  }
+
+  /// Its questions are asked now.
+  mutating func hasAsked(now: Double) {
     askAt = now + min(Self.longestPause, Double(1 << min(asked, 6)))
     asked += 1
-    return missing
   }
 
   /// Asks for what is not known, or soon no more.
@@ -109,19 +113,14 @@ struct CachedInstance: Sendable {
     return missing
   }
 
-  /// When something has to be forgotten or asked for.
-  func nextMoment(now: Double) -> Double {
-    let lifetimes = [location?.1, text?.1].compactMap { $0 } + addresses.values
-    let expiry = lifetimes.reduce(pointer.expires) { min($0, $1.expires) }
-    let isMissing = location == nil || text == nil || addresses.isEmpty
-    let aging = lifetimes.reduce(.infinity) { min($0, $1.aging) }
-    return min(expiry, max(askAt, isMissing ? now : aging))
-  }
-}
+  private var lifetimes: [Lifetime] { [location?.1, text?.1].compactMap { $0 } + addresses.values }
 
-/// An address record as it was heard.
-struct HeardAddress: Sendable {
-  let address: IPAddress
-  let ttl: UInt32
-  let flushes: Bool
+  /// When something has to be forgotten.
+  var expiry: Double { lifetimes.reduce(pointer.expires) { min($0, $1.expires) } }
+
+  /// When something has to be asked for.
+  func nextQuestion(now: Double) -> Double {
+    let isMissing = location == nil || text == nil || addresses.isEmpty
+    return max(askAt, isMissing ? now : lifetimes.reduce(.infinity) { min($0, $1.aging) })
+  }
 }

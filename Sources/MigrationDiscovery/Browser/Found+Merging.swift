@@ -1,10 +1,10 @@
 extension Found {
   /// What is known of an instance on an interface, as far as it can be connected to.
   private struct Candidate {
-    /// The run of a receiver, or where there is no id, the host.
-    enum Identity: Hashable {
-      case instance(UInt64)
-      case host(DNSName)
+    /// Where it is. The host's name tells runs of receivers apart; the id does not, which any device can copy.
+    struct Place: Hashable {
+      let host: DNSName
+      let port: UInt16
     }
 
     let label: [UInt8]
@@ -13,7 +13,7 @@ extension Found {
     let known: CachedInstance
 
     var instance: UInt64? { known.text?.0 }
-    var identity: Identity { instance.map(Identity.instance) ?? .host(location.target) }
+    var place: Place { Place(host: location.target, port: location.port) }
 
     /// Whether it tells more recently of the same.
     func isNewer(than other: Candidate) -> Bool {
@@ -22,20 +22,20 @@ extension Found {
     }
   }
 
-  /// The instances of all interfaces, by name. One that is known on several, or by several names, is one, with its newest
-  /// name; what contradicts its newest place is left out.
+  /// The instances of all interfaces, by name. Those at one host and port are one, with its newest name: one that is known
+  /// on several interfaces, or by several names. Whatever else they say, those at different places are different ones.
   static func all(_ caches: [UInt32: InterfaceCache]) -> [Found] {
-    var groups: [Candidate.Identity: [Candidate]] = [:]
+    var groups: [Candidate.Place: [Candidate]] = [:]
     for (interface, cache) in caches {
       for (name, known) in cache.instances where known.isComplete {
         guard let location = known.location?.0, location.port > 0,
           let label = name.label(before: ServiceNames.type)
         else { continue }
         let candidate = Candidate(label: label, interface: interface, location: location, known: known)
-        groups[candidate.identity, default: []].append(candidate)
+        groups[candidate.place, default: []].append(candidate)
       }
     }
-    return groups.values.compactMap(merged).sorted { left, right in
+    return Set(groups.values.compactMap(merged)).sorted { left, right in
       left.name != right.name ? left.name < right.name : left.order.lexicographicallyPrecedes(right.order)
     }
   }
@@ -44,16 +44,18 @@ extension Found {
     guard let first = group.first else { return nil }
     let newest = group.dropFirst().reduce(first) { $1.isNewer(than: $0) ? $1 : $0 }
     var addresses: Set<FoundAddress> = []
-    for one in group where one.location.port == newest.location.port && one.location.target == newest.location.target {
+    for one in group {
       addresses.formUnion(one.known.addresses.keys.map { FoundAddress($0, heardOn: one.interface) })
     }
+    let named = group.filter { $0.instance != nil }.max { $1.isNewer(than: $0) }
     return Found(
-      name: String(decoding: newest.label, as: UTF8.self), instance: newest.instance, port: newest.location.port,
+      name: String(decoding: newest.label, as: UTF8.self), instance: named?.instance, port: newest.location.port,
       addresses: FoundAddress.inOrder(addresses))
   }
 
-  /// By which those of the same name are sorted.
+  /// By which those of the same name are sorted; no two that differ have the same.
   private var order: [UInt64] {
-    [instance ?? 0, UInt64(port)] + addresses.prefix(1).flatMap { $0.address.bytes.map(UInt64.init) }
+    [instance == nil ? 0 : 1, instance ?? 0, UInt64(port)]
+      + addresses.flatMap { [UInt64($0.interface), $0.address.isV6 ? 6 : 4] + $0.address.bytes.map(UInt64.init) }
   }
 }

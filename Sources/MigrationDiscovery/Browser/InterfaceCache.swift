@@ -2,9 +2,12 @@
 ///
 /// Records count only if they belong to an instance that is known, so that a flood of others takes no memory.
 struct InterfaceCache: Sendable {
-  /// How many instances are kept. Further ones are ignored, so that false ones do not drive out those that are known; but
-  /// one that never became complete gives way.
+  /// How many instances are kept. Of further ones, so that false ones do not drive out those that are known, only two kinds
+  /// find room: one that never became complete gives way, and so does one of the device that has brought the most, to
+  /// another device's.
   static let mostInstances = 64
+  /// What the questions of one sweep take at most on a link, without the packet's compression, so that they fit into a frame.
+  private static let longestQuestions = 1300
   /// For how long one that is incomplete does not give way to a name alone, in seconds.
   private static let patience = 1.0
   /// How many give way to the instances of one packet.
@@ -13,11 +16,13 @@ struct InterfaceCache: Sendable {
   /// Whether the interface leads to this device only. Elsewhere a loopback address would lead astray.
   var isLoopback: Bool
   private(set) var instances: [DNSName: CachedInstance] = [:]
+  /// How many of the instances each device has brought.
+  private var shares: [IPAddress: Int] = [:]
 
   init(isLoopback: Bool) { self.isLoopback = isLoopback }
 
-  /// Takes what an answer says of instances; false where it says nothing of any.
-  mutating func take(_ packet: DNSPacket, _ link: Link, now: Double) -> Bool {
+  /// Takes what a device's answer says of instances; false where it says nothing of any.
+  mutating func take(_ packet: DNSPacket, _ link: Link, from source: IPAddress, now: Double) -> Bool {
     let records = packet.answers + packet.additionals
     var isHeeded = false
     var mayGiveWay = Self.mostGivingWay
@@ -25,10 +30,10 @@ struct InterfaceCache: Sendable {
     for record in records where record.name == ServiceNames.type {
       guard case .pointer(let name) = record.data else { continue }
       let patience = located.contains(name) ? 0 : Self.patience
-      if takePointer(name, record.ttl, link, now: now, patience, &mayGiveWay) { isHeeded = true }
+      if takePointer(name, record.ttl, link, source, now: now, patience, &mayGiveWay) { isHeeded = true }
     }
     guard !instances.isEmpty else { return isHeeded }
-    var heard: [DNSName: [HeardAddress]] = [:]
+    var heard: [DNSName: HeardAddresses] = [:]
     for record in records {
       switch record.data {
       case .service(let location) where instances[record.name] != nil:
@@ -36,8 +41,7 @@ struct InterfaceCache: Sendable {
       case .text(let bytes) where instances[record.name] != nil:
         instances[record.name]?.take(id: ServiceText.instance(bytes), ttl: record.ttl, now: now)
       case .address(let address) where address.isDevice && (isLoopback || !address.isLoopback):
-        let one = HeardAddress(address: address, ttl: record.ttl, flushes: record.flushes)
-        heard[record.name, default: []].append(one)
+        heard[record.name, default: HeardAddresses()].add(address, ttl: record.ttl, flushes: record.flushes)
         continue
       default: continue
       }
@@ -55,7 +59,8 @@ struct InterfaceCache: Sendable {
 
   /// Takes news of an instance; false where it is ignored. Incomplete ones that are older than `patience` give way to it.
   private mutating func takePointer(
-    _ name: DNSName, _ ttl: UInt32, _ link: Link, now: Double, _ patience: Double, _ mayGiveWay: inout Int
+    _ name: DNSName, _ ttl: UInt32, _ link: Link, _ source: IPAddress, now: Double, _ patience: Double,
+    _ mayGiveWay: inout Int
   ) -> Bool {
     guard name.label(before: ServiceNames.type) != nil else { return false }
     if instances[name] != nil {
@@ -69,37 +74,68 @@ struct InterfaceCache: Sendable {
     }
     guard ttl > 0 else { return false }
     if instances.count >= Self.mostInstances {
-      let incomplete = instances.lazy.filter { !$1.isComplete && $1.pointer.received < now - patience }
-      guard mayGiveWay > 0, let oldest = incomplete.min(by: { $0.value.pointer.received < $1.value.pointer.received })
-      else {
+      guard mayGiveWay > 0, let leaving = leaving(for: source, now: now, patience) else {
         mayGiveWay = 0
         return false
       }
       mayGiveWay -= 1
-      instances[oldest.key] = nil
+      remove(leaving)
     }
-    instances[name] = CachedInstance(link, Lifetime(ttl: ttl, now: now), now: now)
+    instances[name] = CachedInstance(link, Lifetime(ttl: ttl, now: now), from: source, now: now)
+    shares[source, default: 0] += 1
     return true
   }
 
-  /// Forgets what is over, and says what has to be asked for, where, of as many instances as fit into a packet.
-  mutating func sweep(now: Double) -> [(Link, [DNSQuestion])] {
-    var asking: [(Link, [DNSQuestion])] = []
-    for name in instances.keys.sorted(by: { $0.wire.lexicographicallyPrecedes($1.wire) }) {
-      guard instances[name]?.forget(now: now) == true else {
-        instances[name] = nil
-        continue
-      }
-      guard asking.count < Browser.mostInPacket, let link = instances[name]?.link else { continue }
+  /// Which instance gives way to a device's next: the oldest incomplete one of a device that has brought no fewer, or the
+  /// newest one of the device that has brought the most, if that stays the one with no fewer.
+  private func leaving(for source: IPAddress, now: Double, _ patience: Double) -> DNSName? {
+    let own = shares[source] ?? 0
+    let incomplete = instances.lazy.filter { [shares] in
+      !$1.isComplete && $1.pointer.received < now - patience && (shares[$1.source] ?? 0) >= own
+    }
+    if let oldest = incomplete.min(by: { $0.value.pointer.received < $1.value.pointer.received }) { return oldest.key }
+    guard let most = shares.values.max(), most > own + 1 else { return nil }
+    return instances.lazy.filter { [shares] in shares[$1.source] == most }.max { $0.value.since < $1.value.since }?.key
+  }
+
+  private mutating func remove(_ name: DNSName) {
+    guard let source = instances.removeValue(forKey: name)?.source, let share = shares[source] else { return }
+    shares[source] = share > 1 ? share - 1 : nil
+  }
+
+  /// Forgets what is over.
+  mutating func forget(now: Double) {
+    for name in Array(instances.keys) where instances[name]?.forget(now: now) == false { remove(name) }
+  }
+
+  /// What has to be asked for, where: the questions that wait the longest, as many as fit into a packet.
+  mutating func questions(now: Double) -> [Link: [DNSQuestion]] {
+    let waiting = instances.sorted {
+      ($0.value.askAt, $0.value.since) != ($1.value.askAt, $1.value.since)
+        ? ($0.value.askAt, $0.value.since) < ($1.value.askAt, $1.value.since)
+        : $0.key.wire.lexicographicallyPrecedes($1.key.wire)
+    }
+    var asking: [Link: [DNSQuestion]] = [:]
+    var taken: [Link: Int] = [:]
+    for (name, known) in waiting {
       let questions = instances[name]?.questions(name, now: now) ?? []
-      if !questions.isEmpty { asking.append((link, questions)) }
+      guard !questions.isEmpty else { continue }
+      // What does not fit waits, and whatever waits less long with it.
+      let length = questions.reduce(taken[known.link] ?? 0) { $0 + $1.name.wire.count + 4 }
+      taken[known.link] = length
+      guard length <= Self.longestQuestions else { continue }
+      asking[known.link, default: []] += questions
+      instances[name]?.hasAsked(now: now)
     }
     return asking
   }
 
-  /// When `sweep` has something to do.
-  func nextMoment(now: Double) -> Double {
-    instances.values.reduce(.infinity) { min($0, $1.nextMoment(now: now)) }
+  /// When something has to be forgotten.
+  var expiry: Double { instances.values.reduce(.infinity) { min($0, $1.expiry) } }
+
+  /// When something has to be asked for.
+  func nextQuestion(now: Double) -> Double {
+    instances.values.reduce(.infinity) { min($0, $1.nextQuestion(now: now)) }
   }
 
   /// The instances that other devices need not tell again, each with the seconds for which it still holds.
