@@ -121,6 +121,70 @@ import Testing
     #expect(probes < 40)
   }
 
+  @Test func `records of names that are not probed for yet contradict nothing`() throws {
+    let (starting, _) = start(until: 100.3)
+    for second in 0..<20 {
+      for number in 1..<40 {
+        let name = try #require(ServiceNames.instance(InstanceLabel.bytes("laptop", attempt: number)))
+        _ = starting.hear(contradiction(name))
+        var probe = DNSPacket.query
+        probe.questions = [DNSQuestion(name, .any)]
+        probe.authorities = [DNSRecord(name, .service(ServiceLocation(port: .max, target: name)), ttl: 120)]
+        _ = starting.hear(probe)
+      }
+      _ = starting.run(until: 101 + Double(second))
+    }
+    // One for the probe that was sent, and then one a second at most.
+    #expect(starting.responder.attempt > 1 && starting.responder.attempt <= 21)
+    let attempt = starting.responder.attempt
+    _ = starting.run(until: 300)
+    #expect(starting.responder.attempt == attempt && starting.responder.links[.v4]?.phase == .standing)
+  }
+
+  @Test func `a device whose probes win again and again is waited for ever longer`() {
+    let (starting, _) = start(until: 100.3)
+    let greater = ServiceLocation(port: .max, target: DNSName("zzz.local"))
+    var probes = 0
+    for step in 0..<6000 {
+      var probe = DNSPacket.query
+      probe.questions = [DNSQuestion(own.instance, .any)]
+      probe.authorities = [DNSRecord(own.instance, .service(greater), ttl: 120)] + own.records(.text, [])
+      _ = starting.hear(probe)
+      probes += starting.run(until: 100.3 + Double(step) / 100).count
+    }
+    #expect(probes <= 60 && starting.responder.attempt == 1)
+  }
+
+  @Test func `a name that stands on one link is told, whatever happens on the others`() {
+    var responder = Responder(StandingResponder.service, random: 1)
+    let second = Link(interface: 3, isV6: false)
+    let links: [Link: [IPAddress]] = [.v4: StandingResponder.addresses, second: [ip(198, 51, 100, 1)]]
+    var told: [Responder.Action] = responder.handle(.links(links), now: 0)
+    var packet = DNSPacket.query
+    packet.questions = [DNSQuestion(own.instance, .any)]
+    let greater = ServiceLocation(port: .max, target: DNSName("zzz.local"))
+    packet.authorities = [DNSRecord(own.instance, .service(greater), ttl: 120)] + own.records(.text, [])
+    for step in 1...500 {
+      told += responder.handle(.timePassed, now: Double(step) / 100)
+      told += responder.handle(.packet(packet.encoded(), second, from: .other), now: Double(step) / 100)
+    }
+    #expect(told.filter { $0 == .established(name: "laptop") }.count == 1)
+    #expect(responder.links[second]?.isProbed == false)
+    // The other device keeps the name.
+    for step in 501...900 {
+      told += responder.handle(.timePassed, now: Double(step) / 100)
+      told += responder.handle(.packet(contradiction().encoded(), second, from: .other), now: Double(step) / 100)
+    }
+    #expect(told.contains(.established(name: "laptop (2)")))
+  }
+
+  @Test func `a name that stands on this device alone is not told`() {
+    var responder = Responder(StandingResponder.service, random: 1)
+    var actions = responder.handle(.links([.loopback: [ip(127, 0, 0, 1)]]), now: 0)
+    for step in 1...500 { actions += responder.handle(.timePassed, now: Double(step) / 100) }
+    #expect(responder.links[.loopback]?.phase == .standing && actions.allSatisfy { $0 != .established(name: "laptop") })
+  }
+
   @Test func `the own words with too little time are said again`() {
     let standing = StandingResponder()
     var packet = DNSPacket.response

@@ -39,6 +39,14 @@ struct AnnouncedLink: Sendable {
     if case .probing = phase { false } else { true }
   }
 
+  /// Whether no probe for the name was sent there yet, not even one that lost.
+  var isBeforeProbes: Bool {
+    if case .probing(sent: 0, _, isDeferred: false) = phase { true } else { false }
+  }
+
+  /// Whether it leads to this device itself.
+  var isLoopback: Bool { addresses.allSatisfy(\.isLoopback) }
+
   /// When something is to be done there.
   var nextMoment: Double? {
     var moments = Array(due.values) + held.map(\.due)

@@ -8,14 +8,15 @@ extension Responder {
 
   /// Compares a probe of another device with the own: the greater proposal goes on, the lesser waits, and then meets the
   /// other's answer (RFC 6762 §8.2).
+  ///
+  /// Before the first probe there is nothing to compare.
   mutating func meet(_ probe: DNSPacket, on link: Link, now: Double) {
-    guard case .probing(_, _, let isDeferred) = links[link]?.phase else { return }
+    guard case .probing(let sent, _, _) = links[link]?.phase, sent > 0 else { return }
     let theirs = Self.proposal(probe.authorities.filter { $0.name == records.instance })
     guard !theirs.isEmpty else { return }
     let ours = Self.proposal(records.records([.service, .text], []))
     guard ours.lexicographicallyPrecedes(theirs, by: { $0.lexicographicallyPrecedes($1) }) else { return }
-    let wait = isDeferred ? nil : nameConflicts.count(now: now)
-    links[link]?.probe(at: now + (wait ?? Self.deference), isDeferred: true)
+    links[link]?.probe(at: now + (nameConflicts.count(now: now) ?? Self.deference), isDeferred: true)
   }
 
   /// Records as they are compared: by class, type and content, the least first.
@@ -28,24 +29,26 @@ extension Responder {
 
   /// Heeds what another device, or this one, says (RFC 6762 §6.6, §7.4, §9).
   mutating func hear(_ response: DNSPacket, on link: Link, now: Double) -> [Action] {
+    // Once for all records of the packet, which may be very many.
+    let own = OwnWords(records, links, on: link)
     for record in [response.answers, response.additionals].joined() where record.recordClass == DNSQuestion.internet {
       switch record.name {
       case records.instance:
         guard record.type != .nsec else { continue }
-        if isOwn(record) {
-          repair(record, on: link, now: now)
+        if own.has(record) {
+          repair(record, own, on: link, now: now)
         } else if record.ttl > 0, links[link]?.isProbed == false || record.type == .srv || record.type == .txt {
           return conflict(on: link, now: now)
         }
       case records.host:
-        if isOwn(record) {
-          repair(record, on: link, now: now)
+        if own.has(record) {
+          repair(record, own, on: link, now: now)
         } else if record.ttl > 0, links[link]?.isProbed == true, record.type == .a || record.type == .aaaa {
           links[link]?.owe([.v4, .v6], from: now)
         }
       case ServiceNames.type, ServiceNames.enumeration:
-        guard isOwn(record) else { continue }
-        repair(record, on: link, now: now)
+        guard own.has(record) else { continue }
+        repair(record, own, on: link, now: now)
         // Only this device has its instance; that there are such services others say, too.
         if record.name == ServiceNames.enumeration, record.ttl >= OwnRecords.otherTTL {
           links[link]?.settle(.enumeration)
@@ -56,28 +59,18 @@ extension Responder {
     return []
   }
 
-  /// Whether this device says the same, on any of its links: two interfaces may lead to one network.
-  private func isOwn(_ record: DNSRecord) -> Bool {
-    if case .address(let address) = record.data {
-      return record.name == records.host && links.values.contains { $0.addresses.contains(address) }
-    }
-    return records.records([.pointer, .enumeration, .service, .text], []).contains { $0.says(record) }
-  }
-
   /// Says an own record again that was said with less than half of its time, or taken back, by a mistake.
-  private mutating func repair(_ record: DNSRecord, on link: Link, now: Double) {
-    guard let known = links[link], known.isProbed else { return }
-    for kind in AnswerSet.announced {
-      let own = records.records(kind, known.addresses)
-      guard own.contains(where: { $0.says(record) && record.ttl < $0.ttl / 2 }) else { continue }
-      links[link]?.owe([kind], from: now)
-    }
+  private mutating func repair(_ record: DNSRecord, _ own: OwnWords, on link: Link, now: Double) {
+    guard links[link]?.isProbed == true else { return }
+    let kinds = own.here.lazy.filter { $0.record.says(record) && record.ttl < $0.record.ttl / 2 }.map(\.kind)
+    links[link]?.owe(AnswerSet(kinds), from: now)
   }
 
   /// Another device has the name. One that was not probed for yet is given up; one that stood is probed for again
-  /// (RFC 6762 §8.1, §9).
+  /// (RFC 6762 §8.1, §9). Before the first probe the name is not claimed: else a device that contradicts ever new names, or
+  /// one that is waited for, would use them all up.
   private mutating func conflict(on link: Link, now: Double) -> [Action] {
-    guard let known = links[link] else { return [] }
+    guard let known = links[link], !known.isBeforeProbes else { return [] }
     let wait = nameConflicts.count(now: now)
     let start = now + (wait ?? initialDelay())
     guard !known.isProbed else {
@@ -97,5 +90,27 @@ extension Responder {
       links[other]?.probe(at: start)
     }
     return actions
+  }
+}
+
+/// What this device says itself, by which its own packets are known that come back.
+private struct OwnWords {
+  /// The records that are announced on the link.
+  let here: [(kind: AnswerKind, record: DNSRecord)]
+  private let host: DNSName
+  /// The addresses of all links: two interfaces may lead to one network.
+  private let addresses: Set<IPAddress>
+
+  init(_ records: OwnRecords, _ links: [Link: AnnouncedLink], on link: Link) {
+    let known = links[link]?.addresses ?? []
+    here = AnswerSet.announced.flatMap { kind in records.records(kind, known).map { (kind, $0) } }
+    host = records.host
+    addresses = Set(links.values.flatMap(\.addresses))
+  }
+
+  /// Whether this device says the same, on any of its links.
+  func has(_ record: DNSRecord) -> Bool {
+    if case .address(let address) = record.data { return record.name == host && addresses.contains(address) }
+    return here.contains { $0.record.says(record) }
   }
 }

@@ -18,7 +18,8 @@ package struct Responder: Sendable {
   package enum Action: Equatable, Sendable {
     /// A packet goes to the group, or to one asker, from port 5353.
     case send([UInt8], Link, unicastTo: Source?)
-    /// The label under which the service is announced on every link; again when it changes.
+    /// The label under which the service is announced, as soon as it stands on one link to other devices; again when it
+    /// changes, which a link where it is probed for later may bring about.
     case established(name: String)
     /// The goodbyes are sent. Nothing follows.
     case over
@@ -55,7 +56,7 @@ package struct Responder: Sendable {
     for link in links.keys.sorted() where links[link]?.nextMoment.map({ $0 <= now }) == true {
       actions += advance(link, now: now)
     }
-    if told != attempt, !links.isEmpty, links.values.allSatisfy(\.isProbed) {
+    if told != attempt, links.values.contains(where: { $0.isProbed && !$0.isLoopback }) {
       told = attempt
       actions.append(.established(name: label))
     }
