@@ -25,8 +25,9 @@ package final class Announcement: Sendable {
     trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
-      "announcement", Responder(service, random: try SystemRandom.number()), port: MulticastDNS.port, reaching: reach, tell: news,
-      trouble: trouble)
+      "announcement", Responder(service, random: try SystemRandom.number()), port: MulticastDNS.port, reaching: reach,
+      tell: news,
+      trouble: { $0.map(trouble) })
   }
 
   /// Has the networks told that the service is gone, and returns at once.

@@ -6,8 +6,10 @@ import MigrationSystem
 /// A flood costs little: after each batch the sockets rest, and what does not fit into the kernel's buffers meanwhile is
 /// lost, the flood for the most part.
 struct LinkLoop<Party: Correspondent>: ~Copyable {
-  /// How long sockets rest after packets were taken from them.
+  /// How long sockets rest at least after packets were taken from them; and so many times as long as the packets took, so
+  /// that no flood takes more than a tenth of a processor.
   private static var rest: Duration { .milliseconds(10) }
+  private static var restShare: Int { 9 }
   /// How long changes of interfaces are collected: they come in swarms.
   private static var collecting: Duration { .milliseconds(100) }
   /// After how long a link that could not be opened is tried again, and the interfaces are looked at where changes are not
@@ -21,24 +23,27 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   private let stop: StopSignal
   private let wakeup: Wakeup
   private let tell: @Sendable (Party.News) -> Void
-  private let trouble: @Sendable (FindingTrouble) -> Void
+  private let trouble: @Sendable (FindingTrouble?) -> Void
 
   private var poller: Poller
   private var links: OpenLinks
   private let changes: InterfaceChanges?
   private var lookAt: BootInstant? = .now()
   private var restUntil: BootInstant?
+  /// Interfaces that carried no packets for a while since the last look.
+  private var interrupted: Set<UInt32> = []
   private var isStopping = false
   private var isOver = false
   private var hasToldTrouble = false
+  private var isInTrouble = false
   private var hasWaitedForNetworks = false
 
-  /// Makes everything that the loop needs besides links.
+  /// Needs nothing of the system that could be missing; links it opens later. Trouble is told once, and nil when it is over.
   init(
-    _ party: Party, port: UInt16, reaching reach: Reach, stop: StopSignal, wakeup: Wakeup, tell: @escaping @Sendable (Party.News) -> Void,
-    trouble: @escaping @Sendable (FindingTrouble) -> Void
-  ) throws(SystemError) {
-    poller = try Poller(ofLoop: true)
+    _ party: Party, _ poller: consuming Poller, port: UInt16, reaching reach: Reach, stop: StopSignal, wakeup: Wakeup,
+    tell: @escaping @Sendable (Party.News) -> Void, trouble: @escaping @Sendable (FindingTrouble?) -> Void
+  ) {
+    self.poller = poller
     self.party = party
     self.stop = stop
     self.wakeup = wakeup
@@ -51,21 +56,27 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   /// Works until the end is wanted and told.
   mutating func run() throws(SystemError) {
     while !isOver {
-      if stop.isSet, !isStopping {
-        isStopping = true
-        handle(.stop)
-        continue
-      }
+      if heedsStop() { continue }
       if let lookAt, lookAt <= .now() {
         look()
         continue
       }
-      if let moment = party.nextMoment, moment <= BootInstant.now().seconds {
-        handle(.timePassed)
-        // The sockets have their turn, whatever moments follow.
-      }
+      // The sockets have their turn, whatever moments follow.
+      heedTime()
       try turn()
     }
+  }
+
+  /// Begins the end if it is wanted; whether it did.
+  private mutating func heedsStop() -> Bool {
+    guard stop.isSet, !isStopping else { return false }
+    isStopping = true
+    handle(.stop)
+    return true
+  }
+
+  private mutating func heedTime() {
+    if let moment = party.nextMoment, moment <= BootInstant.now().seconds { handle(.timePassed) }
   }
 
   private mutating func turn() throws(SystemError) {
@@ -79,20 +90,37 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
     guard try poller.wait(&interests, until: moments.compactMap { $0 }.min()) else { return }
 
     wakeup.clear()
-    if changes?.take() == true { look(after: Self.collecting) }
-    for (place, interest) in zip(open, interests[first...]) where !interest.ready.isEmpty { receive(place.link) }
+    if let news = changes?.take(), news.isAny {
+      interrupted.formUnion(news.interrupted)
+      look(after: Self.collecting)
+    }
+    let begin = BootInstant.now()
+    var isAny = false
+    for (place, interest) in zip(open, interests[first...]) where !interest.ready.isEmpty && !isOver {
+      if receive(place.link) { isAny = true }
+    }
+    guard isAny else { return }
+    let end = BootInstant.now()
+    restUntil = end + max(Self.rest, begin.duration(to: end) * Self.restShare)
   }
 
-  private mutating func receive(_ link: Link) {
+  /// Takes a batch of packets; whether there were any. Neither the end nor a moment waits for the whole batch.
+  private mutating func receive(_ link: Link) -> Bool {
     var packets: [([UInt8], Source)] = []
+    var isAny = false
     do throws(SystemError) {
-      if try links.receive(link, { packets.append(($0, $1)) }) > 0 { restUntil = .now() + Self.rest }
+      isAny = try links.receive(link) { packets.append(($0, $1)) } > 0
     } catch {
       links.close(link, error)
       look(after: Self.retrying)
       handle(.links(links.links))
     }
-    for (bytes, source) in packets { handle(.packet(bytes, link, from: source)) }
+    for (bytes, source) in packets {
+      if heedsStop() || isOver { break }
+      heedTime()
+      handle(.packet(bytes, link, from: source))
+    }
+    return isAny
   }
 
   /// The interfaces are to be looked at, after so long at the latest.
@@ -104,18 +132,28 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   private mutating func look() {
     lookAt = nil
     do throws(SystemError) {
-      links.update(try NetworkInterface.all())
+      let interfaces = try NetworkInterface.all()
+      // Behind an interface that was gone for a moment, others may be now.
+      if links.close(interrupted) { handle(.links(links.links)) }
+      interrupted = []
+      links.update(interfaces)
     } catch {
-      links.lose(error)
+      links.keep(error)
     }
     if links.failure != nil || changes == nil { look(after: Self.retrying) }
     handle(.links(links.links))
-    guard links.links.isEmpty, !hasToldTrouble else { return }
+    guard links.links.isEmpty || links.choice.isOnlyItself else {
+      if isInTrouble { trouble(nil) }
+      isInTrouble = false
+      return
+    }
+    guard !hasToldTrouble else { return }
     if links.failure == nil, !hasWaitedForNetworks {
       hasWaitedForNetworks = true
       return look(after: Self.comingUp)
     }
     hasToldTrouble = true
+    isInTrouble = true
     trouble(links.failure.map(FindingTrouble.refused) ?? .noNetwork)
   }
 

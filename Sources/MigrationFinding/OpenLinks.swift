@@ -32,7 +32,9 @@ struct OpenLinks {
 
   /// Looks at the interfaces again: opens sockets for links that are new, and closes those whose link is gone.
   mutating func update(_ interfaces: [NetworkInterface]) {
-    choice = LinkChoice(interfaces, reaching: reach)
+    choice = LinkChoice(interfaces, reaching: reach) {
+      [.v4, .v6].compactMap { SocketAddress.ofDefaultRoute($0) }
+    }
     failure = nil
     sockets = sockets.filter { choice.links[$0.key] != nil }
     for link in choice.links.keys.sorted() where sockets[link] == nil {
@@ -46,10 +48,14 @@ struct OpenLinks {
     }
   }
 
-  /// The interfaces could not be listed: nothing is known to be there any more.
-  mutating func lose(_ error: SystemError) {
-    update([])
-    failure = error
+  /// The interfaces could not be listed: all stays as it was.
+  mutating func keep(_ error: SystemError) { failure = error }
+
+  /// Closes the sockets of interfaces that were interrupted; whether there were any. The next look opens others.
+  mutating func close(_ interrupted: Set<UInt32>) -> Bool {
+    let closed = sockets.keys.filter { interrupted.contains($0.interface) }
+    for link in closed { sockets[link] = nil }
+    return !closed.isEmpty
   }
 
   /// Closes a link's socket, which has failed; the next look at the interfaces opens another one.
@@ -58,9 +64,12 @@ struct OpenLinks {
     failure = error
   }
 
-  /// Sends a packet. What cannot be sent is lost like any other packet: whoever misses it asks again.
+  /// Sends a packet; an answer to one address only if that is in a network of the link. What cannot be sent is lost like any
+  /// other packet: a device that misses it asks again.
   func send(_ bytes: [UInt8], _ link: Link, unicastTo source: Source?) {
-    try? sockets[link]?.socket.send(bytes, to: source.map { SocketAddress($0.address, $0.port, on: link) })
+    let address = source.map { SocketAddress($0.address, $0.port, on: link) }
+    guard address.map({ choice.isNear($0, link) }) ?? true else { return }
+    try? sockets[link]?.socket.send(bytes, to: address)
   }
 
   /// Hands over a batch of packets that came from devices on the link; how many packets there were.

@@ -26,10 +26,10 @@ package final class Search: Sendable {
   /// Starts to look. All receivers that are there come with each news, by their labels.
   ///
   /// The news come on the search's own thread, which must not be made to wait. Of trouble it tells at most once, and goes
-  /// on: a network may come, and a port become free.
+  /// on: a network may come, and a port become free. Then nil is told.
   package init(
     news: @escaping @Sendable ([NearbyReceiver]) -> Void,
-    trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
+    trouble: @escaping @Sendable (FindingTrouble?) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
       "search", Browser(random: try SystemRandom.number()), port: MulticastDNS.port,
@@ -44,25 +44,12 @@ package final class Search: Sendable {
 }
 
 extension NearbyReceiver {
-  /// Puts what was found into the words of sockets.
-  fileprivate init(_ found: Found) {
+  /// Puts what was found into the words of sockets; the order of the addresses stays.
+  init(_ found: Found) {
     let addresses = found.addresses.map {
       SocketAddress(
         family: $0.address.isV6 ? .v6 : .v4, bytes: $0.address.bytes, scope: $0.interface, port: found.port)
     }
-    self.init(label: found.name, instance: found.instance, addresses: addresses.byUsefulness)
+    self.init(label: found.name, instance: found.instance, addresses: addresses)
   }
-}
-
-extension [SocketAddress] {
-  /// The most useful first: those that are in use anywhere before those of one link, and this device's own last; IPv4 before
-  /// IPv6, because it is shorter to read. The order stays where nothing speaks for another one.
-  var byUsefulness: [SocketAddress] {
-    let ranked = enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
-    return ranked.map(\.element)
-  }
-}
-
-extension SocketAddress {
-  fileprivate var rank: Int { (isLoopback ? 4 : 0) + (isLinkLocal ? 2 : 0) + (family == .v6 ? 1 : 0) }
 }

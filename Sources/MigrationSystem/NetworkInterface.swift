@@ -47,14 +47,19 @@ package struct NetworkInterface: Hashable, Sendable {
   package let flags: Flags
   /// Whether it only carries packets for another interface, a bridge's or a bond's.
   package let isPort: Bool
+  /// Whether the system has made it up, a bridge or one end of a cable to a guest: it is no device.
+  package let isMadeUp: Bool
   /// Its addresses, in the kernel's order.
   package let addresses: [Address]
 
-  package init(index: UInt32, name: String, flags: Flags, isPort: Bool = false, addresses: [Address]) {
+  package init(
+    index: UInt32, name: String, flags: Flags, isPort: Bool = false, isMadeUp: Bool = false, addresses: [Address]
+  ) {
     self.index = index
     self.name = name
     self.flags = flags
     self.isPort = isPort
+    self.isMadeUp = isMadeUp
     self.addresses = addresses
   }
 

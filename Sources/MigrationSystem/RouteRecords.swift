@@ -12,6 +12,7 @@ struct RouteRecords {
     static let interruptedFlag: UInt16 = 0x10
     static let linkName: UInt16 = 3
     static let linkDetails: UInt16 = 18
+    static let kind: UInt16 = 1
     static let portKind: UInt16 = 4
     static let remoteAddress: UInt16 = 1
     static let localAddress: UInt16 = 2
@@ -25,6 +26,7 @@ struct RouteRecords {
     var name = ""
     var flags: UInt32 = 0
     var isPort = false
+    var isMadeUp = false
   }
 
   private var links: [UInt32: LinkRecord] = [:]
@@ -41,7 +43,7 @@ struct RouteRecords {
     links.sorted { $0.key < $1.key }.map { index, link in
       NetworkInterface(
         index: index, name: link.name, flags: NetworkInterface.Flags(rawValue: link.flags), isPort: link.isPort,
-        addresses: addresses[index] ?? [])
+        isMadeUp: link.isMadeUp, addresses: addresses[index] ?? [])
     }
   }
 
@@ -76,6 +78,8 @@ struct RouteRecords {
       case Kind.linkName: link.name = value.text
       case Kind.linkDetails:
         value.forEachAttribute { kind, value in
+          // A kind is named of what the system makes itself; a device has none.
+          if kind == Kind.kind { link.isMadeUp = true }
           if kind == Kind.portKind { link.isPort = ["bridge", "bond", "team"].contains(value.text) }
         }
       default: break

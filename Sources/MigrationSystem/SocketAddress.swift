@@ -16,17 +16,17 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   package let family: Family
   /// Four or sixteen bytes.
   package let bytes: [UInt8]
-  /// The interface that a link-local address is meant on; zero for none.
+  /// The interface that a link-local address of IPv6 is meant on; zero for none.
   package let scope: UInt32
   /// The port.
   package var port: UInt16
 
-  /// Puts the parts together.
+  /// Puts the parts together. IPv4 knows no scope: one that is given is left out.
   package init(family: Family, bytes: [UInt8], scope: UInt32 = 0, port: UInt16) {
     precondition(bytes.count == (family == .v4 ? 4 : 16), "an address has four or sixteen bytes")
     self.family = family
     self.bytes = bytes
-    self.scope = scope
+    self.scope = family == .v6 ? scope : 0
     self.port = port
   }
 

@@ -37,7 +37,8 @@ final class Browsing {
 
   /// Hears a whole receiver.
   func hear(
-    _ label: String, id: UInt64, _ addresses: [IPAddress], on link: Link = .v4, ttl: UInt32? = nil, from source: Source = .other
+    _ label: String, id: UInt64, _ addresses: [IPAddress], on link: Link = .v4, ttl: UInt32? = nil,
+    from source: Source = .other
   ) {
     let own = OwnRecords(Service(label: label, port: 4242, instance: id), label: InstanceLabel.bytes(label))
     hear(

@@ -129,10 +129,11 @@ import Testing
       heard.add(address, ttl: 60, flushes: true)
     }
     #expect(heard.addresses.count == HeardAddresses.most && heard.addresses.allSatisfy { $0.1 == 60 })
-    browsing.hear((0..<560).map { number in
-      let address = ip(10, 0, UInt8(number / 256), UInt8(number % 256))
-      return DNSRecord(host, .address(address), ttl: 120, flushes: true)
-    })
+    browsing.hear(
+      (0..<560).map { number in
+        let address = ip(10, 0, UInt8(number / 256), UInt8(number % 256))
+        return DNSRecord(host, .address(address), ttl: 120, flushes: true)
+      })
     browsing.run(until: 101)
     #expect(browsing.found.map(\.addresses.count) == [CachedInstance.mostAddresses])
   }

@@ -54,7 +54,7 @@ import Testing
       try ip("link del one")
       try watched.list("the receiver to be forgotten") { $0.isEmpty }
       let troubles = watched.state.withLock { $0.troubles }
-      #expect(troubles == [.noNetwork])
+      #expect(troubles == [.noNetwork, nil])
       announced.announcement.end()
     }
   }
@@ -66,6 +66,13 @@ import Testing
       let watched = try Watched()
       let found = try watched.list("the receiver on this device") { !$0.isEmpty }
       #expect(found.map { $0.addresses.map(\.description) } == [["127.0.0.1:47470", "[::1]:47470"]])
+      // Both know that no other device can see that.
+      #expect(try watched.trouble() == .noNetwork)
+      #expect(try announced.troubles.wait(for: "trouble") { $0.first } == .noNetwork)
+      #expect(announced.name.withLock { $0 } == nil)
+      try joinTwoInterfaces()
+      try watched.relief()
+      #expect(try announced.established() == "here")
       announced.announcement.end()
     }
   }
@@ -87,9 +94,43 @@ import Testing
       let announced = try Announced("patient", instance: 5)
       close(other)
       try watched.list("the receiver, once the port is free") { $0.first?.label == "patient" }
-      #expect(watched.state.withLock { $0.troubles.count } == 1)
+      try watched.relief()
+      #expect(watched.state.withLock { $0.troubles.count } == 2)
       announced.announcement.end()
     }
+  }
+
+  @Test func `a network that was interrupted for a moment is announced on anew`() throws {
+    try inOwnNetwork {
+      try joinTwoInterfaces()
+      for name in ["one", "two"] { try ip("-6 addr flush dev \(name)") }
+      let two = try #require(NetworkInterface.all().first { $0.name == "two" })
+      let group = SocketAddress(family: .v4, bytes: MulticastDNS.groupV4.bytes, port: MulticastDNS.port)
+      let ear = try MulticastSocket(group: group, interface: two.index)
+      let announced = try Announced("flapping", instance: 8)
+      _ = try announced.established()
+      while try hearsProbe(ear, within: .seconds(1)) {}
+      try ip("link set two down")
+      try ip("link set two up")
+      #expect(try hearsProbe(ear, within: .seconds(10)))
+      announced.announcement.end()
+    }
+  }
+
+  /// Whether a probe for a name comes within so long.
+  private func hearsProbe(_ ear: borrowing MulticastSocket, within time: Duration) throws -> Bool {
+    let end = BootInstant.now() + time
+    var poller = try Poller()
+    var buffer = DatagramBuffer(longest: MulticastDNS.longestPacket)
+    while try !poller.wait(for: .readable, on: ear.raw, until: end).isEmpty {
+      var hasProbe = false
+      _ = try buffer.receive(from: ear) { datagram in
+        guard let packet = try? DNSPacket(datagram.bytes), !packet.isResponse else { return }
+        if !packet.authorities.isEmpty { hasProbe = true }
+      }
+      if hasProbe { return true }
+    }
+    return false
   }
 
   @Test func `without IPv6 all goes by IPv4`() throws {

@@ -13,10 +13,11 @@ import Testing
   }
 
   private func interface(
-    _ index: UInt32, _ texts: [String], flags: NetworkInterface.Flags = usual, isPort: Bool = false
+    _ index: UInt32, _ texts: [String], flags: NetworkInterface.Flags = usual, isPort: Bool = false,
+    isMadeUp: Bool = false
   ) -> NetworkInterface {
     NetworkInterface(
-      index: index, name: "net\(index)", flags: flags, isPort: isPort,
+      index: index, name: "net\(index)", flags: flags, isPort: isPort, isMadeUp: isMadeUp,
       addresses: texts.map { address($0, prefix: $0.contains(":") ? 64 : 24, scope: $0.hasPrefix("fe80") ? index : 0) })
   }
 
@@ -78,6 +79,31 @@ import Testing
     #expect(LinkChoice([interface(2, addresses)]).links.values.first?.count == LinkChoice.mostAddresses)
   }
 
+  @Test func `of very many interfaces those of default routes are taken, then real ones`() {
+    let bridges = (2..<40).map { interface($0, ["10.\($0).0.1"], isMadeUp: true) }
+    let all = bridges + [interface(50, ["192.0.2.1"]), interface(60, ["198.51.100.1"], isMadeUp: true)]
+    let choice = LinkChoice(all, defaultRoutes: { [SocketAddress(numeric: "198.51.100.1", port: 0)!] })
+    let taken = Set(choice.links.keys.map(\.interface))
+    #expect(taken.count == LinkChoice.mostInterfaces && taken.isSuperset(of: [50, 60]))
+  }
+
+  @Test func `this device is only itself where the loopback interface stands in`() {
+    #expect(LinkChoice([loopback]).isOnlyItself && !LinkChoice([]).isOnlyItself)
+    #expect(!LinkChoice([loopback, interface(2, ["192.0.2.1"])]).isOnlyItself)
+  }
+
+  @Test func `answers to one address stay in the networks of the link`() {
+    let choice = LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
+    func isNear(_ text: String, scope: UInt32 = 0) -> Bool {
+      let plain = SocketAddress(numeric: text, port: 5353)!
+      return choice.isNear(
+        SocketAddress(family: plain.family, bytes: plain.bytes, scope: scope, port: 5353),
+        Link(interface: 2, isV6: false))
+    }
+    #expect(isNear("192.0.2.9") && isNear("fe80::9", scope: 2))
+    #expect(!isNear("203.0.113.9") && !isNear("198.51.100.7") && !isNear("2001:db8::9"))
+  }
+
   @Test func `only packets from a device on the link count`() {
     let choice = LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
     let link = Link(interface: 2, isV6: false)
@@ -94,13 +120,12 @@ import Testing
   }
 }
 
-@Suite struct UsefulnessTests {
-  @Test func `addresses come in the order of their use`() {
-    let texts = ["::1", "fe80::1", "127.0.0.1", "2001:db8::1", "169.254.1.1", "192.0.2.2", "192.0.2.1"]
-    let addresses = texts.map { SocketAddress(numeric: $0, port: 1)! }
-    #expect(
-      addresses.byUsefulness.map(\.hostDescription) == [
-        "192.0.2.2", "192.0.2.1", "2001:db8::1", "169.254.1.1", "fe80::1", "127.0.0.1", "::1",
-      ])
+@Suite struct NearbyReceiverTests {
+  @Test func `the order of the addresses stays, and only those of IPv6 have an interface`() {
+    let v6 = IPAddress([0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [7])!
+    let found = Found(
+      name: "laptop", instance: 7, port: 47470,
+      addresses: [v6, IPAddress([169, 254, 1, 2])!].map { FoundAddress($0, heardOn: 1) })
+    #expect(NearbyReceiver(found).addresses.map(\.description) == ["[fe80::7%lo]:47470", "169.254.1.2:47470"])
   }
 }

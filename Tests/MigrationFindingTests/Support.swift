@@ -7,7 +7,7 @@ import TestSupport
 final class Watched: Sendable {
   struct State {
     var lists: [[NearbyReceiver]] = []
-    var troubles: [FindingTrouble] = []
+    var troubles: [FindingTrouble?] = []
   }
 
   let state = Condition(State())
@@ -34,14 +34,19 @@ final class Watched: Sendable {
   }
 
   /// Waits until trouble is told.
-  func trouble() throws -> FindingTrouble { try state.wait(for: "trouble") { $0.troubles.first } }
+  func trouble() throws -> FindingTrouble { try state.wait(for: "trouble") { $0.troubles.compactMap(\.self).first } }
+
+  /// Waits until trouble is told to be over.
+  func relief() throws {
+    _ = try state.wait(for: "the end of the trouble") { $0.troubles.last == .some(nil) ? true : nil }
+  }
 
   func stop() { search.stop() }
 }
 
 /// An announcement whose name is waited for.
 final class Announced: Sendable {
-  private let name = Condition<String?>(nil)
+  let name = Condition<String?>(nil)
   let troubles = Condition<[FindingTrouble]>([])
   let announcement: Announcement
 

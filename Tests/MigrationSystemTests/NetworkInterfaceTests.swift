@@ -76,8 +76,27 @@ import Testing
       try joinTwoInterfaces()
       let after = changes.take()
       let later = try InterfaceChanges().take()
-      #expect([before, after, later] == [false, true, false])
+      #expect([before, after, later].map(\.isAny) == [false, true, false])
+      let one = try #require(NetworkInterface.all().first { $0.name == "one" })
+      #expect(one.isMadeUp)
+      try ip("addr add 10.0.0.1/24 dev one")
+      #expect(changes.take() == InterfaceChanges.News(isAny: true))
+      // It is back before anything is read.
+      try ip("link set one down")
+      try ip("link set one up")
+      #expect(changes.take().interrupted.contains(one.index))
+      try ip("link del one")
+      #expect(changes.take().interrupted.contains(one.index))
     }
+  }
+
+  @Test func `news of a link tells whether it was interrupted`() {
+    func news(_ kind: UInt16, flags: UInt32) -> LinkNews? {
+      LinkNews(Self.record(kind, [0, 0, 1, 0] + Self.word(7) + Self.word(flags) + Self.word(0)))
+    }
+    #expect(news(16, flags: 0x1043)?.isInterrupted == false && news(16, flags: 0x1043)?.index == 7)
+    #expect(news(16, flags: 0x1003)?.isInterrupted == true && news(17, flags: 0x1043)?.isInterrupted == true)
+    #expect(news(20, flags: 0) == nil && LinkNews(Self.list.prefix(31)) == nil)
   }
 
   @Test(.enabled(if: canHaveOwnNetwork)) func `the address is that of the default route's interface`() throws {

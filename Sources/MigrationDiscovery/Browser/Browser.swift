@@ -107,7 +107,9 @@ package struct Browser: Sendable {
       questions.merge(asked) { first, _ in first }
     }
     if !questions.isEmpty { mayAskAt = now + Self.questionPause }
-    sweepAt = caches.values.reduce(.infinity) { [mayAskAt] in min($0, $1.expiry, max($1.nextQuestion(now: now), mayAskAt)) }
+    sweepAt = caches.values.reduce(.infinity) { [mayAskAt] in
+      min($0, $1.expiry, max($1.nextQuestion(now: now), mayAskAt))
+    }
     sweepAt = max(sweepAt, now + Self.patience)
     var actions: [Action] = []
     for (link, asked) in questions.sorted(by: { $0.key < $1.key }) where asking[link] != nil {

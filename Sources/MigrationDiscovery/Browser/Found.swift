@@ -27,8 +27,8 @@ package struct FoundAddress: Hashable, Sendable {
     self.interface = address.isLinkLocal ? interface : 0
   }
 
-  /// Addresses in their order of use: those that routers know, IPv4 first; those of a link, which need its interface;
-  /// those of this device.
+  /// Addresses in their order of use: those that routers know; those of a link, IPv6 first, which names its interface; those of
+  /// this device. Elsewhere IPv4 is first, because it is shorter to read.
   static func inOrder(_ addresses: Set<FoundAddress>) -> [FoundAddress] {
     addresses.sorted { left, right in
       let ranks = (left.rank, right.rank)
@@ -39,7 +39,7 @@ package struct FoundAddress: Hashable, Sendable {
   }
 
   private var rank: Int {
-    if address.isLoopback { return 4 }
+    if address.isLoopback { return address.isV6 ? 5 : 4 }
     if address.isLinkLocal { return address.isV6 ? 2 : 3 }
     return address.isV6 ? 1 : 0
   }
