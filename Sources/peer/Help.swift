@@ -43,10 +43,12 @@ enum Help {
     Example:
       new$ peer receive ~/Incoming
       On the other device:  peer send PATH... --to 192.0.2.7
+                  or just:  peer send PATH...   (same network)
       Code: 4829-1367   (works once, for 10 minutes)
 
-      old$ peer send Documents Pictures --to 192.0.2.7
-      Code shown on 192.0.2.7: 4829-1367
+      old$ peer send Documents Pictures
+      Found new-laptop (192.0.2.7).
+      Code shown on new-laptop (192.0.2.7): 4829-1367
 
     What was interrupted goes on when its command is run again.
     'peer help receive' and so on describe options and exit codes.
@@ -223,6 +225,7 @@ enum Help {
       -h, --help            Show this text.
 
     Examples:
+      $ peer send Documents
       $ peer send Documents --to 192.0.2.7
       $ peer send ~/Documents ~/Pictures --to new-laptop.local:5000
       $ peer send project --exclude '*.o' --exclude /build/ --to 192.0.2.7
