@@ -49,7 +49,9 @@ enum CodeEntry {
   }
 
   /// Takes a line from a file as the code. There is nobody to ask again.
-  static func check(_ line: [UInt8]?, from name: String) throws(TransferFailure) -> PairingCode {
+  static func check(
+    _ line: [UInt8]?, from name: String, hint: String = "check the code shown on the other device"
+  ) throws(TransferFailure) -> PairingCode {
     do {
       return try PairingCode(typed: line ?? [])
     } catch {
@@ -58,7 +60,7 @@ enum CodeEntry {
         case .malformed: "the first line of \(name) is not a code of eight digits"
         case .mistyped: "the code in \(name) is not valid: one digit is wrong or two are swapped"
         }
-      throw TransferFailure(.pairing, message, hint: "check the code shown on the other device")
+      throw TransferFailure(.pairing, message, hint: hint)
     }
   }
 

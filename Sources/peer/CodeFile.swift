@@ -24,7 +24,7 @@ enum CodeFile {
       throw unfit("other users can use \(name)", hint: "Take that from them: chmod 600 \(VisibleText.listed(path))")
     }
     guard status.size <= sizeLimit else { throw unfit("\(name) is too long for a file with a code") }
-    return try CodeEntry.check(try firstLine(file, Int(status.size)), from: name)
+    return try CodeEntry.check(try firstLine(file, Int(status.size)), from: name, hint: howToMake)
   }
 
   private static func open(_ path: [UInt8]) throws(TransferFailure) -> Descriptor {
@@ -51,8 +51,10 @@ enum CodeFile {
   }
 
   private static func unfit(_ message: String, hint: String? = nil) -> TransferFailure {
-    TransferFailure(.refused, message, hint: hint ?? "Make one with 'peer code new --code-file FILE'.")
+    TransferFailure(.refused, message, hint: hint ?? howToMake)
   }
+
+  private static let howToMake = "Make one with 'peer code new --code-file FILE'."
 
   /// Writes a new code to a new file that is for its owner alone; what is there is left as it is.
   static func make(_ path: [UInt8], _ code: PairingCode) throws(TransferFailure) {

@@ -55,6 +55,11 @@ import Testing
     #expect(failure.hint?.contains("chmod 600") == true)
   }
 
+  @Test func `where the file has no code, a new one is to be made`() throws {
+    guard case .failure(let failure) = try outcome(file("4829-1376")) else { return #expect(Bool(false)) }
+    #expect(failure.kind == .pairing && failure.hint == "Make one with 'peer code new --code-file FILE'.")
+  }
+
   @Test func `another user's file is refused`() throws {
     guard case .failure(let failure) = try outcome(file("4829-1367"), owner: 4711) else { return #expect(Bool(false)) }
     #expect(failure.kind == .refused && failure.message.hasSuffix("belongs to another user"))
