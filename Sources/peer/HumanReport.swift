@@ -32,7 +32,7 @@ struct HumanReport: Report {
   private(set) var unsent = UnsentList()
   private var meter = ProgressMeter()
   private var isDrawn = false
-  private var hasShownCode = false
+  private var shownCode: PairingCode?
   /// Whether what comes next is about another transfer.
   private var isTransferOver = false
   private var logged: (time: Double, phase: TransferPhase, percent: Int)?
@@ -53,9 +53,9 @@ struct HumanReport: Report {
     case .unannounced(let reason):
       return say("peer: note: this device cannot be found on the network: \(VisibleText.message(reason))")
     case .code(let code, let lifetime):
-      defer { hasShownCode = true }
-      return say(
-        "\(hasShownCode ? "New code" : "Code"): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
+      let heading = shownCode.map { $0 == code ? "Code, still" : "New code" } ?? "Code"
+      shownCode = code
+      return say("\(heading): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
     case .codeAwaited(let lifetime):
       return say("The code of --code-file works once, for \(Figures.span(lifetime)), from now on.")
     case .confined: return Rendering()
@@ -116,7 +116,7 @@ struct HumanReport: Report {
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }
-    if isTransferOver { unsent = UnsentList() }
+    if isTransferOver { (unsent, logged) = (UnsentList(), nil) }
     isTransferOver = false
   }
 

@@ -24,6 +24,8 @@ import Testing
     #expect(
       said(.code(PairingCode(number: 4_829_136), lifetime: 600)) == "Code: 4829-1367   (works once, for 10 minutes)\n")
     #expect(said(.code(PairingCode(number: 0), lifetime: 90)) == "New code: 0000-0000   (works once, for 90 seconds)\n")
+    #expect(
+      said(.code(PairingCode(number: 0), lifetime: 30)) == "Code, still: 0000-0000   (works once, for 30 seconds)\n")
     #expect(said(.listening(Listening(addresses: [], port: 5))) == "Waiting at port 5.\n")
     #expect(
       said(.listening(Listening(addresses: ["192.0.2.7"], port: 5, from: ["192.0.2.0/24", "fe80::1%eth0"]))) == """
@@ -109,6 +111,14 @@ import Testing
     _ = terminal.handle(Samples.progress(1), at: Samples.moment(0))
     #expect(terminal.handle(Samples.progress(2), at: Samples.moment(0.05)) == Rendering())
     #expect(terminal.tick(at: Samples.moment(0.5)).standardError.contains("Receiving"))
+  }
+
+  @Test func `the transfer behind one that failed is told of in a log from its beginning`() {
+    _ = said(.listening(addresses: [], port: 5))
+    #expect(said(Samples.progress(1, of: 600)).isEmpty == false)
+    #expect(said(Samples.progress(1, of: 600)).isEmpty)
+    _ = said(.failed(TransferFailure(.failed, "it failed")))
+    #expect(said(Samples.progress(1, of: 600)).isEmpty == false)
   }
 
   @Test func `a log gets a line a phase, and one in ten percent or five seconds`() {
