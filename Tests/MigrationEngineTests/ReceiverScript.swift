@@ -46,11 +46,11 @@ struct ReceiverScript {
 
   static func known(
     _ identifier: TransferID, key number: UInt8, held: Tally = Tally(items: 2, bytes: 20), isStaged: Bool = true,
-    notStored: [Refusal] = [], standing: ReceiverEngine.KnownTransfer.Standing = .receiving
+    notStored: [Refusal] = [], isHeld: Bool = true, standing: ReceiverEngine.KnownTransfer.Standing = .receiving
   ) -> ReceiverEngine.KnownTransfer {
     ReceiverEngine.KnownTransfer(
       identifier: identifier, client: key(number), host: "10.0.0.\(number)", contents: .folders([root]), held: held,
-      isStaged: isStaged, unsent: 3, notStored: notStored, standing: standing)
+      isStaged: isStaged, unsent: 3, notStored: notStored, isHeld: isHeld, standing: standing)
   }
 
   static let finish = Finish(

@@ -27,6 +27,8 @@ struct IncomingTransfer: Sendable {
   let client: KeyFingerprint
   var stage = Stage.receiving
   var keeping = Keeping.held
+  /// Whether more may be staged than is known here: this run could not take it back so far.
+  private var isUnseen = false
   /// Why no session of this run may go on with it.
   var fault: Fault?
   /// When the import got on last.
@@ -73,6 +75,8 @@ struct IncomingTransfer: Sendable {
     unsent = known.unsent
     refusals = known.refusals
     withheldItems = known.notStored
+    keeping = known.isHeld ? .held : .released
+    isUnseen = !known.isHeld
     switch known.standing {
     case .receiving: break
     case .concluded(let total):
@@ -92,7 +96,7 @@ struct IncomingTransfer: Sendable {
   var awaitsData: Bool { !isImporting && !isDone }
 
   /// Whether nothing would be lost with it.
-  var isEmpty: Bool { isReceiving && held == Tally() }
+  var isEmpty: Bool { isReceiving && held == Tally() && !isUnseen }
 
   /// What it came to.
   func result(_ done: Done) -> TransferResult {

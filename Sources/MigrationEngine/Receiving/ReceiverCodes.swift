@@ -54,10 +54,9 @@ struct ReceiverCodes: Sendable {
     return (shown, max(0, end - now * speed))
   }
 
-  /// The transfer of the pairing that took the code is over: the next wait begins.
-  mutating func startNextWait() {
-    guard codes.isTaken else { return }
-    codes.startNextWait()
+  /// The transfer of the pairing of this wait is over: the next wait begins.
+  mutating func startNextWait(now: Double) {
+    codes.startNextWait(now: now * speed)
     isEndTold = false
     strangers = []
   }

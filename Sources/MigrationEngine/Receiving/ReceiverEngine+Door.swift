@@ -145,7 +145,9 @@ extension ReceiverEngine {
   mutating func ready(_ id: ConnectionID, _ identifier: TransferID) {
     guard let visitor = door[id] else { return }
     switch visitor.step {
-    case .confirming: if let key = visitor.key, isInviting { return pair(id, key, identifier) }
+    case .confirming:
+      if let key = visitor.key, isInviting { return pair(id, key, identifier) }
+      codes.reopen()
     case .welcoming(.resume):
       if let transfer = try? returning(visitor.key) { return converse(id, about: transfer, isResumed: true) }
     case .lobby, .greeting, .sharing, .exchanging, .welcoming, .dismissed, .turnedAway, .inside: break

@@ -113,6 +113,8 @@ extension ReceiverEngine {
     /// What the sender had left out by name, since the destination cannot hold it; of a transfer that is done everything that is
     /// named as not stored.
     package let notStored: [Refusal]
+    /// Whether this process has it; else no more is known than is remembered, and more may be staged.
+    package let isHeld: Bool
     package let standing: Standing
 
     package enum Standing: Sendable {
@@ -126,10 +128,11 @@ extension ReceiverEngine {
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, contents: Offer.Contents?, held: Tally,
       isStaged: Bool = true, unsent: UInt64 = 0, withheld: UInt64 = 0, refusals: [Refusal] = [],
-      notStored: [Refusal] = [], standing: Standing = .receiving
+      notStored: [Refusal] = [], isHeld: Bool = true, standing: Standing = .receiving
     ) {
       self.isStaged = isStaged
       self.notStored = notStored
+      self.isHeld = isHeld
       self.identifier = identifier
       self.client = client
       self.host = host

@@ -17,10 +17,20 @@ extension ReceiverEngine {
     if phase.isEnding { return }
     // That it was done is told by then; what a stop breaks off is told as the end of the run.
     if case .failure(let failure) = outcome, stop == nil || failure.kind != .interrupted { tell(.failed(failure)) }
+    if let transfer = phase.transfer { endWait(of: transfer) }
     phase = .open
-    codes.startNextWait()
     goOnWithConcluded()
     endStoppedRun()
+  }
+
+  /// A transfer that has brought something ends the wait in which its sender has paired. A pairing that came to nothing does not:
+  /// its sender could have guesses judged for ever.
+  private mutating func endWait(of transfer: TransferID) {
+    // By now the code may be another sender's, which is not at READY yet.
+    if door.isConfirming { return }
+    guard paired == transfer, transfers[of: transfer]?.isEmpty == false else { return codes.reopen() }
+    paired = nil
+    codes.startNextWait(now: now)
   }
 
   /// Begins the next import that an earlier run has left.
@@ -42,10 +52,12 @@ extension ReceiverEngine {
 
   var hasAsides: Bool { conversations.values.contains(where: \.isTalkingAside) }
 
-  /// All that is left of a session is the sender's receipt, which it has a while for.
+  /// All that is left of a session is the sender's receipt, which it has a while for; nothing makes that longer.
   mutating func stepAside(_ number: SessionNumber) {
+    let until = now + (stop == nil ? Self.linger : Curfew.forWords)
+    let earlier = conversations[number]?.receiptUntil ?? until
     conversations[number]?.isAside = true
-    conversations[number]?.receiptUntil = now + (stop == nil ? Self.linger : Curfew.forWords)
+    conversations[number]?.receiptUntil = min(earlier, until)
   }
 
   /// The user has stopped the run: senders have a moment to say that they know.
@@ -63,11 +75,14 @@ extension ReceiverEngine {
     storeTasks.append(.retake(transfer))
   }
 
-  /// Refuses a known sender while another one is served, or has just proved the code. One whose transfer is done disturbs nothing.
+  /// Refuses a known sender while another one is served, or has just proved the code. One whose transfer is done disturbs nothing
+  /// but a run that is to end.
   func admitReturn(to transfer: TransferID) throws(AbortReason) {
-    if transfers[of: transfer]?.isDone == true, phase.transfer != transfer { return }
-    guard phase.transfer != transfer else { return }
-    guard stop == nil, !door.isConfirming else { throw .busy }
+    let isConfirming = door.isConfirming && isInviting
+    if phase.transfer == transfer, !isConfirming { return }
+    guard stop == nil else { throw .busy }
+    if transfers[of: transfer]?.isDone == true { return }
+    guard !door.isConfirming else { throw .busy }
     switch phase {
     case .open: return
     case .away(let other, _, _): if givesWay(other) { return }
@@ -91,7 +106,9 @@ extension ReceiverEngine {
       if before.isStaged { endSession(of: identifier, by: .unknownTransfer) }
     case .failure(let fault):
       transfers[of: identifier]?.keeping = .released
-      endSession(of: identifier, by: fault)
+      // Another process has it, and not for long: its sender connects again.
+      let isBusy = fault.code == .inUse
+      endSession(of: identifier, by: isBusy ? Fault(.connection, fault.message, hint: fault.hint) : fault)
     }
   }
 
@@ -138,6 +155,13 @@ extension ReceiverEngine {
     if !old.isEmpty { transfers.removeAll { old.contains($0.identifier) } }
   }
 
+  /// An import has failed, and its sender is back before it was let go: it goes on from the disk, as one that was.
+  mutating func takeAnew(_ transfer: TransferID) {
+    transfers[of: transfer]?.letGo()
+    transfers[of: transfer]?.keeping = .retaking
+    storeTasks += [.release(transfer), .retake(transfer)]
+  }
+
   private func isResting(_ transfer: IncomingTransfer) -> Bool {
     transfer.keeping == .held && phase.transfer != transfer.identifier && !concluded.contains(transfer.identifier)
       && !transfer.isImporting && !isTalkedAbout(transfer.identifier)
@@ -176,10 +200,11 @@ extension Conversation {
 }
 
 extension IncomingTransfer {
-  /// It is on the disk alone from now on. What is done is remembered as it is, for a sender that asks again.
+  /// It is on the disk alone from now on, and what has failed may go well the next time. Of what is done the names of what is not
+  /// stored are remembered, for a sender that asks again.
   fileprivate mutating func letGo() {
     keeping = .released
-    if isDone { return }
+    if fault?.code != .unknownTransfer { fault = nil }
     (refusals, toldRefusals, withheldItems) = ([], 0, [])
   }
 }

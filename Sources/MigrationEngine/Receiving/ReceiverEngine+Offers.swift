@@ -20,6 +20,7 @@ extension ReceiverEngine {
       transfer.keeping == .held,
       !conversations.contains(where: { $0.key != number && $0.value.transfer == transfer.identifier })
     else { return }
+    if settings.keeps, case .concluded = transfer.stage { return takeAnew(transfer.identifier) }
     if let objection = transfer.objection(to: offer) {
       tell(.offer(offer, availableBytes: nil))
       return endSession(number, by: objection)

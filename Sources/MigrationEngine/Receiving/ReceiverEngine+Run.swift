@@ -49,8 +49,10 @@ extension ReceiverEngine {
     let stop = Stop(kind: kind, at: stop?.at ?? now)
     self.stop = stop
     let interrupted = ReceiverPhase.Outcome.failure(TransferFailure(kind, "interrupted"))
+    // Also those beside an import: none is waited for when that has ended.
+    hurryAsides()
     switch phase {
-    case .open where hasAsides: hurryAsides()
+    case .open where hasAsides: break
     case .starting, .open: endRun(interrupted)
     case .engaged(let transfer, let session):
       if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }

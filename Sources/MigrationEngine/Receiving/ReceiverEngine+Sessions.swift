@@ -9,6 +9,7 @@ extension ReceiverEngine {
     storeTasks += transfers.filter(\.isEmpty).map { .discard($0.identifier) }
     transfers.removeAll(where: \.isEmpty)
     transfers.append(IncomingTransfer(transfer, pairedWith: client))
+    paired = transfer
     converse(id, about: transfer, isResumed: false)
   }
 
@@ -167,7 +168,9 @@ extension ReceiverEngine {
     guard let conversation = conversations.removeValue(forKey: number),
       let transfer = transfers[of: conversation.transfer]
     else { return }
-    if transfer.isReceiving, transfer.isStaged { storeTasks.append(.note(transfer.identifier)) }
+    if transfer.isReceiving, transfer.isStaged, transfer.keeping == .held {
+      storeTasks.append(.note(transfer.identifier))
+    }
     moveOn(from: number, fault)
   }
 
@@ -179,7 +182,10 @@ extension ReceiverEngine {
     case .done(let done): expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
     case .receiving, .concluded:
       guard let fault else { return }
-      guard fault.senderMayComeBack, settings.giveUpAfter > 0 else { return endTransfer(.failure(fault.failure)) }
+      // One that another process has is taken back when its sender comes, at any time.
+      guard fault.senderMayComeBack, settings.giveUpAfter > 0, transfer.keeping != .released else {
+        return endTransfer(.failure(fault.failure))
+      }
       tell(.interrupted(reason: fault.message))
       let failure = TransferFailure(
         .connectionLost, "the other device did not come back: \(fault.message)",

@@ -50,6 +50,8 @@ package struct ReceiverEngine: Sendable {
   var lastSession: UInt64 = 0
   var door = ReceiverDoor()
   var codes: ReceiverCodes
+  /// Whose pairing took a code of this wait, the last one.
+  var paired: TransferID?
   var question: StandingQuestion?
   /// Whether this device can be made known on its networks, and whether it is.
   var canBeAnnounced = false

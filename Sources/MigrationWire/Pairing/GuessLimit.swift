@@ -15,6 +15,8 @@ package struct GuessLimit: Equatable, Sendable {
 
   private struct Guesser: Equatable {
     var count: Int
+    /// How many of these are of this wait.
+    var ofThisWait: Int
     var last: Double
   }
 
@@ -31,8 +33,11 @@ package struct GuessLimit: Equatable, Sendable {
   /// The part of the common delay that a network bears from which no guess came.
   private static let shareOfOthers = 0.2
 
+  /// For how many seconds a network's guesses count in later waits.
+  private static let memory: Double = 24 * 3600
+
   private var guessers: [String: Guesser] = [:]
-  private var last = 0.0
+  private var last = -Double.infinity
   /// How many guesses are spent.
   package private(set) var spent = 0
 
@@ -49,7 +54,21 @@ package struct GuessLimit: Equatable, Sendable {
     precondition(left > 0, "a guess is spent only while some are left")
     spent += 1
     last = now
-    guessers[network] = Guesser(count: (guessers[network]?.count ?? 0) + 1, last: now)
+    let before = guessers[network]
+    guessers[network] = Guesser(
+      count: (before?.count ?? 0) + 1, ofThisWait: (before?.ofThisWait ?? 0) + 1, last: now)
+  }
+
+  /// The next wait begins: all guesses are left again, and what delays a network goes on delaying it for as long as it does. Of
+  /// the networks of earlier waits those that guessed most in a day are remembered, no more than one wait has.
+  package mutating func startNextWait(now: Double) {
+    spent = 0
+    let remembered = guessers.filter { now - $0.value.last < Self.memory }
+      .sorted { ($1.value.count, $1.value.last, $0.key) < ($0.value.count, $0.value.last, $1.key) }
+    guessers = [:]
+    for (network, guesser) in remembered.prefix(Self.most) {
+      guessers[network] = Guesser(count: guesser.count, ofThisWait: 0, last: guesser.last)
+    }
   }
 
   /// The guess was right: its network has no delay of its own any more.
@@ -57,15 +76,16 @@ package struct GuessLimit: Equatable, Sendable {
 
   /// Where the guesses came from, most first.
   package var counts: [Count] {
-    guessers.map { Count(network: $0.key, count: $0.value.count) }
+    guessers.filter { $0.value.ofThisWait > 0 }.map { Count(network: $0.key, count: $0.value.ofThisWait) }
       .sorted { ($1.count, $0.network) < ($0.count, $1.network) }
   }
 
   /// When the next guess from a network may be compared.
   private func end(of network: String) -> Double {
-    guard spent > 0 else { return -.infinity }
-    guard let guesser = guessers[network] else { return last + Self.commonDelay(after: spent) * Self.shareOfOthers }
-    return max(last + Self.commonDelay(after: spent), guesser.last + Self.delay(after: guesser.count))
+    let guesser = guessers[network]
+    let share = guesser.map { $0.ofThisWait > 0 } == true ? 1 : Self.shareOfOthers
+    let own = guesser.map { $0.last + Self.delay(after: $0.count) } ?? -.infinity
+    return max(last + Self.commonDelay(after: spent) * share, own)
   }
 
   /// How long a network waits after so many guesses.

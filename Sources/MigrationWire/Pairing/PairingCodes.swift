@@ -123,11 +123,11 @@ package struct PairingCodes: Equatable, Sendable {
     if state == .taken { state = .closed }
   }
 
-  /// The transfer of the pairing is over, and another sender may pair: no guess is spent any more. Valid in every state.
-  package mutating func startNextWait() {
-    guard state == .taken else { return }
-    state = .closed
-    guesses = GuessLimit()
+  /// The transfer of a pairing is over, and has brought something: no guess is spent any more, and what delays a network still
+  /// does. An open code stays open. Valid in every state.
+  package mutating func startNextWait(now: Double) {
+    reopen()
+    guesses.startNextWait(now: now)
   }
 
   /// The user wants another wait: no guess is spent any more. Valid when all were.

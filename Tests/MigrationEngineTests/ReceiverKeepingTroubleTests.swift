@@ -1,0 +1,221 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// A receiver that stays where something goes wrong: one transfer's trouble is not that of the next.
+@Suite struct ReceiverKeepingTroubleTests {
+  private typealias Script = ReceiverScript
+
+  private let first = SessionNumber(1)
+
+  private static func script(giveUpAfter: Double = 600) -> Script {
+    var settings = Script.settings()
+    settings.keeps = true
+    settings.giveUpAfter = giveUpAfter
+    return Script(settings)
+  }
+
+  /// One transfer of key 1 is done, and its sender has not said that it knows; another code is shown.
+  private func answered() -> Script {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.imported()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    return script
+  }
+
+  private func phase(_ script: Script) -> String { Words.text(script.engine.phase) }
+
+  // MARK: Faults
+
+  @Test func `a disk that failed once is no reason to refuse the sender when it comes back`() {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    let over = script.feed(.syncEnded(first, Script.broken))
+    #expect(over.contains("tell failed 1 the disk fails"))
+    _ = script.feed(.closed(Script.id(1)))
+    // It is noted, and let go of.
+    for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
+    script.resume(2, key: 1)
+    #expect(phase(script) == "engaged in 100 by 2")
+    _ = script.say(Script.greeting(), on: 2)
+    _ = script.say(.offer(Script.offer(Script.transfer)), on: 2)
+    let known = Script.known(Script.transfer, key: 1)
+    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/20"])
+  }
+
+  @Test func `a sender whose transfer another process has just now is told to connect again`() {
+    var script = Self.script()
+    script.open([Script.known(Script.transfer, key: 1)])
+    _ = script.feed(.noted(Script.transfer))
+    script.resume(1, key: 1)
+    let busy = Fault(.inUse, "another process works on the transfer", as: .refused)
+    let told = script.feed(.retook(Script.transfer, .failure(busy)))
+    #expect(told.first == "say 1 close \(Close.Code.silent.rawValue) another process works on the transfer")
+    #expect(phase(script) == "open")
+    _ = script.feed(.closed(Script.id(1)))
+    script.resume(2, key: 1)
+    #expect(phase(script) == "engaged in 100 by 2")
+    let known = Script.known(Script.transfer, key: 1)
+    _ = script.say(Script.greeting(), on: 2)
+    _ = script.say(.offer(Script.offer(Script.transfer)), on: 2)
+    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/20"])
+  }
+
+  @Test func `what could not be taken back at the start is taken back when its sender comes, and not given up`() {
+    var script = Self.script()
+    script.open([Script.known(66, key: 6, held: Tally(), isHeld: false)])
+    #expect(script.engine.transfers.map(\.identifier) == [66])
+    // Nothing is let go, since nothing is held; and more may be there than is remembered.
+    script.pair(1)
+    #expect(script.engine.transfers.map(\.identifier) == [66, 100])
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    script.come(2, key: 6)
+    _ = script.feed(.asked(Script.id(2), .resume))
+    #expect(script.feed(.ready(Script.id(2), identifier: 0)).contains("retake 66"))
+    #expect(phase(script) == "engaged in 66 by 2")
+  }
+
+  @Test func `an import that has failed goes on from the disk, also while the session that heard of it still ends`() {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    _ = script.join(2, stream: 0)
+    script.conclude()
+    _ = script.imported(.failure(Fault(.importFailed, "it cannot be put there")))
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.resume(3, key: 1)
+    _ = script.say(Script.greeting(), on: 3)
+    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == [])
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["release 100"])
+    #expect(script.feed(.noted(Script.transfer)) == ["retake 100"])
+    let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 5, bytes: 50))
+    let known = Script.known(Script.transfer, key: 1, standing: standing)
+    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["import 100", "tell offer 4, ? free"])
+  }
+
+  @Test func `of what is done no lists are kept but that of the names that its sender may ask for`() {
+    var script = Self.script()
+    script.open()
+    script.receive()
+    _ = script.feed(.refused(Script.transfer, [Script.refusal("a"), Script.refusal("b")]))
+    script.conclude()
+    _ = script.imported(refused: [Script.refusal("a")])
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
+    let transfer = script.engine.transfers.first
+    #expect(transfer?.refusals.isEmpty == true && transfer?.withheldItems.isEmpty == true)
+  }
+
+  // MARK: A stop
+
+  @Test func `a stopped run lets no known sender in again, and a second stop gives none more time`() {
+    var script = answered()
+    _ = script.feed(.stop(.interrupted))
+    _ = script.feed(.stop(.interrupted), after: Curfew.forWords / 2)
+    #expect(script.engine.nextMoment == Curfew.forWords)
+    script.come(3, key: 1)
+    #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
+  }
+
+  @Test func `a stop during an import hurries the receipt of the transfer before`() {
+    var script = answered()
+    script.pair(2, as: 101)
+    script.offer(on: 2)
+    script.take(2, on: 2)
+    script.conclude(2, on: 2)
+    #expect(script.feed(.stop(.terminated)) == ["interrupt import 101"])
+    let later = script.feed(.timePassed, after: Curfew.forWords)
+    #expect(later.contains("close gate 1"))
+    #expect(phase(script) == "engaged in 101 by 2")
+  }
+
+  // MARK: Guesses
+
+  /// A guess from a host, wrong; what is done about it first.
+  private func guess(_ number: UInt64, from host: String, _ script: inout Script) -> String? {
+    script.come(number, host: host)
+    let asked = script.ask(number)
+    guard asked.first?.hasPrefix("exchange") == true else { return asked.first }
+    return script.feed(.proved(Script.id(number), isRight: false)).first
+  }
+
+  @Test func `the delay of a network that guessed outlives the transfer of another one`() {
+    var script = Self.script()
+    script.open()
+    _ = guess(8, from: "10.0.0.8", &script)
+    script.now += 1
+    #expect(guess(9, from: "10.0.0.8", &script) == "tell wrong code 2/3 from 10.0.0.8, 97 left")
+    script.receive()
+    script.conclude()
+    _ = script.imported()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(guess(10, from: "10.0.0.8", &script) == "turn away 10: busy")
+    // The guesses of the next wait are all there.
+    #expect(guess(11, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 98 left")
+  }
+
+  @Test func `a pairing that brought nothing continues the wait with its count`() {
+    var script = Self.script()
+    script.open()
+    _ = guess(8, from: "10.0.0.8", &script)
+    script.pair()
+    script.offer()
+    // The right code was a guess, too.
+    let over = script.feed(.examined(first, .failure(Fault(.noSpace, "there is no room"))))
+    #expect(over.contains("make code"))
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(guess(9, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 96 left")
+  }
+
+  @Test func `a transfer that was lost in between ends its wait as any other`() {
+    var script = Self.script()
+    script.open()
+    _ = guess(8, from: "10.0.0.8", &script)
+    script.receive()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 2, bytes: 15)))
+    _ = script.feed(.syncEnded(first, nil))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.timePassed, after: 600)
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(guess(9, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 98 left")
+  }
+
+  /// Nothing has come of a transfer whose sender is away, and another sender has just proved the next code.
+  private func confirming() -> Script {
+    var script = Self.script(giveUpAfter: 30)
+    script.open()
+    script.pair()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.now += 25
+    script.come(2)
+    _ = script.ask(2)
+    _ = script.feed(.proved(Script.id(2), isRight: true))
+    return script
+  }
+
+  @Test func `no code is made for a sender that is given up while another one pairs`() {
+    var script = confirming()
+    let over = script.feed(.timePassed, after: 5)
+    #expect(over.contains { $0.hasPrefix("tell failed 5") } && !over.contains("make code"))
+    _ = script.feed(.ready(Script.id(2), identifier: 101))
+    #expect(phase(script) == "engaged in 101 by 2")
+  }
+
+  @Test func `a sender that comes back with nothing does not throw over one that has just proved the code`() {
+    var script = confirming()
+    script.come(3, key: 1)
+    #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
+    _ = script.feed(.ready(Script.id(2), identifier: 101))
+    #expect(phase(script) == "engaged in 101 by 2")
+  }
+}
