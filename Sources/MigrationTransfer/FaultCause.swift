@@ -51,7 +51,7 @@ extension TLSError: FaultCause {
 extension StoreError: FaultCause {
   var fault: Fault {
     let failure = failure
-    return Fault(.device, description, hint: failure.hint, as: failure.kind)
+    return Fault(isInUse ? .inUse : .device, description, hint: failure.hint, as: failure.kind)
   }
 }
 

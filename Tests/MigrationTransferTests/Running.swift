@@ -66,7 +66,7 @@ final class RunningReceiver: Sendable {
 
   init(
     _ destination: Scratch, pace: LoopClock = .patient, codePace: LoopClock? = nil, port: UInt16 = 0,
-    giveUpAfter: Double = 0,
+    giveUpAfter: Double = 0, keeps: Bool = false,
     store: TransferStore? = nil, from ranges: [AddressRange] = [],
     consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
     importer: (any Importer)? = nil,
@@ -80,6 +80,7 @@ final class RunningReceiver: Sendable {
     options.pace = pace
     options.codePace = codePace
     options.from = ranges
+    options.keeps = keeps
     options.restart = restart
     options.consent = consent
     let receiver = try Receiver(

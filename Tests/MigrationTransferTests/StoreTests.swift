@@ -134,6 +134,18 @@ import Testing
     #expect(try store.open(0xABCD << 112, role: .receiver) == nil)
   }
 
+  @Test func `one that another process looks at for a moment is taken behind it`() throws {
+    let held = Handover(try store.create(try sending(1)))
+    let other = try RunningThread("another process") {
+      var poller = try Poller()
+      var nothing: [Poller.Interest] = []
+      _ = try poller.wait(&nothing, until: .now() + .milliseconds(100))
+      _ = held.take()
+    }
+    #expect(try store.open(1, role: .sender)?.remembered.transfer == 1)
+    try other.value()
+  }
+
   @Test func `a damaged one is shown, keeps nobody else away, and can be forgotten`() throws {
     let (spoilt, whole): (TransferID, TransferID) = (0x1111 << 112, 0x2222 << 112)
     _ = try store.create(try receiving(spoilt, into: Array("/nowhere".utf8)))

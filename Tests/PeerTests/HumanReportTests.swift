@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func `the transfer behind one that failed is told of in a log from its beginning`() {
-    _ = said(.listening(addresses: [], port: 5))
+    _ = said(.listening(Listening(addresses: [], port: 5)))
     #expect(said(Samples.progress(1, of: 600)).isEmpty == false)
     #expect(said(Samples.progress(1, of: 600)).isEmpty)
     _ = said(.failed(TransferFailure(.failed, "it failed")))

@@ -51,9 +51,9 @@ package final class Receiver: Sendable {
   private let entries: Mutex<Entries>
 
   private struct Entries: Sendable {
-    var all: [TransferEntry]
+    var all: [RememberedEntry]
 
-    mutating func take() -> [TransferEntry] {
+    mutating func take() -> [RememberedEntry] {
       defer { all = [] }
       return all
     }
@@ -70,7 +70,7 @@ package final class Receiver: Sendable {
       // One key serves all that is unfinished at a destination: a sender sees it before the receiver knows who comes. It is that
       // of what is remembered, also where another process has that just now.
       let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? Identity.generate()
-      let entries = known.compactMap { try? store?.open($0.transfer, role: .receiver) }
+      let entries = known.compactMap { RememberedEntry.take($0, in: store, isKept: options.keeps) }
       setup = ReceiverSetup(
         options: options, importer: importer, store: store, observer: observer, identity: identity,
         context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())

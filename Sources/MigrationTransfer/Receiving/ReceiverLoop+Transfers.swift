@@ -54,15 +54,23 @@ extension ReceiverLoop {
     transfers[identifier] = nil
   }
 
-  /// Lets go of a transfer; the worker is the last that has it.
+  /// Lets go of a transfer: it can be taken back as soon as the worker has ended, also where a stream's last words still have the
+  /// session. Old tombstones go on this way, too, since no other moment comes again and again.
   mutating func release(_ identifier: TransferID) {
-    tend(identifier) { _, _ in CurrentProcess.returnFreeMemory() }
+    // What is let go may be on a disk that stands still: the worker does it.
+    sessions = sessions.filter { $0.value.transfer.identifier != identifier }
+    tend(identifier) { transfer, setup in
+      transfer.releaseStaging()
+      _ = transfer.releaseEntry()
+      try? setup.store?.purge(now: Timestamp.coarseNow().seconds)
+      CurrentProcess.returnFreeMemory()
+    }
     transfers[identifier] = nil
   }
 
   /// Takes back what was let go.
   func retake(_ identifier: TransferID) {
-    let worker = RecoveryWorker(setup: setup, entries: [])
+    let worker = RecoveryWorker(setup: setup)
     start("recovery") {
       try worker.retake(identifier)
     } failing: {

@@ -44,9 +44,9 @@ struct ReceiverLoop: ~Copyable {
   var judged: [SessionNumber: JudgedOffer] = [:]
   var transfers: [TransferID: ReceivingTransfer] = [:]
   /// What earlier runs left, until it is taken back.
-  var entries: [TransferEntry]
+  var entries: [RememberedEntry]
 
-  private init(_ setup: ReceiverSetup, _ handover: Handover<[TransferEntry]>) throws(SystemError) {
+  private init(_ setup: ReceiverSetup, _ handover: Handover<[RememberedEntry]>) throws(SystemError) {
     let entries = handover.take()
     let ending = try Wakeup()
     let poller = try Poller(ofLoop: true)
@@ -61,7 +61,7 @@ struct ReceiverLoop: ~Copyable {
   }
 
   /// Runs to the end, on a thread that is the loop's alone.
-  static func run(_ setup: ReceiverSetup, _ entries: Handover<[TransferEntry]>) -> End {
+  static func run(_ setup: ReceiverSetup, _ entries: Handover<[RememberedEntry]>) -> End {
     do throws(SystemError) {
       var loop = try ReceiverLoop(setup, entries)
       LoopThread.enter()

@@ -54,13 +54,14 @@ package final class TransferStore: Sendable {
     }
   }
 
-  /// Takes a remembered transfer; nil if it is gone. Fails while another process has it.
+  /// Takes a remembered transfer; nil if it is gone. Fails if another process has it for longer than a moment: every `peer` looks
+  /// at all of them when it starts.
   package func open(_ transfer: TransferID, role: RememberedTransfer.Role) throws -> TransferEntry? {
     guard let transfers = try openIfThere() else { return nil }
     let name = Self.name(transfer, role)
     do {
       let directory = try transfers.directory.openChildDirectory(name)
-      guard try directory.descriptor.lock() else {
+      guard try directory.descriptor.lockOnceFree() else {
         throw StoreError.busy(String(transfer.hexadecimal.prefix(8)), directory.descriptor.lockHolder())
       }
       return TransferEntry(try Self.read(directory, name), directory, name: name, in: transfers)

@@ -8,15 +8,27 @@ import MigrationWire
 struct RecoveryWorker: Sendable {
   let setup: ReceiverSetup
   /// Newest first.
-  let entries: [TransferEntry]
+  var entries: [RememberedEntry] = []
 
   func run() throws -> WorkerReport {
     var known: [ReceiverEngine.KnownTransfer] = []
     var transfers: [ReceivingTransfer] = []
-    for entry in entries {
-      let transfer = ReceivingTransfer(entry.remembered.transfer, entry: entry)
-      known.append(try recover(transfer, entry.remembered))
-      transfers.append(transfer)
+    for one in entries {
+      guard let entry = one.entry else {
+        known.append(describeUnseen(one.remembered))
+        continue
+      }
+      let transfer = ReceivingTransfer(one.remembered.transfer, entry: entry)
+      do {
+        known.append(try recover(transfer, one.remembered))
+        transfers.append(transfer)
+      } catch {
+        guard setup.options.keeps else { throw error }
+        // It is tried again when its sender comes, and keeps no other one away.
+        let identifier = one.remembered.transfer.hexadecimal.prefix(8)
+        setup.notice("the transfer \(identifier) cannot be taken back: \(Fault(error).message)")
+        known.append(describeUnseen(one.remembered))
+      }
     }
     return WorkerReport(.tookBack(.success(known)), bringing: .transfers(transfers))
   }
@@ -36,7 +48,13 @@ struct RecoveryWorker: Sendable {
   ) throws -> ReceiverEngine.KnownTransfer {
     if let finished = remembered.done {
       // What is left of the staging directory was being removed.
-      try setup.importer.area.clear(transfer.identifier)
+      do {
+        try setup.importer.area.clear(transfer.identifier)
+      } catch {
+        guard setup.options.keeps else { throw error }
+        // All is imported: what is left is rubbish.
+        setup.notice("\(error)")
+      }
       return describe(remembered, held: finished.done.total, isStaged: false, standing: .done(finished.done))
     }
     guard let destination = remembered.destination,
@@ -58,15 +76,22 @@ struct RecoveryWorker: Sendable {
     }
   }
 
+  /// What is remembered of a transfer that this process does not have: it is as one that was let go.
+  private func describeUnseen(_ remembered: RememberedTransfer) -> ReceiverEngine.KnownTransfer {
+    let standing = remembered.done.map { ReceiverEngine.KnownTransfer.Standing.done($0.done) } ?? .receiving
+    return describe(remembered, held: remembered.held, isHeld: false, standing: standing)
+  }
+
   private func describe(
     _ remembered: RememberedTransfer, held: Tally, isStaged: Bool = true, refusals: [Refusal] = [],
-    standing: ReceiverEngine.KnownTransfer.Standing
+    isHeld: Bool = true, standing: ReceiverEngine.KnownTransfer.Standing
   ) -> ReceiverEngine.KnownTransfer {
     ReceiverEngine.KnownTransfer(
       identifier: remembered.transfer, client: remembered.peer,
       host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host,
       contents: remembered.destination?.offer.contents, held: held, isStaged: isStaged, unsent: remembered.unsent,
-      withheld: remembered.withheld, refusals: refusals, notStored: remembered.notStored, standing: standing)
+      withheld: remembered.withheld, refusals: refusals, notStored: remembered.notStored,
+      isHeld: isHeld, standing: standing)
   }
 
   /// What was staged; nil if nothing is there, or nothing that can be believed.

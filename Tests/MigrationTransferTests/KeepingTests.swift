@@ -1,0 +1,132 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// What a receiver that stays has on disks and in the store, where another process or a disk is in its way.
+@Suite struct KeepingTests {
+  private static let root = Root(kind: .directory, name: Array("root".utf8))
+
+  private let destination: Scratch
+  private let home: Scratch
+  private let store: TransferStore
+
+  init() throws {
+    (destination, home) = (try Scratch(), try Scratch())
+    store = TransferStore(home: home.at("home"))
+  }
+
+  private func receiver(keeps: Bool = true) throws -> RunningReceiver {
+    try RunningReceiver(destination, giveUpAfter: 60, keeps: keeps, store: store)
+  }
+
+  /// A sender of a directory that a run has received a part of, which is over; and what it is known as.
+  private func leaveOne() throws -> (Identity, TransferID) {
+    let receiver = try receiver()
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
+    var stream = try sender.join(port, Join(session: accept.session, stream: 0))
+    try stream.say(Self.directory)
+    _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
+    receiver.stop()
+    stream.connection.close()
+    sender.control.close()
+    return (sender.identity, accept.transfer)
+  }
+
+  /// A frame with the root.
+  private static var directory: [UInt8] {
+    get throws {
+      var frame = StrangeFrame()
+      frame.item(ItemRecord(path: try ArchivePath(root.name), generation: 1, body: .directory, mode: 0o755))
+      return frame.frame(0)
+    }
+  }
+
+  /// Takes an entry of the store as another process would, as soon as it is free.
+  private func take(_ transfer: TransferID) throws -> TransferEntry {
+    let deadline = soon()
+    while BootInstant.now() < deadline {
+      do {
+        return try #require(try store.open(transfer, role: .receiver))
+      } catch let error as StoreError where error.isInUse {
+        continue
+      }
+    }
+    throw TookTooLong("a free entry")
+  }
+
+  /// A known sender comes back, and its offer is taken; else how it is turned away.
+  private func comeBack(_ identity: Identity, _ port: UInt16) throws -> Close.Code? {
+    var sender = try StrangeClient(port: port, identity: identity).comeBack()
+    defer { sender.control.close() }
+    sender.control.say(StrangeSender.greeting)
+    sender.control.say(StrangeSender.offer([Self.root]))
+    return try sender.next { message -> Close.Code?? in
+      switch message {
+      case .accept: .some(nil)
+      case .close(let close): .some(close.code)
+      default: nil
+      }
+    } ?? nil
+  }
+
+  @Test func `a transfer that another process has at the start is known, and goes on behind it`() throws {
+    let (known, transfer) = try leaveOne()
+    var other: TransferEntry? = try take(transfer)
+    let receiver = try receiver()
+    let port = try receiver.port()
+    #expect(try comeBack(known, port) == .silent)
+    withExtendedLifetime(other) {}
+    other = nil
+    #expect(try comeBack(known, port) == nil)
+    receiver.stop()
+  }
+
+  @Test func `a transfer that another process has when its sender comes goes on when that comes again`()
+    throws
+  {
+    let (known, transfer) = try leaveOne()
+    let receiver = try receiver()
+    let port = try receiver.port()
+    var other: TransferEntry? = try take(transfer)
+    #expect(try comeBack(known, port) == .silent)
+    withExtendedLifetime(other) {}
+    other = nil
+    #expect(try comeBack(known, port) == nil)
+    receiver.stop()
+  }
+
+  @Test
+  func `a transfer is let go of beside the last words of a stream, and with it old tombstones`()
+    throws
+  {
+    let receiver = try receiver()
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
+    var stream = try sender.join(port, Join(session: accept.session, stream: 0))
+    let finished = try #require(try store.list().transfers.first?.remembered)
+    var tombstone = RememberedTransfer(
+      transfer: 1, role: .receiver, identity: finished.identity, peer: finished.peer, label: "",
+      address: finished.address, started: 1, lastSeen: 1, total: Tally(), held: Tally(), subject: finished.subject)
+    tombstone.done = RememberedTransfer.Finished(done: Done(total: Tally()), at: 1)
+    _ = try store.create(tombstone)
+    // No sequence begins with that, and the stream's end is not read.
+    var frame = StrangeFrame()
+    frame.item(ItemRecord(path: try ArchivePath(Self.root.name), generation: 1, body: .directory, mode: 0o755))
+    try stream.say(frame.frame(7))
+    #expect(try sender.closeCode() == .violation)
+    sender.control.close()
+    #expect(try comeBack(sender.identity, port) == nil)
+    #expect(try store.list().transfers.map(\.remembered.transfer) == [accept.transfer])
+    stream.connection.close()
+    receiver.stop()
+  }
+}
