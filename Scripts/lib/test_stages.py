@@ -87,6 +87,7 @@ def tests():
               reader=lambda: Table(CHECKS), **release),
         Stage("simulations of a receiver that stays", 30, script("simulate", "--seeds", "3000", "--keep"), alone="release folder",
               reader=lambda: Table(CHECKS), **release),
+        Stage("fuzzing", 45, script("fuzz", "--seconds", "10"), room=2, reader=lambda: Table(CHECKS)),
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
         # Takes seconds as a promise, and so as much room as a small machine has.
         Stage("attacks", 120, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),

@@ -41,7 +41,7 @@ package final class Announcement: Sendable {
 }
 
 extension SystemRandom {
-  /// A number that nobody can foresee.
+  /// An unforeseeable number.
   static func number() throws(SystemError) -> UInt64 {
     try bytes(8).reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -11,7 +11,7 @@ enum LinkEvent: Sendable {
   case stop
 }
 
-/// What is to be done.
+/// One thing to do.
 enum LinkAction<News: Sendable>: Sendable {
   /// Send a packet: to the group, or to one address.
   case send([UInt8], Link, unicastTo: Source?)

@@ -98,7 +98,7 @@ package struct Browser: Sendable {
     return packets.map { .send($0.encoded(), link) }
   }
 
-  /// Forgets what is over, asks for what is missing, and tells what is found.
+  /// Forgets expired records, asks for missing ones, and tells the receivers that are found.
   private mutating func sweep(now: Double) -> [Action] {
     var questions: [Link: [DNSQuestion]] = [:]
     for interface in caches.keys {

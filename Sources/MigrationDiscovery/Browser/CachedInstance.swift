@@ -1,4 +1,4 @@
-/// What is known of an instance on one interface.
+/// The records of an instance on one interface.
 struct CachedInstance: Sendable {
   /// How many of its addresses are kept.
   static let mostAddresses = 16
@@ -76,7 +76,7 @@ struct CachedInstance: Sendable {
 
   // Time
 
-  /// Forgets what is over; false where nothing is left.
+  /// Forgets expired records; false where nothing is left.
   mutating func forget(now: Double) -> Bool {
     if location?.1.isOver(now: now) == true {
       location = nil

@@ -1,5 +1,5 @@
 extension Found {
-  /// What is known of an instance on an interface, as far as it can be connected to.
+  /// An instance as one interface knows it, as far as it can be connected to.
   private struct Candidate {
     /// Where it is. The host's name tells runs of receivers apart; the id does not, which any device can copy.
     struct Place: Hashable {

@@ -103,7 +103,7 @@ struct InterfaceCache: Sendable {
     shares[source] = share > 1 ? share - 1 : nil
   }
 
-  /// Forgets what is over.
+  /// Forgets expired records.
   mutating func forget(now: Double) {
     for name in Array(instances.keys) where instances[name]?.forget(now: now) == false { remove(name) }
   }

@@ -82,7 +82,7 @@ struct AnnouncedLink: Sendable {
   /// Another device has said it.
   mutating func settle(_ kind: AnswerKind) { due[kind] = nil }
 
-  /// What is to be multicast now: what is due, with all else that is owed and may be sent already.
+  /// The records to multicast now: those that are due, with all others that are owed and may be sent already.
   mutating func takeDue(now: Double) -> AnswerSet {
     guard due.values.contains(where: { $0 <= now }) else { return [] }
     var taken: AnswerSet = []

@@ -6,11 +6,11 @@ struct AnswerSet: Equatable, Sequence, ExpressibleByArrayLiteral, Sendable {
   init(_ kinds: some Sequence<AnswerKind>) { bits = kinds.reduce(0) { $0 | 1 << $1.rawValue } }
   init(arrayLiteral kinds: AnswerKind...) { self.init(kinds) }
 
-  /// What is said unasked after probing (RFC 6762 §8.3).
+  /// Records that are sent unasked after probing (RFC 6762 §8.3).
   static let announced: AnswerSet = [.pointer, .enumeration, .service, .text, .v4, .v6]
-  /// What is taken back at the end. That there are services of the type, other devices may still say.
+  /// Records that are taken back at the end. That there are services of the type, other devices may still say.
   static let withdrawn: AnswerSet = [.pointer, .service, .text, .v4, .v6]
-  /// What is taken back with a name.
+  /// Records that are taken back with a name.
   static let instance: AnswerSet = [.pointer, .service, .text]
 
   var isEmpty: Bool { bits == 0 }

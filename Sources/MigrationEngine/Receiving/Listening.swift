@@ -5,7 +5,7 @@ package struct Listening: Equatable, Sendable {
   /// Those that are worth showing to a person.
   package let shown: [String]
   package let port: UInt16
-  /// The ranges that may pair, for people; empty for everyone.
+  /// The ranges that may pair, for people; none where every sender may.
   package let from: [String]
   /// Whether senders in the same network find this device without an address.
   package let isAnnounced: Bool
