@@ -100,6 +100,12 @@ final class Furniture {
     return node.state == piece.state && node.target == piece.target
   }
 
+  /// What a directory was that is there still, and that another one may have been merged into.
+  func directory(_ path: [UInt8], _ node: Node) -> Node.State? {
+    guard let piece = pieces[path], piece.node === node, node.kind == .directory else { return nil }
+    return piece.state
+  }
+
   /// Whether nothing could arrive under this path, since a file is where it would have a directory.
   func blocks(_ path: [UInt8]) -> Bool {
     guard existing == .skip, var place = try? ArchivePath(path) else { return false }

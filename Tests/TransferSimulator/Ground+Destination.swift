@@ -36,7 +36,10 @@ extension Ground {
     for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = String(decoding: path, as: UTF8.self)
       let versions = source.history(of: furniture.original(of: path))
-      let same = versions.filter { $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint) }
+      let same = versions.filter {
+        $0.version.matches(
+          node, over: furniture.directory(path, node), ignoringTimes: mutation == .ignoreFingerprint)
+      }
       if same.isEmpty {
         world.note(
           "arrived: \(node.kind) \(node.state.mode) \(String(describing: node.state.modified)) \(node.state.data.count)"
@@ -74,7 +77,8 @@ extension Ground {
   func checkFurniture(_ arrived: [[UInt8]: Node]) {
     furniture.check(arrived) { path, node in
       source.history(of: path).contains {
-        $0.version.matches(node, ignoringTimes: mutation == .ignoreFingerprint)
+        $0.version.matches(
+          node, over: furniture.directory(path, node), ignoringTimes: mutation == .ignoreFingerprint)
       }
     }
   }
@@ -114,8 +118,10 @@ extension Version {
     return attributes
   }
 
-  fileprivate func matches(_ node: Node, ignoringTimes: Bool) -> Bool {
-    guard kind == node.kind, attributes == node.state.attributes else { return false }
+  /// A directory that was merged into an older one keeps what that has besides.
+  fileprivate func matches(_ node: Node, over older: Node.State?, ignoringTimes: Bool) -> Bool {
+    let expected = (older?.attributes ?? [:]).merging(attributes) { _, new in new }
+    guard kind == node.kind, expected == node.state.attributes else { return false }
     let modified = ignoringTimes ? node.state.modified : modified
     switch kind {
     case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified
