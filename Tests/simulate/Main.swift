@@ -45,16 +45,32 @@ import TransferSimulator
     return summary.failures.isEmpty
   }
 
-  /// Makes every mistake, one after the other; whether each is found out by one of the seeds.
+  /// Makes every mistake, one after the other; whether each is found out by one of the seeds, or of as many behind them.
   private static func makeMistakes(_ request: Request) -> Bool {
     let found = Mutation.allCases.map { mutation in
-      let seeds = request.first..<request.first + request.count
-      let seed = seeds.first { Simulation.run(seed: $0, mutation: mutation).broken != nil }
-      let outcome = seed.map { "ok      | by seed \($0)" } ?? "FAILED  | by none of \(request.count) seeds"
+      let seeds = request.first..<request.first + 2 * request.count
+      let seed = finder(of: mutation, among: seeds)
+      let outcome = seed.map { "ok      | by seed \($0)" } ?? "FAILED  | by none of \(seeds.count) seeds"
       print("the mistake \(mutation.rawValue) is found out | \(outcome)")
       return seed != nil
     }
     return !found.contains(false)
+  }
+
+  /// A seed by which a mistake is found out, of those that are tried on every core, from the first on.
+  private static func finder(of mutation: Mutation, among seeds: Range<UInt64>) -> UInt64? {
+    let state = Mutex((next: seeds.lowerBound, found: UInt64?.none))
+    DispatchQueue.concurrentPerform(iterations: ProcessInfo.processInfo.activeProcessorCount) { _ in
+      while let seed = state.withLock({ state -> UInt64? in
+        guard state.found == nil, state.next < seeds.upperBound else { return nil }
+        defer { state.next += 1 }
+        return state.next
+      }) {
+        guard Simulation.run(seed: seed, mutation: mutation).broken != nil else { continue }
+        state.withLock { $0.found = min(seed, $0.found ?? seed) }
+      }
+    }
+    return state.withLock { $0.found }
   }
 }
 
