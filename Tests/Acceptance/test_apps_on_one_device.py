@@ -65,14 +65,16 @@ class Device:
         return process
 
     def install(self, name):
-        return self.run("install", f"{self.folder}/{name}")
+        [installed] = self.run("install", f"{self.folder}/{name}", "--json").events("installed")
+        equal(installed["id"], APP, "the app that was installed")
 
     def state(self):
         [state] = self.run("list", "--json").events("app")
         return state
 
     def close(self):
-        self.run("remove", APP)
+        [removed] = self.run("remove", APP, "--json").events("removed")
+        equal(removed["id"], APP, "the app that was removed")
         self.work.drop(self.folder)
 
 
