@@ -27,6 +27,10 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
+CABLE = ["ip link add near type veth peer name far", "ip address add 192.0.2.1/24 dev near", "ip link set near up", "ip link set far up"]
+"""The lines that make a network of one cable, whose other end is in no use."""
+
+
 def in_network(lines, command):
     """A command in a network of its own, which these lines make; the end of the program is the network's."""
     return [sys.executable, "-c", IN_NETWORK, "\n".join(["ip link set lo up", *lines]), *command]
@@ -123,7 +127,7 @@ def test_no_device_has_the_address(work):
     """no device answers to ARP: said within six seconds"""
     message, _, seconds = unreached(
         work, "192.0.2.7",
-        ["ip link add near type veth peer name far", "ip address add 192.0.2.1/24 dev near", "ip link set near up", "ip link set far up"])
+        CABLE)
     equal(message, "there is no way to 192.0.2.7", "message")
     require(seconds < 6, f"said after {seconds:.1f} s")
     work.figure = f"{message}, after {seconds:.1f} s"
@@ -136,8 +140,7 @@ def test_no_answer(work):
     # A neighbour that is known and takes packets, and an end of the cable that nothing reads.
     message, hint, seconds = unreached(
         work, "192.0.2.7:5000",
-        ["ip link add near type veth peer name far", "ip address add 192.0.2.1/24 dev near", "ip link set near up", "ip link set far up",
-         "ip neighbour add 192.0.2.7 lladdr 02:00:00:00:00:07 dev near"])
+        [*CABLE, "ip neighbour add 192.0.2.7 lladdr 02:00:00:00:00:07 dev near"])
     equal(message, "192.0.2.7 does not answer on port 5000", "message")
     equal(hint, "Check the address. A firewall there may drop what arrives: allow TCP port 5000.", "hint")
     require(seconds < 8, f"said after {seconds:.1f} s")

@@ -9,26 +9,9 @@ import Testing
 
   private let first = SessionNumber(1)
 
-  private static func script(giveUpAfter: Double = 600) -> Script {
-    var settings = Script.settings()
-    settings.keeps = true
-    settings.giveUpAfter = giveUpAfter
-    return Script(settings)
-  }
-
-  /// One transfer of key 1 is done, and its sender has not said that it knows.
-  private func answered() -> Script {
-    var script = Self.script()
-    script.open()
-    script.receive()
-    script.conclude()
-    _ = script.imported()
-    return script
-  }
-
   /// The same, and its sender is gone; another code is shown.
   private func lingering() -> Script {
-    var script = answered()
+    var script = Script.keepingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
@@ -39,7 +22,7 @@ import Testing
   private func phase(_ script: Script) -> String { Words.text(script.engine.phase) }
 
   @Test func `the next code is made as soon as one transfer is done, while its receipt is awaited`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     script.receive()
     script.conclude()
@@ -56,7 +39,7 @@ import Testing
   }
 
   @Test func `a receipt that does not come is waited for a minute, and no longer`() {
-    var script = answered()
+    var script = Script.keepingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     #expect(script.engine.nextMoment == 60)
     #expect(script.feed(.timePassed, after: 60) == ["close gate 1", "close 1 until 62.0", "release 100"])
@@ -100,7 +83,7 @@ import Testing
   }
 
   @Test func `a code that was on the screen is shown again behind the transfer of a sender that came back`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
     script.resume(1, key: 1)
@@ -118,7 +101,7 @@ import Testing
   }
 
   @Test func `a code that is being proved is not thrown over by a sender that comes back`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open([Script.known(66, key: 6)])
     script.come(1)
     _ = script.ask(1)
@@ -130,7 +113,7 @@ import Testing
   }
 
   @Test func `a sender that stays away is told of, its transfer let go and kept, and it may come back any time`() {
-    var script = Self.script(giveUpAfter: 30)
+    var script = Script.keeping(giveUpAfter: 30)
     script.open()
     script.receive()
     _ = script.join(2, stream: 0)
@@ -158,7 +141,7 @@ import Testing
   }
 
   @Test func `what another process gave up is unknown here, and the receiver goes on`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
     script.resume(1, key: 1)
@@ -171,7 +154,7 @@ import Testing
   }
 
   @Test func `an import that fails is told at once, and goes on when its sender comes back`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     script.receive()
     script.conclude()
@@ -212,7 +195,7 @@ import Testing
 
   @Test func `a refusal, and a disk without room, end a transfer and not the run`() {
     for fault in [Fault(.exists, "it is there"), Fault(.noSpace, "there is no room")] {
-      var script = Self.script()
+      var script = Script.keeping()
       script.open()
       script.pair()
       script.offer()
@@ -224,7 +207,7 @@ import Testing
   }
 
   @Test func `all imports that earlier runs have begun go on in their turn, and their senders may ask`() {
-    var script = Self.script()
+    var script = Script.keeping()
     let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 5, bytes: 50))
     _ = script.feed(.begin)
     _ = script.feed(
@@ -244,10 +227,10 @@ import Testing
   }
 
   @Test func `a stop between transfers ends the run at once, and one while a receipt is awaited a moment later`() {
-    var idle = Self.script()
+    var idle = Script.keeping()
     idle.open()
     #expect(idle.feed(.stop(.terminated)).last == "finish: 143 interrupted")
-    var waiting = answered()
+    var waiting = Script.keepingAndAnswered()
     _ = waiting.feed(.codeMade(.success(Script.code)))
     #expect(waiting.feed(.stop(.interrupted)) == [])
     #expect(waiting.engine.nextMoment == Curfew.forWords)
@@ -258,7 +241,7 @@ import Testing
   }
 
   @Test func `a stop during an import lets it end, and the run is over by the stop`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     script.receive()
     script.conclude()
@@ -271,7 +254,7 @@ import Testing
   }
 
   @Test func `no more than some transfers that are done stay known`() {
-    var script = Self.script()
+    var script = Script.keeping()
     let most = ReceiverEngine.rememberedDone
     let known = (1...most + 8).map { Script.known(TransferID($0), key: UInt8($0), standing: .done(Script.done)) }
     script.open(known)
@@ -281,7 +264,7 @@ import Testing
   }
 
   @Test func `guesses of one wait do not count in the next`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     script.come(8)
     _ = script.ask(8)
@@ -293,58 +276,5 @@ import Testing
     script.come(9)
     _ = script.ask(9)
     #expect(script.feed(.proved(Script.id(9), isRight: false)).first == "tell wrong code 1/3 from 10.0.0.9, 98 left")
-  }
-}
-
-/// A code that was given to this device.
-@Suite struct ReceiverGivenCodeTests {
-  private typealias Script = ReceiverScript
-
-  private static func script() -> Script {
-    var settings = Script.settings()
-    settings.hasGivenCode = true
-    var script = Script(settings)
-    _ = script.feed(.begin)
-    _ = script.feed(.tookBack(.success([])))
-    _ = script.feed(.listening(.success(Listening(addresses: [], port: 1))))
-    return script
-  }
-
-  @Test func `it is awaited, and not shown`() {
-    var script = Self.script()
-    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code awaited for 600"])
-    script.receive()
-    #expect(Words.text(script.engine.phase) == "engaged in 100 by 1")
-  }
-
-  @Test func `when its time is over, no other one follows, and the run ends by that`() {
-    var script = Self.script()
-    _ = script.feed(.codeMade(.success(Script.code)))
-    #expect(
-      script.feed(.timePassed, after: 600) == ["forget code", "finish: 3 the code of --code-file has expired"])
-  }
-
-  @Test func `when three tries are spent, the run ends`() {
-    var script = Self.script()
-    _ = script.feed(.codeMade(.success(Script.code)))
-    for number in 1...3 as ClosedRange<UInt64> {
-      script.come(number)
-      _ = script.ask(number)
-      _ = script.feed(.proved(Script.id(number), isRight: false))
-      _ = script.feed(.departed(Script.id(number)))
-    }
-    #expect(Words.text(script.engine.phase) == "over")
-  }
-
-  @Test func `a sender that has paired by it may come back, and nothing else may pair`() {
-    var script = Self.script()
-    _ = script.feed(.codeMade(.success(Script.code)))
-    script.pair()
-    _ = script.feed(.broke(Script.id(1), Script.cut))
-    #expect(script.feed(.closed(Script.id(1))) == [])
-    #expect(Words.text(script.engine.phase).hasPrefix("away 100"))
-    script.come(2)
-    _ = script.feed(.asked(Script.id(2), .pair))
-    #expect(script.feed(.shared(Script.id(2))) == ["turn away 2: notPairing"])
   }
 }

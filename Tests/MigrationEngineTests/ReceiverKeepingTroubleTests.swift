@@ -9,20 +9,9 @@ import Testing
 
   private let first = SessionNumber(1)
 
-  private static func script(giveUpAfter: Double = 600) -> Script {
-    var settings = Script.settings()
-    settings.keeps = true
-    settings.giveUpAfter = giveUpAfter
-    return Script(settings)
-  }
-
   /// One transfer of key 1 is done, and its sender has not said that it knows; another code is shown.
   private func answered() -> Script {
-    var script = Self.script()
-    script.open()
-    script.receive()
-    script.conclude()
-    _ = script.imported()
+    var script = Script.keepingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     return script
   }
@@ -32,7 +21,7 @@ import Testing
   // MARK: Faults
 
   @Test func `a disk that failed once is no reason to refuse the sender when it comes back`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     script.receive()
     let over = script.feed(.syncEnded(first, Script.broken))
@@ -49,7 +38,7 @@ import Testing
   }
 
   @Test func `a sender whose transfer another process has just now is told to connect again`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
     script.resume(1, key: 1)
@@ -67,7 +56,7 @@ import Testing
   }
 
   @Test func `what could not be taken back at the start is taken back when its sender comes, and not given up`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open([Script.known(66, key: 6, held: Tally(), isHeld: false)])
     #expect(script.engine.transfers.map(\.identifier) == [66])
     // Nothing is let go, since nothing is held; and more may be there than is remembered.
@@ -82,7 +71,7 @@ import Testing
   }
 
   @Test func `an import that has failed goes on from the disk, also while the session that heard of it still ends`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     script.receive()
     _ = script.join(2, stream: 0)
@@ -100,7 +89,7 @@ import Testing
   }
 
   @Test func `of what is done no lists are kept but that of the names that its sender may ask for`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     script.receive()
     _ = script.feed(.refused(Script.transfer, [Script.refusal("a"), Script.refusal("b")]))
@@ -146,7 +135,7 @@ import Testing
   }
 
   @Test func `the delay of a network that guessed outlives the transfer of another one`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.now += 1
@@ -161,7 +150,7 @@ import Testing
   }
 
   @Test func `a pairing that brought nothing continues the wait with its count`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.pair()
@@ -174,7 +163,7 @@ import Testing
   }
 
   @Test func `a transfer that was lost in between ends its wait as any other`() {
-    var script = Self.script()
+    var script = Script.keeping()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.receive()
@@ -190,7 +179,7 @@ import Testing
 
   /// Nothing has come of a transfer whose sender is away, and another sender has just proved the next code.
   private func confirming() -> Script {
-    var script = Self.script(giveUpAfter: 30)
+    var script = Script.keeping(giveUpAfter: 30)
     script.open()
     script.pair()
     _ = script.feed(.broke(Script.id(1), Script.cut))

@@ -21,6 +21,24 @@ extension ReceiverScript {
     return script
   }
 
+  /// A receiver that stays.
+  static func keeping(giveUpAfter: Double = 600) -> ReceiverScript {
+    var settings = settings()
+    settings.keeps = true
+    settings.giveUpAfter = giveUpAfter
+    return ReceiverScript(settings)
+  }
+
+  /// A receiver that stays; one transfer of key 1 is done, and its sender has not said that it knows.
+  static func keepingAndAnswered() -> ReceiverScript {
+    var script = keeping()
+    script.open()
+    script.receive()
+    script.conclude()
+    _ = script.imported()
+    return script
+  }
+
   /// A part of session 1's ledger is read.
   static func part(_ marks: [Mark] = [], end: Tally? = nil) -> ReceiverEngine.Event {
     let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]

@@ -68,7 +68,7 @@ extension SimulatedSender {
     private func connect() {
       guard !isOver else { return }
       let ground = sender.ground
-      guard !ground.isAway, occupant != .nobody else { return fail(.lost, "the network is away") }
+      guard !ground.isAway, occupant != .vacant else { return fail(.lost, "the network is away") }
       // One that met another device at its first try would begin a second transfer beside the first.
       let isFirst = mode == .resume && sender.sessions.isEmpty
       let isImpostor = ground.world.now < ground.imposture && !isFirst || occupant == .stranger
@@ -129,7 +129,7 @@ extension SimulatedSender {
   enum Occupant {
     case receiver
     case stranger
-    case nobody
+    case vacant
   }
 
   func occupant(of place: Place) -> Occupant {
@@ -137,9 +137,9 @@ extension SimulatedSender {
     case .target: .receiver
     case .probed: probed
     case .address(let address):
-      address == ground.receiverAddress ? .receiver : world.dice.one(in: 3) ? .stranger : .nobody
+      address == ground.receiverAddress ? .receiver : world.dice.one(in: 3) ? .stranger : .vacant
     case .found(let index):
-      found[index] == nil ? .stranger : found[index] == ground.receiverAddress ? .receiver : .nobody
+      found[index] == nil ? .stranger : found[index] == ground.receiverAddress ? .receiver : .vacant
     }
   }
 
@@ -200,7 +200,7 @@ extension SimulatedSender {
       }
       self.probed = occupant(of: place)
       let other = self.probed == .stranger ? Impostor.accept(ground) : nil
-      guard self.probed != .nobody, let wire = ground.network.connect("probe", from: ground.senderHost, to: other)
+      guard self.probed != .vacant, let wire = ground.network.connect("probe", from: ground.senderHost, to: other)
       else {
         return probed(.failure(.unreached(device, by: .refused)))
       }

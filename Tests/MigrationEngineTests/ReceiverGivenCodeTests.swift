@@ -1,0 +1,57 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// A code that was given to this device.
+@Suite struct ReceiverGivenCodeTests {
+  private typealias Script = ReceiverScript
+
+  private static func script() -> Script {
+    var settings = Script.settings()
+    settings.hasGivenCode = true
+    var script = Script(settings)
+    _ = script.feed(.begin)
+    _ = script.feed(.tookBack(.success([])))
+    _ = script.feed(.listening(.success(Listening(addresses: [], port: 1))))
+    return script
+  }
+
+  @Test func `it is awaited, and not shown`() {
+    var script = Self.script()
+    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code awaited for 600"])
+    script.receive()
+    #expect(Words.text(script.engine.phase) == "engaged in 100 by 1")
+  }
+
+  @Test func `when its time is over, no other one follows, and the run ends by that`() {
+    var script = Self.script()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(
+      script.feed(.timePassed, after: 600) == ["forget code", "finish: 3 the code of --code-file has expired"])
+  }
+
+  @Test func `when three tries are spent, the run ends`() {
+    var script = Self.script()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    for number in 1...3 as ClosedRange<UInt64> {
+      script.come(number)
+      _ = script.ask(number)
+      _ = script.feed(.proved(Script.id(number), isRight: false))
+      _ = script.feed(.departed(Script.id(number)))
+    }
+    #expect(Words.text(script.engine.phase) == "over")
+  }
+
+  @Test func `a sender that has paired by it may come back, and nothing else may pair`() {
+    var script = Self.script()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.pair()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    #expect(script.feed(.closed(Script.id(1))) == [])
+    #expect(Words.text(script.engine.phase).hasPrefix("away 100"))
+    script.come(2)
+    _ = script.feed(.asked(Script.id(2), .pair))
+    #expect(script.feed(.shared(Script.id(2))) == ["turn away 2: notPairing"])
+  }
+}
