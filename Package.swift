@@ -18,6 +18,7 @@ let package = Package(
   name: "peer",
   products: [
     .library(name: "AppMigrationKit", targets: ["AppMigrationKit"]),
+    .library(name: "PeerTransfer", targets: ["PeerTransfer"]),
     .executable(name: "peer", targets: ["peer"]),
   ],
   targets: [
@@ -53,11 +54,19 @@ let package = Package(
     .target(
       name: "AppMigrationKit",
       dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"], swiftSettings: product),
+    // The transfer of folders for programs, and what the command has in common with it.
+    .target(
+      name: "PeerTransfer",
+      dependencies: [
+        "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationFinding", "MigrationSystem",
+        "MigrationTLS", "MigrationTransfer", "MigrationWire",
+      ],
+      swiftSettings: product),
     .executableTarget(
       name: "peer",
       dependencies: [
         "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationFinding", "MigrationHost",
-        "MigrationSystem", "MigrationTransfer", "MigrationWire",
+        "MigrationSystem", "MigrationTransfer", "MigrationWire", "PeerTransfer",
       ],
       swiftSettings: product),
 
@@ -123,10 +132,14 @@ let package = Package(
       name: "simulate", dependencies: ["TransferSimulator"], path: "Tests/simulate", swiftSettings: common),
     .testTarget(name: "SimulatorTests", dependencies: ["TransferSimulator"], swiftSettings: common),
     .testTarget(
+      name: "PeerTransferTests",
+      dependencies: ["MigrationEngine", "MigrationSystem", "MigrationWire", "PeerTransfer", "TestSupport"],
+      swiftSettings: common),
+    .testTarget(
       name: "PeerTests",
       dependencies: [
         "MigrationArchive", "MigrationEngine", "MigrationFinding", "MigrationHost", "MigrationSystem",
-        "MigrationTransfer", "MigrationWire", "TestSupport", "peer",
+        "MigrationTransfer", "MigrationWire", "PeerTransfer", "TestSupport", "peer",
       ],
       swiftSettings: common),
   ],

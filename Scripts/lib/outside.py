@@ -83,10 +83,10 @@ def find_binary(name):
 
 
 def build(product):
-    """Builds a product in release; its path, or None where that fails."""
+    """Builds a program in release; its path, or None where that fails."""
     result = subprocess.run(
         ["bash", "-c",
-         'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build_release --product "$2" >&2; built "$2"',
+         'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build_program "$2" >&2; built "$2"',
          "bash", ROOT, product],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     return result.stdout.decode().splitlines()[-1] if result.returncode == 0 else None

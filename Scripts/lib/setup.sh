@@ -9,6 +9,7 @@
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
+#   build_program .. the same of a program by its name, of the examples' packages as well
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package
 #
@@ -256,6 +257,14 @@ build() {
 build_release() {
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \
     -c release --static-swift-stdlib -Xswiftc -gnone "$@"
+}
+
+# A release of a program that checks run from outside, whichever package it is of.
+build_program() {
+  case $1 in
+  carry) package=$root/Examples/Carry build_release --product carry ;;
+  *) build_release --product "$1" ;;
+  esac
 }
 
 # What Scripts/mutants builds, in a folder of its own, with the insides that tests see: its engine is not what is built here.

@@ -27,7 +27,7 @@ OWN_SUITES = ["MigrationTransferTests", "MigrationArchiveTests", "MigrationHostT
 NO_TESTS = ["DefaultsProbe"]
 """What only looks like a test: a test starts it in a process of its own."""
 
-PROGRAMS = ["peer", "TestApp", "TestAppExtension", "simulate"]
+PROGRAMS = ["peer", "TestApp", "TestAppExtension", "simulate", "carry"]
 
 
 def shell(text):
@@ -63,7 +63,7 @@ def debug_build(refuses=None):
 
 def builds(refuses):
     # The linker of a release warns of functions that are in the runtime and that nobody calls.
-    programs = "; ".join(f"build_release --product {name}" for name in PROGRAMS)
+    programs = "; ".join(f"build_program {name}" for name in PROGRAMS)
     return [debug_build(refuses), Stage("release build", 200, shell(programs), room=2)]
 
 

@@ -3,6 +3,7 @@ import MigrationFinding
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// What `peer discover` was told.
 struct DiscoverOptions: Equatable, Sendable {

@@ -1,5 +1,5 @@
 import MigrationEngine
-import MigrationTransfer
+import PeerTransfer
 
 /// The number with which the program ends; the help texts say what each means.
 enum ExitCode {
@@ -11,11 +11,8 @@ enum ExitCode {
   static let doneWithUnsent: Int32 = 8
 
   /// The code of a transfer that came to its end.
-  ///
-  /// Sockets, devices and the like are never sent, so they alone do not count. Of very many unsent
-  /// items not all are named; those count.
   static func of(_ result: TransferResult, unsent: UnsentList) -> Int32 {
-    result.notStored > 0 || unsent.hasFailures || result.unsent > unsent.count ? doneWithUnsent : done
+    unsent.isComplete(result) ? done : doneWithUnsent
   }
 
   /// The code of a transfer that failed.

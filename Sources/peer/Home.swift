@@ -1,7 +1,6 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
-import MigrationWire
 
 /// Where the program keeps what it must know from run to run: PEER_HOME.
 enum Home {
@@ -9,7 +8,7 @@ enum Home {
   /// paths are kept there, and apps.
   static func path() throws(TransferFailure) -> [UInt8] {
     let path = try chosen()
-    try check(path, owner: CurrentProcess.effectiveUserID)
+    try TransferStore.check(path, hint: "Set PEER_HOME to a directory of your own.")
     return path
   }
 
@@ -21,23 +20,6 @@ enum Home {
     throw .usage(
       "there is no place to remember transfers in: neither PEER_HOME nor HOME is set",
       hint: "set PEER_HOME to a directory of your own")
-  }
-
-  /// Fails unless only a user and root can change what is in a directory. A link to a directory counts as that directory.
-  static func check(_ path: [UInt8], owner: UInt32) throws(TransferFailure) {
-    // Who uses what cannot be opened says why; what is missing is made for its owner alone.
-    guard let status = try? Directory.open(path).status() else { return }
-    let name = VisibleText.quoted(path)
-    guard status.owner == owner || status.owner == 0 else {
-      throw TransferFailure(
-        .refused, "\(name), where transfers are remembered, belongs to another user",
-        hint: "Set PEER_HOME to a directory of your own.")
-    }
-    guard status.mode & 0o022 == 0 else {
-      throw TransferFailure(
-        .refused, "other users may change what is in \(name), where transfers are remembered",
-        hint: "Take that from them: chmod 700 \(VisibleText.listed(path))")
-    }
   }
 
   private static let slash = UInt8(ascii: "/")

@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// The report for a person: lines on standard error, the result on standard output.
 ///

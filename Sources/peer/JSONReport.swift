@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// The report for a program: one JSON object a line, each with its "event".
 ///

@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import PeerTransfer
 
 /// The program.
 @main enum Peer {

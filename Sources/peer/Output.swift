@@ -2,6 +2,7 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 import Synchronization
 
 /// Everything that the program says during a transfer, on standard output and standard error.

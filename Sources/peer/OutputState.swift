@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import PeerTransfer
 
 /// What the threads that have something to say and the one that writes it know of each other.
 struct OutputState: Sendable {
@@ -26,12 +27,12 @@ struct OutputState: Sendable {
 
   /// What the writing thread does next.
   enum Step: Sendable {
-    case say(OutputQueue.Entry)
+    case say(EventBacklog.Entry)
     case makeWay
     case end(LastWord)
   }
 
-  var queue = OutputQueue()
+  var queue = EventBacklog()
   /// Of all events that were told, those included that did not fit into the queue.
   var unsent = UnsentList()
   var writer: OwnerThread?

@@ -4,6 +4,7 @@ import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// Waits for another device and receives what it sends.
 func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
@@ -15,7 +16,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   try confine(options, home: home, output)
   var receiving = Receiver.Options(
     listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
-    label: label(options.label), software: software, giveUpAfter: options.giveUpAfter)
+    label: ThisDevice.label(options.label), software: Version.software, giveUpAfter: options.giveUpAfter)
   receiving.from = options.from
   let announcing = options.isAnnounced ? Announcing(label: receiving.label) { output.handle($0) } : nil
   receiving.announcer = announcing
@@ -49,8 +50,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let home = try Home.path()
   let sender = Sender(
     Sender.Options(
-      target: options.to.map { .host($0) } ?? .nearby, search: NetworkSearch(), label: label(options.label),
-      software: software, streams: options.streams,
+      target: options.to.map { .host($0) } ?? .nearby, search: NetworkSearch(), label: ThisDevice.label(options.label),
+      software: Version.software, streams: options.streams,
       limit: options.limit, compression: options.compression, giveUpAfter: options.giveUpAfter),
     source: try source(options, selection, home: home, output), store: TransferStore(home: home)
   ) { output.handle($0) }
@@ -69,8 +70,6 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     try CodeEntry.read(options.code, of: device, output, unless: interruptions)
   }
 }
-
-private let software = "peer \(Version.current)"
 
 /// Keeps this process from writing to anything but the destination and what it keeps itself.
 private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
@@ -152,13 +151,6 @@ extension Output {
     case .notice(let text): handle(TransferEvent.notice(text))
     }
   }
-}
-
-/// What this device calls itself: what the user said, or its host name.
-private func label(_ chosen: String?) -> String {
-  var label = chosen ?? (try? CurrentProcess.hostName()) ?? "a device"
-  while label.utf8.count > Limits.label { label.removeLast() }
-  return label
 }
 
 /// Deep trees and several streams need descriptors; where the limit cannot be raised, the usual one has to do.

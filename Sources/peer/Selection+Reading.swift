@@ -27,11 +27,6 @@ extension Selection {
     }
   }
 
-  /// What the user should know before the transfer begins: patterns that leave nothing out.
-  var warnings: [String] {
-    exclusions.flawed.map { "the pattern \(VisibleText.quoted($0.text)) \($0.flaw?.clause ?? "") and matches nothing" }
-  }
-
   private static func lines(
     _ name: String, by open: () throws(SystemError) -> Descriptor
   ) throws(TransferFailure) -> [UInt8] {

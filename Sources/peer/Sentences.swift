@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 extension Offer {
   /// How many names are told before the rest is only counted.

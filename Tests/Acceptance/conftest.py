@@ -19,7 +19,7 @@ from needs import missing  # noqa: E402
 from outside import build, find_binary, remove  # noqa: E402
 from table import Table  # noqa: E402
 
-PROGRAMS = ("peer", "TestApp", "TestAppExtension")
+PROGRAMS = ("peer", "TestApp", "TestAppExtension", "carry")
 
 
 def pytest_addoption(parser):

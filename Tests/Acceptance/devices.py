@@ -92,7 +92,7 @@ def closed_port():
 class Process:
     """One run of the command, its output in files, its peak memory as the system counts it."""
 
-    def __init__(self, work, arguments, text="", user=None, home=None, within=()):
+    def __init__(self, work, arguments, text="", user=None, home=None, within=(), program=None):
         self.arguments = arguments
         name = f"{work.path}/output-{len(work.processes)}"
         self.out_path, self.err_path = f"{name}.out", f"{name}.err"
@@ -101,7 +101,7 @@ class Process:
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
                 [*within, sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/launch.py", str(writing),
-                 "-" if user is None else str(user), work.binary, *arguments],
+                 "-" if user is None else str(user), program or work.binary, *arguments],
                 stdin=subprocess.PIPE, stdout=out, stderr=err, cwd=work.path, pass_fds=[writing],
                 env={**os.environ, "HOME": work.home(user), "PEER_HOME": home or work.home(user) + "/peer", **work.environment})
         os.close(writing)

@@ -15,7 +15,7 @@ import Testing
 
   private func failure(_ path: [UInt8], owner: UInt32? = nil) -> TransferFailure? {
     do throws(TransferFailure) {
-      try Home.check(path, owner: owner ?? own)
+      try TransferStore.check(path, owner: owner ?? own, hint: "")
       return nil
     } catch {
       return error

@@ -3,6 +3,7 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 import Synchronization
 import TestSupport
 import Testing
@@ -133,7 +134,7 @@ final class HeldPipe: Sendable {
     }
     let said = lines.count { $0.hasPrefix(#"{"event":"extensionOutput""#) }
     #expect(said + missed.reduce(0, +) == 6000)
-    #expect(said * 4000 <= OutputQueue.capacity + 64 << 10)
+    #expect(said * 4000 <= EventBacklog.capacity + 64 << 10)
     #expect(lines.contains { $0.hasPrefix(#"{"event":"paired""#) })
   }
 

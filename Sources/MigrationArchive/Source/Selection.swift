@@ -10,6 +10,11 @@ package struct Selection: Equatable, Sendable {
 
   /// Everything.
   package init() {}
+
+  /// What the user should know before the transfer begins: patterns that leave nothing out.
+  package var warnings: [String] {
+    exclusions.flawed.map { "the pattern \(VisibleText.quoted($0.text)) \($0.flaw?.clause ?? "") and matches nothing" }
+  }
 }
 
 /// What a selection says of the items of one directory.

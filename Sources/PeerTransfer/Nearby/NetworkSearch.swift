@@ -1,20 +1,22 @@
-import MigrationEngine
-import MigrationFinding
-import MigrationSystem
-import MigrationTransfer
+package import MigrationEngine
+package import MigrationFinding
+package import MigrationSystem
+package import MigrationTransfer
 import Synchronization
 
 /// Looks for receivers on this device's networks, for a while.
-struct NetworkSearch: NearbySearch {
+package struct NetworkSearch: NearbySearch {
+  package init() {}
+
   /// What a search has told when it ended.
-  struct Outcome: Sendable {
-    var receivers: [NearbyReceiver] = []
+  package struct Outcome: Sendable {
+    package var receivers: [NearbyReceiver] = []
     /// Why there may be more than were found.
-    var trouble: FindingTrouble?
+    package var trouble: FindingTrouble?
   }
 
   /// Looks around while `wait` waits.
-  static func look(while wait: () throws(SystemError) -> Void) throws(SystemError) -> Outcome {
+  package static func look(while wait: () throws(SystemError) -> Void) throws(SystemError) -> Outcome {
     let told = SharedOutcome()
     let search = try Search(
       news: { receivers in told.value.withLock { $0.receivers = receivers } },
@@ -29,7 +31,7 @@ struct NetworkSearch: NearbySearch {
     let value = Mutex(Outcome())
   }
 
-  func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] {
+  package func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] {
     let outcome: Outcome
     do throws(SystemError) {
       outcome = try Self.look { () throws(SystemError) in try Self.wait(seconds, unless: stop) }
@@ -52,7 +54,7 @@ struct NetworkSearch: NearbySearch {
 
 extension FindingTrouble {
   /// Why no device could be found.
-  var fault: Fault {
+  package var fault: Fault {
     let message = "cannot look for devices: \(self)"
     return switch self {
     case .noNetwork:

@@ -1,15 +1,14 @@
 import MigrationEngine
-import MigrationTransfer
 import MigrationWire
 import Testing
 
-@testable import peer
+@testable import PeerTransfer
 
-@Suite struct OutputQueueTests {
+@Suite struct EventBacklogTests {
   private static let spare = 256
 
   /// What is said next, in short.
-  private func next(_ queue: inout OutputQueue) -> String? {
+  private func next(_ queue: inout EventBacklog) -> String? {
     switch queue.take() {
     case nil: nil
     case .missed(let count): "missed \(count)"
@@ -21,24 +20,28 @@ import Testing
     }
   }
 
-  private func all(_ queue: inout OutputQueue) -> [String] {
+  private func all(_ queue: inout EventBacklog) -> [String] {
     var said: [String] = []
     while let one = next(&queue) { said.append(one) }
     return said
   }
 
+  private func progress(_ bytes: UInt64) -> TransferEvent {
+    .progress(TransferProgress(phase: .receiving, bytes: bytes, totalBytes: 1000, items: 1, totalItems: 2))
+  }
+
   private func line(_ text: String) -> TransferEvent { .extensionOutput(isError: false, line: Array(text.utf8)) }
 
   @Test func `events of both weights come in their order`() {
-    var queue = OutputQueue()
-    for event in [line("a"), .notice("b"), line("c"), line("d"), .notice("e"), Samples.progress(1)] { queue.add(event) }
+    var queue = EventBacklog()
+    for event in [line("a"), .notice("b"), line("c"), line("d"), .notice("e"), progress(1)] { queue.add(event) }
     #expect(all(&queue) == ["a", "b", "c", "d", "e", "progress 1"])
     queue.add(line("f"))
     #expect(all(&queue) == ["f"])
   }
 
   @Test func `what does not fit is counted, and the number is told once there is room`() {
-    var queue = OutputQueue(capacity: 4 * (Self.spare + 1))
+    var queue = EventBacklog(capacity: 4 * (Self.spare + 1))
     for text in ["a", "b", "c", "d", "e", "f"] { queue.add(line(text)) }
     #expect(next(&queue) == "a")
     #expect(next(&queue) == "b")
@@ -48,7 +51,7 @@ import Testing
   }
 
   @Test func `what matters takes the place of what comes in any number`() {
-    var queue = OutputQueue(capacity: 3 * (Self.spare + 1))
+    var queue = EventBacklog(capacity: 3 * (Self.spare + 1))
     for text in ["a", "b", "c"] { queue.add(line(text)) }
     queue.add(.notice("1"))
     queue.add(.notice("2"))
@@ -57,28 +60,28 @@ import Testing
   }
 
   @Test func `of what matters the newest is kept`() {
-    var queue = OutputQueue(capacity: 2 * (Self.spare + 1))
+    var queue = EventBacklog(capacity: 2 * (Self.spare + 1))
     for text in ["1", "2", "3"] { queue.add(.notice(text)) }
     #expect(all(&queue) == ["2", "missed 1", "3"])
   }
 
   @Test func `of progress only the latest is kept, and none of it is missed`() {
-    var queue = OutputQueue(capacity: 2 * (Self.spare + 1))
-    for bytes in 1...9 as ClosedRange<UInt64> { queue.add(Samples.progress(bytes)) }
+    var queue = EventBacklog(capacity: 2 * (Self.spare + 1))
+    for bytes in 1...9 as ClosedRange<UInt64> { queue.add(progress(bytes)) }
     queue.add(line("a"))
-    queue.add(Samples.progress(10))
+    queue.add(progress(10))
     #expect(all(&queue) == ["progress 9", "a"])
   }
 
   @Test func `what is left out at the end is counted, too`() {
-    var queue = OutputQueue()
-    for event in [line("a"), .notice("b"), line("c"), Samples.progress(1)] { queue.add(event) }
+    var queue = EventBacklog()
+    for event in [line("a"), .notice("b"), line("c"), progress(1)] { queue.add(event) }
     queue.shed()
     #expect(all(&queue) == ["missed 2", "b"])
   }
 
   @Test func `all that a session may name as unsent fits`() {
-    var queue = OutputQueue()
+    var queue = EventBacklog()
     let path = [UInt8](repeating: 0x61, count: Limits.unsentBytes / Limits.unsent)
     for _ in 0..<Limits.unsent { queue.add(.unsent(Unsent(path: path, reason: .vanished))) }
     for _ in 0..<Limits.unsent { #expect(next(&queue) == "other") }
@@ -86,7 +89,7 @@ import Testing
   }
 
   @Test func `an offer counts with its names`() {
-    var queue = OutputQueue(capacity: 1 << 20)
+    var queue = EventBacklog(capacity: 1 << 20)
     let roots = (0..<60_000).map { Root(kind: .file, name: Array("\($0)".utf8)) }
     queue.add(
       .offer(

@@ -1,14 +1,13 @@
-import MigrationEngine
-import MigrationTransfer
+package import MigrationEngine
 import MigrationWire
 
-/// What the program has still to say, in a bounded number of bytes.
+/// What is still to be said of a transfer, in a bounded number of bytes.
 ///
 /// A value: it knows neither who says it nor how fast. What does not fit is counted, and the number is told once there is room
 /// again. Of progress only the latest is kept, and none of it is missed.
-struct OutputQueue: Sendable {
+package struct EventBacklog: Sendable {
   /// What is said next.
-  enum Entry: Sendable {
+  package enum Entry: Sendable {
     case event(TransferEvent)
     /// So many messages did not fit.
     case missed(UInt64)
@@ -16,7 +15,7 @@ struct OutputQueue: Sendable {
 
   /// How many bytes wait at most. All the items that another device may name in a session, as unsent and as not stored, fit
   /// (Protocol §11), so that a program that reads misses none of them.
-  static let capacity = 16 << 20
+  package static let capacity = 16 << 20
 
   /// Events of one weight in their order.
   private struct Lane: Sendable {
@@ -57,10 +56,10 @@ struct OutputQueue: Sendable {
   private var size = 0
   private var missed: UInt64 = 0
 
-  init(capacity: Int = OutputQueue.capacity) { self.capacity = capacity }
+  package init(capacity: Int = EventBacklog.capacity) { self.capacity = capacity }
 
   /// Adds an event, in the place of others if there is no room for it.
-  mutating func add(_ event: TransferEvent) {
+  package mutating func add(_ event: TransferEvent) {
     if case .progress(let new) = event, let last = light.last, last.number + 1 == next,
       case .progress(let old) = last.event, new.phase == old.phase
     {
@@ -76,7 +75,7 @@ struct OutputQueue: Sendable {
   }
 
   /// Takes what is said next; nil if there is nothing.
-  mutating func take() -> Entry? {
+  package mutating func take() -> Entry? {
     if missed > 0, 2 * size <= capacity {
       defer { missed = 0 }
       return .missed(missed)
@@ -86,11 +85,11 @@ struct OutputQueue: Sendable {
   }
 
   /// Leaves out what gives way to everything else: there is no time for it any more.
-  mutating func shed() {
+  package mutating func shed() {
     while let other = remove({ $0.light.removeLast() }) { leaveOut(other) }
   }
 
-  private mutating func remove(_ body: (inout OutputQueue) -> Lane.Waiting?) -> Lane.Waiting? {
+  private mutating func remove(_ body: (inout EventBacklog) -> Lane.Waiting?) -> Lane.Waiting? {
     let waiting = body(&self)
     size -= waiting?.size ?? 0
     return waiting
@@ -120,7 +119,8 @@ extension TransferEvent {
       case .renamed(let path, let target): path.count + target.count
       case .extensionOutput(_, let line): line.count
       case .notice(let text): text.utf8.count
-      case .failed(let failure): failure.text.utf8.count + (failure.subject.name?.count ?? 0)
+      case .failed(let failure):
+        failure.message.utf8.count + (failure.hint?.utf8.count ?? 0) + (failure.subject.name?.count ?? 0)
       case .interrupted(let reason), .unannounced(let reason): reason.utf8.count
       case .offer(let offer, _): offer.namesSize
       case .confined(let directories), .unconfined(_, let directories): directories.reduce(0) { $0 + $1.count }

@@ -1,12 +1,12 @@
 import MigrationDiscovery
-import MigrationEngine
+package import MigrationEngine
 import MigrationFinding
-import MigrationSystem
+package import MigrationSystem
 import MigrationTransfer
 import Synchronization
 
 /// Makes this device known on its networks for as long as its receiver wants that, and tells the user what becomes of it.
-final class Announcing: Announcer {
+package final class Announcing: Announcer {
   private let label: String
   /// By which senders know this run, whatever it is called.
   private let instance = UInt64.random(in: 1 ... .max)
@@ -14,12 +14,12 @@ final class Announcing: Announcer {
   /// The newest one. Withdrawn or not, it is waited for at the end.
   private let announcement = Mutex<Announcement?>(nil)
 
-  init(label: String, telling tell: @escaping @Sendable (TransferEvent) -> Void) {
+  package init(label: String, telling tell: @escaping @Sendable (TransferEvent) -> Void) {
     self.label = label
     self.tell = tell
   }
 
-  func announce(_ address: SocketAddress) {
+  package func announce(_ address: SocketAddress) {
     let service = Service(label: label, port: address.port, instance: instance)
     do throws(SystemError) {
       let new = try Announcement(service, reaching: Reach(listeningAt: address)) { [tell] news in
@@ -35,8 +35,8 @@ final class Announcing: Announcer {
     }
   }
 
-  func withdraw() { announcement.withLock { $0 }?.withdraw() }
+  package func withdraw() { announcement.withLock { $0 }?.withdraw() }
 
   /// Returns when the networks know that this device waits no more; soon, in any case.
-  func end() { announcement.withLock { $0 }?.end() }
+  package func end() { announcement.withLock { $0 }?.end() }
 }

@@ -1,43 +1,61 @@
-import MigrationEngine
-import MigrationTransfer
-import MigrationWire
+package import MigrationEngine
+package import MigrationWire
 
 /// What could not be sent, and what did not arrive as it was called: the first few in full, and how many there were.
-struct UnsentList: Equatable, Sendable {
+package struct UnsentList: Equatable, Sendable {
   /// How many are kept to be shown.
-  static let shown = 20
+  package static let shown = 20
 
   /// The first of them.
-  private(set) var first: [Unsent] = []
+  package private(set) var first: [Unsent] = []
   /// How many were named.
-  private(set) var count: UInt64 = 0
+  package private(set) var count: UInt64 = 0
   /// Whether one of them should have been sent, and is no socket, device or the like.
-  private(set) var hasFailures = false
+  package private(set) var hasFailures = false
 
   /// The first of those that were left out, since something else has their names.
-  private(set) var differing: [Unsent] = []
+  package private(set) var differing: [Unsent] = []
   /// The first of those that have another name now, with that.
-  private(set) var renamed: [Renaming] = []
-  private(set) var renamedCount: UInt64 = 0
+  package private(set) var renamed: [Renaming] = []
+  package private(set) var renamedCount: UInt64 = 0
 
   /// The first of those that the destination cannot hold.
-  private(set) var notStored: [NotStored] = []
+  package private(set) var notStored: [NotStored] = []
 
   /// Something that the destination cannot hold.
-  struct NotStored: Equatable, Sendable {
-    let path: [UInt8]
-    let reason: RefusalReason
-    let message: String?
+  package struct NotStored: Equatable, Sendable {
+    package let path: [UInt8]
+    package let reason: RefusalReason
+    package let message: String?
+
+    package init(path: [UInt8], reason: RefusalReason, message: String?) {
+      self.path = path
+      self.reason = reason
+      self.message = message
+    }
   }
 
   /// Something that arrived under another name.
-  struct Renaming: Equatable, Sendable {
-    let path: [UInt8]
-    let target: [UInt8]
+  package struct Renaming: Equatable, Sendable {
+    package let path: [UInt8]
+    package let target: [UInt8]
+
+    package init(path: [UInt8], target: [UInt8]) {
+      self.path = path
+      self.target = target
+    }
+  }
+
+  package init() {}
+
+  /// Whether nothing that should have been sent is missing. Sockets, devices and the like are never sent, so they alone do not
+  /// count. Of very many unsent items not all are named; those count.
+  package func isComplete(_ result: TransferResult) -> Bool {
+    result.notStored == 0 && !hasFailures && result.unsent <= count
   }
 
   /// Takes note of what an event says about it.
-  mutating func note(_ event: TransferEvent) {
+  package mutating func note(_ event: TransferEvent) {
     switch event {
     case .unsent(let item): note(item)
     case .notStored(let path, let reason, let message):
@@ -49,13 +67,13 @@ struct UnsentList: Equatable, Sendable {
   }
 
   /// Takes note of one that has another name now.
-  mutating func note(_ renaming: Renaming) {
+  package mutating func note(_ renaming: Renaming) {
     renamedCount += 1
     if renamed.count < Self.shown { renamed.append(renaming) }
   }
 
   /// Takes note of one.
-  mutating func note(_ item: Unsent) {
+  package mutating func note(_ item: Unsent) {
     if item.reason == .differing {
       if differing.count < Self.shown { differing.append(item) }
       return
@@ -68,7 +86,7 @@ struct UnsentList: Equatable, Sendable {
 
 extension Unsent {
   /// Why, as a clause about the item.
-  var clause: String {
+  package var clause: String {
     let cause =
       switch reason {
       case .vanished: "vanished before it was sent"
@@ -85,7 +103,7 @@ extension Unsent {
 
 extension Unsent.Reason {
   /// What the reason is called in JSON.
-  var name: String {
+  package var name: String {
     switch self {
     case .vanished: "vanished"
     case .unreadable: "unreadable"
@@ -100,14 +118,14 @@ extension Unsent.Reason {
 
 extension UnsentList.NotStored {
   /// Why, as a clause about the item.
-  var clause: String {
+  package var clause: String {
     message.map { "\(reason.words) (\(VisibleText.of($0)))" } ?? reason.words
   }
 }
 
 extension RefusalReason {
   /// What the reason is called in JSON.
-  var name: String {
+  package var name: String {
     switch self {
     case .nameNotAllowed: "nameNotAllowed"
     case .nameTooLong: "nameTooLong"

@@ -1,0 +1,114 @@
+import MigrationEngine
+import Synchronization
+
+/// What a transfer has told and its reader has not taken yet, in a bounded number of bytes.
+///
+/// Whatever thread tells returns at once. What is not read costs the backlog's memory and nothing else: of progress the latest
+/// waits, and what does not fit is counted.
+final class EventBuffer: Sendable {
+  /// How many bytes wait at most.
+  static let capacity = 1 << 20
+
+  private struct State: Sendable {
+    var backlog = EventBacklog(capacity: EventBuffer.capacity)
+    /// Of all events, those included that did not fit.
+    var unsent = UnsentList()
+    /// Whether the end of the transfer is told by an event already.
+    var hasEnd = false
+    /// Nothing more comes.
+    var isClosed = false
+    /// Those that wait for something to read, the first one first.
+    var readers: [Reader] = []
+    var lastReader: UInt64 = 0
+  }
+
+  private struct Reader: Sendable {
+    let number: UInt64
+    let continuation: CheckedContinuation<PeerEvent?, Never>
+  }
+
+  private let state = Mutex(State())
+
+  /// Takes note of what happens; returns at once.
+  func add(_ event: TransferEvent) {
+    tell { state in
+      guard !state.isClosed else { return }
+      state.unsent.note(event)
+      switch event {
+      case .done, .failed: state.hasEnd = true
+      // A receiver that stays begins anew.
+      case .offer: state.hasEnd = false
+      default: break
+      }
+      state.backlog.add(event)
+    }
+  }
+
+  /// Tells how the transfer ended, unless an event has, and that nothing more comes. What it came to.
+  func close(_ result: Result<TransferResult, TransferFailure>) -> Result<PeerResult, PeerError> {
+    tell { state in
+      let isTold = state.hasEnd
+      state.isClosed = true
+      switch result {
+      case .success(let done):
+        if !isTold { state.backlog.add(.done(done)) }
+        return .success(PeerResult(done, isComplete: state.unsent.isComplete(done)))
+      case .failure(let failure):
+        if !isTold { state.backlog.add(.failed(failure)) }
+        return .failure(PeerError(failure))
+      }
+    }
+  }
+
+  /// Waits for something to read; nil at the end, and where the reader's task is cancelled.
+  func next() async -> PeerEvent? {
+    let number = state.withLock { state in
+      state.lastReader += 1
+      return state.lastReader
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        tell { state in
+          // A cancellation that came before finds no reader.
+          if Task.isCancelled { return continuation.resume(returning: nil) }
+          state.readers.append(Reader(number: number, continuation: continuation))
+        }
+      }
+    } onCancel: {
+      let reader = state.withLock { state in
+        state.readers.firstIndex { $0.number == number }.map { state.readers.remove(at: $0) }
+      }
+      reader?.continuation.resume(returning: nil)
+    }
+  }
+
+  /// Changes the state, and gives readers what there is for them.
+  private func tell<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
+    let (value, given) = state.withLock { state in
+      let value = change(&state)
+      var given: [(Reader, PeerEvent?)] = []
+      while let reader = state.readers.first {
+        let event = Self.take(&state)
+        if event == nil, !state.isClosed { break }
+        state.readers.removeFirst()
+        given.append((reader, event))
+      }
+      return (value, given)
+    }
+    for (reader, event) in given { reader.continuation.resume(returning: event) }
+    return value
+  }
+
+  /// What is read next; what this interface has no word for is passed over.
+  private static func take(_ state: inout State) -> PeerEvent? {
+    while let entry = state.backlog.take() {
+      switch entry {
+      case .missed(let count): return .missed(count)
+      case .event(let event):
+        let isComplete = if case .done(let result) = event { state.unsent.isComplete(result) } else { true }
+        if let event = PeerEvent(event, isComplete: isComplete) { return event }
+      }
+    }
+    return nil
+  }
+}

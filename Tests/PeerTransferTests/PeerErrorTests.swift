@@ -1,0 +1,112 @@
+import MigrationEngine
+import MigrationSystem
+import PeerTransfer
+import TestSupport
+import Testing
+
+/// What is wrong is said before anything is done.
+@Suite(.timeLimit(.minutes(1))) struct PeerErrorTests {
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private func failure(_ sender: PeerSender) async -> PeerError? {
+    await outcome { () async throws(PeerError) in try await sender.send { _ in nil } }.failure
+  }
+
+  private func failure(_ change: (inout PeerReceiver.Options) -> Void) async -> PeerError? {
+    var options = PeerReceiver.Options()
+    options.isAnnounced = false
+    options.host = "127.0.0.1"
+    options.port = 0
+    change(&options)
+    let receiver = PeerReceiver(into: PeerPath(scratch.path("in")), options: options)
+    return await outcome { () async throws(PeerError) in try await receiver.receive() }.failure
+  }
+
+  @Test(
+    arguments: [
+      ([], "it is not said what to send"), ([""], "has no name"), (["/"], "has no name"),
+      (["/nowhere/at/all"], "'/nowhere/at/all' cannot be read"), (["a\0b"], "has no name"),
+    ] as [([String], String)])
+  func `a source that cannot be sent is named`(paths: [String], clause: String) async throws {
+    let failure = await failure(PeerSender(paths.map { PeerPath($0) }, to: .host("127.0.0.1", port: 9)))
+    #expect(failure?.kind == .usage)
+    #expect(failure?.message.contains(clause) == true, "\(failure?.message ?? "none")")
+  }
+
+  @Test func `options that make no sense are refused`() async throws {
+    scratch.write("file", [1])
+    var streams = PeerSender.Options()
+    streams.streams = 65
+    var slow = PeerSender.Options()
+    slow.bytesPerSecond = 0
+    for options in [streams, slow] {
+      let sender = PeerSender([PeerPath(scratch.path("file"))], to: .host("127.0.0.1", port: 9), options: options)
+      #expect(await failure(sender)?.kind == .usage)
+    }
+    #expect(await failure { $0.senders = ["new-laptop"] }?.kind == .usage)
+    #expect(
+      await failure {
+        $0.staysOpen = true
+        $0.code = .random()
+      }?.kind == .usage)
+  }
+
+  @Test func `a memory that other users may change is refused`() async throws {
+    try scratch.directory.makeDirectory("memory", mode: 0o777)
+    try scratch.directory.setMode("memory", 0o777)
+    let failure = await failure { $0.memory = PeerPath(scratch.path("memory")) }
+    #expect(failure?.kind == .refused)
+    #expect(failure?.hint?.contains("chmod 700") == true)
+  }
+
+  @Test func `a transfer runs once`() async throws {
+    let sender = PeerSender([])
+    #expect(await failure(sender)?.message == "it is not said what to send")
+    #expect(await failure(sender)?.message == "this transfer was run already")
+  }
+
+  @Test func `a wrong code is told on both ends, and so is none`() async throws {
+    scratch.write("file", [1])
+    let receiver = WaitingReceiver(into: scratch.path("in"))
+    let (target, right) = (try await receiver.target(), try await receiver.code())
+    var wrong = PeerCode.random()
+    while wrong == right { wrong = .random() }
+    let sender = RunningSender(scratch.path("file"), to: target, code: wrong)
+    #expect(await sender.task.value.failure?.kind == .pairing)
+    let from = await receiver.log.first { if case .wrongCode(1, 3, let from) = $0 { from } else { nil } }
+    #expect(from == "127.0.0.1")
+    #expect(await RunningSender(scratch.path("file"), to: target, code: nil).task.value.failure?.kind == .pairing)
+    receiver.task.cancel()
+    _ = await receiver.task.value
+  }
+
+  @Test(arguments: [("12", "eight digits"), ("12345678", "one digit is wrong"), ("4829-136x", "eight digits")])
+  func `what is no code is no code`(text: String, clause: String) {
+    do throws(PeerError) {
+      _ = try PeerCode(text)
+      Issue.record("it was taken")
+    } catch {
+      #expect(error.kind == .pairing && error.message.contains(clause))
+    }
+  }
+
+  @Test(arguments: ["", ":5000", "host:99999", "fe80::1:2:3:4:5:6:7:8", "[::1"])
+  func `what is no address is none`(text: String) {
+    #expect(throws: PeerError.self) { try PeerSender.Target(text) }
+  }
+
+  @Test func `an address is read as the command reads it`() throws {
+    #expect(try PeerSender.Target("192.0.2.7") == .host("192.0.2.7", port: 47470))
+    #expect(try PeerSender.Target("[::1]:5000") == .host("::1", port: 5000))
+  }
+
+  @Test(arguments: [
+    TransferFailure.Kind.failed, .usage, .pairing, .refused, .connectionLost, .noSpace, .importFailed, .exportFailed,
+    .interrupted,
+  ])
+  func `errors have the command's exit codes`(kind: TransferFailure.Kind) {
+    #expect(PeerError(TransferFailure(kind, "")).exitCode == kind.rawValue)
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import PeerTransfer
+import TestSupport
+import Testing
+
+/// The library as a program uses it: by what is public alone.
+@Suite(.timeLimit(.minutes(3))) struct PeerTransferTests {
+  private let source: Scratch
+  private let destination: Scratch
+
+  init() throws { (source, destination) = (try Scratch(), try Scratch()) }
+
+  /// A folder that takes a while.
+  private func makeTree(size: Int = 4 << 20) -> (path: String, content: [UInt8]) {
+    let content = pattern(size, seed: 7)
+    source.write("tree/large", content)
+    for number in 0..<20 { source.write("tree/small/\(number)", pattern(number, seed: 1)) }
+    return (source.path("tree"), content)
+  }
+
+  /// What has arrived.
+  private func content(_ name: String) -> [UInt8]? {
+    FileManager.default.contents(atPath: destination.path(name)).map { [UInt8]($0) }
+  }
+
+  @Test func `both ends in one process, by the code that the receiver tells`() async throws {
+    let tree = makeTree()
+    let receiver = WaitingReceiver(into: destination.path("in"))
+    let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code())
+    let (sent, received) = (try await sender.task.value.get(), try await receiver.task.value.get())
+    #expect(sent.items == 23 && received.items == 23)
+    #expect(sent.bytes == received.bytes && sent.isComplete && received.isComplete)
+    #expect(content("in/tree/large") == tree.content)
+    #expect(await sender.log.all().last == .done(sent))
+    #expect(await receiver.log.all().last == .done(received))
+  }
+
+  @Test func `a code that a program makes for both ends is taken, and not told`() async throws {
+    let tree = makeTree(size: 10)
+    let code = PeerCode.random()
+    let receiver = WaitingReceiver(into: destination.path("in")) { $0.code = code }
+    let sender = RunningSender(tree.path, to: try await receiver.target(), code: code)
+    #expect(try await sender.task.value.get().isComplete)
+    #expect(try await receiver.task.value.get().isComplete)
+    for event in await receiver.log.all() { if case .code = event { Issue.record("the code was told") } }
+  }
+
+  @Test func `cancelling the sender's task ends it, and the receiver hears that its user did`() async throws {
+    let tree = makeTree()
+    let receiver = WaitingReceiver(into: destination.path("in")) { $0.givesUpAfter = .zero }
+    let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code()) {
+      $0.bytesPerSecond = 100_000
+    }
+    await sender.log.waitForData()
+    sender.task.cancel()
+    #expect(await sender.task.value.failure?.kind == .interrupted)
+    let failure = await receiver.task.value.failure
+    #expect(failure?.kind == .connectionLost)
+    #expect(failure?.message.contains("interrupted") == true)
+  }
+
+  @Test func `cancelling the receiver's task ends both`() async throws {
+    let tree = makeTree()
+    let receiver = WaitingReceiver(into: destination.path("in"))
+    let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code()) {
+      $0.bytesPerSecond = 100_000
+    }
+    await sender.log.waitForData()
+    receiver.task.cancel()
+    #expect(await receiver.task.value.failure?.kind == .interrupted)
+    #expect(await sender.task.value.failure?.kind == .connectionLost)
+  }
+
+  @Test func `a task that is cancelled before it begins does nothing`() async throws {
+    let sender = PeerSender([PeerPath(makeTree().path)], to: .host("127.0.0.1", port: 9))
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return await outcome { () async throws(PeerError) in try await sender.send { _ in nil } }
+    }
+    task.cancel()
+    #expect(await task.value.failure?.kind == .interrupted)
+  }
+
+  @Test func `what was interrupted goes on in another run, without a code`() async throws {
+    let tree = makeTree()
+    let memories = [source.path("memory"), destination.path("memory")]
+    let first = WaitingReceiver(into: destination.path("in")) {
+      $0.memory = PeerPath(memories[1])
+      $0.givesUpAfter = .zero
+    }
+    let interrupted = RunningSender(tree.path, to: try await first.target(), code: try await first.code()) {
+      $0.memory = PeerPath(memories[0])
+      $0.bytesPerSecond = 1_000_000
+    }
+    await interrupted.log.waitForData(atLeast: 1 << 20)
+    interrupted.task.cancel()
+    #expect(await interrupted.task.value.failure?.kind == .interrupted)
+    #expect(await first.task.value.failure?.kind == .connectionLost)
+
+    let second = WaitingReceiver(into: destination.path("in")) { $0.memory = PeerPath(memories[1]) }
+    let again = RunningSender(tree.path, to: try await second.target(), code: nil) {
+      $0.memory = PeerPath(memories[0])
+    }
+    let result = try await again.task.value.get()
+    #expect(result.heldBytes > 0 && result.isComplete)
+    #expect(try await second.task.value.get().isComplete)
+    #expect(content("in/tree/large") == tree.content)
+  }
+
+  @Test func `a receiver that stays takes one after the other, until its task is cancelled`() async throws {
+    source.write("one", [1])
+    source.write("two", [2])
+    let receiver = WaitingReceiver(into: destination.path("in")) { $0.staysOpen = true }
+    let target = try await receiver.target()
+    let one = RunningSender(source.path("one"), to: target, code: try await receiver.code())
+    #expect(try await one.task.value.get().isComplete)
+    let old = try await receiver.code()
+    let next = await receiver.log.first { if case .code(let code, _) = $0, code != old { code } else { nil } }
+    let two = RunningSender(source.path("two"), to: target, code: next)
+    #expect(try await two.task.value.get().isComplete)
+    receiver.task.cancel()
+    #expect(await receiver.task.value.failure?.kind == .interrupted)
+    #expect(destination.names("in") == ["one", "two"])
+    let ends = await receiver.log.all().filter { if case .done = $0 { true } else { false } }
+    #expect(ends.count == 2)
+  }
+
+  @Test func `an answer that is not wanted any more is cancelled`() async throws {
+    let receiver = WaitingReceiver(into: destination.path("in"))
+    let target = try await receiver.target()
+    let asked = EventSwitch()
+    let answering = EventSwitch()
+    let sender = PeerSender([PeerPath(makeTree(size: 10).path)], to: target)
+    let task = Task {
+      await outcome { () async throws(PeerError) in
+        try await sender.send { _ in
+          asked.set()
+          await withTaskCancellationHandler {
+            await answering.wait()
+          } onCancel: {
+            answering.set()
+          }
+          return nil
+        }
+      }
+    }
+    await asked.wait()
+    task.cancel()
+    #expect(await task.value.failure?.kind == .interrupted)
+    await answering.wait()
+    receiver.task.cancel()
+    _ = await receiver.task.value
+  }
+}
+
+extension EventLog {
+  /// Waits until data has moved.
+  func waitForData(atLeast bytes: UInt64 = 1) async {
+    _ = await first { (event) -> Void? in
+      if case .progress(let progress) = event, progress.bytes >= bytes { () } else { nil }
+    }
+  }
+}
