@@ -23,14 +23,16 @@ def clean(text, where):
 class Terminal:
     """One run of the command, or of another program, at a terminal of its own, with everything that it writes there."""
 
-    def __init__(self, work, arguments, *typed, program=None):
+    def __init__(self, work, arguments, *typed, program=None, settings=None):
+        """`typed` are questions, each with its answer; `settings` are variables of its environment besides."""
         self.read = b""
         self.typed = list(typed)
         self.arguments = arguments
         pid, self.descriptor = pty.fork()
         if pid == 0:
             home = work.home(None)
-            environment = {**os.environ, "HOME": home, "PEER_HOME": home + "/peer", "LC_ALL": "C.UTF-8", "COLUMNS": "200"}
+            environment = {
+                **os.environ, "HOME": home, "PEER_HOME": home + "/peer", "LC_ALL": "C.UTF-8", "COLUMNS": "200", **(settings or {})}
             os.chdir(work.path)
             os.execve(program or work.binary, [program or work.binary, *arguments], environment)
         self.pid, self.code = pid, None
