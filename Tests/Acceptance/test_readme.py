@@ -1,0 +1,125 @@
+"""The front page: each of its commands is run, its picture is what the terminals show, and links lead somewhere."""
+
+import os
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import picture
+from devices import PATIENCE, Process, end_well, small_file
+from needs import needs, networks, terminals
+from outside import ROOT, equal, require
+from pages import anchors, blocks, links, pages, read, spoken
+
+INSTALLING = {
+    "git clone <this repository> peer && cd peer": f"git clone -q --no-hardlinks '{ROOT}' peer && cd peer",
+    "Scripts/install --prefix ~/.local": "Scripts/install --prefix ~/.local",
+}
+"""What the page says of installing, and what is run for it: the same, but for a clone of this very repository."""
+
+SHOWN = [picture.RECEIVE, picture.SEND]
+"""What users type in the picture, at their terminals."""
+
+HERE = ["peer help send"]
+"""What is run as it stands."""
+
+STAGES = "Scripts/lib/test_stages.py"
+
+ELSEWHERE = {
+    "sudo apt install ./peer_{version}-1_amd64.deb": ("Scripts/try-package", "it takes systems of its own, in which apt installs the package"),
+    "man peer-send": ("Scripts/lib/install_self_test.py", "the check of installing reads the manual pages"),
+    "Scripts/package": ("Scripts/try-package", "it makes the package twice, which takes minutes"),
+    "Scripts/demo": (STAGES, "it is the stage 'demo'"),
+    "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
+    "Scripts/test": (STAGES, "this check is part of it"),
+    "Scripts/bench": ("Scripts/lib/bench_self_test.py", "it measures for minutes; its own test runs its parts"),
+}
+"""What is not run here, by which file it is run, and why there."""
+
+
+def version(work):
+    """The version that the command says it is."""
+    run = Process(work, ["--version"])
+    end_well(run)
+    return run.output().removeprefix("peer ").strip()
+
+
+def test_every_command(work):
+    """every command of the README is run by a check, and every option that it names is in the manual"""
+    page = read("README.md")
+    commands, options = spoken(page)
+    commands += blocks(page)
+    elsewhere = {command.format(version=version(work)): file for command, (file, _) in ELSEWHERE.items()}
+    known = [*INSTALLING, *SHOWN, *HERE, *elsewhere]
+    equal([command for command in commands if command not in known], [], "what no check runs is")
+    equal([command for command in known if command not in commands], [], "what the page does not have is")
+    equal([file for file in elsewhere.values() if not os.path.exists(f"{ROOT}/{file}")], [], "files that are not there are")
+    helps = []
+    for command in ("send", "receive"):
+        run = Process(work, ["help", command])
+        end_well(run)
+        helps.append(run.output())
+    equal([option for option in options if not any(re.search(rf"^ +{option}\b", text, re.MULTILINE) for text in helps)], [],
+          "options that no help has are")
+
+
+@pytest.mark.takes(10)
+def test_the_installation(work):
+    """what the README says of installing from the sources, in a clone, for a user alone"""
+    home = work.folder(None)
+    # The sources may be another user's, as where root runs this.
+    small_file(f"{home}/.gitconfig", b"[safe]\n\tdirectory = *\n")
+    script = "\n".join(["set -euo pipefail", *INSTALLING.values(), "~/.local/bin/peer --version"])
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=home, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False,
+        env={**os.environ, "HOME": home, "PEER_BINARY": work.binary})
+    said = (done.stdout + done.stderr).decode(errors="replace")
+    equal(done.returncode, 0, f"exit code of installing, which said {said[-600:]}")
+    equal(done.stdout.decode().splitlines()[-1], f"peer {version(work)}", "the installed command says")
+
+
+def lines_of(svg):
+    """The lines of each window of the picture; a window begins with its name."""
+    windows = []
+    for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
+        if element.get("class") == "name":
+            windows.append((element.text, []))
+        else:
+            windows[-1][1].append("".join(element.itertext()))
+    return windows
+
+
+@needs(networks, terminals)
+@pytest.mark.takes(12)
+def test_the_picture(work):
+    """the README's two commands, as printed, at two terminals: what they show is what the picture has, figures aside"""
+    ends = picture.transfer(work)
+    shown = [(name, ["".join(text for text, _ in line) for line in lines]) for name, lines in picture.windows(ends)]
+    drawn = lines_of(read("docs/Terminals.svg"))
+    for (name, lines), (drawn_name, drawn_lines) in zip(shown, drawn, strict=True):
+        equal(drawn_name, name, "the window is named")
+        equal(picture.masked(drawn_lines), picture.masked(lines), f"{name} in the picture, which Scripts/picture draws anew, shows")
+
+
+def test_links():
+    """every link of a page to a file of the project, or to a heading, leads to one"""
+    lost = []
+    for page in pages():
+        text = read(page)
+        for target in links(text):
+            path, _, anchor = target.partition("#")
+            file = os.path.normpath(f"{os.path.dirname(page)}/{path}") if path else page
+            if not os.path.exists(f"{ROOT}/{file}"):
+                lost.append(f"{page}: {target}")
+            elif anchor and anchor not in anchors(read(file)):
+                lost.append(f"{page}: {target} (no such heading)")
+    equal(lost, [], "links that lead nowhere are")
+
+
+def test_the_version(work):
+    """the newest version of the CHANGELOG is that of the command"""
+    found = re.findall(r"^## (\d+\.\d+\.\d+) – \d{4}-\d\d-\d\d$", read("CHANGELOG.md"), re.MULTILINE)
+    require(found, "CHANGELOG.md has no version with a date")
+    equal(found[0], version(work), "the newest version of CHANGELOG.md is")
