@@ -1,15 +1,23 @@
 // swift-tools-version: 6.2
+import Glibc
 import PackageDescription
 
-/// What every Swift target is compiled with: warnings are errors, existentials are spelled out, imports stay private.
-let common: [SwiftSetting] = [
+/// Whether this is the whole project. Authors of apps get a part of it, with this manifest (Scripts/install makes it): what
+/// AppMigrationKit is made of, which needs no OpenSSL.
+let isWhole = access("\(Context.packageDirectory)/Sources/peer", F_OK) == 0
+
+/// The language that every Swift target is written in: existentials are spelled out, imports stay private.
+let features: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InferIsolatedConformances"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  .treatAllWarnings(as: .error),
 ]
+
+/// What every Swift target is compiled with. Warnings are errors here, but those of a later compiler shall not end the build
+/// of an app.
+let common = features + (isWhole ? [.treatAllWarnings(as: .error)] : [])
 
 /// Product code also marks every unsafe construct; in tests that would be noise.
 let product = common + [.strictMemorySafety()]
@@ -25,7 +33,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(
       name: "CSystem",
-      cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+      cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
 
     .target(name: "MigrationWire", swiftSettings: product),
     // What both ends decide: values over the wire's, which know no clock, no socket and no file.
@@ -145,3 +153,17 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+if !isWhole {
+  let kit = "AppMigrationKit"
+  var needed: Set = [kit]
+  var count = 0
+  while count < needed.count {
+    count = needed.count
+    for target in package.targets where needed.contains(target.name) {
+      for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
+    }
+  }
+  package.products.removeAll { $0.name != kit }
+  package.targets.removeAll { !needed.contains($0.name) }
+}
