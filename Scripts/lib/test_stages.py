@@ -110,6 +110,7 @@ def checks():
                                  *(f"{ROOT}/{place}" for place in ("Sources", "Tests", "Examples", "Package.swift"))]),
         Stage("documentation", 30, script("docs"), needs=["debug build"], alone="debug folder"),
         Stage("demo", 20, script("demo"), **release),
+        Stage("installing", 60, ["python3", f"{ROOT}/Scripts/lib/install_self_test.py"], reader=lambda: Table(CHECKS), **release),
         Stage("demo of an app", 60, script("demo", "--app"), alone="release folder", **release),
     ]
 

@@ -1,0 +1,120 @@
+# shellcheck shell=bash
+# Sourced by Scripts/install and Scripts/package, after setup.sh: what is installed, and where, below any prefix.
+#
+#   find_release           sets $peer and $version: the release, which is built unless PEER_BINARY names one that is there
+#   lay_out STAGE PREFIX   puts all that belongs below PREFIX into the folder STAGE; STAGE/bin/peer becomes PREFIX/bin/peer
+
+# What the manual has a page of its own for, beside peer(1).
+manual_pages=(send receive app)
+
+# Where zsh looks below a prefix; Debian has another place for what its packages bring.
+zsh_functions=share/zsh/site-functions
+
+find_release() {
+  peer=${PEER_BINARY:-}
+  if [ -z "$peer" ]; then
+    say "Building peer, which takes some minutes the first time ..."
+    build_release --product peer >&2
+    peer=$(built peer)
+  fi
+  version=$("$peer" --version | sed -n 's/^peer \([0-9][0-9.]*\)$/\1/p') || true
+  [ -n "$version" ] || fail "$peer does not say its version."
+}
+
+lay_out() {
+  local stage=$1 prefix=$2 old_umask
+  old_umask=$(umask)
+  umask 022
+  lay_out_program "$stage"
+  lay_out_package "$stage/share/peer/package"
+  lay_out_documents "$stage/share/doc/peer" "$prefix"
+  umask "$old_umask"
+}
+
+# The program; and what it prints of itself: its manual and the completions.
+lay_out_program() {
+  local stage=$1 page
+  mkdir -p "$stage/bin"
+  strip_program "$peer" "$stage/bin/peer"
+  printed "$stage/share/man/man1/peer.1" help --man
+  for page in "${manual_pages[@]}"; do printed "$stage/share/man/man1/peer-$page.1" help --man "$page"; done
+  gzip -9n "$stage"/share/man/man1/*
+  printed "$stage/share/bash-completion/completions/peer" completion bash
+  printed "$stage/$zsh_functions/_peer" completion zsh
+  printed "$stage/share/fish/vendor_completions.d/peer.fish" completion fish
+}
+
+# A program without what names its functions, and without what depends on the folder that it was built in: the digests of its
+# parts, which tell the compiler what to compile again and are never read when it runs.
+strip_program() {
+  local source=$1 target=$2 digests=.swift_modhash part
+  strip --strip-all --remove-section=.comment -o "$target" "$source"
+  if readelf --section-headers --wide "$target" | grep -qF " $digests "; then
+    part=$target.part
+    objcopy --dump-section "$digests=$part" "$target" "$part.whole"
+    head -c "$(stat -c %s "$part")" /dev/zero >"$part.zero"
+    objcopy --update-section "$digests=$part.zero" "$target"
+    rm "$part" "$part.whole" "$part.zero"
+  fi
+  chmod 755 "$target"
+}
+
+# printed FILE ARGUMENT...: what the program prints, as a file.
+printed() {
+  local file=$1
+  shift
+  mkdir -p "$(dirname "$file")"
+  if ! "$peer" "$@" >"$file" </dev/null || [ ! -s "$file" ]; then
+    fail "$peer does not print what is to be installed: peer $*" \
+      "It is of another version than these scripts: let it be built again, without PEER_BINARY."
+  fi
+}
+
+# What an author of an app builds an extension with: this package's manifest, which says by itself what is left of it where
+# the rest is missing, and the sources of that.
+lay_out_package() {
+  local package=$1 target
+  mkdir -p "$package"
+  cp "$root/Package.swift" "$package/"
+  local targets
+  targets=$(cd "$package" && swift package --scratch-path "$package.scratch" dump-package |
+    python3 -c 'import json, sys; print("\n".join(target["name"] for target in json.load(sys.stdin)["targets"]))')
+  rm -rf "$package.scratch"
+  for target in $targets; do copy "Sources/$target" "$package/Sources/$target"; done
+}
+
+# What there is to read, and the examples; their links lead to where things are now.
+lay_out_documents() {
+  local documents=$1 prefix=$2 name
+  mkdir -p "$documents"
+  for name in README CHANGELOG CONTRIBUTING SECURITY Protocol; do copy "$name.md" "$documents/$name.md"; done
+  copy LICENSE "$documents/LICENSE"
+  copy docs "$documents/docs"
+  copy Examples/peer-receive.service "$documents/examples/peer-receive.service"
+  copy Examples/Notes "$documents/examples/Notes"
+  sed -i 's|(\(\.\./\)\{0,1\}Examples/|(\1examples/|g' "$documents"/*.md "$documents"/docs/*.md
+  sed -i "s|path: \"\.\./\.\.\"|path: \"$prefix/share/peer/package\"|" "$documents/examples/Notes/Package.swift"
+}
+
+# copy PATH TARGET: a file of the project, or what belongs to it of a folder; what a build or an editor left there does not.
+copy() {
+  local source=$1 target=$2 path mode
+  while IFS= read -r -d '' path; do
+    [ -f "$root/$path" ] || continue
+    mode=644
+    if [ -x "$root/$path" ]; then mode=755; fi
+    install -D -m "$mode" "$root/$path" "$target${path#"$source"}"
+  done < <(project_files "$source")
+  [ -e "$target" ] || fail "$source is missing in $root."
+}
+
+# git in the project, also where it is another user's: its scripts run here already.
+project_git() { git -c safe.directory="$root" -C "$root" "$@"; }
+
+project_files() {
+  if project_git rev-parse --git-dir >/dev/null 2>&1; then
+    project_git ls-files -z --cached --others --exclude-standard -- "$1"
+  else
+    (cd "$root" && find "$1" -name .build -prune -o -type f -print0)
+  fi
+}

@@ -1,0 +1,98 @@
+"""The list of what was installed below a prefix, and how a file gets into its place."""
+
+import hashlib
+import os
+import stat
+
+MANIFEST = "share/peer/manifest"
+HEAD = "# Installed by Scripts/install of peer, which takes it away again by this list.\n"
+
+
+class Failure(Exception):
+    """Why nothing can be done, and what to do instead."""
+
+    def __init__(self, sentence, hint):
+        super().__init__(sentence)
+        self.hint = hint
+
+
+class Manifest:
+    """What was installed: each path with the digests it may have, and the directories that were made."""
+
+    def __init__(self, digests=None, directories=()):
+        self.digests, self.directories = digests or {}, set(directories)
+
+    @staticmethod
+    def read(prefix):
+        """The one that is there; an empty one where there is none."""
+        manifest = Manifest()
+        path = os.path.join(prefix, MANIFEST)
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = [line.split() for line in file if not line.startswith("#")]
+            for words in lines:
+                manifest.take(words)
+        except FileNotFoundError:
+            pass
+        except (ValueError, IndexError):
+            raise Failure(f"{path} is no list of what was installed", "Restore it from a backup, or remove the files by hand.") from None
+        return manifest
+
+    def take(self, words):
+        kind, path = words[0], words[-1]
+        if path.startswith("/") or ".." in path.split("/") or (kind, len(words)) not in (("file", 3), ("directory", 2)):
+            raise ValueError
+        if kind == "file":
+            self.digests.setdefault(path, set()).add(words[1])
+        else:
+            self.directories.add(path)
+
+    def __or__(self, other):
+        paths = self.digests.keys() | other.digests.keys()
+        return Manifest(
+            {path: self.digests.get(path, set()) | other.digests.get(path, set()) for path in paths},
+            self.directories | other.directories)
+
+    def write(self, prefix):
+        lines = [f"directory {path}\n" for path in sorted(self.directories)]
+        lines += [f"file {digest} {path}\n" for path in sorted(self.digests) for digest in sorted(self.digests[path])]
+        replace(os.path.join(prefix, MANIFEST), (HEAD + "".join(lines)).encode(), 0o644)
+
+    def has(self, prefix, path):
+        """Whether the file at a path is still the one that was installed."""
+        return digest_of(os.path.join(prefix, path)) in self.digests.get(path, ())
+
+
+def digest_of(path):
+    """The digest of a regular file; None of anything else."""
+    if not os.path.lexists(path) or not stat.S_ISREG(os.lstat(path).st_mode):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def part_of(path):
+    """What a file is called until it is whole."""
+    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.peer-new")
+
+
+def replace(path, content, mode):
+    """Puts a file in a place in one step."""
+    part = part_of(path)
+    try:
+        with open(part, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(part, path)
+    except OSError:
+        remove_file(part)
+        raise
+
+
+def remove_file(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
