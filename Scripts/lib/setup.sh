@@ -6,6 +6,7 @@
 #   set_up_pytest    the same for the checks that run by pytest
 #   set_up_disks     the same for those that need file systems, as far as it can be had
 #   set_up_networks  the same for those that need networks of their own, as far as it can be had
+#   set_up_packaging the same for making Debian packages and checking them, as far as it can be had
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
@@ -238,6 +239,17 @@ need_disks() {
   need python3-fusepy /usr/lib/python3/dist-packages/fusepy.py
 }
 
+# What makes Debian packages, and what looks for mistakes in them; without root what is here must do.
+set_up_packaging() {
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  if ! (need_packaging; install_missing); then say "Without these, the Debian package is not checked."; fi
+}
+
+need_packaging() {
+  need dpkg-dev dpkg-shlibdeps
+  need lintian lintian
+}
+
 # Builds
 
 # A command with a time bound, ended and started again where the Swift driver hangs.
@@ -253,10 +265,11 @@ build() {
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" "$@"
 }
 
-# Without what a debugger reads, which would be most of a program; the names of its functions stay, for profiles.
+# Without what a debugger reads, which would be most of a program; the names of its functions stay, for profiles. Without a
+# number of the build too, which would be another one in another folder. What the loader fills in cannot be written later.
 build_release() {
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \
-    -c release --static-swift-stdlib -Xswiftc -gnone "$@"
+    -c release --static-swift-stdlib -Xswiftc -gnone -Xlinker --build-id=none -Xlinker -z -Xlinker now "$@"
 }
 
 # A release of a program that checks run from outside, whichever package it is of.
@@ -295,5 +308,6 @@ run_stages() {
   # Here, so that what is installed is told at once and not in a log.
   set_up_pytest
   set_up_disks
+  set_up_packaging
   exec python3 "$root/Scripts/lib/test_stages.py" "$@"
 }

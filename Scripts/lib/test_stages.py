@@ -111,6 +111,8 @@ def checks():
         Stage("documentation", 30, script("docs"), needs=["debug build"], alone="debug folder"),
         Stage("demo", 20, script("demo"), **release),
         Stage("installing", 60, ["python3", f"{ROOT}/Scripts/lib/install_self_test.py"], reader=lambda: Table(CHECKS), **release),
+        Stage("Debian package", 60, shell('folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; "$root/Scripts/package" --check "$folder"'),
+              reader=lambda: Table(CHECKS), **release),
         Stage("demo of an app", 60, script("demo", "--app"), alone="release folder", **release),
     ]
 
