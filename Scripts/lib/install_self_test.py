@@ -50,7 +50,7 @@ def what_is_installed_works_and_goes_away_whole(folder):
     version = ended([f"{prefix}/bin/peer", "--version"]).strip()
     ended(["bash", "-n", f"{prefix}/share/bash-completion/completions/peer"])
     found = {**os.environ, "PATH": f"{prefix}/bin:{os.environ['PATH']}"}
-    require("PATH" not in script("--prefix", prefix, env=found), "what is in PATH is said to be missing there")
+    require("PATH" not in script("--prefix", prefix, env=found), "a folder in PATH is said to be missing there")
     script("--uninstall", "--prefix", prefix)
     equal(os.listdir(folder), [], "what is left")
     return version

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by Scripts/install and Scripts/package, after setup.sh: what is installed, and where, below any prefix.
+# Sourced by Scripts/install and Scripts/package, after setup.sh: which files are installed, and where, below any prefix.
 #
 #   find_release           sets $peer and $version: the release, which is built unless PEER_BINARY names one that is there
 #   lay_out STAGE PREFIX   puts all that belongs below PREFIX into the folder STAGE; STAGE/bin/peer becomes PREFIX/bin/peer
@@ -70,8 +70,8 @@ printed() {
   fi
 }
 
-# What an author of an app builds an extension with: this package's manifest, which says by itself what is left of it where
-# the rest is missing, and the sources of that.
+# The package that an author of an app builds an extension with: this project's manifest, which describes AppMigrationKit alone
+# where the rest is missing, and the sources of the targets that it names then.
 lay_out_package() {
   local package=$1 target
   mkdir -p "$package"

@@ -1,0 +1,134 @@
+"""Debian systems without Swift, made by debootstrap and kept in .build/roots; each trial gets a copy that goes away with it.
+
+What uses this runs as root, in a mount namespace of its own.
+"""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+from lab_parts import mirror, release
+from outside import ROOT, Failure, equal, require
+
+FOLDER = f"{ROOT}/.build/roots"
+CODENAMES = ["bookworm", "trixie"]
+EXTRA = "man-db,bash-completion"
+"""What the systems have beyond Debian's minimum, as a user's does."""
+
+OWN_OF_DPKG = ("var/log/", "var/cache/", "var/lib/apt/", "var/lib/dpkg/status", "var/lib/dpkg/lock", "var/lib/dpkg/available",
+               "var/lib/dpkg/diversions", "var/lib/dpkg/statoverride", "var/lib/dpkg/triggers/")
+"""What is allowed to differ after a package has come and gone: what apt, dpkg and man-db remember of that."""
+
+
+def run(words, seconds=600, code=0, **options):
+    """Runs a command, which must end with a code; what it said."""
+    result = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            timeout=seconds, check=False, **options)
+    text = result.stdout.decode(errors="replace")
+    equal(result.returncode, code, f"{' '.join(words)}: {' '.join(text.split())[-500:]}")
+    return text
+
+
+def make_root(codename):
+    """The folder with a fresh system, made where it is missing."""
+    root = f"{FOLDER}/{codename}"
+    stamp = f"{root}.made"
+    if os.path.isfile(stamp):
+        with open(stamp, encoding="utf-8") as file:
+            if file.read() == EXTRA:
+                return root
+    print(f"Making a root of {codename} by debootstrap, which takes a minute or two the first time ...", file=sys.stderr, flush=True)
+    part = f"{root}.part"
+    for place in part, root:
+        shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(FOLDER, exist_ok=True)
+    run(["debootstrap", "--variant=minbase", f"--include={EXTRA}", codename, part, mirror(release())], 1500)
+    os.rename(part, root)
+    with open(stamp, "w", encoding="utf-8") as file:
+        file.write(EXTRA)
+    return root
+
+
+class System:
+    """A copy of a root in which a trial may change everything; commands run in it by chroot."""
+
+    def __init__(self, codename, work):
+        self.codename = codename
+        self.root = f"{work}/{codename}"
+        layers = {name: f"{work}/{codename}.{name}" for name in ("upper", "work")}
+        for place in self.root, *layers.values():
+            os.makedirs(place)
+        run(["mount", "-t", "overlay", "-o", f"lowerdir={make_root(codename)},upperdir={layers['upper']},workdir={layers['work']}",
+             "overlay", self.root])
+        run(["mount", "-t", "proc", "proc", f"{self.root}/proc"])
+        run(["mount", "-t", "tmpfs", "tmpfs", f"{self.root}/tmp"])
+        shutil.copy("/etc/resolv.conf", f"{self.root}/etc/resolv.conf")
+        self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp/home", "LANG": "C.UTF-8", "TERM": "dumb",
+                            "DEBIAN_FRONTEND": "noninteractive", "MANPAGER": "cat"}
+        os.mkdir(f"{self.root}/tmp/home")
+
+    def words(self, words, network=None):
+        """A command as it is run here, in a network of its own where one is named."""
+        inside = ["chroot", self.root, *words]
+        return ["nsenter", f"--net={network}", *inside] if network else inside
+
+    def run(self, *words, network=None, seconds=600, code=0):
+        return run(self.words(words, network), seconds, code, env=self.environment)
+
+    def has(self, name):
+        """Whether a command is there."""
+        return subprocess.run(self.words(["sh", "-c", f"command -v {name}"]), env=self.environment, stdout=subprocess.DEVNULL,
+                              check=False).returncode == 0
+
+    def contents(self):
+        """Everything that is there, with what it is; but for what runs, and what dpkg and apt remember."""
+        found = {}
+        for place, folders, names in os.walk(self.root):
+            relative = os.path.relpath(place, self.root)
+            if relative == ".":
+                folders[:] = [name for name in folders if name not in ("proc", "sys", "dev", "tmp", "run")]
+            for name in folders + names:
+                path = os.path.normpath(os.path.join(relative, name))
+                if not path.startswith(OWN_OF_DPKG):
+                    found[path] = describe(os.path.join(place, name), path)
+        return found
+
+    def install(self, package):
+        shutil.copy(package, f"{self.root}/tmp/peer.deb")
+        self.run("apt-get", "install", "-y", "-qq", "/tmp/peer.deb")
+
+    def openssl(self):
+        """The version of the OpenSSL that is there: (3, 5)."""
+        text = self.run("sh", "-c", "dpkg-query -W -f '${Version}\\n' libssl3t64 libssl3 2>/dev/null | grep . | head -n 1").strip()
+        require(text[:1].isdigit(), f"no OpenSSL in {self.codename}: {text!r}")
+        return tuple(int(part) for part in text.split(".")[:2])
+
+
+def describe(place, path):
+    """Mode, owner and content; of what the loader's cache holds only that it is there."""
+    status = os.lstat(place)
+    what = ""
+    if stat.S_ISLNK(status.st_mode):
+        what = os.readlink(place)
+    elif stat.S_ISREG(status.st_mode) and path != "etc/ld.so.cache":
+        with open(place, "rb") as file:
+            what = hashlib.sha256(file.read()).hexdigest()
+    return (status.st_mode, status.st_uid, status.st_gid, what)
+
+
+class Network:
+    """A network namespace with nothing but its loopback; it ends with this object."""
+
+    def __init__(self):
+        self.holder = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 3600"], stdout=subprocess.PIPE)
+        if self.holder.stdout.readline() != b"up\n":
+            raise Failure("there is no loopback in a network of its own")
+        self.path = f"/proc/{self.holder.pid}/ns/net"
+
+    def end(self):
+        self.holder.kill()
+        self.holder.wait()

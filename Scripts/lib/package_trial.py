@@ -1,0 +1,143 @@
+"""Tries a Debian package in fresh systems without Swift; prints a line for each check.
+
+Usage: package_trial.py PACKAGE   as root, in a mount namespace of its own
+"""
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+
+from outside import Failure, Skip, check_line, equal, require  # noqa: E402
+from package_systems import CODENAMES, FOLDER, Network, System  # noqa: E402
+from package_transfers import transfer  # noqa: E402
+
+HYBRID_SINCE = (3, 5)
+"""The first OpenSSL that knows a key exchange which quantum computers do not break."""
+
+
+class Trial:
+    """The checks, and the systems that they are made in."""
+
+    def __init__(self, package, work):
+        self.package, self.work = package, work
+        self.network = Network()
+        self.systems, self.before, self.failures, self.transfers = {}, {}, 0, 0
+
+    def check(self, name, body):
+        try:
+            outcome, figure = "ok", body() or ""
+        except Skip as skip:
+            outcome, figure = "skipped", str(skip)
+        except (Failure, OSError, subprocess.SubprocessError) as failure:
+            outcome, figure = "FAILED", str(failure)
+            self.failures += 1
+        print(check_line(name, outcome, figure), flush=True)
+        return outcome == "ok"
+
+    def run(self):
+        ready = [name for name in CODENAMES if self.check(f"{name}: installs", lambda: self.install(name))]
+        for name in ready:
+            system = self.systems[name]
+            self.check(f"{name}: peer --version, peer help", lambda: version(system))
+            self.check(f"{name}: man peer", lambda: manual(system))
+            self.check(f"{name}: completion in bash", lambda: completion(system))
+        for sender in ready:
+            for receiver in ready:
+                self.check(f"a transfer from {sender} to {receiver}", lambda: self.exchange(sender, receiver))
+        for name in ready:
+            self.check(f"{name}: goes without a trace", lambda: self.remove(name))
+
+    def install(self, name):
+        system = System(name, self.work)
+        equal([word for word in ("swift", "peer") if system.has(word)], [], "what is there already")
+        system.run("apt-get", "update", "-qq")
+        self.systems[name], self.before[name] = system, system.contents()
+        system.install(self.package)
+        return ", ".join(system.run("dpkg-query", "-W", "-f", "${Depends}", "peer").split(", "))
+
+    def exchange(self, sender, receiver):
+        self.transfers += 1
+        groups = transfer(self.systems[sender], self.systems[receiver], self.network.path, self.transfers)
+        versions = [self.systems[name].openssl() for name in (sender, receiver)]
+        equal(groups, {"X25519MLKEM768" if min(versions) >= HYBRID_SINCE else "X25519"}, f"the key exchange between OpenSSL {versions}")
+        return f"{', '.join(groups)}; OpenSSL {' and '.join('.'.join(map(str, one)) for one in versions)}"
+
+    def remove(self, name):
+        system = self.systems[name]
+        system.run("apt-get", "purge", "-y", "-qq", "--autoremove", "peer")
+        before, after = self.before[name], system.contents()
+        differences = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        equal(differences, [], "what differs from before")
+        return f"{len(after)} files and folders as before"
+
+    def end(self):
+        self.network.end()
+        # A mount that is not taken away here goes with the namespace.
+        for system in self.systems.values():
+            subprocess.run(["umount", "--recursive", "--lazy", system.root], check=False)
+
+
+def version(system):
+    text = system.run("peer", "--version").strip()
+    recorded = system.run("dpkg-query", "-W", "-f", "${Version}", "peer")
+    require(recorded.startswith(text.removeprefix("peer ") + "-"), f"{text}, in a package of {recorded}")
+    require("Usage:" in system.run("peer", "help"), "no help")
+    return text
+
+
+def manual(system):
+    for page in "peer", "peer-send", "peer-receive", "peer-app":
+        text = system.run("man", page)
+        require(f"{page.upper()}(1)" in text, f"man {page}: {text[:200]!r}")
+    return f"{len(system.run('man', 'peer').splitlines())} lines"
+
+
+def completion(system):
+    """Types at a shell: what a user sees then."""
+    process, terminal = pty.fork()
+    if process == 0:
+        words = system.words(["bash", "--norc", "-i"])
+        os.execvpe(words[0], words, {**system.environment, "TERM": "xterm"})
+    try:
+        os.write(terminal, b". /usr/share/bash-completion/bash_completion; PS1='rea''dy '; bind 'set enable-bracketed-paste off'\n")
+        await_text(terminal, b"ready ")
+        os.write(terminal, b"peer sen\t")
+        await_text(terminal, b"peer send ")
+        os.write(terminal, b"--exclude-c\t")
+        await_text(terminal, b"--exclude-caches ")
+    finally:
+        os.close(terminal)
+        os.waitpid(process, 0)
+    return "peer sen<TAB>, --exclude-c<TAB>"
+
+
+def await_text(terminal, wanted):
+    seen, limit = b"", time.monotonic() + 30
+    while wanted not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0, limit - time.monotonic()))
+        if not ready:
+            raise Failure(f"not seen: {wanted!r} in {seen[-200:]!r}")
+        seen += os.read(terminal, 4096)
+
+
+def main(arguments):
+    os.makedirs(FOLDER, exist_ok=True)
+    work = tempfile.mkdtemp(prefix="trial-", dir=FOLDER)
+    trial = Trial(os.path.abspath(arguments[0]), work)
+    try:
+        trial.run()
+    finally:
+        trial.end()
+        shutil.rmtree(work, ignore_errors=True)
+    return 1 if trial.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
