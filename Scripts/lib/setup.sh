@@ -7,6 +7,7 @@
 #   set_up_disks     the same for those that need file systems, as far as it can be had
 #   set_up_networks  the same for those that need networks of their own, as far as it can be had
 #   set_up_packaging the same for making Debian packages and checking them, as far as it can be had
+#   set_up_manuals   the same for those of manual pages, as far as it can be had
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
@@ -221,6 +222,18 @@ need_networks() {
   need avahi-utils avahi-browse
 }
 
+# What shows manual pages; without root what is here must do.
+set_up_manuals() {
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  if ! (need_manuals; install_missing); then say "Without these, checks of manual pages are skipped."; fi
+}
+
+need_manuals() {
+  need man-db man
+  need groff-base groff
+  need mandoc mandoc
+}
+
 # What the checks on real file systems need besides, where they can be made: as root. Without it they are skipped, and say so.
 set_up_disks() {
   if [ "$(id -u)" -ne 0 ]; then return; fi
@@ -309,5 +322,6 @@ run_stages() {
   set_up_pytest
   set_up_disks
   set_up_packaging
+  set_up_manuals
   exec python3 "$root/Scripts/lib/test_stages.py" "$@"
 }

@@ -56,7 +56,7 @@ extension Arguments {
     guard let text = try text("--existing") else { return nil }
     guard let existing = Existing.allCases.first(where: { $0.name == text }) else {
       throw .usage(
-        "--existing: '\(VisibleText.of(text))' is none of its modes", hint: "write refuse, skip, keep-both or replace")
+        "--existing: '\(VisibleText.of(text))' is none of its modes", hint: "write \(choices("--existing"))")
     }
     return existing
   }

@@ -54,6 +54,11 @@ struct Arguments: Equatable {
     return text
   }
 
+  /// The words of which an option's value must be one, as a part of a sentence.
+  func choices(_ option: String) -> String {
+    verb.options.first { $0.name == option }?.choicesInWords ?? "its value"
+  }
+
   private mutating func takeOption(
     _ word: [UInt8], followedBy rest: inout ArraySlice<[UInt8]>
   ) throws(TransferFailure) {

@@ -13,7 +13,7 @@ extension Command {
     let rest = Array(words.dropFirst())
     let word = VisibleText.of(first)
     switch word {
-    case "help", "--help", "-h": self = .help(try Self.helpTopic(rest))
+    case "help", "--help", "-h": self = try Self.help(rest)
     case "--version":
       guard rest.isEmpty else { throw .usage("--version stands alone", hint: "run 'peer --version'") }
       self = .version
@@ -35,6 +35,7 @@ extension Command {
         case .resume: self = try Self.resume(arguments)
         case .forget: self = .forget(try Self.identifier(arguments), json: arguments.has("--json"))
         case .code, .codeNew: self = try Self.code(verb, arguments)
+        case .help: self = try Self.help(rest)
         case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus: self = .app(try AppCommand(verb, arguments))
         }
       }
@@ -72,33 +73,6 @@ extension Command {
         "'\(text)' is too short for an ID", hint: "write at least \(TransferStore.shortestPrefix) of its digits")
     }
     return text
-  }
-
-  private static func helpTopic(_ words: [[UInt8]]) throws(TransferFailure) -> Verb? {
-    let words = words.map { VisibleText.of($0) }
-    guard let first = words.first, first != "help" || words.count > 1 else { return nil }
-    guard let verb = Verb(words) else { throw unknown(first) }
-    guard words.count == verb.length else {
-      if verb == .app { throw AppCommand.unknown(words[1]) }
-      if verb == .code { throw unknownCodeCommand(words[1]) }
-      throw .usage("'peer help' takes one command at most", hint: "run 'peer help' to see which there are")
-    }
-    return verb
-  }
-
-  private static func unknown(_ word: String) -> TransferFailure {
-    let all = "run 'peer --help' to see what there is"
-    if word.hasPrefix("-") {
-      let name = word.prefix { $0 != "=" }
-      if let verb = Verb.allCases.first(where: { $0.options.contains { $0.name == name } }) {
-        return .usage(
-          "'\(word)' stands before the command", hint: "write the command first, as in 'peer \(verb.rawValue) \(word)'")
-      }
-      let close = Suggestion.closest(to: word, among: ["--help", "--version"])
-      return .usage("peer has no option '\(word)'", hint: close.map { "did you mean \($0)?" } ?? all)
-    }
-    let close = Suggestion.closest(to: word, among: Verb.allCases.map(\.rawValue) + ["help"])
-    return .usage("peer has no command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
   }
 }
 

@@ -19,6 +19,8 @@ enum Command: Equatable, Sendable {
   case newCode(file: [UInt8]?)
   /// A help text: of a verb, or of the whole program.
   case help(Verb?)
+  /// A page of the manual.
+  case manual(ManualPage)
   case version
   /// Nothing was asked for.
   case nothing

@@ -26,10 +26,12 @@ import PeerTransfer
   private static func run(_ command: Command) -> Int32 {
     switch command {
     case .nothing:
-      StandardStream.error.write(Help.text(nil))
+      StandardStream.error.write(HelpText.of(nil))
       return ExitCode.usage
     case .help(let topic):
-      StandardStream.output.write(Help.text(topic))
+      StandardStream.output.write(HelpText.of(topic))
+    case .manual(let page):
+      StandardStream.output.write(page.text)
     case .version:
       StandardStream.output.write("peer \(Version.current)\n")
     case .receive(let options):

@@ -62,7 +62,8 @@ extension SendOptions {
   private static func compression(_ arguments: Arguments) throws(TransferFailure) -> CompressionPreference {
     guard let text = try arguments.text("--compress") else { return .auto }
     guard let preference = CompressionPreference(rawValue: text) else {
-      throw .usage("--compress: '\(VisibleText.of(text))' is no answer", hint: "write auto, always or never")
+      throw .usage(
+        "--compress: '\(VisibleText.of(text))' is no answer", hint: "write \(arguments.choices("--compress"))")
     }
     return preference
   }

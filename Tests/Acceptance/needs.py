@@ -244,3 +244,10 @@ def networks():
 def avahi():
     tools = [tool for tool in ("avahi-daemon", "avahi-browse", "dbus-daemon") if not shutil.which(tool)]
     return f"{', '.join(tools)} missing here" if tools else None
+
+
+@functools.cache
+def manuals():
+    """What shows manual pages, and what finds mistakes in them."""
+    tools = [tool for tool in ("man", "groff", "mandoc") if not shutil.which(tool)]
+    return f"{', '.join(tools)} missing here" if tools else None

@@ -128,7 +128,7 @@ import Testing
 
   @Test(
     arguments: [
-      (["--help"], nil), (["-h"], nil), (["help"], nil), (["help", "help"], nil), (["help", "send"], .send),
+      (["--help"], nil), (["-h"], nil), (["help"], nil), (["help", "help"], .help), (["help", "send"], .send),
       (["--help", "receive"], .receive), (["send", "--help"], .send), (["receive", "a", "b", "-h"], .receive),
       (["send", "a", "-h", "--json"], .send),
       (["app", "--help"], .app), (["help", "app"], .app), (["help", "app", "run"], .appRun),

@@ -7,7 +7,7 @@ import Testing
 
   @Test(arguments: topics)
   func `every text fits a terminal of eighty columns`(topic: Verb?) {
-    for line in Help.text(topic).split(separator: "\n") {
+    for line in HelpText.of(topic).split(separator: "\n") {
       #expect(line.count <= 80, "\(line)")
       #expect(line.utf8.count == line.count, "\(line)")
       #expect(line.last != " ", "\(line)")
@@ -16,14 +16,14 @@ import Testing
 
   @Test(arguments: Verb.allCases)
   func `the options in a text are those of the parser`(verb: Verb) {
-    let words = Help.text(verb).split { !$0.isLetter && $0 != "-" }.map(String.init)
+    let words = HelpText.of(verb).split { !$0.isLetter && $0 != "-" }.map(String.init)
     let mentioned = words.filter { $0.hasPrefix("--") && $0 != "--" }
     #expect(Set(mentioned) == Set(verb.options.map(\.name)))
   }
 
   @Test(arguments: Verb.allCases)
   func `every option is described with the name of its value`(verb: Verb) {
-    let text = Help.text(verb)
+    let text = HelpText.of(verb)
     for option in verb.options {
       let spelled = option.value.map { "\(option.name) \($0)" } ?? option.name
       #expect(text.contains("\n  \(spelled) ") || text.contains("\n  -h, \(spelled) "), "\(spelled)")
@@ -32,7 +32,7 @@ import Testing
 
   @Test(arguments: [Verb.receive, .send])
   func `examples and exit codes are there`(verb: Verb) {
-    let text = Help.text(verb)
+    let text = HelpText.of(verb)
     #expect(text.contains("\nExamples:\n  $ peer \(verb.rawValue)"))
     for code in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143] {
       #expect(text.contains("\n" + Figures.padded(String(code), to: 5) + "  "), "\(code)")
@@ -40,6 +40,6 @@ import Testing
   }
 
   @Test func `the overview names every command`() {
-    for verb in Verb.allCases { #expect(Help.text(nil).contains("peer \(verb.rawValue) ")) }
+    for verb in Verb.allCases { #expect(HelpText.of(nil).contains("peer \(verb.rawValue) ")) }
   }
 }

@@ -109,6 +109,8 @@ import Testing
       hint: "peer discover --help"),
     Mistake("discover", "--for", "soon", message: "--for: 'soon' is not a time", hint: "90s, 10m, 2h"),
     Mistake("discover", "--for", "0", message: "--for: '0' is too short a time", hint: "90s, 10m, 2h"),
+    Mistake("help", "--json", message: "'peer help' has no option '--json'", hint: "peer help --help"),
+    Mistake("help", "--man", "sned", message: "peer has no command 'sned'", hint: "did you mean 'peer send'?"),
     Mistake("resume", message: "'peer resume' needs 'list' behind it", hint: "peer resume list"),
     Mistake("resume", "lst", message: "'peer resume' does not know 'lst'", hint: "peer resume --help"),
     Mistake("resume", "list", "x", message: "'peer resume' does not know 'x'", hint: "peer resume --help"),

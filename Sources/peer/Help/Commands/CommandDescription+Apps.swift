@@ -1,0 +1,118 @@
+extension CommandDescription {
+  static let app = CommandDescription(
+    usage: "app", summary: "apps that can be migrated",
+    forms: [],
+    blocks: [
+      .text(
+        """
+        An app whose author has written a migration extension can be moved with its data from one device to another. Each
+        app has its data in a container of its own.
+        """)
+    ],
+    options: [.help])
+
+  static let appInstall = CommandDescription(
+    usage: "app install BUNDLE", summary: "install an app that can be migrated",
+    forms: [Form(.operand("BUNDLE"), .optional(["--json"]))],
+    operands: [Operand(value: .directory)],
+    blocks: [
+      .text(
+        """
+        Installs an app from its bundle, or puts another version in the place of the one that is there; its data stays. An
+        app that runs, or whose data is being migrated, is left as it is.
+        """),
+      .lines(
+        """
+        A bundle is a directory:
+          Info.plist          CFBundleIdentifier, CFBundleShortVersionString,
+                              CFBundleExecutable
+          Entitlements.plist  com.apple.security.application-groups; may be missing
+          the app's program, named by CFBundleExecutable, and whatever it needs
+          Extensions/NAME.appex/
+            Info.plist          CFBundleIdentifier, CFBundleExecutable,
+                                EXAppExtensionAttributes: EXExtensionPointIdentifier is
+                                com.apple.app-migration
+            Entitlements.plist  com.apple.developer.app-migration.data-container-access:
+                                an array of the app's identifier alone
+            the extension's program
+        """),
+    ],
+    options: [.json, .help],
+    examples: ["peer app install ./Notes.app"],
+    exitCodes: ExitCodes(
+      .done, .failed, .init(number: 2, meaning: "the command line is wrong, or there is no such directory"),
+      .init(
+        number: 4,
+        meaning:
+          "the bundle is not made as it must be, the app is in use, or apps cannot be kept in PEER_HOME"),
+      .init(number: 6, meaning: "there is not enough space")))
+
+  static let appList = CommandDescription(
+    usage: "app list", summary: "the apps of this device",
+    forms: [Form(.optional(["--json"]))],
+    blocks: [
+      .text(
+        """
+        Shows the apps of this device: identifier, version, name, how the last import into each ended, and who uses it just
+        now.
+        """)
+    ],
+    options: [.json, .help],
+    exitCodes: ExitCodes(
+      .init(number: 0, meaning: "done, also if there is none"), .failed, .wrongCommand,
+      .init(number: 4, meaning: "apps cannot be kept in PEER_HOME")))
+
+  static let appRun = CommandDescription(
+    usage: "app run ID [ARGS...]", summary: "start an app",
+    forms: [Form(.operand("ID"), .operand("[ARGS...]"))],
+    operands: [Operand(value: .app), Operand(value: .path, isRepeatable: true)],
+    blocks: [
+      .text(
+        """
+        Starts an app, with its container for its home, and becomes it. Everything behind ID is the app's, options as well.
+        While its data is being migrated, an app cannot be started. An import that was interrupted is undone first.
+        """)
+    ],
+    options: [.flag("--help", "Show the help text. Behind ID it is the app's.")],
+    examples: ["peer app run org.example.notes today.txt"],
+    exitCodes: ExitCodes(
+      others: "the app's", .failed, .noSuchApp,
+      .init(number: 4, meaning: "its data is being migrated, or PEER_HOME is not fit")))
+
+  static let appStatus = CommandDescription(
+    usage: "app status ID", summary: "how its last import ended",
+    forms: [Form(.operand("ID"), .optional(["--clear", "--json"]))],
+    operands: [Operand(value: .app)],
+    blocks: [
+      .text(
+        """
+        Shows how the last import into an app ended, until the app has cleared that, and whether an import is going on or
+        was interrupted.
+        """)
+    ],
+    options: [.flag("--clear", "Show it, and forget it."), .json, .help],
+    exitCodes: ExitCodes(
+      .init(number: 0, meaning: "done, however the import ended"), .failed, .noSuchApp,
+      .init(number: 4, meaning: "to be cleared while the data is being migrated, or PEER_HOME is not fit")))
+
+  static let appRemove = CommandDescription(
+    usage: "app remove ID", summary: "remove an app and its data",
+    forms: [Form(.operand("ID"), .optional(["--json"]))],
+    operands: [Operand(value: .app)],
+    blocks: [
+      .text(
+        """
+        Removes an app and all of its data, without asking. What it shares with other apps of a group goes with the last of
+        them.
+        """)
+    ],
+    options: [.json, .help],
+    exitCodes: ExitCodes(
+      .done, .failed, .noSuchApp,
+      .init(number: 4, meaning: "the app runs, its data is being migrated, or PEER_HOME is not fit")))
+}
+
+extension ExitCodes.Code {
+  fileprivate static let noSuchApp = Self(
+    number: 2, meaning: "the command line is wrong, or there is no such app")
+}

@@ -1,0 +1,111 @@
+/// The help texts, made of the descriptions for a terminal of eighty columns.
+enum HelpText {
+  /// The text for a verb, or for the whole program.
+  static func of(_ topic: Verb?) -> String { topic.map(text) ?? overview }
+
+  private static var overview: String {
+    let usages: [(usage: String, summary: String)] = Overview.commands.map {
+      ($0.description.usage, $0.description.summary)
+    }
+    return """
+      Usage:
+      \(list(usages + [("--version", "which version this is")]))
+      \(TextWrapping.paragraph(Overview.text))
+      Example:
+      \(Overview.example)
+
+      \(TextWrapping.paragraph(Overview.resuming))'peer help receive' and so on describe options and exit codes.
+
+      """
+  }
+
+  private static func text(_ verb: Verb) -> String {
+    let description = verb.description
+    let parts = [usage(verb)] + description.blocks.map(block) + [options(description.options), ending(verb)]
+    return parts.filter { !$0.isEmpty }.joined(separator: "\n")
+  }
+
+  private static func usage(_ verb: Verb) -> String {
+    let members = verb.members.map { ($0.description.usage, $0.description.summary) }
+    guard members.count < 2 else { return "Usage:\n" + list(members) }
+    return "Usage:\n" + verb.description.synopsis.map { TextWrapping.hanging("  peer \(verb.rawValue) ", $0) }.joined()
+  }
+
+  /// Commands, and what each is for.
+  private static func list(_ rows: [(usage: String, summary: String)]) -> String {
+    rows.map { "  peer \($0.usage.padded(to: 26)) \($0.summary)\n" }.joined()
+  }
+
+  private static func block(_ block: CommandDescription.Block) -> String {
+    switch block {
+    case .text(let text): TextWrapping.paragraph(text)
+    case .lines(let lines): lines + "\n"
+    }
+  }
+
+  private static func options(_ options: [Option]) -> String {
+    // Where one label is very long, it has less room behind it.
+    let width = min(options.map { label($0).count + 2 }.max() ?? 0, 22)
+    return "Options:\n" + options.map { describe($0, width: width) }.joined()
+  }
+
+  private static func label(_ option: Option) -> String {
+    option.name == "--help" ? "-h, --help" : option.spelling
+  }
+
+  private static func describe(_ option: Option, width: Int) -> String {
+    let margin = String(repeating: " ", count: width + 2)
+    let first = "  " + label(option).padded(to: width - 1) + " "
+    let text = TextWrapping.hanging(first, TextWrapping.words(option.text))
+    let choices = option.choices.map { TextWrapping.paragraph("\($0.word): \($0.text)", indent: margin.count) }
+    return text + choices.joined()
+  }
+
+  private static func ending(_ verb: Verb) -> String {
+    let description = verb.description
+    var parts: [String] = []
+    if !description.examples.isEmpty {
+      let title = description.examples.count > 1 ? "Examples:\n" : "Example:\n"
+      parts.append(title + description.examples.map { "  $ \($0)\n" }.joined())
+    }
+    if let codes = description.exitCodes { parts.append(describe(codes)) }
+    if verb == .app { parts.append("'peer help app install' and so on describe each of them.\n") }
+    return parts.joined(separator: "\n")
+  }
+
+  private static func describe(_ codes: ExitCodes) -> String {
+    guard codes.isTable else { return TextWrapping.paragraph("Exit codes: " + codes.sentence) }
+    let rows = codes.codes.map { code in
+      TextWrapping.hanging(
+        "  " + Figures.padded(String(code.number), to: 3) + "  ",
+        TextWrapping.words(code.meaning + (code.isKept ? " *" : "")))
+    }
+    return "Exit codes:\n" + rows.joined() + "  * \(ExitCodes.kept)\n"
+  }
+}
+
+extension CommandDescription {
+  /// The words behind the command of each form; an option and its value are one.
+  var synopsis: [[String]] {
+    forms.map { $0.parts.flatMap(words) }
+  }
+
+  private func words(_ part: Form.Part) -> [String] {
+    switch part {
+    case .operand(let word): [word]
+    case .required(let name): [spelling(name)]
+    case .optional(let names): names.map { "[\(spelling($0))]" + (option($0)?.isRepeatable == true ? "..." : "") }
+    case .either(let names): ["[\(names.map(spelling).joined(separator: " | "))]"]
+    case .more: ["..."]
+    }
+  }
+
+  private func spelling(_ name: String) -> String { option(name)?.spelling ?? name }
+
+  private func option(_ name: String) -> Option? { options.first { $0.name == name } }
+}
+
+extension String {
+  /// With blanks behind it, up to a width.
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

@@ -1,0 +1,104 @@
+/// A page of the manual, in section 1.
+enum ManualPage: String, CaseIterable, Sendable {
+  case peer
+  case receive
+  case send
+  case app
+
+  /// The page on which a command is described.
+  init(of verb: Verb?) {
+    self = verb.flatMap { ManualPage(rawValue: ($0.group ?? $0).rawValue) } ?? .peer
+  }
+
+  /// What it is called.
+  var name: String { self == .peer ? "peer" : "peer-\(rawValue)" }
+
+  /// The page as man(1) shows it, in man(7).
+  var text: String {
+    let title = ".TH \(name.uppercased()) 1 \(Version.date) \"peer \(Version.current)\" \"User Commands\"\n"
+    // Names of options and files are not broken, and blanks in command lines not widened.
+    return title + ".nh\n.ad l\n" + sections.filter { !$0.body.isEmpty }.map { ".SH \($0.title)\n\($0.body)" }.joined()
+  }
+
+  /// The pages beside peer(1).
+  private static var others: [ManualPage] { allCases.filter { $0 != .peer } }
+
+  /// How another page names this one.
+  private var reference: String { ".BR \(Roff.escaped(name)) (1)" }
+
+  /// The one command that the whole page is about; nil where there are several.
+  private var verb: Verb? { Verb(rawValue: rawValue).flatMap { $0.members.isEmpty ? $0 : nil } }
+
+  /// The commands that are described here, where there are several.
+  private var commands: [Verb] {
+    verb == nil ? Overview.commands.filter { ManualPage(of: $0) == self } : []
+  }
+
+  private var sections: [(title: String, body: String)] {
+    [
+      ("NAME", nameLine), ("SYNOPSIS", synopsis), ("DESCRIPTION", description), ("COMMANDS", sectionsOfCommands),
+      ("OPTIONS", options), ("EXIT STATUS", exitStatus), ("ENVIRONMENT", notes(Surroundings.environment)),
+      ("FILES", notes(Surroundings.files(for: self))), ("EXAMPLES", examples), ("SEE ALSO", seeAlso),
+    ]
+  }
+
+  private var nameLine: String {
+    let summary = Verb(rawValue: rawValue)?.description.summary ?? Overview.summary
+    return "\(Roff.escaped(name)) \\- \(Roff.escaped(summary))\n"
+  }
+
+  private var synopsis: String {
+    if let verb { return CommandText.synopsis("peer \(verb.rawValue)", verb.description.synopsis) }
+    guard self == .peer else {
+      return commands.map { CommandText.synopsis("peer \($0.rawValue)", $0.description.synopsis) }.joined()
+    }
+    let usages = Overview.commands.map(\.description.usage) + Overview.options.map(\.name)
+    let lines = usages.map { Roff.commandLine(["peer"] + $0.split(separator: " ").map(String.init)) + "\n" }
+    return ".nf\n" + lines.joined() + ".fi\n"
+  }
+
+  private var description: String {
+    if let verb { return CommandText(verb).blocks }
+    guard self == .peer else { return CommandText(.app).blocks }
+    let pages = Self.others.map { page in
+      ".TP\n\(page.reference)\n\(Roff.escaped(Verb(rawValue: page.rawValue)?.description.summary ?? ""))\n"
+    }
+    return Roff.prose(Overview.text, placeholders: []) + ".PP\n" + Roff.prose(Overview.resuming, placeholders: [])
+      + ".PP\nThese commands have pages of their own:\n" + pages.joined()
+  }
+
+  private var sectionsOfCommands: String {
+    commands.map { ".SS peer \(Roff.escaped($0.rawValue))\n" + CommandText($0).whole }.joined()
+  }
+
+  private var options: String {
+    if let verb { return CommandText(verb).options }
+    return self == .peer ? CommandText.list(Overview.options, placeholders: []) : ""
+  }
+
+  private var exitStatus: String {
+    if let codes = verb?.description.exitCodes { return CommandText.table(codes) }
+    let own = commands.compactMap { verb in
+      verb.description.exitCodes.map { codes in
+        ".TP\n\(Roff.bold("peer \(verb.rawValue)"))\n" + Roff.prose(codes.sentence, placeholders: ["BUNDLE", "FILE"])
+      }
+    }
+    let transfers = "A transfer, by 'peer receive' or 'peer send':"
+    return own.joined()
+      + (self == .peer ? ".PP\n" + Roff.prose(transfers, placeholders: []) + CommandText.table(.transfer) : "")
+  }
+
+  private var examples: String {
+    let lines = (verb.map { [$0] } ?? commands).flatMap(\.description.examples).map { "$ \($0)" }.joined(
+      separator: "\n")
+    return (self == .peer ? Roff.example(Overview.example) + ".PP\n" : "") + Roff.example(lines)
+  }
+
+  private var seeAlso: String {
+    ManualPage.allCases.filter { $0 != self }.map(\.reference).joined(separator: " ,\n") + "\n"
+  }
+
+  private func notes(_ notes: [Surroundings.Note]) -> String {
+    notes.map { ".TP\n\($0.styledName)\n" + Roff.prose($0.text, placeholders: ["DIR", "ID"]) }.joined()
+  }
+}

@@ -1,0 +1,62 @@
+/// A command of the program. Overviews name them in this order.
+enum Verb: String, CaseIterable, Sendable {
+  case receive
+  case send
+  case discover
+  case resume
+  case forget
+  case app
+  case appInstall = "app install"
+  case appList = "app list"
+  case appRun = "app run"
+  case appStatus = "app status"
+  case appRemove = "app remove"
+  case code
+  case codeNew = "code new"
+  case help
+
+  /// Finds the command at the start of some words, and what stands behind it; a command may be two words.
+  init?(_ words: [String]) {
+    // One word with a blank in it is no command.
+    guard let first = words.first, !first.contains(" ") else { return nil }
+    guard let verb = Verb(rawValue: words.prefix(2).joined(separator: " ")) ?? Verb(rawValue: first) else { return nil }
+    self = verb
+  }
+
+  private var words: [String] { rawValue.split(separator: " ").map(String.init) }
+
+  /// How many words it is.
+  var length: Int { words.count }
+
+  /// Its last word: what stands behind the group that it belongs to.
+  var name: String { words.last ?? rawValue }
+
+  /// The command that it is one of, as `app` for `app list`; nil for one that stands alone.
+  var group: Verb? { words.count > 1 ? Verb(rawValue: words[0]) : nil }
+
+  /// The commands that it groups, if it does nothing by itself.
+  var members: [Verb] { Verb.allCases.filter { $0.group == self } }
+
+  /// Every option that it takes.
+  var options: [Option] { description.options }
+
+  /// What there is to know of it.
+  var description: CommandDescription {
+    switch self {
+    case .receive: .receive
+    case .send: .send
+    case .discover: .discover
+    case .resume: .resume
+    case .forget: .forget
+    case .app: .app
+    case .appInstall: .appInstall
+    case .appList: .appList
+    case .appRun: .appRun
+    case .appStatus: .appStatus
+    case .appRemove: .appRemove
+    case .code: .code
+    case .codeNew: .codeNew
+    case .help: .help
+    }
+  }
+}

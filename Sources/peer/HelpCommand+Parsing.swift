@@ -1,0 +1,41 @@
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+
+extension Command {
+  /// Understands what stands behind `peer help`.
+  static func help(_ words: [[UInt8]]) throws(TransferFailure) -> Command {
+    let arguments = try Arguments(words, of: .help)
+    if arguments.has("--help") { return .help(.help) }
+    let topic = try topic(arguments.operands)
+    return arguments.has("--man") ? .manual(ManualPage(of: topic)) : .help(topic)
+  }
+
+  private static func topic(_ words: [[UInt8]]) throws(TransferFailure) -> Verb? {
+    let words = words.map { VisibleText.of($0) }
+    guard let first = words.first else { return nil }
+    guard let verb = Verb(words) else { throw unknown(first) }
+    guard words.count == verb.length else {
+      if verb == .app { throw AppCommand.unknown(words[1]) }
+      if verb == .code { throw unknownCodeCommand(words[1]) }
+      throw .usage("'peer help' takes one command at most", hint: "run 'peer help' to see which there are")
+    }
+    return verb
+  }
+
+  /// A word that stands where a command should, and is none.
+  static func unknown(_ word: String) -> TransferFailure {
+    let all = "run 'peer --help' to see what there is"
+    if word.hasPrefix("-") {
+      let name = word.prefix { $0 != "=" }
+      if let verb = Verb.allCases.first(where: { $0.options.contains { $0.name == name } }) {
+        return .usage(
+          "'\(word)' stands before the command", hint: "write the command first, as in 'peer \(verb.rawValue) \(word)'")
+      }
+      let close = Suggestion.closest(to: word, among: ["--help", "--version"])
+      return .usage("peer has no option '\(word)'", hint: close.map { "did you mean \($0)?" } ?? all)
+    }
+    let close = Suggestion.closest(to: word, among: Verb.allCases.map(\.rawValue))
+    return .usage("peer has no command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
+  }
+}

@@ -1,0 +1,71 @@
+"""The manual pages, as the tools that show them see them."""
+
+import re
+import subprocess
+
+import pytest
+
+from devices import PATIENCE
+from needs import manuals, needs
+from outside import equal, require
+
+PAGES = {"": "peer", "receive": "peer-receive", "send": "peer-send", "app": "peer-app"}
+# The commands that each page describes.
+COMMANDS = {
+    "": ["discover", "resume", "forget", "code new", "help"], "receive": ["receive"], "send": ["send"],
+    "app": ["app install", "app list", "app run", "app status", "app remove"]}
+
+
+def said(work, *words):
+    run = subprocess.run([work.binary, *words], check=True, capture_output=True, timeout=PATIENCE)
+    equal(run.stderr, b"", "standard error has")
+    return run.stdout.decode()
+
+
+def shown(page, *command):
+    """What a tool makes of a page, about which it must have nothing to say."""
+    run = subprocess.run(
+        command, input=page.encode(), check=False, capture_output=True, timeout=PATIENCE,
+        env={"PATH": "/usr/bin:/bin:/usr/sbin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANROFFOPT": "", "TERM": "dumb", "MAN_KEEP_FORMATTING": ""})
+    equal((run.returncode, run.stderr.decode()), (0, ""), f"{command[0]} says")
+    return re.sub(r".\x08|\x1b\[[0-9;]*m", "", run.stdout.decode())
+
+
+@needs(manuals)
+@pytest.mark.parametrize("topic", PAGES, ids=PAGES.values())
+def test_a_page(work, topic):
+    """a manual page: neither groff nor mandoc complains, and it has all that the help texts have"""
+    page = said(work, "help", "--man", *topic.split())
+    # Lint speaks on standard output, and ends with another code where it has found something.
+    equal(shown(page, "mandoc", "-T", "lint", "-W", "style"), "", "lint says")
+    texts = {"man": shown(page, "man", "--warnings", "-l", "-"), "mandoc": shown(page, "mandoc", "-T", "utf8")}
+    version = said(work, "--version").strip()
+    for tool, text in texts.items():
+        require(text.startswith(PAGES[topic].upper() + "(1)"), f"{tool}: {text[:80]!r}")
+        require(version in text, f"{tool}: no '{version}'")
+        require(not re.search("[\u2010-\u2015\u2212]", text), f"{tool}: a dash that cannot be copied, or a word that is broken")
+        words = " ".join(text.split())
+        for command in COMMANDS[topic]:
+            check(said(work, "help", *command.split()), text, words, f"{tool}: {command}")
+
+
+def check(help_text, text, words, where):
+    """Requires that the page has the options, exit codes and examples of a help text."""
+    described = re.findall(r"^  (-.*?)(?:  | The| Let|$)", help_text, re.MULTILINE)
+    require(described, f"{where}: no options")
+    for option in described:
+        require(re.search(rf"^ +{re.escape(option)}(?: |$)", text, re.MULTILINE), f"{where}: no {option!r}")
+    _, _, codes = help_text.partition("\nExit codes:")
+    numbers = re.findall(r"(?:^ +|[:;] |or )(\d+)  ?[a-z]", codes, re.MULTILINE)
+    require(len(numbers) > 1, f"{where}: {numbers}")
+    for number in numbers:
+        require(re.search(rf"(?:^ +|; |or ){number} +[a-z]", text, re.MULTILINE) or f" {number} " in words, f"{where}: no exit code {number}")
+    for example in re.findall(r"^  (\$ .*)$", help_text, re.MULTILINE):
+        require(example in text, f"{where}: no example {example!r}")
+
+
+def test_other_topics(work):
+    """a command without a page of its own is on that of the program"""
+    for words in (["discover"], ["code", "new"], ["help"], []):
+        equal(said(work, "help", "--man", *words), said(work, "help", "--man"), f"the page of {words}")
+    equal(said(work, "help", "--man", "app", "run"), said(work, "help", "--man", "app"), "the page of 'app run'")

@@ -1,0 +1,65 @@
+import MigrationWire
+import Testing
+
+@testable import peer
+
+/// What is said of commands is complete, and is what the parser takes.
+@Suite struct DescriptionTests {
+  @Test(arguments: Verb.allCases)
+  func `every option is in a form of its command, and a form has no other`(verb: Verb) {
+    var named: Set<String> = []
+    for part in verb.description.forms.flatMap(\.parts) {
+      switch part {
+      case .required(let name): named.insert(name)
+      case .optional(let names), .either(let names): named.formUnion(names)
+      case .operand, .more: continue
+      }
+    }
+    #expect(named.union(["--help"]) == Set(verb.options.map(\.name)))
+  }
+
+  @Test(arguments: Verb.allCases)
+  func `a few words say what a command and its options are for`(verb: Verb) {
+    let description = verb.description
+    let texts = [description.summary] + description.options.map(\.brief)
+    for text in texts + description.options.flatMap(\.choices).map({ Option.brief($0.text) }) {
+      #expect((4...110).contains(text.count), "\(text)")
+      #expect(text.last != "." && !text.contains("\n"), "\(text)")
+    }
+    #expect(Set(description.options.map(\.name)).count == description.options.count)
+  }
+
+  @Test(
+    arguments: [
+      ("Do it. Then rest.", "Do it"), ("Look: seconds, or 1h.", "Look"),
+      ("At most 1.5G (G is a billion).", "At most 1.5G"),
+      ("Such as 'photos (2)'.", "Such as 'photos (2)'"), ("One; once for\neach.", "One"),
+      ("A tree\n  of files.", "A tree of files"),
+    ])
+  func `the first clause of a text is its brief form`(text: String, brief: String) {
+    #expect(Option.brief(text) == brief)
+  }
+
+  @Test func `the parser takes each word that is offered for a value`() throws {
+    for choice in try choices("--existing", of: .receive) {
+      _ = try Command(["receive", "--existing", choice].map { Array($0.utf8) })
+    }
+    for choice in try choices("--compress", of: .send) {
+      _ = try Command(["send", "a", "--compress", choice].map { Array($0.utf8) })
+    }
+    #expect(try choices("--existing", of: .receive) == Existing.allCases.map(\.name))
+  }
+
+  private func choices(_ name: String, of verb: Verb) throws -> [String] {
+    let option = try #require(verb.options.first { $0.name == name })
+    #expect(!option.choices.isEmpty)
+    return option.choices.map(\.word)
+  }
+
+  @Test func `lines are as full as they can be, and commands in quotes are not broken`() {
+    let text = "one 'peer two three' ('peer four') four's\n  five"
+    #expect(TextWrapping.words(text) == ["one", "'peer two three'", "('peer four')", "four's", "five"])
+    #expect(TextWrapping.lines(["aa", "bb", "ccccc", "d"], columns: 5) == ["aa bb", "ccccc", "d"])
+    #expect(TextWrapping.hanging("  label  ", ["a", "b"]) == "  label  a b\n")
+  }
+}

@@ -1,0 +1,80 @@
+import Testing
+
+@testable import peer
+
+@Suite struct ManualPageTests {
+  @Test(
+    arguments: [
+      ("a-b \\ 'c' `d` \"e\" ^ ~", "a\\-b \\e \\(aqc\\(aq \\(gad\\(ga \\(dqe\\(dq \\(ha \\(ti"), ("äöü", "äöü"),
+    ])
+  func `characters of the language are written so that they stay themselves`(text: String, escaped: String) {
+    #expect(Roff.escaped(text) == escaped)
+  }
+
+  @Test(
+    arguments: [
+      (".gitignore files", "\\&.gitignore files\n"),
+      ("One. Two.", "One.\nTwo.\n"),
+      ("(--to HOST)", "(\\fB\\-\\-to\\fR \\fIHOST\\fR)\n"),
+      ("with --app=ID, say", "with \\fB\\-\\-app\\fR=ID, say\n"),
+      ("'-' is no option", "\\(aq\\-\\(aq is no option\n"),
+      ("see 'peer app ID', and 'x'.", "see \\fBpeer\\fR \\fBapp\\fR \\fIID\\fR, and \\(aqx\\(aq.\n"),
+      ("Nothing set-user-ID N [HOST]:PORT", "Nothing set\\-user\\-ID \\fIN\\fR [\\fIHOST\\fR]:PORT\n"),
+    ])
+  func `sentences are set apart, and so are options, commands and placeholders`(text: String, roff: String) {
+    #expect(Roff.prose(text, placeholders: ["HOST", "ID", "N"]) == roff)
+  }
+
+  @Test func `dots at the end of a command line end no sentence, and at its start are no request`() {
+    #expect(Roff.commandLine(["[--from", "RANGE]..."]) == "[\\fB\\-\\-from\\fR\\ \\fIRANGE\\fR]...\\&")
+    #expect(Roff.commandLine(["..."]) == "\\&...\\&")
+  }
+
+  @Test(arguments: ManualPage.allCases)
+  func `a page has the parts that a reader expects, in their order`(page: ManualPage) {
+    let parts = page.text.split(separator: "\n").filter { $0.hasPrefix(".SH ") }.map { String($0.dropFirst(4)) }
+    let all = [
+      "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES",
+      "SEE ALSO",
+    ]
+    let missing: Set<String> =
+      switch page {
+      case .peer: []
+      case .receive, .send: ["COMMANDS"]
+      case .app: ["OPTIONS"]
+      }
+    #expect(parts == all.filter { !missing.contains($0) })
+    #expect(page.text.hasPrefix(".TH \(page.name.uppercased()) 1 \(Version.date) \"peer \(Version.current)\" "))
+  }
+
+  @Test(arguments: Verb.allCases)
+  func `a command's page describes each option and each exit code`(verb: Verb) {
+    let text = ManualPage(of: verb).text
+    for option in verb.options { #expect(text.contains(Roff.bold(option.name) + (option.value == nil ? "\n" : " "))) }
+    for code in verb.description.exitCodes?.codes ?? [] {
+      #expect(text.contains("\(Roff.bold(String(code.number)))\n") || text.contains("\(code.number) "), "\(code)")
+    }
+  }
+
+  @Test(arguments: ManualPage.allCases)
+  func `the source of a page has short lines, known requests and no bare dash`(page: ManualPage) {
+    let requests: Set<String> = [
+      ".TH", ".SH", ".SS", ".TP", ".PP", ".RS", ".RE", ".EX", ".EE", ".SY", ".YS", ".BR", ".nf", ".fi", ".nh", ".ad",
+    ]
+    for line in page.text.split(separator: "\n").dropFirst() {
+      // A line of an example is as long as it is.
+      #expect((line.utf8.count <= 80 || line.first == " ") && line.last != " ", "\(line)")
+      if line.first == "." { #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)") }
+      #expect(!line.replacing("\\-", with: "").contains("-"), "\(line)")
+      #expect(line.first != "'", "\(line)")
+    }
+  }
+
+  @Test(
+    arguments: [(nil, .peer), (.discover, .peer), (.send, .send), (.app, .app), (.appRun, .app)]
+      as [(Verb?, ManualPage)])
+  func `each command has its page`(verb: Verb?, page: ManualPage) throws {
+    let words = ["help", "--man"] + (verb.map { $0.rawValue.split(separator: " ").map(String.init) } ?? [])
+    #expect(try Command(words.map { Array($0.utf8) }) == .manual(page))
+  }
+}
