@@ -7,7 +7,7 @@
 #   set_up_disks     the same for those that need file systems, as far as it can be had
 #   set_up_networks  the same for those that need networks of their own, as far as it can be had
 #   set_up_packaging the same for making Debian packages and checking them, as far as it can be had
-#   set_up_manuals   the same for those of manual pages, as far as it can be had
+#   set_up_shells    the same for those of completions and manual pages, as far as it can be had
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
@@ -222,16 +222,19 @@ need_networks() {
   need avahi-utils avahi-browse
 }
 
-# What shows manual pages; without root what is here must do.
-set_up_manuals() {
+# The shells that complete, and what shows manual pages; without root what is here must do.
+set_up_shells() {
   if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_manuals; install_missing); then say "Without these, checks of manual pages are skipped."; fi
+  if ! (need_shells; install_missing); then say "Without these, checks of completions and manual pages are skipped."; fi
 }
 
-need_manuals() {
+need_shells() {
   need man-db man
   need groff-base groff
   need mandoc mandoc
+  need zsh zsh
+  need fish fish
+  need bash-completion /usr/share/bash-completion/bash_completion
 }
 
 # What the checks on real file systems need besides, where they can be made: as root. Without it they are skipped, and say so.
@@ -322,6 +325,6 @@ run_stages() {
   set_up_pytest
   set_up_disks
   set_up_packaging
-  set_up_manuals
+  set_up_shells
   exec python3 "$root/Scripts/lib/test_stages.py" "$@"
 }

@@ -3,6 +3,7 @@ import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// `peer app`: the apps of this device.
 enum Apps {

@@ -24,6 +24,10 @@ extension Command {
         self = try Self.run(rest)
         return
       }
+      if verb == .completion, let request = Completion.Request(rest) {
+        self = .complete(request)
+        return
+      }
       let arguments = try Arguments(rest, of: verb)
       if arguments.has("--help") {
         self = .help(verb)
@@ -35,6 +39,7 @@ extension Command {
         case .resume: self = try Self.resume(arguments)
         case .forget: self = .forget(try Self.identifier(arguments), json: arguments.has("--json"))
         case .code, .codeNew: self = try Self.code(verb, arguments)
+        case .completion: self = .completion(try Shell(arguments))
         case .help: self = try Self.help(rest)
         case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus: self = .app(try AppCommand(verb, arguments))
         }

@@ -21,6 +21,10 @@ enum Command: Equatable, Sendable {
   case help(Verb?)
   /// A page of the manual.
   case manual(ManualPage)
+  /// What a shell reads to complete what is typed.
+  case completion(Shell)
+  /// What can stand at the end of a line that is being typed.
+  case complete(Completion.Request)
   case version
   /// Nothing was asked for.
   case nothing

@@ -26,7 +26,8 @@ enum Discover {
     }
   }
 
-  private static func look(for time: Double) throws(TransferFailure) -> [NearbyReceiver] {
+  /// Looks for so many seconds.
+  static func look(for time: Double) throws(TransferFailure) -> [NearbyReceiver] {
     var interruption: TransferFailure.Kind?
     let outcome: NetworkSearch.Outcome
     do throws(SystemError) {

@@ -39,3 +39,21 @@ extension Command {
     return .usage("peer has no command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
   }
 }
+
+extension Shell {
+  /// Understands what stands behind `peer completion`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    let names = Self.allCases.map(\.rawValue)
+    let hint = "write one of \(names.joined(separator: ", ")), as in 'peer completion \(names[0])'"
+    guard let word = arguments.operands.first else { throw .usage("'peer completion' needs the shell", hint: hint) }
+    guard arguments.operands.count == 1 else {
+      throw .usage(
+        "'peer completion' takes one shell, and \(VisibleText.quoted(arguments.operands[1])) is a second one",
+        hint: hint)
+    }
+    guard let shell = Self.allCases.first(where: { Array($0.rawValue.utf8) == word }) else {
+      throw .usage("'peer completion' does not know \(VisibleText.quoted(word))", hint: hint)
+    }
+    self = shell
+  }
+}

@@ -21,7 +21,7 @@ struct Invitation: Equatable, Sendable {
   }
 
   /// As it is typed; without the port that a sender takes without being told.
-  private static func target(_ host: String, _ port: UInt16) -> String {
+  static func target(_ host: String, _ port: UInt16) -> String {
     if port == Limits.defaultPort { return VisibleText.of(host) }
     return VisibleText.of(host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
   }

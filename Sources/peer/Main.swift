@@ -32,8 +32,12 @@ import PeerTransfer
       StandardStream.output.write(HelpText.of(topic))
     case .manual(let page):
       StandardStream.output.write(page.text)
+    case .completion(let shell):
+      StandardStream.output.write(shell.script)
     case .version:
       StandardStream.output.write("peer \(Version.current)\n")
+    case .complete(let request):
+      StandardStream.output.write(request.answer)
     case .receive(let options):
       let output = Output(
         .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose, keeps: options.keeps)

@@ -46,6 +46,12 @@ extension TransferStore.Listing {
     return Rendering(standardOutput: Table.text(rows))
   }
 
+  /// For a shell that completes an ID.
+  var candidates: [Completion.Candidate] {
+    unfinished.map(\.candidate)
+      + damaged.map { Completion.Candidate(word: String($0.identifier.prefix(8)), meaning: "damaged") }
+  }
+
   /// For a program: an object a line.
   var lines: Rendering {
     let objects =
@@ -60,10 +66,17 @@ extension TransferStore.Listing {
 }
 
 extension TransferStore.Listed {
+  fileprivate var candidate: Completion.Candidate {
+    let preposition = remembered.role == .sender ? "to" : "from"
+    return Completion.Candidate(word: shortIdentifier, meaning: "\(what) \(preposition) \(VisibleText.of(device))")
+  }
+
+  private var shortIdentifier: String { String(remembered.transfer.hexadecimal.prefix(8)) }
+
   fileprivate func row(now: Int64) -> [String] {
     let total = max(remembered.total.bytes, remembered.held.bytes)
     return [
-      String(remembered.transfer.hexadecimal.prefix(8)), what, VisibleText.of(device),
+      shortIdentifier, what, VisibleText.of(device),
       Figures.share(remembered.held.bytes, of: total),
       isInUse ? "in use" : Figures.ago(now - remembered.lastSeen),
     ]

@@ -251,3 +251,12 @@ def manuals():
     """What shows manual pages, and what finds mistakes in them."""
     tools = [tool for tool in ("man", "groff", "mandoc") if not shutil.which(tool)]
     return f"{', '.join(tools)} missing here" if tools else None
+
+
+def shell(name):
+    """A probe for a shell."""
+    return functools.cache(lambda: None if shutil.which(name) else f"no {name}")
+
+
+def bash_completion():
+    return None if os.path.exists("/usr/share/bash-completion/bash_completion") else "no bash-completion"

@@ -12,7 +12,7 @@ from outside import equal, require
 PAGES = {"": "peer", "receive": "peer-receive", "send": "peer-send", "app": "peer-app"}
 # The commands that each page describes.
 COMMANDS = {
-    "": ["discover", "resume", "forget", "code new", "help"], "receive": ["receive"], "send": ["send"],
+    "": ["discover", "resume", "forget", "code new", "completion", "help"], "receive": ["receive"], "send": ["send"],
     "app": ["app install", "app list", "app run", "app status", "app remove"]}
 
 

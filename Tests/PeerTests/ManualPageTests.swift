@@ -1,3 +1,4 @@
+import PeerTransfer
 import Testing
 
 @testable import peer

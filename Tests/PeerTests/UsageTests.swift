@@ -111,6 +111,11 @@ import Testing
     Mistake("discover", "--for", "0", message: "--for: '0' is too short a time", hint: "90s, 10m, 2h"),
     Mistake("help", "--json", message: "'peer help' has no option '--json'", hint: "peer help --help"),
     Mistake("help", "--man", "sned", message: "peer has no command 'sned'", hint: "did you mean 'peer send'?"),
+    Mistake("completion", message: "'peer completion' needs the shell", hint: "bash, zsh, fish"),
+    Mistake("completion", "tcsh", message: "'peer completion' does not know 'tcsh'", hint: "bash, zsh, fish"),
+    Mistake(
+      "completion", "bash", "zsh", message: "'peer completion' takes one shell, and 'zsh' is a second one",
+      hint: "bash, zsh, fish"),
     Mistake("resume", message: "'peer resume' needs 'list' behind it", hint: "peer resume list"),
     Mistake("resume", "lst", message: "'peer resume' does not know 'lst'", hint: "peer resume --help"),
     Mistake("resume", "list", "x", message: "'peer resume' does not know 'x'", hint: "peer resume --help"),

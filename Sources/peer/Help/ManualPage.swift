@@ -1,3 +1,5 @@
+import PeerTransfer
+
 /// A page of the manual, in section 1.
 enum ManualPage: String, CaseIterable, Sendable {
   case peer

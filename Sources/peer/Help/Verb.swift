@@ -13,6 +13,7 @@ enum Verb: String, CaseIterable, Sendable {
   case appRemove = "app remove"
   case code
   case codeNew = "code new"
+  case completion
   case help
 
   /// Finds the command at the start of some words, and what stands behind it; a command may be two words.
@@ -56,6 +57,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .appRemove: .appRemove
     case .code: .code
     case .codeNew: .codeNew
+    case .completion: .completion
     case .help: .help
     }
   }

@@ -1,0 +1,81 @@
+/// What stands behind a verb in front of the word that is being typed. Mistakes in it are no reason to offer nothing.
+struct ArgumentsSoFar {
+  private let verb: Verb
+  private var given: Set<String> = []
+  private var operands: [String] = []
+  /// Whether two dashes have ended the options.
+  private var hasEnded = false
+  /// The option whose value comes next.
+  private var open: Option?
+
+  init(_ words: some Sequence<String>, of verb: Verb) {
+    self.verb = verb
+    for word in words { take(word) }
+  }
+
+  private mutating func take(_ word: String) {
+    let isValue = open != nil && !isOption(word)
+    open = nil
+    if isValue { return }
+    if hasEnded || !(isOption(word)) {
+      operands.append(word)
+    } else if word == "--" {
+      hasEnded = true
+    } else {
+      let name = word.prefix { $0 != "=" }
+      given.insert(String(name))
+      open = name.count == word.count ? option(name).flatMap { $0.value == nil ? nil : $0 } : nil
+    }
+  }
+
+  /// Whether the parser would take it for an option: one dash alone is standard input.
+  private func isOption(_ word: String) -> Bool { word.hasPrefix("-") && word.count > 1 }
+
+  /// What can stand in the place of a word of which this much is typed.
+  func completion(_ typed: String) -> Completion {
+    if let open, !isOption(typed) { return Completion(offer: offer(open.kind)) }
+    if !hasEnded, typed.hasPrefix("-") {
+      guard let equals = typed.firstIndex(of: "=") else { return Completion(offer: .words(optionsLeft)) }
+      guard let option = option(typed[..<equals]), option.value != nil else { return Completion(offer: .words([])) }
+      return Completion(prefix: String(typed[...equals]), offer: offer(option.kind))
+    }
+    if let operand { return Completion(offer: offer(operand.value)) }
+    return Completion(offer: .words(hasEnded ? [] : optionsLeft))
+  }
+
+  private func option(_ name: some StringProtocol) -> Option? { verb.options.first { $0.name == name } }
+
+  /// The options that may still come.
+  private var optionsLeft: [Completion.Candidate] {
+    Completion.candidates(verb.options.filter { $0.isRepeatable || !given.contains($0.name) })
+  }
+
+  /// What comes next beside options.
+  private var operand: Operand? {
+    // The data of an app has its place, and no path.
+    if given.contains("--app") { return nil }
+    let all = verb.description.operands
+    if operands.count < all.count { return all[operands.count] }
+    // A command may be two words.
+    if let last = all.last, last.isRepeatable || last.value == .command { return last }
+    return nil
+  }
+
+  private func offer(_ kind: ValueKind) -> Completion.Offer {
+    switch kind {
+    case .text: .words([])
+    case .file, .path: .files
+    case .directory: .directories
+    case .choice(let choices): .words(choices.map { .init(word: $0.word, meaning: Option.brief($0.text)) })
+    case .app: .apps
+    case .transfer: .transfers
+    case .device: .devices
+    case .command: .words(commands)
+    }
+  }
+
+  private var commands: [Completion.Candidate] {
+    guard let first = operands.first else { return Completion.commands(in: nil) }
+    return operands.count == 1 ? Verb(rawValue: first).map { Completion.commands(in: $0) } ?? [] : []
+  }
+}

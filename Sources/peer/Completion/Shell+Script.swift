@@ -1,0 +1,10 @@
+extension Shell {
+  /// What it reads.
+  var script: String {
+    switch self {
+    case .bash: Self.bashScript
+    case .zsh: Self.zshScript
+    case .fish: Self.fishScript
+    }
+  }
+}

@@ -1,0 +1,240 @@
+"""What shells complete: commands, options and values, in the shells themselves."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from apps import ID
+from apps import Device as AppDevice
+from devices import PATIENCE, Process, Waiting, end_well, random_file, small_file
+from needs import bash_completion, needs, networks, shell, terminals
+from networks import Network
+from outside import MIB, equal, require, wait_for
+from shells import LOADS, Fish, TypedShell
+from terminal import clean
+
+TYPED = [pytest.param("bash", marks=needs(terminals, shell("bash"))), pytest.param("zsh", marks=needs(terminals, shell("zsh")))]
+# A line, and what its last word becomes.
+WORDS = [
+    ("rece", "receive"), ("app inst", "install"), ("resume l", "list"), ("code n", "new"), ("completion z", "zsh"), ("help app st", "status"),
+    ("help --m", "--man"), ("--vers", "--version"), ("send --comp", "--compress"), ("send a --json --exclude=x --lim", "--limit"),
+    ("receive --existing k", "keep-both"), ("receive --existing=k", "--existing=keep-both"), ("send --compress=al", "--compress=always"),
+    ("send a --to=h:1 --str", "--streams"), ("receive --listen h:1 --ver", "--verbose")]
+# Lines that stay as they are.
+STAYING = ["frob", "send -- --comp", "send --json --jso", "app run x --he", "discover --for 1", "send --limit 2", "receive --json=", "help send rec"]
+STRANGE = "strange $(touch pwned);`touch pwned`'\"& ä"
+
+
+def home_of(work):
+    home = work.home(None)
+    os.makedirs(f"{home}/peer", mode=0o700, exist_ok=True)
+    return home
+
+
+def typed(work, name, folder=None, load=None):
+    return TypedShell(work, name, folder or work.place()[0], home_of(work), load)
+
+
+@pytest.mark.takes(6)
+@pytest.mark.parametrize("name", TYPED)
+def test_words(work, name):
+    """commands, options and the words of values are completed in a shell at a terminal"""
+    shell_here = typed(work, name)
+    for line, word in WORDS:
+        text = shell_here.complete(f"peer {line}")[0]
+        equal(text.rstrip().split(" ")[-1], word, f"the last word of 'peer {line}'")
+    for line in STAYING:
+        equal(shell_here.complete(f"peer {line}")[0].rstrip(), f"peer {line}", "a line that stays")
+
+
+@needs(shell("fish"))
+@pytest.mark.takes(5)
+def test_words_in_fish(work):
+    """commands, options and the words of values are completed in fish, each with what it means"""
+    fish = Fish(work, work.place()[0], home_of(work))
+    for line, word in WORDS:
+        found = fish.offers(f"peer {line}")
+        # What begins otherwise is offered too, behind what begins so.
+        require(word in found and len(found[word]) > 3, f"'peer {line}': {found}")
+    for line in STAYING:
+        equal(fish.offers(f"peer {line}"), {}, f"offers for 'peer {line}'")
+
+
+@pytest.mark.takes(3)
+@pytest.mark.parametrize("name", TYPED)
+def test_lists(work, name):
+    """what can stand there is listed, without the options that were given; zsh says what each means"""
+    shell_here = typed(work, name)
+    shown = shell_here.complete("peer send --json --owners --", 2 if name == "bash" else 1)[1]
+    require("--exclude-caches" in shown and "--compress" in shown, shown)
+    require("--json" not in shown.split("--owners --")[-1], shown)
+    shown = shell_here.complete("peer receive --existing ", 2 if name == "bash" else 1)[1]
+    require("the whole transfer, before anything is sent" in shown and "keep-both" in shown, shown)
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_files(work, name):
+    """files and directories are completed, whatever they are called"""
+    folder, _ = work.place()
+    small_file(f"{folder}/{STRANGE}")
+    small_file(f"{folder}/dull")
+    os.mkdir(f"{folder}/du directory")
+    shell_here = typed(work, name, folder)
+    for line in ("peer send st", "peer send a -- st", "peer send --code-file st", "peer app run x --y st"):
+        equal(shell_here.last_word(line), STRANGE, f"the last word of '{line}'")
+    equal(shell_here.last_word("peer send --code-file=st"), f"--code-file={STRANGE}", "a value behind an equals sign")
+    for line in ("peer receive du", "peer app install du"):
+        equal(shell_here.last_word(line).rstrip("/"), "du directory", f"the last word of '{line}'")
+    require(not os.path.exists(f"{folder}/pwned"), "a name was run")
+
+
+@needs(shell("fish"))
+@pytest.mark.takes(3)
+def test_files_in_fish(work):
+    """files and directories are completed in fish, whatever they are called"""
+    folder, _ = work.place()
+    small_file(f"{folder}/{STRANGE}")
+    small_file(f"{folder}/dull")
+    os.mkdir(f"{folder}/du directory")
+    fish = Fish(work, folder, home_of(work))
+    for line in ("peer send st", "peer send a -- st", "peer send --code-file st", "peer app run x --y st"):
+        equal(list(fish.offers(line)), [STRANGE], f"offers for '{line}'")
+    equal(list(fish.offers("peer send --code-file=st")), [f"--code-file={STRANGE}"], "a value behind an equals sign")
+    for line in ("peer receive du", "peer app install du"):
+        equal(list(fish.offers(line)), ["du directory/"], f"offers for '{line}'")
+    require(not os.path.exists(f"{folder}/pwned"), "a name was run")
+
+
+def unfinished(work):
+    """The ID of a transfer that both users have interrupted, as the sender knows it."""
+    old, new = work.place()
+    random_file(f"{old}/large", 8 * MIB)
+    receiver = Waiting(work, [new], home=work.folder(None))
+    sending = Process(
+        work, ["send", f"{old}/large", "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--limit", "100k"],
+        text=receiver.pairing_code + "\n")
+    wait_for("begin of the transfer", PATIENCE, lambda: receiver.events("started") or receiver.events("progress"))
+    for process in (sending, receiver):
+        process.signal(signal.SIGINT)
+    sending.wait(), receiver.wait()
+    listing = Process(work, ["resume", "list", "--json"])
+    end_well(listing)
+    [event] = listing.events("transfer")
+    return event["id"][:8]
+
+
+@pytest.mark.takes(5)
+@needs(terminals, shell("bash"), shell("zsh"), shell("fish"))
+def test_values(work):
+    """apps and unfinished transfers are completed, each with what it is"""
+    home = home_of(work)
+    device = AppDevice(work, work.place()[0])
+    shutil.copytree(device.home, f"{home}/peer", dirs_exist_ok=True, symlinks=True)
+    os.chmod(f"{home}/peer", 0o700)
+    number = unfinished(work)
+    fish = Fish(work, home, home)
+    equal(fish.offers("peer app run "), {ID: "1.0"}, "apps")
+    equal(fish.offers(f"peer send --app={ID[:3]}"), {f"--app={ID}": "1.0"}, "apps")
+    found = fish.offers("peer forget ")
+    require(list(found) == [number] and re.fullmatch(r"sending /.*/large to .+", found[number]), f"transfers: {found}")
+    for name in ("bash", "zsh"):
+        shell_here = TypedShell(work, name, home, home)
+        equal(shell_here.last_word("peer app status org"), ID, f"an app in {name}")
+        equal(shell_here.last_word(f"peer forget {number[:6]}"), number, f"a transfer in {name}")
+
+
+@needs(networks)
+@pytest.mark.takes(4)
+def test_devices(work):
+    """devices that wait are found in a second, and what they call themselves can do nothing"""
+    network = Network(work, "old", "new")
+    network["new"].responder("new\x1b[2Jlaptop", "00000000deadbeef", "47470", "10.99.0.2")
+    network["new"].responder("other", "00000000deadbee0", "5000", "10.99.0.2")
+    run = network["old"].start("completion", "--words", "send", "--to=")
+    end_well(run)
+    clean(run.output().replace("\t", " "), "the answer")
+    lines = run.output().splitlines()
+    equal(lines[0], "words\t--to=", "the first line")
+    equal(set(lines[1:]), {"10.99.0.2:5000\tother", "10.99.0.2\tnew\\u{1b}[2Jlaptop"}, "the answer")
+
+
+@needs(networks)
+@pytest.mark.takes(8)
+@pytest.mark.parametrize("name", TYPED)
+def test_a_device_in_a_line(work, name):
+    """the address of a device is completed with its port, also where its first part is typed"""
+    network = Network(work, "old", "new")
+    network["new"].responder("new-laptop", "00000000deadbeef", "5000", "10.99.0.2")
+    shell_here = TypedShell(work, name, work.path, home_of(work), within=network["old"].enter)
+    for line in ("--to ", "--to=", "--to 10.99.0.2:", "--to=10.99.0.2:50"):
+        equal(shell_here.complete(f"peer send {line}")[0].rstrip(), f"peer send --to{line[4]}10.99.0.2:5000", f"'peer send {line}'")
+
+
+@needs(networks, shell("fish"))
+@pytest.mark.takes(3)
+def test_devices_in_fish(work):
+    """fish looks for devices once, and not for each of its questions"""
+    network = Network(work, "old", "new")
+    network["new"].responder("new-laptop", "00000000deadbeef", "47470", "10.99.0.2")
+    fish = Fish(work, work.path, home_of(work), network["old"].enter)
+    begin = time.monotonic()
+    equal(fish.offers("peer send --to "), {"10.99.0.2": "new-laptop"}, "devices")
+    took = time.monotonic() - begin
+    require(took < 2.9, f"it took {took:.1f} s")
+
+
+@pytest.mark.takes(2)
+@needs(terminals, shell("bash"), shell("zsh"), shell("fish"))
+def test_without_the_command(work):
+    """where peer cannot be asked, files are completed"""
+    folder, _ = work.place()
+    small_file(f"{folder}/only-file")
+    home = home_of(work)
+    with open(f"{home}/peer.fish", "wb") as file:
+        subprocess.run([work.binary, "completion", "fish"], check=True, stdout=file, timeout=PATIENCE)
+    fish = Fish(work, folder, home)
+    equal(list(fish.offers("peer send only", f"source {home}/peer.fish; function command; false; end")), ["only-file"], "offers in fish")
+    for name in ("bash", "zsh"):
+        shell_here = typed(work, name, folder, LOADS[name] + "; command() { false; }")
+        equal(shell_here.complete("peer send only")[0], "peer send only-file ", f"the line in {name}")
+
+
+@pytest.mark.parametrize("line", ["forget ", "app run ", "app status --clear "])
+def test_nothing_to_offer(work, line):
+    """where nothing can be found out, nothing is offered and nothing said"""
+    path = f"{work.path}/others"
+    os.mkdir(path)
+    os.chmod(path, 0o777)
+    work.environment["PEER_HOME"] = path
+    run = Process(work, ["completion", "--words", *line.split(" ")], home=path)
+    end_well(run)
+    equal((run.output().splitlines()[0], run.errors()), ("words\t", ""), "said")
+
+
+@needs(terminals, shell("zsh"))
+def test_a_function_that_zsh_finds(work):
+    """zsh finds the completions in a folder of its functions"""
+    folder = f"{home_of(work)}/functions"
+    os.mkdir(folder)
+    with open(f"{folder}/_peer", "wb") as file:
+        subprocess.run([work.binary, "completion", "zsh"], check=True, stdout=file, timeout=PATIENCE)
+    shell_here = typed(work, "zsh", load=f"fpath=({folder} $fpath); compinit -u -D")
+    for _ in range(2):
+        equal(shell_here.complete("peer send --comp")[0], "peer send --compress ", "the line")
+
+
+@needs(terminals, shell("bash"), bash_completion)
+def test_a_file_that_bash_finds(work):
+    """bash finds the completions where its package looks for them"""
+    folder = f"{home_of(work)}/.local/share/bash-completion/completions"
+    os.makedirs(folder)
+    with open(f"{folder}/peer", "wb") as file:
+        subprocess.run([work.binary, "completion", "bash"], check=True, stdout=file, timeout=PATIENCE)
+    shell_here = typed(work, "bash", load="source /usr/share/bash-completion/bash_completion")
+    equal(shell_here.complete("peer send --comp")[0], "peer send --compress ", "the line")
+    equal(shell_here.complete("peer receive --existing=k")[0], "peer receive --existing=keep-both ", "the line")

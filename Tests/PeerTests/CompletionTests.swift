@@ -1,0 +1,114 @@
+import Testing
+
+@testable import peer
+
+/// What can stand at the end of a line that is being typed.
+@Suite struct CompletionTests {
+  private func offer(_ words: String...) -> Completion.Offer { Completion(words.map { Array($0.utf8) }).offer }
+
+  /// The words that are offered; nil where it is something else.
+  private func words(_ words: String...) -> [String]? {
+    guard case .words(let found) = Completion(words.map { Array($0.utf8) }).offer else { return nil }
+    return found.map(\.word)
+  }
+
+  @Test func `commands come first`() {
+    let all = ["receive", "send", "discover", "resume", "forget", "app", "code", "completion", "help"]
+    #expect(words("") == all)
+    #expect(words() == all)
+    #expect(words("-") == ["--version", "--help"])
+    #expect(words("app", "") == ["install", "list", "run", "status", "remove"])
+    #expect(words("app", "-") == ["--help"])
+    #expect(words("code", "") == ["new"])
+    #expect(words("resume", "") == ["list"])
+    #expect(words("completion", "") == Shell.allCases.map(\.rawValue))
+    #expect(words("help", "") == all)
+    #expect(words("--help", "app", "") == words("app", ""))
+    #expect(words("help", "send", "") == [])
+    #expect(words("help", "--man", "se") == all)
+  }
+
+  @Test func `nothing comes behind what is no command`() {
+    #expect(words("frob", "") == [])
+    #expect(words("app", "frob", "") == [])
+    #expect(words("app frob", "") == [])
+  }
+
+  @Test(arguments: Verb.allCases)
+  func `every option is offered, with what it does`(verb: Verb) {
+    let typed = verb.rawValue.split(separator: " ").map { Array($0.utf8) } + [Array("--".utf8)]
+    let expected = verb.options.map { Completion.Candidate(word: $0.name, meaning: $0.brief) }
+    #expect(Completion(typed).offer == .words(expected))
+  }
+
+  @Test func `an option that was given is not offered again, unless it may be repeated`() throws {
+    let left = try #require(words("send", "--exclude", "*.o", "--json", "--limit=5M", "a", "-"))
+    #expect(!left.contains("--json") && !left.contains("--limit") && left.contains("--exclude"))
+    #expect(left.count == Verb.send.options.count - 2)
+  }
+
+  @Test func `a value is what its option takes`() {
+    #expect(words("receive", "--existing", "") == ["refuse", "skip", "keep-both", "replace"])
+    #expect(words("send", "--compress", "al") == ["auto", "always", "never"])
+    #expect(offer("receive", "--app", "") == .apps)
+    #expect(offer("send", "--to", "") == .devices)
+    #expect(offer("send", "--exclude-from", "") == .files)
+    #expect(words("send", "--limit", "") == [])
+    // A word that begins with a dash is no value, as for the parser; one dash alone is.
+    #expect(words("send", "--code-file", "--lim")?.contains("--limit") == true)
+    #expect(offer("send", "--code-file", "-") == .files)
+    #expect(offer("send", "--code-file", "-", "") == .files)
+  }
+
+  @Test func `a value may stand behind an equals sign`() {
+    let completion = Completion(["receive", "a", "--existing=re"].map { Array($0.utf8) })
+    #expect(completion.prefix == "--existing=")
+    #expect(words("receive", "--existing=re") == ["refuse", "skip", "keep-both", "replace"])
+    #expect(offer("send", "--code-file=x=y") == .files)
+    #expect(words("send", "--json=") == [])
+    #expect(words("send", "--frob=") == [])
+  }
+
+  @Test func `operands are what the command takes`() {
+    #expect(offer("send", "") == .files)
+    #expect(offer("send", "a", "b") == .files)
+    #expect(offer("receive", "") == .directories)
+    #expect(offer("forget", "") == .transfers)
+    #expect(offer("app", "install", "") == .directories)
+    #expect(offer("app", "status", "") == .apps)
+    // Where nothing more can stand, options can.
+    #expect(words("receive", "a", "")?.contains("--ask") == true)
+    #expect(words("discover", "") == ["--for", "--json", "--help"])
+    #expect(words("receive", "--app", "x", "")?.contains("--replace") == true)
+  }
+
+  @Test func `two dashes end the options`() {
+    #expect(offer("send", "--", "-") == .files)
+    #expect(offer("send", "--", "--to", "") == .files)
+    #expect(words("discover", "--", "") == [])
+  }
+
+  @Test func `behind the identifier everything is the app's`() {
+    #expect(offer("app", "run", "") == .apps)
+    #expect(words("app", "run", "-") == ["--help"])
+    #expect(offer("app", "run", "--", "") == .apps)
+    for typed in ["", "--help", "--json="] { #expect(offer("app", "run", "x", typed) == .files) }
+  }
+
+  @Test func `an answer has a line for what is offered and one for each word`() {
+    let completion = Completion(prefix: "--a=", offer: .words([.init(word: "b", meaning: "what b is")]))
+    #expect(completion.firstLine + completion.candidateLines == "words\t--a=\nb\twhat b is\n")
+    #expect(Completion(offer: .files).firstLine == "files\t\n")
+    #expect(Completion(offer: .files).candidateLines.isEmpty)
+  }
+
+  @Test func `a request is no command line, and may be about the kind alone`() throws {
+    let words = ["send", "--frob", ""].map { Array($0.utf8) }
+    let whole = try #require(Completion.Request([Array("--words".utf8)] + words))
+    #expect(whole.words == words && whole.isWhole)
+    #expect(try Command(["completion", "--words"].map { Array($0.utf8) } + words) == .complete(whole))
+    let kind = try #require(Completion.Request(["--offer", "resume", ""].map { Array($0.utf8) }))
+    #expect(kind.answer == "words\t\n")
+    #expect(Completion.Request([Array("bash".utf8)]) == nil)
+  }
+}
