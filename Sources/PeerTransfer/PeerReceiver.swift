@@ -32,7 +32,7 @@ public final class PeerReceiver: Sendable {
     /// Whether this device is made known on its networks while a sender may come, so that it needs no address.
     public var isAnnounced = true
     /// The addresses and ranges that senders may pair from, such as `192.0.2.0/24`; none for all.
-    public var senders: [String] = []
+    public var from: [String] = []
     /// What becomes of names that are taken; nil for what was said when the transfer began, or a refusal.
     public var existing: Existing?
     /// Whether owners and groups are kept as the sender names them; for root.
@@ -42,7 +42,8 @@ public final class PeerReceiver: Sendable {
     /// The code that the sender has too; nil where this device makes codes, and events tell them. It works once. Not together
     /// with `staysOpen`.
     public var code: PeerCode?
-    /// Whether one transfer after the other is taken, each with a new code, until the task is cancelled.
+    /// Whether one transfer after the other is taken, each with a new code, until the task is cancelled. Each tells its end by
+    /// ``PeerEvent/done(_:)`` or ``PeerEvent/failed(_:)``; the last of these is the end of all.
     public var staysOpen = false
     /// For how long a sender that was lost may stay away.
     public var givesUpAfter = Duration.seconds(600)
@@ -75,6 +76,7 @@ public final class PeerReceiver: Sendable {
     try await running.perform("receive") { [self] (running) throws(TransferFailure) in
       let announcing = announcing()
       defer { announcing?.end() }
+      if options.staysOpen { running.buffer.expectMany() }
       let receiver = try receiver(announcing)
       running.stopping { receiver.stop(.interrupted) }
       return try receiver.run()
@@ -101,6 +103,8 @@ extension PeerReceiver {
       throw TransferFailure(.usage, "the directory to receive into is empty text", hint: "Name a directory.")
     }
     do throws(ArchiveError) {
+      // What cannot be made is known before a sender comes, and only what is there can be locked.
+      _ = try StagingArea.openOrMake(destination.bytes)
       let area = try StagingArea(
         at: destination.bytes,
         preserving: Preserved(owners: options.keepsOwners, setIDBits: options.keepsSetIDBits))
@@ -120,9 +124,11 @@ extension PeerReceiver.Options {
           hint: "Leave one of them out.")
       }
       var options = Receiver.Options(
-        listen: HostAndPort(host: host, port: port ?? Limits.defaultPort), isPortChosen: port != nil,
+        listen: HostAndPort(
+          host: try host.map { text throws(TransferFailure) in try PlainHost.checked(text) },
+          port: port ?? Limits.defaultPort), isPortChosen: port != nil,
         label: ThisDevice.label(label), software: Version.software, giveUpAfter: givesUpAfter.patience)
-      for text in senders { options.from.append(try Self.range(text)) }
+      for text in from { options.from.append(try Self.range(text)) }
       options.code = code?.pairing
       options.keeps = staysOpen
       return options

@@ -7,7 +7,7 @@ import MigrationWire
 extension PeerSender {
   /// The engine's sender, with all that was said.
   func sender() throws(TransferFailure) -> Sender {
-    guard !paths.isEmpty else { throw TransferFailure(.usage, "it is not said what to send", hint: "Name a path.") }
+    guard !paths.isEmpty else { throw TransferFailure(.usage, "no path is named to send", hint: "Name a path.") }
     let store = try options.memory.map { path throws(TransferFailure) in try path.memory() }
     let selection = options.selection
     for warning in selection.warnings { running.buffer.add(.notice(warning)) }
@@ -27,10 +27,11 @@ extension PeerSender {
 
   /// Which of several devices the program means.
   static func choice(
-    among found: [Nearby], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?, unless ends: [CInt]
+    among found: [Nearby], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?, unless ends: [CInt],
+    at priority: TaskPriority
   ) throws(TransferFailure) -> Int {
     let devices = found.map { PeerDevice($0) }
-    guard let chosen = try answer(unless: ends, { await choose(devices) }) else {
+    guard let chosen = try answer(unless: ends, at: priority, { await choose(devices) }) else {
       throw TransferFailure(.interrupted, "interrupted before a device was chosen")
     }
     guard let index = chosen.flatMap({ devices.firstIndex(of: $0) }) else {
@@ -42,10 +43,11 @@ extension PeerSender {
 
   /// The code that the program gives.
   static func code(
-    of device: DeviceAddress, _ code: @escaping @Sendable (PeerDevice) async -> PeerCode?, unless ends: [CInt]
+    of device: DeviceAddress, _ code: @escaping @Sendable (PeerDevice) async -> PeerCode?, unless ends: [CInt],
+    at priority: TaskPriority
   ) throws(TransferFailure) -> PairingCode {
     let device = PeerDevice(device)
-    guard let given = try answer(unless: ends, { await code(device) }) else {
+    guard let given = try answer(unless: ends, at: priority, { await code(device) }) else {
       throw TransferFailure(.interrupted, "interrupted before the code was entered")
     }
     guard let given else { throw TransferFailure(.pairing, "no code was entered") }
@@ -71,8 +73,9 @@ extension PeerSender.Options {
     if bytesPerSecond == 0 {
       throw TransferFailure(.usage, "nothing can be sent with 0 bytes a second", hint: "Without a limit there is nil.")
     }
+    let (place, search) = try target.way
     return Sender.Options(
-      target: try target.place, search: NetworkSearch(), label: ThisDevice.label(label), software: Version.software,
+      target: place, search: search, label: ThisDevice.label(label), software: Version.software,
       streams: streams, limit: bytesPerSecond, compression: CompressionPreference(compression),
       giveUpAfter: givesUpAfter.patience)
   }

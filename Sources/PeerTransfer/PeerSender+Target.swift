@@ -17,21 +17,28 @@ extension PeerSender.Target {
     self = .host(host, port: place.port)
   }
 
-  /// The same in the engine's words.
-  var place: Sender.Options.Target {
+  /// The same in the engine's words: where the receiver is, and what finds it.
+  var way: (place: Sender.Options.Target, search: any NearbySearch) {
     get throws(TransferFailure) {
       switch self {
-      case .nearby: .nearby
-      case .host(let host, let port): .host(try Self.at(host, port))
+      case .nearby: return (.nearby, NetworkSearch())
+      case .host(let host, let port):
+        guard port != 0 else { throw TransferFailure(.usage, "no device can be reached at port 0") }
+        return (.host(HostAndPort(host: try PlainHost.checked(host), port: port)), NetworkSearch())
       case .device(let device):
-        .host(try Self.at(device.host, device.port ?? Limits.defaultPort), label: device.name)
+        guard let found = device.found else {
+          throw TransferFailure(
+            .usage, "it is not known where \(device) listens", hint: "Look for it again, or name its address and port.")
+        }
+        return (.nearby, FoundDevice(device: found))
       }
     }
   }
+}
 
-  private static func at(_ host: String, _ port: UInt16) throws(TransferFailure) -> HostAndPort {
-    guard !host.isEmpty else { throw TransferFailure(.usage, "a host is missing", hint: "Name the other device.") }
-    guard port != 0 else { throw TransferFailure(.usage, "no device can be reached at port 0") }
-    return HostAndPort(host: host, port: port)
-  }
+/// A search that is over: it has found one device.
+private struct FoundDevice: NearbySearch {
+  let device: NearbyDevice
+
+  func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] { [device] }
 }

@@ -72,21 +72,25 @@ public final class PeerSender: Sendable {
   /// - Parameters:
   ///   - choose: asked which of several devices is meant; nil for none. Called only for ``Target/nearby``.
   ///   - code: asked for the code that a device shows, once it was reached; nil where there is none to be had. Not asked where an
-  ///     unfinished transfer goes on. When the answer is not wanted any more, the task that gives it is cancelled.
+  ///     unfinished transfer goes on.
+  ///
+  /// Both are asked in tasks of their own. When an answer is not wanted any more, its task is cancelled, and not waited for.
   /// - Throws: the failure; ``PeerError/Kind/interrupted`` when the task was cancelled.
   @discardableResult
   public func send(
     choosing choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice? = { _ in nil },
     code: @escaping @Sendable (PeerDevice) async -> PeerCode?
   ) async throws(PeerError) -> PeerResult {
-    try await running.perform("send") { [self] (running) throws(TransferFailure) in
+    let priority = Task.currentPriority
+    return try await running.perform("send") { [self] (running) throws(TransferFailure) in
       let sender = try sender()
       try sender.prepare()
       running.stopping { sender.stop(.interrupted) }
       let ends = sender.endOfQuestion
       return try sender.run(
-        choosing: { (found) throws(TransferFailure) in try Self.choice(among: found, choose, unless: ends) },
-        { (device) throws(TransferFailure) in try Self.code(of: device, code, unless: ends) })
+        choosing: { (found) throws(TransferFailure) in try Self.choice(among: found, choose, unless: ends, at: priority)
+        },
+        { (device) throws(TransferFailure) in try Self.code(of: device, code, unless: ends, at: priority) })
     }
   }
 

@@ -15,6 +15,11 @@ final class Running: Sendable {
   let buffer = EventBuffer()
   private let state = Mutex(State())
 
+  deinit {
+    // What was never performed has no end, and its reader waits no longer.
+    buffer.close()
+  }
+
   /// Performs the run, which blocks, and waits for its end. Once.
   func perform(
     _ name: String, _ body: @escaping @Sendable (Running) throws(TransferFailure) -> TransferResult
@@ -77,12 +82,12 @@ func blocking<Value: Sendable>(
 /// Asks the program something that it answers as a task, on a thread that may wait; nil once one of the descriptors says that the
 /// answer is not wanted any more. The task is cancelled then, and not waited for.
 func answer<Answer: Sendable>(
-  unless ends: [CInt], _ question: @escaping @Sendable () async -> Answer
+  unless ends: [CInt], at priority: TaskPriority, _ question: @escaping @Sendable () async -> Answer
 ) throws(TransferFailure) -> Answer? {
   let given = Given<Answer>()
   do throws(SystemError) {
     let wakeup = try Wakeup()
-    let task = Task.detached {
+    let task = Task.detached(priority: priority) {
       let answer = await question()
       given.answer.withLock { $0 = answer }
       wakeup.signal()

@@ -160,8 +160,8 @@ final class Output: Sendable {
     while true {
       switch next() {
       case nil: pass(report.tick(at: moment()), put)
-      case .say(.event(.done(let result))) where !keeps: say(.done(result), by: &report, put)
-      case .say(.event(let event)): pass(report.handle(event, at: moment()), put)
+      case .say(.event(.done(let result), _)) where !keeps: say(.done(result), by: &report, put)
+      case .say(.event(let event, _)): pass(report.handle(event, at: moment()), put)
       case .say(.missed(let count)): pass(report.missed(count), put)
       case .makeWay:
         pass(report.clear(), put)

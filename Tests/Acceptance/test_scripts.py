@@ -82,7 +82,7 @@ def test_a_given_code_is_spent(work):
             return len(receiver.events("wrongCode")) >= step
         wait_for(f"wrong code {step}", PATIENCE, refused)
     equal(receiver.wait(), 3, "exit code")
-    equal(receiver.error()["message"], "the code of --code-file is spent", "message")
+    equal(receiver.error()["message"], "the code that was given is spent", "message")
     equal(len(receiver.events("code")), 1, "codes told")
 
 

@@ -28,7 +28,7 @@ import Testing
     var script = Self.script()
     _ = script.feed(.codeMade(.success(Script.code)))
     #expect(
-      script.feed(.timePassed, after: 600) == ["forget code", "finish: 3 the code of --code-file has expired"])
+      script.feed(.timePassed, after: 600) == ["forget code", "finish: 3 the code that was given has expired"])
   }
 
   @Test func `when three tries are spent, the run ends`() {

@@ -12,10 +12,10 @@ import Testing
     switch queue.take() {
     case nil: nil
     case .missed(let count): "missed \(count)"
-    case .event(.notice(let text)): text
-    case .event(.extensionOutput(_, let line)): String(decoding: line, as: UTF8.self)
-    case .event(.progress(let progress)): "progress \(progress.bytes)"
-    case .event(.interrupted(let reason)): reason
+    case .event(.notice(let text), _): text
+    case .event(.extensionOutput(_, let line), _): String(decoding: line, as: UTF8.self)
+    case .event(.progress(let progress), _): "progress \(progress.bytes)"
+    case .event(.interrupted(let reason), _): reason
     case .event: "other"
     }
   }

@@ -26,7 +26,7 @@ import Testing
 
   @Test(
     arguments: [
-      ([], "it is not said what to send"), ([""], "has no name"), (["/"], "has no name"),
+      ([], "no path is named to send"), ([""], "has no name"), (["/"], "has no name"),
       (["/nowhere/at/all"], "'/nowhere/at/all' cannot be read"), (["a\0b"], "has no name"),
     ] as [([String], String)])
   func `a source that cannot be sent is named`(paths: [String], clause: String) async throws {
@@ -45,12 +45,47 @@ import Testing
       let sender = PeerSender([PeerPath(scratch.path("file"))], to: .host("127.0.0.1", port: 9), options: options)
       #expect(await failure(sender)?.kind == .usage)
     }
-    #expect(await failure { $0.senders = ["new-laptop"] }?.kind == .usage)
+    #expect(await failure { $0.from = ["new-laptop"] }?.kind == .usage)
     #expect(
       await failure {
         $0.staysOpen = true
         $0.code = .random()
       }?.kind == .usage)
+  }
+
+  @Test(arguments: ["", " ", "127.0.0.1\0x", "127.0.0.1:80", "a/b"])
+  func `what is no host is refused before anything is done`(host: String) async throws {
+    scratch.write("file", [1])
+    let sender = await failure(PeerSender([PeerPath(scratch.path("file"))], to: .host(host)))
+    #expect(sender?.kind == .usage && sender?.message.hasSuffix("is not the name or address of a device") == true)
+    #expect(await failure { $0.host = host }?.kind == .usage)
+  }
+
+  @Test func `a device that no search has found is no target`() async throws {
+    scratch.write("file", [1])
+    let receiver = WaitingReceiver(into: scratch.path("in"))
+    let sender = RunningSender(scratch.path("file"), to: try await receiver.target(), code: try await receiver.code())
+    let paired = await sender.log.first { if case .paired(let device) = $0 { device } else { nil } }
+    _ = try await sender.task.value.get()
+    let other = await failure(PeerSender([PeerPath(scratch.path("file"))], to: .device(try #require(paired))))
+    #expect(other?.message == "it is not known where new (127.0.0.1) listens")
+  }
+
+  @Test func `a destination that cannot be made is told at once, and so is one that another receiver has`() async throws
+  {
+    let receiver = PeerReceiver(into: "/proc/nothing")
+    let failure = await outcome { () async throws(PeerError) in try await receiver.receive() }.failure
+    #expect(failure?.kind == .refused)
+    let first = WaitingReceiver(into: scratch.path("in"))
+    _ = try await first.code()
+    #expect(await WaitingReceiver(into: scratch.path("in")).task.value.failure?.kind == .refused)
+    first.task.cancel()
+    _ = await first.task.value
+  }
+
+  @Test(arguments: ["", "/proc/nothing", "a\0b"])
+  func `a memory that cannot be made is told at once`(path: String) async {
+    #expect(await failure { $0.memory = PeerPath(path) }?.kind == .refused)
   }
 
   @Test func `a memory that other users may change is refused`() async throws {
@@ -63,7 +98,7 @@ import Testing
 
   @Test func `a transfer runs once`() async throws {
     let sender = PeerSender([])
-    #expect(await failure(sender)?.message == "it is not said what to send")
+    #expect(await failure(sender)?.message == "no path is named to send")
     #expect(await failure(sender)?.message == "this transfer was run already")
   }
 
@@ -80,6 +115,12 @@ import Testing
     #expect(await RunningSender(scratch.path("file"), to: target, code: nil).task.value.failure?.kind == .pairing)
     receiver.task.cancel()
     _ = await receiver.task.value
+  }
+
+  @Test func `a path keeps its text, and shows it safely`() {
+    let path: PeerPath = "a\u{1B}b"
+    #expect(path.text == "a\u{1B}b" && "\(path)" == #"a\u{1b}b"#)
+    #expect(PeerPath(bytes: [0xFF]).text == nil)
   }
 
   @Test(arguments: [("12", "eight digits"), ("12345678", "one digit is wrong"), ("4829-136x", "eight digits")])

@@ -45,6 +45,27 @@ import Testing
     for event in await receiver.log.all() { if case .code = event { Issue.record("the code was told") } }
   }
 
+  @Test func `destination and port are free as soon as the end is told, whenever that comes`()
+    async throws
+  {
+    var options = PeerReceiver.Options()
+    options.isAnnounced = false
+    options.host = "127.0.0.1"
+    options.port = 0
+    for round in 0..<60 {
+      let receiver = PeerReceiver(into: PeerPath(destination.path("in")), options: options)
+      let task = Task { await outcome { () async throws(PeerError) in try await receiver.receive() } }
+      let log = EventLog(receiver.events)
+      for _ in 0..<round { await Task.yield() }
+      if round % 3 == 0 {
+        let port = await log.first { if case .listening(_, let port) = $0 { port } else { nil } }
+        options.port = port
+      }
+      task.cancel()
+      #expect(await task.value.failure?.kind == .interrupted)
+    }
+  }
+
   @Test func `cancelling the sender's task ends it, and the receiver hears that its user did`() async throws {
     let tree = makeTree()
     let receiver = WaitingReceiver(into: destination.path("in")) { $0.givesUpAfter = .zero }
@@ -121,8 +142,9 @@ import Testing
     receiver.task.cancel()
     #expect(await receiver.task.value.failure?.kind == .interrupted)
     #expect(destination.names("in") == ["one", "two"])
-    let ends = await receiver.log.all().filter { if case .done = $0 { true } else { false } }
-    #expect(ends.count == 2)
+    let events = await receiver.log.all()
+    #expect(events.count { if case .done = $0 { true } else { false } } == 2)
+    #expect(events.last == .failed(try #require(await receiver.task.value.failure)))
   }
 
   @Test func `an answer that is not wanted any more is cancelled`() async throws {

@@ -8,34 +8,66 @@ import Testing
 
 /// A program that does not read its events, or stops.
 @Suite(.timeLimit(.minutes(3))) struct StoppedEventReaderTests {
-  /// A name that takes much room.
-  private static func name(_ number: Int) -> String { String(repeating: "n", count: 200) + "\(number)" }
+  private func all(of events: PeerEvents) async -> [PeerEvent] {
+    var all: [PeerEvent] = []
+    for await event in events { all.append(event) }
+    return all
+  }
 
-  @Test func `a reader that stops costs a bounded number of bytes, and the transfer goes to its end`() async throws {
+  @Test func `a transfer without a reader goes to its end, and tells it to one that comes late`()
+    async throws
+  {
     let (source, destination) = (try Scratch(), try Scratch())
-    let count = 5000
+    let count = 2000
     source.write("tree/file", [1])
-    for number in 0..<count { try #require(mkfifo(source.path("tree/\(Self.name(number))"), 0o600) == 0) }
+    for number in 0..<count { try #require(mkfifo(source.path("tree/\(number)"), 0o600) == 0) }
     let receiver = WaitingReceiver(into: destination.path("in"))
     let sender = PeerSender([PeerPath(source.path("tree"))], to: try await receiver.target())
     let code = try await receiver.code()
     let result = try await sender.send { _ in code }
     #expect(result.unsent == UInt64(count) && result.isComplete)
     _ = try await receiver.task.value.get()
+    let events = await all(of: sender.events)
+    #expect(events.count { if case .unsent = $0 { true } else { false } } == count)
+    #expect(events.last == .done(result))
+  }
 
-    var (told, missed, last) = (UInt64(0), UInt64(0), PeerEvent?.none)
-    for await event in sender.events {
-      switch event {
-      case .unsent: told += 1
-      case .missed(let some): missed += some
-      default: break
-      }
-      last = event
+  @Test func `what waits for a reader is bounded, and what does not fit is counted`() async {
+    let buffer = EventBuffer()
+    let (count, name) = (100_000, [UInt8](repeating: 0x61, count: 1000))
+    for _ in 0..<count { buffer.add(.unsent(Unsent(path: name, reason: .vanished))) }
+    buffer.close()
+    var (told, missed) = (0, 0)
+    for event in await all(of: PeerEvents(buffer: buffer)) {
+      if case .unsent = event { told += 1 }
+      if case .missed(let some) = event { missed += Int(some) }
     }
-    #expect(missed > 0 && told + missed >= UInt64(count))
-    // Each takes 256 bytes and its name.
-    #expect(told * 460 <= UInt64(EventBuffer.capacity))
-    #expect(last == .done(result))
+    #expect(told * 1000 <= EventBacklog.capacity && told * 2000 > EventBacklog.capacity)
+    #expect(told + missed == count)
+  }
+
+  @Test func `of many transfers each is judged by itself, and the end of all is told`() async {
+    let result = TransferResult(
+      total: Tally(items: 1, bytes: 1), sentBytes: 1, heldBytes: 0, seconds: 1, unsent: 1, losses: [])
+    let buffer = EventBuffer()
+    buffer.expectMany()
+    let sound = TransferResult(
+      total: Tally(items: 1, bytes: 1), sentBytes: 1, heldBytes: 0, seconds: 1, unsent: 0, losses: [])
+    buffer.add(.done(sound))
+    buffer.add(.unsent(Unsent(path: [0x61], reason: .unreadable)))
+    buffer.add(.done(result))
+    buffer.add(.done(sound))
+    let stopped = TransferFailure(.interrupted, "interrupted")
+    #expect(buffer.close(.failure(stopped)) == .failure(PeerError(stopped)))
+    let events = await all(of: PeerEvents(buffer: buffer))
+    let verdicts = events.compactMap { if case .done(let result) = $0 { result.isComplete } else { nil } }
+    #expect(verdicts == [true, false, true])
+    #expect(events.last == .failed(PeerError(stopped)))
+  }
+
+  @Test func `the events of an object that goes without a run end`() async {
+    let events = PeerSender(["nothing"]).events
+    #expect(await all(of: events) == [])
   }
 
   @Test func `progress is coalesced while it is not read, and a reader that begins late reads the end`() async {
@@ -45,29 +77,27 @@ import Testing
         .progress(TransferProgress(phase: .sending, bytes: bytes, totalBytes: 100_000, items: 1, totalItems: 1)))
     }
     _ = buffer.close(.failure(TransferFailure(.failed, "it is over")))
-    var events: [PeerEvent] = []
-    for await event in PeerEvents(buffer: buffer) { events.append(event) }
-    #expect(events.count == 2)
-    if case .progress(let progress)? = events.first { #expect(progress.bytes == 100_000) }
-    #expect(events.last == .failed(PeerError(.failed, "it is over")))
+    let events = await all(of: PeerEvents(buffer: buffer))
+    let last = TransferProgress(phase: .sending, bytes: 100_000, totalBytes: 100_000, items: 1, totalItems: 1)
+    #expect(events == [.progress(PeerProgress(last)), .failed(PeerError(.failed, "it is over"))])
   }
 
-  @Test func `a reader whose task is cancelled ends, and others read on`() async {
-    let buffer = EventBuffer()
-    let events = PeerEvents(buffer: buffer)
-    let cancelled = Task {
-      var iterator = events.makeAsyncIterator()
-      return await iterator.next()
+  @Test func `a reader whose task is cancelled ends, at whatever moment, and no event is lost to it`() async {
+    for round in 0..<500 {
+      let buffer = EventBuffer()
+      let events = PeerEvents(buffer: buffer)
+      let reader = Task {
+        var iterator = events.makeAsyncIterator()
+        return await iterator.next()
+      }
+      for _ in 0..<round % 5 { await Task.yield() }
+      async let adding: Void = buffer.add(.looking)
+      reader.cancel()
+      await adding
+      let first = await reader.value
+      buffer.close()
+      #expect(await all(of: events) == (first == nil ? [.looking] : []))
     }
-    await Task.yield()
-    cancelled.cancel()
-    #expect(await cancelled.value == nil)
-    buffer.add(.looking)
-    var iterator = events.makeAsyncIterator()
-    #expect(await iterator.next() == .looking)
-    _ = buffer.close(.failure(TransferFailure(.interrupted, "interrupted")))
-    #expect(await iterator.next() == .failed(PeerError(.interrupted, "interrupted")))
-    #expect(await iterator.next() == nil)
   }
 
   @Test func `an end that an event has told is not told again`() async {

@@ -110,7 +110,8 @@ extension ReceiverEngine {
   mutating func shared(_ id: ConnectionID) {
     guard let visitor = visitor(id), visitor.step == .sharing else { return }
     do throws(AbortReason) {
-      guard isInviting else { throw .busy }
+      // Where no code was made yet, the first one is about to be there: the sender comes again.
+      guard isInviting, codes.wasIssued else { throw .busy }
       let number = try codes.open(for: visitor.remote.network, now: now)
       door.advance(id, to: .exchanging(number))
       act(.exchange(id, until: visitor.deadline))
@@ -180,7 +181,7 @@ extension ReceiverEngine {
   private mutating func admitPairing(from remote: Remote) throws(AbortReason) {
     guard remote.mayPair else {
       if codes.isTold(of: remote.host) {
-        tell(.notice("\(remote.host) wants to pair, and --from does not name it"))
+        tell(.notice("\(remote.host) wants to pair, and is not among those that may"))
       }
       throw .notPairing
     }

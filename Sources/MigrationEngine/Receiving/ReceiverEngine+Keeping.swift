@@ -216,7 +216,7 @@ extension ReceiverEngine {
   mutating func endGivenCode() {
     guard case .open = phase else { return }
     let hint = "Make a new code for both devices, with 'peer code new'."
-    let message = codes.hasExpired ? "the code of --code-file has expired" : "the code of --code-file is spent"
+    let message = codes.hasExpired ? "the code that was given has expired" : "the code that was given is spent"
     endRun(.failure(TransferFailure(.pairing, message, hint: hint)))
   }
 }

@@ -27,6 +27,8 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
   package var failure: TransferFailure {
     TransferFailure(
       isInUse ? .refused : .failed, description,
-      hint: isInUse ? "Wait until it is done, or end it." : "PEER_HOME says where it is kept.")
+      hint: isInUse
+        ? "Wait until it is done, or end it."
+        : "That directory must be yours to write to; PEER_HOME names it for the command.")
   }
 }

@@ -1,10 +1,19 @@
 import MigrationEngine
+import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 
 extension PeerPath {
-  /// The place where unfinished transfers are remembered. One that other users may change is refused.
+  /// The place where unfinished transfers are remembered, made if it is missing. One that other users may change is refused.
   func memory() throws(TransferFailure) -> TransferStore {
-    try TransferStore.check(bytes, hint: "Name a directory of your own.")
+    let hint = "Name a directory of your own."
+    do throws(SystemError) {
+      _ = try Directory.openOrMake(bytes, mode: 0o700)
+    } catch {
+      throw TransferFailure(
+        .refused, "transfers cannot be remembered in \(VisibleText.quoted(bytes)): \(error.words)", hint: hint)
+    }
+    try TransferStore.check(bytes, hint: hint)
     return TransferStore(home: bytes)
   }
 }

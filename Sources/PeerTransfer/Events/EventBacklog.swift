@@ -8,7 +8,8 @@ import MigrationWire
 package struct EventBacklog: Sendable {
   /// What is said next.
   package enum Entry: Sendable {
-    case event(TransferEvent)
+    /// What was said, and whether the transfer that it tells the end of is complete.
+    case event(TransferEvent, isComplete: Bool)
     /// So many messages did not fit.
     case missed(UInt64)
   }
@@ -22,6 +23,7 @@ package struct EventBacklog: Sendable {
     struct Waiting: Sendable {
       let number: UInt64
       let event: TransferEvent
+      let isComplete: Bool
       let size: Int
     }
 
@@ -59,13 +61,13 @@ package struct EventBacklog: Sendable {
   package init(capacity: Int = EventBacklog.capacity) { self.capacity = capacity }
 
   /// Adds an event, in the place of others if there is no room for it.
-  package mutating func add(_ event: TransferEvent) {
+  package mutating func add(_ event: TransferEvent, isComplete: Bool = true) {
     if case .progress(let new) = event, let last = light.last, last.number + 1 == next,
       case .progress(let old) = last.event, new.phase == old.phase
     {
       _ = remove { $0.light.removeLast() }
     }
-    let waiting = Lane.Waiting(number: next, event: event, size: event.size)
+    let waiting = Lane.Waiting(number: next, event: event, isComplete: isComplete, size: event.size)
     next += 1
     guard waiting.size <= capacity - (event.isLight ? size : 0) else { return leaveOut(waiting) }
     while size + waiting.size > capacity, let other = remove({ $0.light.removeLast() }) { leaveOut(other) }
@@ -81,7 +83,9 @@ package struct EventBacklog: Sendable {
       return .missed(missed)
     }
     let isLight = light.first?.number ?? .max < weighty.first?.number ?? .max
-    return remove { isLight ? $0.light.removeFirst() : $0.weighty.removeFirst() }.map { .event($0.event) }
+    return remove { isLight ? $0.light.removeFirst() : $0.weighty.removeFirst() }.map {
+      .event($0.event, isComplete: $0.isComplete)
+    }
   }
 
   /// Leaves out what gives way to everything else: there is no time for it any more.

@@ -6,15 +6,14 @@ import Synchronization
 /// Whatever thread tells returns at once. What is not read costs the backlog's memory and nothing else: of progress the latest
 /// waits, and what does not fit is counted.
 final class EventBuffer: Sendable {
-  /// How many bytes wait at most.
-  static let capacity = 1 << 20
-
   private struct State: Sendable {
-    var backlog = EventBacklog(capacity: EventBuffer.capacity)
-    /// Of all events, those included that did not fit.
+    var backlog = EventBacklog()
+    /// Of all events of the transfer, those included that did not fit.
     var unsent = UnsentList()
-    /// Whether the end of the transfer is told by an event already.
-    var hasEnd = false
+    /// Whether the last event has told the end of a transfer.
+    var isAtEnd = false
+    /// Whether that end is one of many, and the end of all of them is told by itself.
+    var isOneOfMany = false
     /// Nothing more comes.
     var isClosed = false
     /// Those that wait for something to read, the first one first.
@@ -33,26 +32,35 @@ final class EventBuffer: Sendable {
   func add(_ event: TransferEvent) {
     tell { state in
       guard !state.isClosed else { return }
-      state.unsent.note(event)
-      switch event {
-      case .done, .failed: state.hasEnd = true
       // A receiver that stays begins anew.
-      case .offer: state.hasEnd = false
-      default: break
+      if state.isAtEnd { state.unsent = UnsentList() }
+      state.unsent.note(event)
+      var isComplete = true
+      switch event {
+      case .done(let result): (state.isAtEnd, isComplete) = (true, state.unsent.isComplete(result))
+      case .failed: state.isAtEnd = true
+      default: state.isAtEnd = false
       }
-      state.backlog.add(event)
+      state.backlog.add(event, isComplete: isComplete)
     }
   }
 
-  /// Tells how the transfer ended, unless an event has, and that nothing more comes. What it came to.
+  /// There may be many transfers: the end of the last one is not the end of all.
+  func expectMany() { state.withLock { $0.isOneOfMany = true } }
+
+  /// Nothing more comes, and there was no end.
+  func close() { tell { $0.isClosed = true } }
+
+  /// Tells how it all ended, unless an event has, and that nothing more comes. What it came to.
   func close(_ result: Result<TransferResult, TransferFailure>) -> Result<PeerResult, PeerError> {
     tell { state in
-      let isTold = state.hasEnd
+      let isTold = state.isAtEnd && !state.isOneOfMany
       state.isClosed = true
       switch result {
       case .success(let done):
-        if !isTold { state.backlog.add(.done(done)) }
-        return .success(PeerResult(done, isComplete: state.unsent.isComplete(done)))
+        let isComplete = state.unsent.isComplete(done)
+        if !isTold { state.backlog.add(.done(done), isComplete: isComplete) }
+        return .success(PeerResult(done, isComplete: isComplete))
       case .failure(let failure):
         if !isTold { state.backlog.add(.failed(failure)) }
         return .failure(PeerError(failure))
@@ -104,8 +112,7 @@ final class EventBuffer: Sendable {
     while let entry = state.backlog.take() {
       switch entry {
       case .missed(let count): return .missed(count)
-      case .event(let event):
-        let isComplete = if case .done(let result) = event { state.unsent.isComplete(result) } else { true }
+      case .event(let event, let isComplete):
         if let event = PeerEvent(event, isComplete: isComplete) { return event }
       }
     }

@@ -49,7 +49,7 @@ public enum PeerEvent: Equatable, Sendable {
   case renamed(PeerPath, as: PeerPath)
   /// The transfer is done.
   case done(PeerResult)
-  /// The transfer has come to nothing.
+  /// The transfer, or the wait for one, has come to nothing.
   case failed(PeerError)
   /// So many events were left out, since those before them were not read.
   case missed(UInt64)
@@ -69,9 +69,9 @@ extension PeerEvent {
       self = .wrongCode(attempt: attempt, of: allowed, from: VisibleText.of(address))
     case .codesSpent(let count, _, _): self = .codesSpent(count: count)
     case .looking: self = .looking
-    case .found(let label, let address): self = .found(PeerDevice(name: label, host: address, port: nil))
+    case .found(let label, let address): self = .found(PeerDevice(name: label, host: address))
     case .connecting(let address): self = .connecting(address: VisibleText.of(address))
-    case .paired(let label, let address): self = .paired(PeerDevice(name: label, host: address, port: nil))
+    case .paired(let label, let address): self = .paired(PeerDevice(name: label, host: address))
     case .offer(let offer, let room): self = .offer(PeerOffer(offer, availableBytes: room))
     case .progress(let progress): self = .progress(PeerProgress(progress))
     case .interrupted(let reason): self = .interrupted(reason: VisibleText.message(reason))

@@ -1,7 +1,7 @@
 /// What happens on the way of a transfer, as it happens, to its end.
 ///
-/// Nothing depends on its being read. What waits for a reader takes one mebibyte at most: of progress only the latest waits, and
-/// where more does not fit, ``PeerEvent/missed(_:)`` says how much. It is for one reader: of several, each gets a part.
+/// Nothing depends on its being read. What waits for a reader takes sixteen mebibytes at most: of progress only the latest waits, and
+/// where more does not fit, ``PeerEvent/missed(_:)`` says how much. It is for one reader: of several, each gets a part. It ends with its transfer, and with an object that is let go without a run.
 public struct PeerEvents: AsyncSequence, Sendable {
   let buffer: EventBuffer
 

@@ -28,7 +28,8 @@ public struct PeerError: Error, Equatable, Sendable {
   public let kind: Kind
   /// The cause, as a lower-case clause that can be shown; what came from the other device is escaped in it.
   public let message: String
-  /// A sentence that says what to do, where something can be done.
+  /// A sentence that says what to do, where something can be done. It speaks to the user of a device, and names options as the
+  /// command `peer` has them, `--existing` say; those of this library have the same names.
   public let hint: String?
 
   package init(_ kind: Kind, _ message: String, hint: String? = nil) {
@@ -63,12 +64,5 @@ extension PeerError.Kind {
       case .exportFailed: .exportFailed
       case .interrupted, .terminated: .interrupted
       }
-  }
-}
-
-extension TransferFailure {
-  /// The failure that such an error of a program's own answer means.
-  init(_ error: PeerError) {
-    self.init(Kind(rawValue: error.kind.rawValue) ?? .failed, error.message, hint: error.hint)
   }
 }

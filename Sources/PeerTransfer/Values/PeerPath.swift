@@ -13,12 +13,15 @@ public struct PeerPath: Hashable, Sendable, ExpressibleByStringLiteral {
   /// A path as the file system has it.
   public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
+  /// The path as text, exactly; nil where it is none.
+  public var text: String? { String(validating: bytes, as: UTF8.self) }
+
   /// A path in UTF-8.
   public init(stringLiteral text: String) { self.init(text) }
 }
 
 extension PeerPath: CustomStringConvertible {
   /// The path as it may be shown: the other device may have chosen its name, and what could mislead a reader or command a
-  /// terminal is escaped.
+  /// terminal is escaped. Other paths are made of `text` or `bytes`.
   public var description: String { VisibleText.of(bytes) }
 }

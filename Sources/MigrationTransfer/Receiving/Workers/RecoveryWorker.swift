@@ -63,7 +63,8 @@ struct RecoveryWorker: Sendable {
     transfer.keep(staging)
     if let former = staging.formerExisting {
       setup.notice(
-        "the transfer began with --existing \(former.name) and goes on with --existing \(staging.existing.name)")
+        "the transfer began with '\(former.name)' for names that are taken, and goes on with '\(staging.existing.name)'"
+      )
     }
     switch staging.stage {
     case .receiving:
