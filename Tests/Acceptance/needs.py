@@ -15,7 +15,7 @@ import tempfile
 
 import pytest
 
-from outside import IS_ROOT, MIB, NOBODY
+from outside import IS_ROOT, MIB, NOBODY, ROOT
 
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False, "timeout": 60}
 
@@ -64,6 +64,11 @@ def call(name, *arguments):
 
 def root():
     return None if IS_ROOT else "not root"
+
+
+@functools.cache
+def clone():
+    return None if os.path.exists(f"{ROOT}/.git") else "the sources are no clone"
 
 
 @functools.cache

@@ -58,8 +58,9 @@ def check(help_text, text, words, where):
     _, _, codes = help_text.partition("\nExit codes:")
     numbers = re.findall(r"(?:^ +|[:;] |or )(\d+)  ?[a-z]", codes, re.MULTILINE)
     require(len(numbers) > 1, f"{where}: {numbers}")
+    told = text.partition("\nEXIT STATUS\n")[2].partition("\n\nENVIRONMENT\n")[0] + words.partition("Exit codes:")[2]
     for number in numbers:
-        require(re.search(rf"(?:^ +|; |or ){number} +[a-z]", text, re.MULTILINE) or f" {number} " in words, f"{where}: no exit code {number}")
+        require(re.search(rf"(?:^|[ ;]){number} +[a-z]", told, re.MULTILINE), f"{where}: no exit code {number}")
     for example in re.findall(r"^  (\$ .*)$", help_text, re.MULTILINE):
         require(example in text, f"{where}: no example {example!r}")
 

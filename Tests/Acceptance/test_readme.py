@@ -9,7 +9,7 @@ import pytest
 
 import picture
 from devices import PATIENCE, Process, end_well, small_file
-from needs import needs, networks, terminals
+from needs import clone, needs, networks, terminals
 from outside import ROOT, equal, require
 from pages import anchors, blocks, links, pages, read, spoken
 
@@ -29,7 +29,7 @@ STAGES = "Scripts/lib/test_stages.py"
 
 ELSEWHERE = {
     "sudo apt install ./peer_{version}-1_amd64.deb": ("Scripts/try-package", "it takes systems of its own, in which apt installs the package"),
-    "man peer-send": ("Scripts/lib/install_self_test.py", "the check of installing reads the manual pages"),
+    "man peer-send": ("Tests/Acceptance/test_manual.py", "it reads every page by man; Scripts/try-package, by its name where it is installed"),
     "Scripts/package": ("Scripts/try-package", "it makes the package twice, which takes minutes"),
     "Scripts/demo": (STAGES, "it is the stage 'demo'"),
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
@@ -65,6 +65,7 @@ def test_every_command(work):
           "options that no help has are")
 
 
+@needs(clone)
 @pytest.mark.takes(10)
 def test_the_installation(work):
     """what the README says of installing from the sources, in a clone, for a user alone"""
@@ -120,6 +121,9 @@ def test_links():
 
 def test_the_version(work):
     """the newest version of the CHANGELOG is that of the command"""
-    found = re.findall(r"^## (\d+\.\d+\.\d+) – \d{4}-\d\d-\d\d$", read("CHANGELOG.md"), re.MULTILINE)
+    found = re.findall(r"^## (\d+\.\d+\.\d+) – (\d{4}-\d\d-\d\d)$", read("CHANGELOG.md"), re.MULTILINE)
     require(found, "CHANGELOG.md has no version with a date")
-    equal(found[0], version(work), "the newest version of CHANGELOG.md is")
+    equal(found[0][0], version(work), "the newest version of CHANGELOG.md is")
+    run = Process(work, ["help", "--man"])
+    end_well(run)
+    require(f" {found[0][1]} " in run.output().partition("\n")[0], "the manual has another date than CHANGELOG.md")

@@ -24,6 +24,15 @@ import Testing
     #expect(Words.text(script.engine.phase) == "engaged in 100 by 1")
   }
 
+  @Test func `a sender that comes before the code is ready is told to come again`() {
+    var script = Self.script()
+    script.come(1)
+    #expect(script.ask(1) == ["turn away 1: busy"])
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.come(2)
+    #expect(script.ask(2) == ["exchange 2 until 10.0"])
+  }
+
   @Test func `when its time is over, no other one follows, and the run ends by that`() {
     var script = Self.script()
     _ = script.feed(.codeMade(.success(Script.code)))
