@@ -14,7 +14,7 @@ import time
 sys.dont_write_bytecode = True
 
 from outside import Failure, require, run_script  # noqa: E402
-from package_transfers import Lines  # noqa: E402
+from package_transfers import Lines, reaped  # noqa: E402
 
 SECONDS = 60
 
@@ -41,8 +41,7 @@ def typed(words, prompt, answer, folder):
                 is_answered = True
     finally:
         os.close(terminal)
-        _, status = os.waitpid(process, 0)
-    code = os.waitstatus_to_exitcode(status)
+        code = reaped(process)
     text = shown.decode(errors="replace")
     require(code == 0, f"{' '.join(words)} ended with {code}: {text[-400:]}")
     return text

@@ -61,14 +61,22 @@ class System:
         layers = {name: f"{work}/{codename}.{name}" for name in ("upper", "work")}
         for place in self.root, *layers.values():
             os.makedirs(place)
-        run(["mount", "-t", "overlay", "-o", f"lowerdir={make_root(codename)},upperdir={layers['upper']},workdir={layers['work']}",
-             "overlay", self.root])
-        run(["mount", "-t", "proc", "proc", f"{self.root}/proc"])
-        run(["mount", "-t", "tmpfs", "tmpfs", f"{self.root}/tmp"])
-        shutil.copy("/etc/resolv.conf", f"{self.root}/etc/resolv.conf")
         self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp/home", "LANG": "C.UTF-8", "TERM": "dumb",
                             "DEBIAN_FRONTEND": "noninteractive", "MANPAGER": "cat"}
-        os.mkdir(f"{self.root}/tmp/home")
+        run(["mount", "-t", "overlay", "-o", f"lowerdir={make_root(codename)},upperdir={layers['upper']},workdir={layers['work']}",
+             "overlay", self.root])
+        try:
+            run(["mount", "-t", "proc", "proc", f"{self.root}/proc"])
+            run(["mount", "-t", "tmpfs", "tmpfs", f"{self.root}/tmp"])
+            shutil.copy("/etc/resolv.conf", f"{self.root}/etc/resolv.conf")
+            os.mkdir(f"{self.root}/tmp/home")
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self):
+        """Takes away the mounts that it is made of."""
+        subprocess.run(["umount", "--recursive", "--lazy", self.root], check=False)
 
     def words(self, words, network=None):
         """A command as it is run here, in a network of its own where one is named."""

@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 from outside import Failure, SCRIPTS, equal, require, run_script
 
@@ -51,6 +53,19 @@ class Lines:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+
+def reaped(process, seconds=10):
+    """The exit code of a child that has to end by itself by now; it is killed where it does not."""
+    limit = time.monotonic() + seconds
+    while True:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > limit:
+            os.kill(process, signal.SIGKILL)
+            return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        time.sleep(0.01)
 
 
 def event(name):

@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 from outside import Failure, Skip, check_line, equal, require  # noqa: E402
 from package_systems import CODENAMES, FOLDER, Network, System  # noqa: E402
-from package_transfers import transfer  # noqa: E402
+from package_transfers import reaped, transfer  # noqa: E402
 
 HYBRID_SINCE = (3, 5)
 """The first OpenSSL that knows a key exchange which quantum computers do not break."""
@@ -55,10 +55,11 @@ class Trial:
             self.check(f"{name}: goes without a trace", lambda: self.remove(name))
 
     def install(self, name):
-        system = System(name, self.work)
+        # Known from here on to end(), whatever fails next.
+        system = self.systems[name] = System(name, self.work)
         equal([word for word in ("swift", "peer") if system.has(word)], [], "what is there already")
         system.run("apt-get", "update", "-qq")
-        self.systems[name], self.before[name] = system, system.contents()
+        self.before[name] = system.contents()
         system.install(self.package)
         return ", ".join(system.run("dpkg-query", "-W", "-f", "${Depends}", "peer").split(", "))
 
@@ -81,7 +82,7 @@ class Trial:
         self.network.end()
         # A mount that is not taken away here goes with the namespace.
         for system in self.systems.values():
-            subprocess.run(["umount", "--recursive", "--lazy", system.root], check=False)
+            system.end()
 
 
 def version(system):
@@ -114,7 +115,7 @@ def completion(system):
         await_text(terminal, b"--exclude-caches ")
     finally:
         os.close(terminal)
-        os.waitpid(process, 0)
+        reaped(process)
     return "peer sen<TAB>, --exclude-c<TAB>"
 
 
