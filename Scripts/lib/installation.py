@@ -1,47 +1,44 @@
 """Puts a tree of files below a prefix, and takes away what was put there.
 
-Usage: installation.py install PREFIX STAGE   installs all files of STAGE
+Usage: installation.py install PREFIX STAGE           installs all files of STAGE
        installation.py uninstall PREFIX
-       installation.py check PREFIX           whether anything could be installed
-       installation.py may-write PREFIX       the same, as an exit code alone
+       installation.py check install PREFIX [STAGE]   whether that could be done, by this user
+       installation.py check uninstall PREFIX
 
 PREFIX/share/peer/manifest lists the files with their digests, and the directories that were made. A file is taken for
-installed where both path and digest are listed: one that has since been replaced or changed is never touched.
+installed where both path and digest are listed: one that has since been replaced or changed is never removed. A document
+that was changed gets another name when a later version brings a new one; any other file in the way ends the installation
+before it begins.
 
 The manifest is written before the first file, with all that is there and all that will be, and again after the last.
-So an installation that was cut off can be repeated, and taken away. Exit codes: 0 done, 1 not, with a sentence.
+So an installation that was cut off can be repeated, and taken away. Exit codes: 0 done; 1 not, with a sentence; 3 not, but
+root could; 130 and 143 interrupted.
 """
 
 import hashlib
 import os
+import signal
 import stat
 import sys
 
 sys.dont_write_bytecode = True
 
+import places  # noqa: E402
 from manifest import MANIFEST, Failure, Manifest, part_of, remove_file, replace  # noqa: E402
+from places import NeedsRoot, alone, folders, make  # noqa: E402
 
-PRIVATE = "share/peer"
-"""Where the prefix is ~/.local, peer itself keeps keys and paths here: a user who is not root makes it private."""
+DOCUMENTS = "share/doc/peer/"
+"""What users may have written into."""
 
-
-def folders(path):
-    """The directories above a relative path, the outermost first, which is the prefix."""
-    parts = path.split("/")[:-1]
-    return [".", *("/".join(parts[: count + 1]) for count in range(len(parts)))]
+NEEDS_ROOT = 3
 
 
-def check(prefix):
-    """Fails unless files can be made below a prefix."""
-    place = prefix
-    while not os.path.lexists(place):
-        place = os.path.dirname(place)
-    if not os.path.isdir(place):
-        raise Failure(f"{place} is not a directory", "Name another place: Scripts/install --prefix DIR")
-    places = [place] + [f"{prefix}/{name}" for name in ("bin", "share", "share/peer") if os.path.lexists(f"{prefix}/{name}")]
-    for place in places:
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise Failure(f"{place} cannot be written by this user", "For you alone: Scripts/install --prefix ~/.local")
+class Interrupted(BaseException):
+    """A signal that asks for the end."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.code = 128 + number
 
 
 def staged(stage):
@@ -55,94 +52,147 @@ def staged(stage):
     return found
 
 
+def folders_of(files):
+    return sorted({folder for path in [MANIFEST, *files] for folder in folders(path)})
+
+
+class Plan:
+    """What an installation is going to do; making it changes nothing, and fails where it could not be done."""
+
+    def __init__(self, prefix, files):
+        self.wanted, self.changed = folders_of(files), []
+        check(prefix, self.wanted)
+        self.new = Manifest({path: {hashlib.sha256(content).hexdigest()} for path, (content, _) in files.items()})
+        self.old = Manifest.read(prefix)
+        self.both = self.old | self.new
+        self.both.directories |= {folder for folder in self.wanted if not os.path.lexists(os.path.join(prefix, folder))}
+        self.both.text()
+        for path in sorted(files):
+            place = os.path.join(prefix, path)
+            if not os.path.lexists(place) or self.both.has(prefix, path):
+                continue
+            if not path.startswith(DOCUMENTS) or path not in self.old.digests or not stat.S_ISREG(os.lstat(place).st_mode):
+                raise Failure(
+                    f"{place} is there already, and Scripts/install did not put it there like this",
+                    "Remove it, or install elsewhere: Scripts/install --prefix DIR")
+            self.changed.append(path)
+
+
+def check(prefix, wanted):
+    """Fails unless files can be made in the directories of a list, and those that were installed before be removed."""
+    places.check(prefix, wanted)
+    installed = {os.path.dirname(path) for path in Manifest.read(prefix).digests}
+    places.check(prefix, [folder for folder in installed if os.path.isdir(os.path.join(prefix, folder))])
+
+
+def check_action(action, prefix, stage=None):
+    if action == "uninstall":
+        require_installed(prefix)
+        check(prefix, [])
+    elif stage is None:
+        check(prefix, folders_of(["bin/peer"]))
+    else:
+        Plan(prefix, staged(stage))
+
+
 def install(prefix, stage):
-    check(prefix)
     files = staged(stage)
-    new = Manifest({path: {hashlib.sha256(content).hexdigest()} for path, (content, _) in files.items()})
-    old = Manifest.read(prefix)
-    both = old | new
+    Plan(prefix, files)
+    with alone(prefix, makes=True) as made:
+        try:
+            # Once more, since another installation may have ended meanwhile.
+            plan = Plan(prefix, files)
+            plan.both.directories |= made
+            made |= make(prefix, folders(MANIFEST))
+            plan.both.write(prefix)
+        except BaseException:
+            places.remove(prefix, made)
+            raise
+        return carry_out(plan, prefix, files)
+
+
+def carry_out(plan, prefix, files):
+    make(prefix, plan.wanted)
+    said = []
     for path in sorted(files):
         place = os.path.join(prefix, path)
-        if os.path.lexists(place) and not both.has(prefix, path):
-            raise Failure(
-                f"{place} is there already, and Scripts/install did not put it there like this",
-                "Remove it, or install elsewhere: Scripts/install --prefix DIR")
-    wanted = sorted({folder for path in [MANIFEST, *files] for folder in folders(path)})
-    made = {folder for folder in wanted if not os.path.lexists(os.path.join(prefix, folder))}
-    both.directories |= made
-    make(prefix, folders(MANIFEST), made)
-    both.write(prefix)
-    make(prefix, wanted, made)
-    for path in sorted(files):
-        replace(os.path.join(prefix, path), *files[path])
-    kept = take_away(prefix, Manifest({path: both.digests[path] for path in old.digests.keys() - new.digests.keys()}))
-    new.directories = both.directories
-    remove_directories(prefix, new, wanted)
-    new.write(prefix)
-    return kept
+        if path in plan.changed:
+            kept = free_name(place)
+            os.rename(place, kept)
+            said.append(f"Kept as {kept}, since it was changed after it was installed: {place}")
+        replace(place, *files[path])
+    gone = plan.old.digests.keys() - plan.new.digests.keys()
+    said += take_away(prefix, Manifest({path: plan.both.digests[path] for path in gone}))
+    above = {folder for folder in plan.both.directories if places.depth(folder) < 0}
+    places.remove(prefix, plan.both.directories - above - set(plan.wanted))
+    plan.new.directories = plan.both.directories & (above | set(plan.wanted))
+    plan.new.write(prefix)
+    return said
 
 
-def make(prefix, wanted, made):
-    os.makedirs(os.path.dirname(prefix), exist_ok=True)
-    for folder in wanted:
-        path = os.path.normpath(os.path.join(prefix, folder))
-        if folder in made and not os.path.isdir(path):
-            os.mkdir(path)
-            os.chmod(path, 0o700 if folder == PRIVATE and os.geteuid() != 0 else 0o755)
+def free_name(place):
+    """Another name for a file that a user changed, which no file has yet."""
+    name, count = f"{place}.old", 1
+    while os.path.lexists(name):
+        count += 1
+        name = f"{place}.old{count}"
+    return name
 
 
 def take_away(prefix, manifest):
-    """Removes the files of a list; names those that are no longer what was installed, which stay."""
-    kept = []
+    """Removes the files of a list; says which are no longer what was installed, and stay."""
+    said = []
     for path in sorted(manifest.digests):
         place = os.path.join(prefix, path)
         if manifest.has(prefix, path):
             os.unlink(place)
         elif os.path.lexists(place):
-            kept.append(place)
+            said.append(f"Left as it is, since it was changed after it was installed: {place}")
         remove_file(part_of(place))
-    return kept
+    return said
 
 
-def remove_directories(prefix, manifest, wanted=()):
-    """Removes directories that were made and are empty, unless they are wanted; the list forgets them."""
-    for folder in sorted(manifest.directories - set(wanted), reverse=True):
-        try:
-            os.rmdir(os.path.normpath(os.path.join(prefix, folder)))
-        except OSError:
-            continue  # It holds what others put there, or is gone.
-    manifest.directories &= set(wanted)
-
-
-def uninstall(prefix):
+def require_installed(prefix):
     if not os.path.isfile(os.path.join(prefix, MANIFEST)):
         raise Failure(
             f"nothing was installed in {prefix}: {prefix}/{MANIFEST} is missing",
             "Name the folder that it was installed in: Scripts/install --uninstall --prefix DIR")
-    manifest = Manifest.read(prefix)
-    check(prefix)
-    kept = take_away(prefix, manifest)
-    remove_file(part_of(os.path.join(prefix, MANIFEST)))
-    os.unlink(os.path.join(prefix, MANIFEST))
-    remove_directories(prefix, manifest)
-    return kept
+
+
+def uninstall(prefix):
+    require_installed(prefix)
+    with alone(prefix, makes=False):
+        require_installed(prefix)
+        check(prefix, [])
+        manifest = Manifest.read(prefix)
+        said = take_away(prefix, manifest)
+        remove_file(part_of(os.path.join(prefix, MANIFEST)))
+        os.unlink(os.path.join(prefix, MANIFEST))
+        places.remove(prefix, manifest.directories)
+        return said
+
+
+def interrupt(number, _):
+    raise Interrupted(number)
 
 
 def main(arguments):
-    action, prefix, rest = arguments[0], arguments[1], arguments[2:]
-    actions = {"install": install, "uninstall": uninstall, "check": check, "may-write": check}
+    for number in signal.SIGINT, signal.SIGTERM:
+        signal.signal(number, interrupt)
+    action, rest = arguments[0], arguments[1:]
     try:
-        for place in actions[action](prefix, *rest) or ():
-            print(f"Left as it is, since it was changed after it was installed: {place}", file=sys.stderr)
-    except Failure as failure:
-        sentence, hint = str(failure), failure.hint
-    except OSError as error:
-        sentence, hint = f"{error.filename or prefix}: {error.strerror}", "When that is mended, run this again: it goes on from here."
-    else:
+        for sentence in {"install": install, "uninstall": uninstall, "check": check_action}[action](*rest) or ():
+            print(sentence, file=sys.stderr)
         return 0
-    if action != "may-write":
-        print(f"error: {sentence}\nhint: {hint}", file=sys.stderr)
-    return 1
+    except Failure as failure:
+        code, sentence, hint = NEEDS_ROOT if isinstance(failure, NeedsRoot) else 1, str(failure), failure.hint
+    except OSError as error:
+        code, hint = 1, "When that is mended, run this again: it goes on from here."
+        sentence = f"{error.filename or 'a file'}: {error.strerror}"
+    except Interrupted as interrupted:
+        code, sentence, hint = interrupted.code, "interrupted before all was done", "Run this again: it goes on from here."
+    print(f"error: {sentence}\nhint: {hint}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

@@ -45,20 +45,55 @@ def what_others_put_there_stays(folder):
     before = tree(prefix)
     installation.install(prefix, stage)
     write(prefix, "share/doc/peer/README.md", "changed")
-    equal(installation.uninstall(prefix), [f"{prefix}/share/doc/peer/README.md"], "what is named as kept")
+    said = installation.uninstall(prefix)
+    equal(said, [f"Left as it is, since it was changed after it was installed: {prefix}/share/doc/peer/README.md"], "what is said")
     equal(tree(prefix), {**before, "share/doc": None, "share/doc/peer": None, "share/doc/peer/README.md": b"changed"}, "what is left")
 
 
 def what_is_in_the_way_is_left(folder):
     stage, prefix = small_stage(folder), f"{folder}/prefix"
     write(prefix, "bin/peer", "another program", 0o755)
+    refused(prefix, stage, f"{prefix}/bin/peer is there already")
+
+
+def a_document_that_was_changed_makes_room_and_is_kept(folder):
+    stage, prefix = small_stage(folder), f"{folder}/prefix"
+    document = f"{prefix}/share/doc/peer/README.md"
+    for content, name in ("mine", f"{document}.old"), ("mine again", f"{document}.old2"):
+        installation.install(prefix, stage)
+        write(prefix, "share/doc/peer/README.md", content)
+        said = installation.install(prefix, stage)
+        equal(said, [f"Kept as {name}, since it was changed after it was installed: {document}"], "what is said")
+    # Only documents do.
+    write(prefix, "bin/peer", "mine")
+    refused(prefix, stage, f"{prefix}/bin/peer is there already")
+    write(prefix, "bin/peer", "new")
+    equal(installation.uninstall(prefix), [], "what is said")
+    kept = {path: content for path, content in tree(prefix).items() if content is not None}
+    equal(kept, {"share/doc/peer/README.md.old": b"mine", "share/doc/peer/README.md.old2": b"mine again"}, "what is left")
+
+
+def names_may_have_blanks_but_no_line_breaks(folder):
+    stage, prefix = small_stage(folder), f"{folder}/prefix"
+    write(stage, "share/a folder/two  blanks, a\rreturn")
+    installation.install(prefix, stage)
+    installation.install(prefix, stage)
+    equal(installation.uninstall(prefix), [], "what is said")
+    require(not os.path.exists(prefix), "it cannot be taken away")
+    write(stage, "share/a\nbreak")
+    refused(prefix, stage, "'share/a\\nbreak' has a line break in its name")
+    require(not os.path.exists(prefix), "something was written")
+
+
+def refused(prefix, stage, sentence):
+    """An installation that must fail, and leave everything as it is."""
     before = tree(prefix)
     try:
         installation.install(prefix, stage)
     except Failure as failure:
-        require(f"{prefix}/bin/peer is there already" in str(failure), str(failure))
+        require(sentence in str(failure), str(failure))
     else:
-        require(False, "it was installed over another program")
+        require(False, f"it was installed, and not refused: {sentence}")
     equal(tree(prefix), before, "what is there")
 
 
@@ -139,6 +174,7 @@ def cut_off_after(count, body):
 
 
 TESTS = [
-    what_others_put_there_stays, what_is_in_the_way_is_left, a_later_version_takes_the_place_of_an_earlier_one,
+    what_others_put_there_stays, what_is_in_the_way_is_left, a_document_that_was_changed_makes_room_and_is_kept,
+    names_may_have_blanks_but_no_line_breaks, a_later_version_takes_the_place_of_an_earlier_one,
     an_installation_that_is_cut_off_anywhere_can_be_repeated_and_taken_away,
 ]

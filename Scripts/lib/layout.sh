@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # Sourced by Scripts/install and Scripts/package, after setup.sh: which files are installed, and where, below any prefix.
 #
+#   is_clone               whether the project is a clone of git, and not a folder that came as an archive
+#   changed_files          prints what differs from the last commit, where it is one
 #   find_release           sets $peer and $version: the release, which is built unless PEER_BINARY names one that is there
 #   lay_out STAGE PREFIX   puts all that belongs below PREFIX into the folder STAGE; STAGE/bin/peer becomes PREFIX/bin/peer
 
@@ -77,13 +79,15 @@ lay_out_package() {
   mkdir -p "$package"
   cp "$root/Package.swift" "$package/"
   local targets
-  targets=$(cd "$package" && swift package --scratch-path "$package.scratch" dump-package |
+  # What swift leaves in the folder for temporary files goes too.
+  mkdir -p "$package.scratch/tmp"
+  targets=$(cd "$package" && TMPDIR=$package.scratch/tmp swift package --scratch-path "$package.scratch" dump-package |
     python3 -c 'import json, sys; print("\n".join(target["name"] for target in json.load(sys.stdin)["targets"]))')
   rm -rf "$package.scratch"
   for target in $targets; do copy "Sources/$target" "$package/Sources/$target"; done
 }
 
-# What there is to read, and the examples; their links lead to where things are now.
+# What there is to read, and the examples; their links lead to where things are now, or are gone where things are not there.
 lay_out_documents() {
   local documents=$1 prefix=$2 name
   mkdir -p "$documents"
@@ -92,11 +96,14 @@ lay_out_documents() {
   copy docs "$documents/docs"
   copy Examples/peer-receive.service "$documents/examples/peer-receive.service"
   copy Examples/Notes "$documents/examples/Notes"
-  sed -i 's|(\(\.\./\)\{0,1\}Examples/|(\1examples/|g' "$documents"/*.md "$documents"/docs/*.md
-  sed -i "s|path: \"\.\./\.\.\"|path: \"$prefix/share/peer/package\"|" "$documents/examples/Notes/Package.swift"
+  copy Examples/Carry "$documents/examples/Carry"
+  python3 "$root/Scripts/lib/documents.py" links "$documents" Examples/=examples/ Sources/= Scripts/= Tests/=
+  python3 "$root/Scripts/lib/documents.py" package "$documents/examples/Notes/Package.swift" "$prefix/share/peer/package"
+  # What this one needs is not installed: it is to be copied beside a clone of the whole project.
+  python3 "$root/Scripts/lib/documents.py" package "$documents/examples/Carry/Package.swift" ../peer
 }
 
-# copy PATH TARGET: a file of the project, or what belongs to it of a folder; what a build or an editor left there does not.
+# copy PATH TARGET: a file of the project, or what belongs to it of a folder: what git knows. What else lies there does not.
 copy() {
   local source=$1 target=$2 path mode
   while IFS= read -r -d '' path; do
@@ -111,9 +118,19 @@ copy() {
 # git in the project, also where it is another user's: its scripts run here already.
 project_git() { git -c safe.directory="$root" -C "$root" "$@"; }
 
+is_clone() { [ "$(project_git rev-parse --show-toplevel 2>/dev/null || true)" = "$(realpath "$root")" ]; }
+
+# What makes this another tree than the last commit, one a line. Files that are not in git are not installed: of those, only
+# sources make a difference, which the compiler finds.
+changed_files() {
+  is_clone || return 0
+  project_git diff --name-only HEAD
+  project_git ls-files --others --exclude-standard -- Sources
+}
+
 project_files() {
-  if project_git rev-parse --git-dir >/dev/null 2>&1; then
-    project_git ls-files -z --cached --others --exclude-standard -- "$1"
+  if is_clone; then
+    project_git ls-files -z --cached -- "$1"
   else
     (cd "$root" && find "$1" -name .build -prune -o -type f -print0)
   fi

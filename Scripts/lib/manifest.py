@@ -17,7 +17,10 @@ class Failure(Exception):
 
 
 class Manifest:
-    """What was installed: each path with the digests it may have, and the directories that were made."""
+    """What was installed: each path with the digests it may have, and the directories that were made.
+
+    All are relative to the prefix, which is "."; "..", "../.." and so on are the directories above it.
+    """
 
     def __init__(self, digests=None, directories=()):
         self.digests, self.directories = digests or {}, set(directories)
@@ -28,22 +31,28 @@ class Manifest:
         manifest = Manifest()
         path = os.path.join(prefix, MANIFEST)
         try:
-            with open(path, encoding="utf-8") as file:
-                lines = [line.split() for line in file if not line.startswith("#")]
-            for words in lines:
-                manifest.take(words)
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+                for line in file:
+                    if not line.startswith("#"):
+                        manifest.take(line.removesuffix("\n"))
         except FileNotFoundError:
             pass
-        except (ValueError, IndexError):
+        except ValueError:
             raise Failure(f"{path} is no list of what was installed", "Restore it from a backup, or remove the files by hand.") from None
         return manifest
 
-    def take(self, words):
-        kind, path = words[0], words[-1]
-        if path.startswith("/") or ".." in path.split("/") or (kind, len(words)) not in (("file", 3), ("directory", 2)):
+    def take(self, line):
+        kind, _, path = line.partition(" ")
+        digest = None
+        if kind == "file":
+            digest, _, path = path.partition(" ")
+        parts = path.split("/")
+        # Only a directory may be above the prefix.
+        is_above = kind == "directory" and set(parts) == {".."}
+        if kind not in ("file", "directory") or not path or path.startswith("/") or (".." in parts and not is_above):
             raise ValueError
         if kind == "file":
-            self.digests.setdefault(path, set()).add(words[1])
+            self.digests.setdefault(path, set()).add(digest)
         else:
             self.directories.add(path)
 
@@ -53,10 +62,17 @@ class Manifest:
             {path: self.digests.get(path, set()) | other.digests.get(path, set()) for path in paths},
             self.directories | other.directories)
 
-    def write(self, prefix):
+    def text(self):
+        """One line for each. A path may have blanks in it, but must be one line."""
+        for path in self.digests.keys() | self.directories:
+            if "\n" in path:
+                raise Failure(f"{path!r} has a line break in its name", "Rename it, then run this again.")
         lines = [f"directory {path}\n" for path in sorted(self.directories)]
         lines += [f"file {digest} {path}\n" for path in sorted(self.digests) for digest in sorted(self.digests[path])]
-        replace(os.path.join(prefix, MANIFEST), (HEAD + "".join(lines)).encode(), 0o644)
+        return HEAD + "".join(lines)
+
+    def write(self, prefix):
+        replace(os.path.join(prefix, MANIFEST), self.text().encode(errors="surrogateescape"), 0o644)
 
     def has(self, prefix, path):
         """Whether the file at a path is still the one that was installed."""
@@ -92,7 +108,8 @@ def replace(path, content, mode):
 
 
 def remove_file(path):
+    """Removes a file, where it and the directories above it are there."""
     try:
         os.unlink(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         pass
