@@ -14,6 +14,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 import installation_self_test  # noqa: E402
+import package_self_test  # noqa: E402
 import places_self_test  # noqa: E402
 from installation_self_test import tree, write  # noqa: E402
 from outside import ROOT, SCRIPTS, equal, require  # noqa: E402
@@ -120,6 +121,7 @@ def bad_prefixes_are_refused_before_anything_is_built(folder):
 TESTS = [
     what_is_installed_works_and_goes_away_whole, authors_of_apps_get_every_file_of_the_kit_and_an_example_that_uses_it,
     bad_prefixes_are_refused_before_anything_is_built, *installation_self_test.TESTS, *places_self_test.TESTS,
+    *package_self_test.TESTS,
 ]
 
 
