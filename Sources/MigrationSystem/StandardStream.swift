@@ -24,6 +24,12 @@ package enum StandardStream: CInt, Sendable {
     unsafe write(text.utf8.span.bytes, took: took)
   }
 
+  /// Whether it is a pipe or a connection whose other end is closed.
+  package var hasLostReader: Bool {
+    var record = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&record, 1, 0) == 1 && record.revents & Int16(POLLERR | POLLHUP) != 0
+  }
+
   /// Writes to a descriptor as `write` does to one of the streams.
   package static func write(_ bytes: RawSpan, to raw: CInt, took: () -> Void = {}) -> Bool {
     unsafe bytes.withUnsafeBytes { buffer in

@@ -64,8 +64,8 @@ struct Arguments: Equatable {
   ) throws(TransferFailure) {
     let parts = word.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
     let typed = VisibleText.of(parts[0])
-    let name = typed == "-h" ? "--help" : typed
-    guard let option = verb.options.first(where: { $0.name == name }) else { throw unknown(typed) }
+    guard let option = verb.options.first(where: { $0.names.contains(typed) }) else { throw unknown(typed) }
+    let name = option.name
     let attached = parts.count > 1 ? Array(parts[1]) : nil
 
     guard let placeholder = option.value else {

@@ -13,7 +13,7 @@ extension Command {
     let rest = Array(words.dropFirst())
     let word = VisibleText.of(first)
     switch word {
-    case "help", "--help", "-h": self = try Self.help(rest)
+    case _ where word == Verb.help.rawValue || Overview.help.names.contains(word): self = try Self.help(rest)
     case "--version":
       guard rest.isEmpty else { throw .usage("--version stands alone", hint: "run 'peer --version'") }
       self = .version
@@ -52,7 +52,7 @@ extension Command {
     guard let first = words.first else {
       throw .usage(
         "'peer resume' needs 'list' behind it",
-        hint: "run 'peer resume list'; what was interrupted goes on when its command is run again")
+        hint: "run 'peer resume list'; an unfinished transfer goes on when its command is run again")
     }
     guard words == ["list"] else {
       throw .usage("'peer resume' does not know '\(first == "list" ? words[1] : first)'", .resume)

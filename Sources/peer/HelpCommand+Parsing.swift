@@ -32,7 +32,7 @@ extension Command {
         return .usage(
           "'\(word)' stands before the command", hint: "write the command first, as in 'peer \(verb.rawValue) \(word)'")
       }
-      let close = Suggestion.closest(to: word, among: ["--help", "--version"])
+      let close = Suggestion.closest(to: word, among: Overview.options.map(\.name))
       return .usage("peer has no option '\(word)'", hint: close.map { "did you mean \($0)?" } ?? all)
     }
     let close = Suggestion.closest(to: word, among: Verb.allCases.map(\.rawValue))

@@ -28,16 +28,11 @@ import PeerTransfer
     case .nothing:
       StandardStream.error.write(HelpText.of(nil))
       return ExitCode.usage
-    case .help(let topic):
-      StandardStream.output.write(HelpText.of(topic))
-    case .manual(let page):
-      StandardStream.output.write(page.text)
-    case .completion(let shell):
-      StandardStream.output.write(shell.script)
-    case .version:
-      StandardStream.output.write("peer \(Version.current)\n")
-    case .complete(let request):
-      StandardStream.output.write(request.answer)
+    case .help(let topic): return show(HelpText.of(topic))
+    case .manual(let page): return show(page.text)
+    case .completion(let shell): return show(shell.script)
+    case .version: return show("peer \(Version.current)\n")
+    case .complete(let request): return show(request.answer)
     case .receive(let options):
       let output = Output(
         .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose, keeps: options.keeps)
@@ -51,7 +46,10 @@ import PeerTransfer
     case .app(let command): return Apps.perform(command)
     case .newCode(let file): return NewCode.make(in: file)
     }
-    return ExitCode.done
+  }
+
+  private static func show(_ text: String) -> Int32 {
+    Answer.give(json: false) { () throws(TransferFailure) in Rendering(standardOutput: text) }
   }
 
   private static func perform(

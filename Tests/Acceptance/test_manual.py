@@ -1,5 +1,6 @@
 """The manual pages, as the tools that show them see them."""
 
+import os
 import re
 import subprocess
 
@@ -43,22 +44,35 @@ def test_a_page(work, topic):
     for tool, text in texts.items():
         require(text.startswith(PAGES[topic].upper() + "(1)"), f"{tool}: {text[:80]!r}")
         require(version in text, f"{tool}: no '{version}'")
+        for line in text.splitlines():
+            require(len(line) <= 80, f"{tool}: {line!r} is too wide")
         require(not re.search("[\u2010-\u2015\u2212]", text), f"{tool}: a dash that cannot be copied, or a word that is broken")
-        words = " ".join(text.split())
         for command in COMMANDS[topic]:
-            check(said(work, "help", *command.split()), text, words, f"{tool}: {command}")
+            check(said(work, "help", *command.split()), text, command if len(COMMANDS[topic]) > 1 else None, f"{tool}: {command}")
 
 
-def check(help_text, text, words, where):
-    """Requires that the page has the options, exit codes and examples of a help text."""
+def section(text, heading, indent=0):
+    """What stands on a page below a heading, up to the next one of its kind or a higher one."""
+    found = re.search(rf"^ {{{indent}}}{re.escape(heading)}\n(.*?)(?=^ {{0,{indent}}}\S|\Z)", text, re.MULTILINE | re.DOTALL)
+    require(found, f"no part {heading!r}")
+    return found[1]
+
+
+def check(help_text, text, command, where):
+    """Requires that the page has the options, exit codes and examples of a help text, in the parts about the command."""
+    options = section(text, f"peer {command}", 3) if command else section(text, "OPTIONS")
+    told = section(text, "EXIT STATUS")
+    if command:
+        found = re.search(rf"^ +peer {command}\n((?: {{9,}}.*\n)+)", told, re.MULTILINE)
+        require(found, f"{where}: no exit status")
+        told = " ".join(found[1].split())
     described = re.findall(r"^  (-.*?)(?:  | The| Let|$)", help_text, re.MULTILINE)
     require(described, f"{where}: no options")
     for option in described:
-        require(re.search(rf"^ +{re.escape(option)}(?: |$)", text, re.MULTILINE), f"{where}: no {option!r}")
+        require(re.search(rf"^ +{re.escape(option)}(?: |$)", options, re.MULTILINE), f"{where}: no {option!r}")
     _, _, codes = help_text.partition("\nExit codes:")
     numbers = re.findall(r"(?:^ +|[:;] |or )(\d+)  ?[a-z]", codes, re.MULTILINE)
     require(len(numbers) > 1, f"{where}: {numbers}")
-    told = text.partition("\nEXIT STATUS\n")[2].partition("\n\nENVIRONMENT\n")[0] + words.partition("Exit codes:")[2]
     for number in numbers:
         require(re.search(rf"(?:^|[ ;]){number} +[a-z]", told, re.MULTILINE), f"{where}: no exit code {number}")
     for example in re.findall(r"^  (\$ .*)$", help_text, re.MULTILINE):
@@ -70,3 +84,17 @@ def test_other_topics(work):
     for words in (["discover"], ["code", "new"], ["help"], []):
         equal(said(work, "help", "--man", *words), said(work, "help", "--man"), f"the page of {words}")
     equal(said(work, "help", "--man", "app", "run"), said(work, "help", "--man", "app"), "the page of 'app run'")
+
+
+@pytest.mark.parametrize("line", ["help send", "help --man", "completion bash", "--version", "code new"])
+def test_a_full_disk(work, line):
+    """a text that cannot be written is an error; a reader that wants no more of it is none"""
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run([work.binary, *line.split()], check=False, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE)
+    require(run.stderr.startswith(b"peer: error: standard output could not be written\npeer: hint: "), run.stderr)
+    equal(run.returncode, 1, "exit code")
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = subprocess.run([work.binary, *line.split()], check=False, stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE)
+    os.close(writing)
+    equal((run.returncode, run.stderr), (0, b""), "without a reader")

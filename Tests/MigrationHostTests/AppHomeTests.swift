@@ -113,6 +113,22 @@ import Testing
     #expect(!exists(draft))
   }
 
+  @Test func `a glance at the apps waits for no lock, and changes nothing`() throws {
+    #expect(throws: HostError.self) { try AppHome.glance(at: scratch.homePath) }
+    #expect(!exists("\(scratch.path)/home"))
+    scratch.makeDirectory("home")
+    #expect(try AppHome.glance(at: scratch.homePath).apps.isEmpty)
+    #expect(tree("\(scratch.path)/home").isEmpty)
+    try scratch.install(SampleBundle("org.example.a"))
+    try scratch.install(SampleBundle("org.example.b"))
+    let apps = "\(scratch.path)/home/apps"
+    try #require(rename("\(apps)/org.example.b", "\(apps)/.former-org.example.b") == 0)
+    let catalog = try Directory.open(apps)
+    try #require(try catalog.descriptor.lock())
+    #expect(try AppHome.glance(at: scratch.homePath).apps.map(\.identifier) == ["org.example.a"])
+    #expect(exists("\(apps)/.former-org.example.b"))
+  }
+
   @Test func `with an app goes all that it had`() throws {
     let app = try scratch.install()
     try app.prepareContainer()
@@ -121,6 +137,9 @@ import Testing
     try app.beginImport(transfer: String(repeating: "a", count: 32))
     try ImportRecord(failure: nil, transfer: nil, date: 1).write(to: app.statusPath)
     try write("staged", to: "\(app.stagingPath)/file")
+    let folders = tree("\(scratch.path)/home").keys.filter { !$0.contains("/") }
+    #expect(Set(folders).isSubset(of: AppHome.Folder.allCases.map(\.rawValue)), "\(folders)")
+    #expect(folders.count > 6)
     try scratch.home().remove("org.example.notes")
     let left = tree("\(scratch.path)/home").keys.filter { $0.contains("/") }
     #expect(left == ["locks/org.example.notes"])

@@ -1,3 +1,4 @@
+import MigrationHost
 import PeerTransfer
 import Testing
 
@@ -49,12 +50,48 @@ import Testing
   }
 
   @Test(arguments: Verb.allCases)
-  func `a command's page describes each option and each exit code`(verb: Verb) {
-    let text = ManualPage(of: verb).text
-    for option in verb.options { #expect(text.contains(Roff.bold(option.name) + (option.value == nil ? "\n" : " "))) }
-    for code in verb.description.exitCodes?.codes ?? [] {
-      #expect(text.contains("\(Roff.bold(String(code.number)))\n") || text.contains("\(code.number) "), "\(code)")
+  func `a command's page describes each option and each exit code`(verb: Verb) throws {
+    let page = ManualPage(of: verb)
+    // A group only shows the commands that are in it.
+    guard verb.members.isEmpty else { return }
+    let isAlone = page.name == "peer-\(verb.rawValue)"
+    let name = "peer \(Roff.escaped(verb.rawValue))"
+    let options = part(of: page, isAlone ? ".SH OPTIONS" : ".SS \(name)")
+    for option in verb.options {
+      let short = option.name == "--help" ? "\\fB\\-h\\fR, " : ""
+      let label = ".TP\n" + short + Roff.bold(option.name) + (option.value == nil ? "\n" : " ")
+      #expect(options.contains(label), "\(option.name)")
     }
+    let status = part(of: page, ".SH EXIT STATUS")
+    let title = Roff.bold("peer \(verb.rawValue)") + "\n"
+    let own = isAlone ? status : status.split(separator: ".TP\n").first { $0.hasPrefix(title) }
+    let codes = try #require(verb.description.exitCodes?.codes)
+    #expect(codes.count > 1)
+    for code in codes {
+      let number = isAlone ? ".TP\n\(Roff.bold(String(code.number)))\n" : "\(code.number) "
+      #expect(try #require(own).replacing("\n", with: " \n").contains(number.replacing("\n", with: " \n")), "\(code)")
+    }
+  }
+
+  /// What stands between a heading and the next one.
+  private func part(of page: ManualPage, _ heading: String) -> Substring {
+    let lines = page.text.split(separator: "\n", omittingEmptySubsequences: false)
+    let rest = lines.drop { $0 != heading }.dropFirst()
+    return Substring(rest.prefix { !$0.hasPrefix(".S") || $0.hasPrefix(".SY") }.map { $0 + "\n" }.joined())
+  }
+
+  @Test(arguments: Verb.allCases)
+  func `lines that stay as they are fit a page of eighty columns`(verb: Verb) {
+    for case .lines(let lines) in verb.description.blocks {
+      for line in lines.split(separator: "\n") { #expect(line.count <= 73, "\(line)") }
+    }
+  }
+
+  @Test func `every directory in PEER_HOME is told of`() {
+    let names = Surroundings.files(for: .peer).map(\.name)
+    for folder in AppHome.Folder.allCases { #expect(names.contains("PEER_HOME/\(folder.rawValue)")) }
+    #expect(names.contains("PEER_HOME/transfers"))
+    #expect(Surroundings.files(for: .app).map(\.name).contains("PEER_HOME/replaced"))
   }
 
   @Test(arguments: ManualPage.allCases)

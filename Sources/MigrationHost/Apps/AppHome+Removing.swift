@@ -33,7 +33,7 @@ extension AppHome {
   /// The groups that an app lists and no other does; none where that cannot be known.
   private func abandonedGroups(by place: String) throws(HostError) -> [String] {
     guard let bundle = try? AppBundle(installedAt: Array(files.path("\(place)/bundle").utf8)) else { return [] }
-    let others = try listing(of: try files.names(in: "apps"))
+    let others = try Self.listing(of: try files.names(in: "apps"), in: files)
     guard others.damaged.isEmpty else { return [] }
     let listed = Set(others.apps.flatMap(\.bundle.allGroups))
     return bundle.allGroups.filter { !listed.contains($0) }

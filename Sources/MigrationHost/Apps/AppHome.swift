@@ -30,16 +30,9 @@ package final class AppHome: Sendable {
   init(
     home: [UInt8], renaming: RenamingMeans = .preferred, observer: HomeFiles.Observer?
   ) throws(HostError) {
-    let given = try Self.placing(home) { () throws(SystemError) in try Self.absolute(home) }
-    try Self.check(given)
-    let root = try Self.placing(home) { () throws(SystemError) in
-      SharedDirectory(try Directory.openOrMake(home, mode: 0o700))
+    files = try Self.files(of: home, renaming: renaming, observer: observer) { (path) throws(SystemError) in
+      SharedDirectory(try Directory.openOrMake(path, mode: 0o700))
     }
-    // The one that links lead to: paths are compared, and are given to apps.
-    let canonical = try Self.placing(home) { () throws(SystemError) in try root.directory.canonicalPath() }
-    try Self.check(canonical)
-    files = HomeFiles(
-      path: String(decoding: canonical, as: UTF8.self), root: root, renaming: renaming, observer: observer)
   }
 
   /// The directory's absolute path, without links.
@@ -60,9 +53,16 @@ package final class AppHome: Sendable {
   }
 
   /// Every app that is installed.
-  package func list() throws(HostError) -> Listing { try listing(of: try namesInstalled()) }
+  package func list() throws(HostError) -> Listing { try Self.listing(of: try namesInstalled(), in: files) }
 
-  func listing(of names: [String]) throws(HostError) -> Listing {
+  /// The apps that are installed, as they are found: a directory that is missing is not made, no lock is waited for, and what a
+  /// crash has left stays as it is. An app that is without its place just now is not among them.
+  package static func glance(at home: [UInt8]) throws(HostError) -> Listing {
+    let files = try files(of: home) { (path) throws(SystemError) in SharedDirectory(try Directory.open(path)) }
+    return try listing(of: try files.names(in: "apps"), in: files)
+  }
+
+  static func listing(of names: [String], in files: HomeFiles) throws(HostError) -> Listing {
     var listing = Listing()
     for identifier in names where AppName.isWellFormed(identifier) {
       do {
@@ -72,6 +72,21 @@ package final class AppHome: Sendable {
       }
     }
     return listing
+  }
+
+  /// The files in a directory, which must be fit for apps.
+  private static func files(
+    of home: [UInt8], renaming: RenamingMeans = .preferred, observer: HomeFiles.Observer? = nil,
+    opening: ([UInt8]) throws(SystemError) -> SharedDirectory
+  ) throws(HostError) -> HomeFiles {
+    let given = try placing(home) { () throws(SystemError) in try absolute(home) }
+    try check(given)
+    let root = try placing(home) { () throws(SystemError) in try opening(home) }
+    // The one that links lead to: paths are compared, and are given to apps.
+    let canonical = try placing(home) { () throws(SystemError) in try root.directory.canonicalPath() }
+    try check(canonical)
+    return HomeFiles(
+      path: String(decoding: canonical, as: UTF8.self), root: root, renaming: renaming, observer: observer)
   }
 
   private static func absolute(_ path: [UInt8]) throws(SystemError) -> [UInt8] {

@@ -65,11 +65,11 @@ package final class AppLock: Sendable {
     return Holder(use: Use.allCases.first { $0.line == word }, process: file.lockHolder() ?? 0)
   }
 
-  private static func place(_ identifier: String) -> String { "locks/\(identifier)" }
+  private static func place(_ identifier: String) -> String { AppHome.Folder.locks.place(identifier) }
 
   private static func open(_ identifier: String, in files: HomeFiles) throws(HostError) -> SharedDescriptor {
-    try files.makeDirectory("locks")
-    guard let locks = try files.open("locks") else {
+    try files.makeDirectory(AppHome.Folder.locks.rawValue)
+    guard let locks = try files.open(AppHome.Folder.locks.rawValue) else {
       throw HostError(.storage, "\"\(files.path("locks"))\" was removed meanwhile")
     }
     return try HostError.wrapping(.storage, "cannot open \"\(files.path(place(identifier)))\"") {

@@ -27,7 +27,8 @@ package final class InstalledApp: Sendable {
 
   /// Where the data of some of the app's groups is.
   package func groupPaths(_ groups: [String]) -> [String: String] {
-    Dictionary(groups.map { ($0, files.path("groups/\($0)")) }, uniquingKeysWith: { first, _ in first })
+    Dictionary(
+      groups.map { ($0, files.path(AppHome.Folder.groups.place($0))) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Takes the app's lock; a refusal says who has it.
@@ -48,10 +49,10 @@ package final class InstalledApp: Sendable {
     try files.remove(status)
   }
 
-  var container: String { "containers/\(identifier)" }
-  var stagingPlace: String { "staging/\(identifier)" }
-  var replaced: String { "replaced/\(identifier)" }
-  var status: String { "statuses/\(identifier).json" }
-  var mark: String { "imports/\(identifier).mark" }
-  var trash: String { "trash/\(identifier)" }
+  var container: String { AppHome.Folder.containers.place(identifier) }
+  var stagingPlace: String { AppHome.Folder.staging.place(identifier) }
+  var replaced: String { AppHome.Folder.replaced.place(identifier) }
+  var status: String { AppHome.Folder.statuses.place("\(identifier).json") }
+  var mark: String { AppHome.Folder.imports.place("\(identifier).mark") }
+  var trash: String { AppHome.Folder.trash.place(identifier) }
 }

@@ -156,7 +156,9 @@ package final class TransferStore: Sendable {
     }
   }
 
-  private static let folder = Array("transfers".utf8)
+  /// The directory in the home.
+  package static let folderName = "transfers"
+  private static let folder = Array(folderName.utf8)
 
   func openIfThere() throws(StoreError) -> SharedDirectory? {
     try storing { () throws(SystemError) -> SharedDirectory? in

@@ -1,4 +1,4 @@
-/// What there is to know of one command, and the only place that says it: the parser's options, the help text, the manual page
+/// The description of a command, and the only place that has it: the parser's options, the help text, the manual page
 /// and the completions are made of this.
 struct CommandDescription: Sendable {
   /// One way to write the command.

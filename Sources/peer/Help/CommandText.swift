@@ -39,7 +39,7 @@ struct CommandText {
 
   static func list(_ options: [Option], placeholders: Set<String>) -> String {
     options.map { option in
-      let short = option.name == "--help" ? Roff.bold("-h") + ", " : ""
+      let short = option.short.map { Roff.bold($0) + ", " } ?? ""
       let label =
         short + ([Roff.bold(option.name)] + (option.value.map { [Roff.syntax($0)] } ?? [])).joined(separator: " ")
       return ".TP\n\(label)\n" + Roff.prose(option.text, placeholders: placeholders)

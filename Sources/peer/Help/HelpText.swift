@@ -50,7 +50,7 @@ enum HelpText {
   }
 
   private static func label(_ option: Option) -> String {
-    option.name == "--help" ? "-h, --help" : option.spelling
+    (option.short.map { "\($0), " } ?? "") + option.spelling
   }
 
   private static func describe(_ option: Option, width: Int) -> String {

@@ -2,6 +2,8 @@
 struct Option: Equatable, Sendable {
   /// As it is typed, dashes included.
   let name: String
+  /// A short name that can be typed in its place.
+  let short: String?
   /// What its value is called; nil for an option that takes none.
   let value: String?
   /// What its value is.
@@ -11,8 +13,11 @@ struct Option: Equatable, Sendable {
   /// What it does, in sentences. The first clause of the first one must be enough where there is little room.
   let text: String
 
-  private init(_ name: String, _ value: String?, _ kind: ValueKind, isRepeatable: Bool, _ text: String) {
+  private init(
+    _ name: String, short: String? = nil, _ value: String?, _ kind: ValueKind, isRepeatable: Bool, _ text: String
+  ) {
     self.name = name
+    self.short = short
     self.value = value
     self.kind = kind
     self.isRepeatable = isRepeatable
@@ -20,8 +25,8 @@ struct Option: Equatable, Sendable {
   }
 
   /// An option without a value.
-  static func flag(_ name: String, _ text: String) -> Option {
-    Option(name, nil, .text, isRepeatable: false, text)
+  static func flag(_ name: String, short: String? = nil, _ text: String) -> Option {
+    Option(name, short: short, nil, .text, isRepeatable: false, text)
   }
 
   /// An option with a value.
@@ -46,6 +51,9 @@ struct Option: Equatable, Sendable {
 
   /// The option and what its value is called: `--limit RATE`.
   var spelling: String { value.map { "\(name) \($0)" } ?? name }
+
+  /// Both names, the short one first.
+  var names: [String] { [short, name].compactMap(\.self) }
 
   /// The words of which its value must be one; none where it may be another.
   var choices: [ValueKind.Choice] { if case .choice(let choices) = kind { choices } else { [] } }
@@ -74,7 +82,10 @@ struct Option: Equatable, Sendable {
 }
 
 extension Option {
-  static let help = flag("--help", "Show the help text.")
+  static let help = help("Show the help text.")
+
+  /// The option that shows a help text, where more is to be said of it.
+  static func help(_ text: String) -> Option { flag("--help", short: "-h", text) }
 
   static let json = flag("--json", "Report to a program: one JSON object a line, on standard output.")
 }

@@ -1,4 +1,4 @@
-/// What there is to know of the program as a whole.
+/// The description of the program as a whole.
 enum Overview {
   static let summary = "move files, folders and the data of apps from one device to another"
 
@@ -18,13 +18,15 @@ enum Overview {
       Code shown on new-laptop (192.0.2.7): 4829-1367
     """
 
-  static let resuming = "What was interrupted goes on when its command is run again."
+  static let resuming = "A transfer that was interrupted goes on when its command is run again."
 
   /// The commands that do something, in the order in which they are shown.
   static var commands: [Verb] { Verb.allCases.filter(\.members.isEmpty) }
 
+  static let help = Option.help("Show which commands there are.")
+
   /// What may stand in the place of a command.
   static let options: [Option] = [
-    .flag("--version", "Show which version this is."), .flag("--help", "Show which commands there are."),
+    .flag("--version", "Show which version this is."), help,
   ]
 }

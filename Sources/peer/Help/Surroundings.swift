@@ -1,3 +1,6 @@
+import MigrationHost
+import MigrationTransfer
+
 /// What the program heeds and keeps outside of its command line.
 enum Surroundings {
   /// A variable or a file, and what it is for.
@@ -14,17 +17,20 @@ enum Surroundings {
     }
   }
 
+  /// Why PEER_HOME is refused.
+  static let unfitHome = "PEER_HOME is another user's, or others may write to it"
+
   static let environment = [
     Note(
       name: "PEER_HOME",
       text: """
         The directory in which the program keeps what it must know from run to run: unfinished transfers with their keys,
-        and apps. One that is another user's, or that others may write to, is refused with 4.
+        and apps. Commands end with 4 where \(unfitHome).
         """),
     Note(
       name: "XDG_DATA_HOME",
       text: """
-        Where PEER_HOME is not set, the directory 'peer' in this one takes its place, if the path is absolute. Without it:
+        Where PEER_HOME is not set, the directory called peer in this one takes its place, if the path is absolute. Without it:
         ~/.local/share.
         """),
     Note(
@@ -34,7 +40,8 @@ enum Surroundings {
   /// What is kept, as far as it concerns a page.
   static func files(for page: ManualPage) -> [Note] {
     let transfers = [
-      Note(name: "PEER_HOME/transfers", text: "Unfinished transfers, with their keys.", isVariable: true)
+      Note(
+        name: "PEER_HOME/\(TransferStore.folderName)", text: "Unfinished transfers, with their keys.", isVariable: true)
     ]
     let staging = [
       Note(
@@ -42,17 +49,31 @@ enum Surroundings {
         text: "What has arrived of a transfer that is not over. It goes when the transfer is done or forgotten.",
         isVariable: true)
     ]
-    let apps = [
-      Note(name: "PEER_HOME/apps", text: "The bundles of the apps.", isVariable: true),
-      Note(name: "PEER_HOME/containers", text: "The data of each app.", isVariable: true),
-      Note(name: "PEER_HOME/groups", text: "What the apps of a group share.", isVariable: true),
-    ]
+    let apps = AppHome.Folder.allCases.map {
+      Note(name: "PEER_HOME/\($0.rawValue)", text: $0.summary, isVariable: true)
+    }
     let home = [Note(name: "~/.local/share/peer", text: "PEER_HOME, where no variable names another.")]
     return switch page {
     case .peer: home + transfers + staging + apps
     case .receive: home + transfers + staging
     case .send: home + transfers
     case .app: home + apps
+    }
+  }
+}
+
+extension AppHome.Folder {
+  fileprivate var summary: String {
+    switch self {
+    case .apps: "The bundles of the apps."
+    case .containers: "The data of each app."
+    case .groups: "What the apps of a group share."
+    case .statuses: "How the last import into each app ended."
+    case .imports: "Which imports are not over."
+    case .staging: "What has arrived of an app's data, until it is imported."
+    case .replaced: "The data that an app had before an import that is not over, as --replace set it aside."
+    case .trash: "Data that is being removed."
+    case .locks: "A file for each app, which the process that uses the app has locked."
     }
   }
 }

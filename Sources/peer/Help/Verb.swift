@@ -41,7 +41,7 @@ enum Verb: String, CaseIterable, Sendable {
   /// Every option that it takes.
   var options: [Option] { description.options }
 
-  /// What there is to know of it.
+  /// Its description.
   var description: CommandDescription {
     switch self {
     case .receive: .receive

@@ -12,7 +12,7 @@ extension CommandDescription {
     options: [.help])
 
   static let appInstall = CommandDescription(
-    usage: "app install BUNDLE", summary: "install an app that can be migrated",
+    usage: "app install BUNDLE", summary: "install an app, or another version of it",
     forms: [Form(.operand("BUNDLE"), .optional(["--json"]))],
     operands: [Operand(value: .directory)],
     blocks: [
@@ -24,16 +24,18 @@ extension CommandDescription {
       .lines(
         """
         A bundle is a directory:
-          Info.plist          CFBundleIdentifier, CFBundleShortVersionString,
-                              CFBundleExecutable
-          Entitlements.plist  com.apple.security.application-groups; may be missing
-          the app's program, named by CFBundleExecutable, and whatever it needs
+          Info.plist
+            CFBundleIdentifier, CFBundleShortVersionString, CFBundleExecutable
+          Entitlements.plist, which may be missing
+            com.apple.security.application-groups
+          the app's program, named by CFBundleExecutable, and its files
           Extensions/NAME.appex/
-            Info.plist          CFBundleIdentifier, CFBundleExecutable,
-                                EXAppExtensionAttributes: EXExtensionPointIdentifier is
-                                com.apple.app-migration
-            Entitlements.plist  com.apple.developer.app-migration.data-container-access:
-                                an array of the app's identifier alone
+            Info.plist
+              CFBundleIdentifier, CFBundleExecutable, EXAppExtensionAttributes:
+              EXExtensionPointIdentifier is com.apple.app-migration
+            Entitlements.plist
+              com.apple.developer.app-migration.data-container-access:
+              an array of the app's identifier alone
             the extension's program
         """),
     ],
@@ -73,7 +75,7 @@ extension CommandDescription {
         While its data is being migrated, an app cannot be started. An import that was interrupted is undone first.
         """)
     ],
-    options: [.flag("--help", "Show the help text. Behind ID it is the app's.")],
+    options: [.help("Show the help text. Behind ID it is the app's.")],
     examples: ["peer app run org.example.notes today.txt"],
     exitCodes: ExitCodes(
       others: "the app's", .failed, .noSuchApp,

@@ -1,6 +1,6 @@
 extension CommandDescription {
   static let code = CommandDescription(
-    usage: "code new", summary: "a code for two devices and a script",
+    usage: codeNew.usage, summary: codeNew.summary,
     forms: [Form(.operand("new"))],
     blocks: [.text("A code that a script makes for both devices; 'peer help code new' says more.")],
     options: [.help])

@@ -21,13 +21,14 @@ extension CommandDescription {
       .text(
         """
         Or write it to a file that the shell reads when it is needed. That of bash needs the package bash-completion; that
-        of zsh may be in any folder that is in $fpath before compinit runs.
+        of zsh may be in any folder that is in $fpath before compinit runs, so that ~/.zshrc has the line
+        fpath+=(~/.zfunc) in front of compinit:
         """),
       .lines(Shell.allCases.map { "  \($0.rawValue.padded(to: 4))  \($0.file)" }.joined(separator: "\n")),
     ],
     options: [.help],
     examples: ["peer completion fish > ~/.config/fish/completions/peer.fish"],
-    exitCodes: ExitCodes(.done, .wrongCommand))
+    exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
 }
 
 /// A shell that can complete what is typed.

@@ -1,12 +1,12 @@
 extension CommandDescription {
   static let help = CommandDescription(
-    usage: "help [COMMAND]", summary: "what a command does",
+    usage: "help [COMMAND]", summary: "the help text of a command",
     forms: [Form(.optional(["--man"]), .operand("[COMMAND]"))],
     operands: [Operand(value: .command)],
     blocks: [
       .text(
         """
-        Shows what there is to know of a command, as 'peer COMMAND --help' does; without one, which commands there are.
+        Shows the description of a command, as 'peer COMMAND --help' does; without one, which commands there are.
         """)
     ],
     options: [
@@ -19,5 +19,5 @@ extension CommandDescription {
       .help,
     ],
     examples: ["peer help app install", "peer help --man send | man -l -"],
-    exitCodes: ExitCodes(.done, .wrongCommand))
+    exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
 }

@@ -12,13 +12,14 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Receives what another device sends, into DIR or the current directory. Shows an address and a code; whoever enters
-        the code may send. What is already there is never overwritten, unless --existing replace says so.
+        Receives what another device sends, into DIR or the current directory. Shows an address and a code; the user who
+        enters the code may send. What is already there is never overwritten, unless --existing replace says so.
         """),
       .text(
         """
         With --app, receives the data of an app that is installed here: its migration extension imports it, before the app
-        is started for the first time. The app learns how that ended ('peer app status ID').
+        is started for the first time. The app learns how that ended ('peer app status ID'). The
+        dots in the second form stand for those options of the first one that are not about files.
         """),
       .text(
         """

@@ -20,7 +20,7 @@ extension CommandDescription {
       .text(
         """
         Without --to it looks for three seconds which devices are waiting in this network, takes the only one, and asks
-        which of several it is; without a terminal that is an error. What was interrupted goes on with the device that it
+        which of several it is; without a terminal that is an error. A transfer that was interrupted goes on with the device that it
         was begun with, wherever it is.
         """),
       .text(
@@ -33,12 +33,13 @@ extension CommandDescription {
       .text(
         """
         With --app, sends the data of an app that is installed here, as its migration extension exports it, to a device on
-        which 'peer receive --app ID' is waiting. The app must not run meanwhile.
+        which 'peer receive --app ID' is waiting. The app must not run meanwhile. The dots in the second form stand for
+        those options of the first one that are not about files.
         """),
       .text(
         """
-        A lost connection is made again by itself. Sending the same paths again to the same device goes on with what was
-        interrupted, wherever it is now, and asks for no code.
+        A lost connection is made again by itself. Sending the same paths again to the same device goes on with the
+        unfinished transfer, wherever that device is now, and asks for no code.
         """),
     ],
     options: sendOptions,
@@ -64,7 +65,7 @@ extension CommandDescription {
     .value(
       "--to", "HOST[:PORT]", .device,
       """
-      The other device. An IPv6 address with a port is written [ADDRESS]:PORT. Without a port: 47470. Without the option:
+      The other device. An IPv6 address with a port is written [HOST]:PORT. Without a port: 47470. Without the option:
       one that waits in this network.
       """),
     .repeatable(

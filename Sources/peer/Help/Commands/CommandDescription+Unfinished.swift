@@ -1,8 +1,8 @@
 extension CommandDescription {
   static let resume = CommandDescription(
-    usage: "resume list", summary: "what was interrupted",
+    usage: "resume list", summary: "unfinished transfers",
     forms: [Form(.operand("list"), .optional(["--json"]))],
-    operands: [Operand(value: .choice([ValueKind.Choice(word: "list", text: "what was interrupted")]))],
+    operands: [Operand(value: .choice([ValueKind.Choice(word: "list", text: "unfinished transfers")]))],
     blocks: [
       .text(
         """
@@ -13,10 +13,10 @@ extension CommandDescription {
     options: [.json, .help],
     exitCodes: ExitCodes(
       .init(number: 0, meaning: "done, also if there is none"), .failed, .wrongCommand,
-      .init(number: 4, meaning: "PEER_HOME is another user's, or others may write to it")))
+      .init(number: 4, meaning: Surroundings.unfitHome)))
 
   static let forget = CommandDescription(
-    usage: "forget ID", summary: "give up what was interrupted",
+    usage: "forget ID", summary: "give up an unfinished transfer",
     forms: [Form(.operand("ID"), .optional(["--json"]))],
     operands: [Operand(value: .transfer)],
     blocks: [
@@ -30,12 +30,12 @@ extension CommandDescription {
     exitCodes: ExitCodes(
       .done, .failed,
       .init(number: 2, meaning: "the command line is wrong, or no transfer or more than one has such an ID"),
-      .init(
-        number: 4, meaning: "the transfer is in use, or PEER_HOME is another user's, or others may write to it")))
+      .init(number: 4, meaning: "the transfer is in use, or \(Surroundings.unfitHome)")))
 }
 
 extension ExitCodes.Code {
   static let done = Self(number: 0, meaning: "done")
   static let failed = Self(number: 1, meaning: "failed")
+  static let unwritten = Self(number: 1, meaning: "standard output could not be written")
   static let wrongCommand = Self(number: 2, meaning: "the command line is wrong")
 }
