@@ -41,6 +41,27 @@ import Testing
     #expect(Completion(typed).offer == .words(expected))
   }
 
+  @Test func `options are offered by their long names, and known by their short ones`() throws {
+    #expect(words("discover", "-") == ["--for", "--json", "--help"])
+    #expect(words("forget", "-") == ["--json", "--help"])
+    #expect(words("discover", "-h", "-") == ["--for", "--json"])
+    let send = try #require(words("send", "--"))
+    for name in ["--to", "--exclude", "--limit", "--code-file", "--json"] { #expect(send.contains(name), "\(name)") }
+    let receive = try #require(words("receive", "--"))
+    for name in ["--existing", "--keep", "--from", "--listen", "--app"] { #expect(receive.contains(name), "\(name)") }
+  }
+
+  @Test func `devices are looked for only where an address may be meant`() {
+    for typed in ["", "1", "10.99.0.2:", "fe80", "[fe80::1%eth0]:5", "fe80::1%wlan", "::1"] {
+      #expect(offer("send", "--to", typed) == .devices, "\(typed)")
+      #expect(offer("send", "--to=\(typed)") == .devices, "\(typed)")
+    }
+    for typed in ["new-laptop", "h:1", "deadline", "~/x"] {
+      #expect(words("send", "--to", typed) == [], "\(typed)")
+      #expect(words("send", "--to=\(typed)") == [], "\(typed)")
+    }
+  }
+
   @Test func `an option that was given is not offered again, unless it may be repeated`() throws {
     let left = try #require(words("send", "--exclude", "*.o", "--json", "--limit=5M", "a", "-"))
     #expect(!left.contains("--json") && !left.contains("--limit") && left.contains("--exclude"))

@@ -23,8 +23,9 @@ struct ArgumentsSoFar {
       hasEnded = true
     } else {
       let name = word.prefix { $0 != "=" }
-      given.insert(String(name))
-      open = name.count == word.count ? option(name).flatMap { $0.value == nil ? nil : $0 } : nil
+      let option = option(name)
+      given.insert(option?.name ?? String(name))
+      open = name.count == word.count && option?.value != nil ? option : nil
     }
   }
 
@@ -33,17 +34,18 @@ struct ArgumentsSoFar {
 
   /// What can stand in the place of a word of which this much is typed.
   func completion(_ typed: String) -> Completion {
-    if let open, !isOption(typed) { return Completion(offer: offer(open.kind)) }
+    if let open, !isOption(typed) { return Completion(offer: offer(open.kind, typed)) }
     if !hasEnded, typed.hasPrefix("-") {
       guard let equals = typed.firstIndex(of: "=") else { return Completion(offer: .words(optionsLeft)) }
       guard let option = option(typed[..<equals]), option.value != nil else { return Completion(offer: .words([])) }
-      return Completion(prefix: String(typed[...equals]), offer: offer(option.kind))
+      let value = typed[typed.index(after: equals)...]
+      return Completion(prefix: String(typed[...equals]), offer: offer(option.kind, value))
     }
-    if let operand { return Completion(offer: offer(operand.value)) }
+    if let operand { return Completion(offer: offer(operand.value, typed)) }
     return Completion(offer: .words(hasEnded ? [] : optionsLeft))
   }
 
-  private func option(_ name: some StringProtocol) -> Option? { verb.options.first { $0.name == name } }
+  private func option(_ name: some StringProtocol) -> Option? { verb.options.first { $0.names.contains(String(name)) } }
 
   /// The options that may still come.
   private var optionsLeft: [Completion.Candidate] {
@@ -61,7 +63,13 @@ struct ArgumentsSoFar {
     return nil
   }
 
-  private func offer(_ kind: ValueKind) -> Completion.Offer {
+  /// Whether what is typed can be the beginning of an address, so that it is worth a second to look for devices.
+  private static func canBeginAddress(_ typed: some StringProtocol) -> Bool {
+    let digits = typed.drop { $0 == "[" }.prefix { !".:%]".contains($0) }
+    return digits.allSatisfy { $0.isASCII && $0.isHexDigit }
+  }
+
+  private func offer(_ kind: ValueKind, _ typed: some StringProtocol) -> Completion.Offer {
     switch kind {
     case .text: .words([])
     case .file, .path: .files
@@ -69,7 +77,7 @@ struct ArgumentsSoFar {
     case .choice(let choices): .words(choices.map { .init(word: $0.word, meaning: Option.brief($0.text)) })
     case .app: .apps
     case .transfer: .transfers
-    case .device: .devices
+    case .device: Self.canBeginAddress(typed) ? .devices : .words([])
     case .command: .words(commands)
     }
   }

@@ -21,7 +21,8 @@ extension Completion {
 
   /// A line for each word that is offered: the word and, behind a tab, what it means.
   ///
-  /// What cannot be found out is not offered, and nothing is said about it: the user is in the middle of a line.
+  /// What cannot be found out is not offered, and nothing is said about it: the user is in the middle of a line. So nothing is
+  /// written either, and no lock waited for.
   var candidateLines: String {
     let candidates: [Candidate] =
       switch offer {
@@ -35,7 +36,7 @@ extension Completion {
   }
 
   private static func apps() throws -> [Candidate] {
-    try AppHome(home: try Home.path()).list().apps.map { app in
+    try AppHome.glance(at: try Home.path()).apps.map { app in
       let name = app.bundle.displayName.map { "\(VisibleText.of($0)) " } ?? ""
       return Candidate(word: app.identifier, meaning: name + VisibleText.of(app.bundle.version))
     }

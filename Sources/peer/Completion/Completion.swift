@@ -57,7 +57,7 @@ struct Completion: Equatable {
       self.init(offer: .words(Self.isOption(typed) ? Self.candidates(Overview.options) : Self.commands(in: nil)))
       return
     }
-    guard let verb = ["-h", "--help"].contains(first) ? .help : Verb(before) else {
+    guard let verb = Overview.help.names.contains(first) ? .help : Verb(before) else {
       self.init(offer: .words([]))
       return
     }

@@ -1,39 +1,59 @@
 extension Shell {
   /// The script for bash, 4.0 or later. Nothing that was found or typed is ever evaluated.
   static let bashScript = #"""
-    # Completions of peer for bash, written by 'peer completion bash'.
+    # Completions of peer for bash, written by 'peer completion bash'. They ask the program peer that is found in PATH.
 
     # Asks peer what can stand at the cursor. It answers with a line that says what to offer and what stands in front of it in
     # the same word, and with a line for each word: the word, a tab, and what it means.
     _peer() {
-      local line=${COMP_LINE:0:COMP_POINT} index word typed start offer prefix meaning
+      local line=${COMP_LINE:0:COMP_POINT} replaced=${2-} quote="" last="" word="" index character start offer prefix meaning
+      local -i inside=0 redirected=0
       local -a words=() found=() meanings=()
       COMPREPLY=()
-      # Bash divides words at = and : as well. What was typed in one piece is put together again.
-      for ((index = 0; index <= COMP_CWORD; index++)); do
-        word=${COMP_WORDS[index]}
-        if ((index == 0)) || [[ $line == [[:space:]]* ]]; then
-          line=${line#"${line%%[![:space:]]*}"}
-          words+=("")
+      # Bash divides words at = and : as well, and leaves their quotes. Here are the words that the command would get: without
+      # quotes, and without what is redirected and where to.
+      for ((index = 0; index < ${#line}; index++)); do
+        character=${line:index:1}
+        if [[ -n $quote && $character == "$quote" ]]; then
+          quote=""
+        elif [[ $quote != "'" && $character == \\ ]]; then
+          index=$((index + 1))
+          [[ -z $quote || ${line:index:1} == [\$\`\"\\] ]] || word+=$character
+          word+=${line:index:1} inside=1
+        elif [[ -n $quote ]]; then
+          word+=$character
+        elif [[ $character == [\'\"] ]]; then
+          quote=$character inside=1
+        elif [[ $character == [\<\>] || ($character == [\&\|] && $last == [\<\>]) ]]; then
+          # Digits in front of it are the number of a descriptor.
+          if ((inside && !redirected)) && [[ -z $word || $word == *[!0-9]* ]]; then words+=("$word"); fi
+          word="" inside=0 redirected=1
+        elif [[ $character != [[:space:]] ]]; then
+          word+=$character inside=1
+        elif ((inside)); then
+          ((redirected)) || words+=("$word")
+          word="" inside=0 redirected=0
         fi
-        [[ $line == "$word"* ]] || word=$line
-        line=${line:${#word}}
-        words[${#words[@]} - 1]+=$word
+        last=$character
       done
-      typed=${words[${#words[@]} - 1]}
+      if ((redirected)); then
+        compopt -o default
+        return
+      fi
+      words+=("$word")
 
-      # What is replaced begins behind the last = or : at which bash has divided the word.
+      # What is replaced is the end of the word: it begins behind the last character at which bash has divided it, or a quote.
       start=0
-      for ((index = 0; index < ${#typed}; index++)); do
-        word=${typed:index:1}
-        [[ $word == [=:] && $COMP_WORDBREAKS == *"$word"* ]] && start=$((index + 1))
-      done
+      if [[ $line == *"$replaced" ]]; then
+        [[ -n $quote ]] || replaced=${replaced//\\/}
+        start=$((${#word} > ${#replaced} ? ${#word} - ${#replaced} : 0))
+      fi
 
       {
         IFS=$'\t' read -r offer prefix
-        while IFS=$'\t' read -r word meaning; do
-          [[ $prefix$word == "$typed"* ]] || continue
-          found+=("$prefix$word") meanings+=("$meaning")
+        while IFS=$'\t' read -r line meaning; do
+          [[ $prefix$line == "$word"* ]] || continue
+          found+=("$prefix$line") meanings+=("$meaning")
         done
       } < <(command peer completion --words "${words[@]:1}" 2>/dev/null </dev/null)
 
@@ -44,12 +64,14 @@ extension Shell {
         *) compopt -o default ;;
       esac
       for ((index = 0; index < ${#found[@]}; index++)); do
-        if ((COMP_TYPE == 63 && ${#found[@]} > 1)) && [[ $typed != -* ]]; then
+        if ((COMP_TYPE == 63 && ${#found[@]} > 1)) && [[ $word != -* ]]; then
           # The list is only shown, and nothing of it inserted.
           COMPREPLY+=("${found[index]:start}  (${meanings[index]})")
+        elif [[ -n $quote ]]; then
+          COMPREPLY+=("${found[index]:start}")
         else
-          printf -v word %q "${found[index]:start}"
-          COMPREPLY+=("$word")
+          printf -v line %q "${found[index]:start}"
+          COMPREPLY+=("$line")
         fi
       done
     }

@@ -1,7 +1,7 @@
 extension Shell {
   /// The script for fish, 3.0 or later. Nothing that was found or typed is ever evaluated.
   static let fishScript = #"""
-    # Completions of peer for fish, written by 'peer completion fish'.
+    # Completions of peer for fish, written by 'peer completion fish'. They ask the program peer that is found in PATH.
 
     # Asks peer what can stand at the cursor. It answers with a line that says what to offer and what stands in front of it in
     # the same word, and with a line for each word: the word, a tab, and what it means.

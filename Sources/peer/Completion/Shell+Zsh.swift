@@ -2,7 +2,7 @@ extension Shell {
   /// The script for zsh, to be read at its start or to be found in `$fpath`. Nothing that was found or typed is ever evaluated.
   static let zshScript = #"""
     #compdef peer
-    # Completions of peer for zsh, written by 'peer completion zsh'.
+    # Completions of peer for zsh, written by 'peer completion zsh'. They ask the program peer that is found in PATH.
 
     # Asks peer what can stand at the cursor. It answers with a line that says what to offer and what stands in front of it in
     # the same word, and with a line for each word: the word, a tab, and what it means.
@@ -21,9 +21,9 @@ extension Shell {
           for line in "${(@)lines[2,-1]}"; do
             [[ -n $line ]] || continue
             word=${line%%$tab*}
-            # A colon would end the word.
+            # A colon would end the word, and a backslash is taken away in front of anything.
             word=${${word//\\/\\\\}//:/\\:}
-            found+=("$word:${line#*$tab}")
+            found+=("$word:${${line#*$tab}//\\/\\\\}")
           done
           if [[ ${lines[2]} == -* ]]; then
             _describe -o option found
@@ -39,7 +39,7 @@ extension Shell {
     if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then
       # zsh has found the file for the first time, and takes it for the function.
       _peer "$@"
-    elif (( $+functions[compdef] )); then
+    elif (( ${+functions[compdef]} )); then
       compdef _peer peer
     else
       print -ru2 -- "peer: hint: run compinit before the completions of peer are read"
