@@ -61,16 +61,17 @@ final class Output: Sendable {
     state.broadcast()
   }
 
-  /// Runs `body` while nothing else is written, a question to the user say. What happens meanwhile is told afterwards.
+  /// Runs `body` while nothing else is written, a question to the user say. What happened before is told first, as far as a reader
+  /// takes it, and what happens meanwhile afterwards.
   func hold<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    state.withLock { $0.hold = $0.writer == nil ? .granted : .wanted }
+    state.withLock { $0.hold = $0.writer == nil ? .granted : .wanted($0.queue.count) }
     state.broadcast()
     defer {
       state.withLock { $0.hold = .none }
       state.broadcast()
     }
     // A reader that has stopped holds up no question to the user.
-    _ = state.wait(until: .now().advanced(by: Self.patience.still)) { $0.hold == .granted ? true : nil }
+    _ = state.wait(until: .now().advanced(by: Self.patience.still)) { if case .granted = $0.hold { true } else { nil } }
     return try body()
   }
 
@@ -165,7 +166,7 @@ final class Output: Sendable {
       case .say(.missed(let count)): pass(report.missed(count), put)
       case .makeWay:
         pass(report.clear(), put)
-        state.withLock { if $0.hold == .wanted { $0.hold = .granted } }
+        state.withLock { if case .wanted = $0.hold { $0.hold = .granted } }
         state.broadcast()
       case .end(let word):
         state.withLock { $0.isAtLastWord = true }
@@ -180,7 +181,7 @@ final class Output: Sendable {
   private func next() -> OutputState.Step? {
     while true {
       let step = state.wait(until: .now().advanced(by: Self.longestSilence)) { $0.next(now: .now()) }
-      if step != nil || state.withLock({ $0.hold == .none }) { return step }
+      if step != nil || state.withLock({ if case .none = $0.hold { true } else { false } }) { return step }
     }
   }
 

@@ -20,7 +20,8 @@ struct OutputState: Sendable {
   /// Whether another thread writes just now.
   enum Hold: Sendable {
     case none
-    case wanted
+    /// Once the events are written that were there: those before this number.
+    case wanted(UInt64)
     /// The writing thread writes nothing.
     case granted
   }
@@ -56,7 +57,7 @@ struct OutputState: Sendable {
     }
     return switch hold {
     case .none: queue.take().map { .say($0) }
-    case .wanted: .makeWay
+    case .wanted(let number): queue.hasEvents(before: number) ? queue.take().map { .say($0) } : .makeWay
     case .granted: nil
     }
   }

@@ -73,6 +73,21 @@ import Testing
     #expect(paper.text.count == 3)
   }
 
+  @Test func `what happened before a question is told before it`() throws {
+    let isAsked = Condition(false)
+    let slow = Output(
+      JSONReport(), to: paper.target { _ = try? isAsked.wait(for: "the question") { $0 ? true : nil } })
+    slow.handle(.connecting(address: "a"))
+    let asking = try RunningThread("test") { [paper] in
+      for address in ["b", "c"] { slow.handle(.connecting(address: address)) }
+      isAsked.withLock { $0 = true }
+      isAsked.broadcast()
+      return slow.hold { paper.text.count }
+    }
+    #expect(try asking.value() == 3)
+    _ = slow.finish(Samples.result())
+  }
+
   @Test func `many threads may report at once`() throws {
     let threads = try (0..<4).map { number in
       try RunningThread("test") { [output] in

@@ -76,6 +76,14 @@ package struct EventBacklog: Sendable {
     if event.isLight { light.append(waiting) } else { weighty.append(waiting) }
   }
 
+  /// How many events have been added; the next one has this number.
+  package var count: UInt64 { next }
+
+  /// Whether one waits that was added before the one of this number.
+  package func hasEvents(before number: UInt64) -> Bool {
+    [light, weighty].contains { $0.first.map { $0.number < number } ?? false }
+  }
+
   /// Takes what is said next; nil if there is nothing.
   package mutating func take() -> Entry? {
     if missed > 0, 2 * size <= capacity {
