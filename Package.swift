@@ -17,10 +17,10 @@ let features: [SwiftSetting] = [
 
 /// What every Swift target is compiled with. Warnings are errors here, but those of a later compiler shall not end the build
 /// of an app.
-let common = features + (isWhole ? [.treatAllWarnings(as: .error)] : [])
+let common: [SwiftSetting] = features + (isWhole ? [.treatAllWarnings(as: .error)] : [])
 
 /// Product code also marks every unsafe construct; in tests that would be noise.
-let product = common + [.strictMemorySafety()]
+let product: [SwiftSetting] = common + [.strictMemorySafety()]
 
 let package = Package(
   name: "peer",

@@ -14,12 +14,15 @@ from outside import ROOT, Failure, require, say
 PLACE = f"{ROOT}/.build/mutants"
 SOURCES = f"{ROOT}/Sources/MigrationEngine"
 
+CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isWhole \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]
+"""What of this package's own manifest is another there."""
+
 MANIFEST = """
 
 // Only what is needed: for the engine's tests, or for the simulator.
-let isWhole = Context.environment["MUTANTS_WHOLE"] != nil
+let isForSimulator = Context.environment["MUTANTS_SIMULATOR"] != nil
 for target in package.targets {
-  if target.name == "TestSupport", !isWhole {
+  if target.name == "TestSupport", !isForSimulator {
     // What is pure of it, so that nothing is built that touches the world.
     target.path = "Tests/EngineTestSupport"
     target.dependencies = ["MigrationWire"]
@@ -28,7 +31,7 @@ for target in package.targets {
   if target.name == "MigrationEngineTests" { target.swiftSettings = common + [.unsafeFlags(["-Onone"])] }
 }
 var wanted: Set<String> = []
-var found = [isWhole ? "simulate" : "MigrationEngineTests"]
+var found = [isForSimulator ? "simulate" : "MigrationEngineTests"]
 while let name = found.popLast() {
   guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
   found += target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
@@ -99,14 +102,19 @@ class Build:
         needs = re.compile(rb"^(package |public )?import (?!MigrationWire\b|Synchronization\b)", re.M)
         write_folder(f"{self.package}/Tests/EngineTestSupport", {name: text for name, text in pure.items() if not needs.search(text)})
         with open(f"{ROOT}/Package.swift", encoding="utf-8") as file:
-            manifest = file.read().replace("  .treatAllWarnings(as: .error),\n", "")
+            manifest = file.read()
+        # It is neither the whole project, whose warnings are errors, nor the part for authors of apps.
+        for pattern, text in CHANGES:
+            manifest, count = re.subn(pattern, text, manifest, flags=re.MULTILINE)
+            if count != 1:
+                raise ValueError(f"Package.swift has {count} places of the form {pattern}")
         write(f"{self.package}/Package.swift", (manifest + MANIFEST).encode())
 
     def run(self, *words, is_whole=False):
         """What was said, and whether it went well."""
         said = shell(
             f'package="{self.package}"; build_mutants "{PLACE}/build" -c {self.configuration} "$@" && echo all is built', *words,
-            **({"MUTANTS_WHOLE": "1"} if is_whole else {}))
+            **({"MUTANTS_SIMULATOR": "1"} if is_whole else {}))
         return said, said.rstrip().endswith("all is built")
 
     def typecheck(self, engine):

@@ -19,7 +19,8 @@ def main(report, user, *command):
         try:
             os.close(report)
             # The interpreter ignores these; a program that is started by others does not find them ignored.
-            for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            # Nor does one that a user starts find Ctrl-C ignored, as a shell has it for what it runs in the background.
+            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
             if user != "-":
                 os.setgroups([])
