@@ -243,7 +243,7 @@ def test_forgetting_what_stays(work):
     back = sender(work, [big, "--give-up-after", "5"], receiver.port, None)
     equal(back.wait(), 4, f"exit code of a sender whose transfer is forgotten: {back.text()[-300:]}")
     small_file(f"{old}/last")
-    code = receiver.events("code")[-1]["code"]
+    code = receiver.shown(2)
     equal(sender(work, [f"{old}/last"], receiver.port, code).wait(), 0, "exit code of another sender")
     equal(receiver.stop(), 143, "exit code")
 
