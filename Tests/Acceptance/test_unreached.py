@@ -125,9 +125,7 @@ def test_no_way(work, lines):
 @pytest.mark.takes(4)
 def test_no_device_has_the_address(work):
     """no device answers to ARP: said within six seconds"""
-    message, _, seconds = unreached(
-        work, "192.0.2.7",
-        CABLE)
+    message, _, seconds = unreached(work, "192.0.2.7", CABLE)
     equal(message, "there is no way to 192.0.2.7", "message")
     require(seconds < 6, f"said after {seconds:.1f} s")
     work.figure = f"{message}, after {seconds:.1f} s"

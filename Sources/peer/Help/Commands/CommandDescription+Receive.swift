@@ -121,14 +121,14 @@ extension CommandDescription {
     ValueKind.Choice(
       word: "skip",
       text:
-        "folders are merged, and what is there stays as it is. What has equal size and time is not sent again."),
+        "folders are merged, and existing items stay as they are. A file of equal size and time is not sent again."),
     ValueKind.Choice(
       word: "keep-both", text: "a folder or file that was sent gets another name, such as 'photos (2)'."),
     ValueKind.Choice(
       word: "replace",
       text: """
-        folders are merged, and files and links take the places of files and links, each in one step. What is of another
-        kind stays, and gets company.
+        folders are merged, and files and links take the places of files and links, each in one step. An item of another
+        kind stays, and the one that was sent gets another name beside it.
         """),
   ]
 }
