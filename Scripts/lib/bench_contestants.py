@@ -8,9 +8,15 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 
 from bench_disk import waiting_disk
 from bench_place import Launched, program
+from outside import ROOT
+
+sys.path.append(f"{ROOT}/Tests/Acceptance")
+
+from bundles import ID, make_bundle  # noqa: E402
 
 STREAMS = "2"
 """Of the floor and of WDT: more make neither of them faster on one machine."""
@@ -64,21 +70,52 @@ class Peer:
             return self.carry(place, source, destination)
 
     def carry(self, place, source, destination):
+        return peers(
+            place, place.fresh("homes"), [*self.beneath("receiver"), self.binary, "receive", destination],
+            [*self.beneath("sender"), self.binary, "send", source, *self.send_options], self.link)
+
+
+def peers(place, homes, receive, send, through=None):
+    """A transfer by two commands, maybe through a link; each has a home of its own."""
+    receiver = Launched(
+        place, [*receive, "--listen", "127.0.0.1:0", "--json"], environment={"PEER_HOME": f"{homes}/receiver"})
+    port, code = receiver.says(r'"port":(\d+)'), receiver.says(r'"code":"([\d-]+)"')
+    link = Launched(place, [program("link"), port, *map(str, through)]) if through else None
+    sender = Launched(
+        place,
+        [*send, "--to", f"127.0.0.1:{link.says(NUMBER) if link else port}", "--code-file", "-", "--json"],
+        text=f"{code}\n", environment={"PEER_HOME": f"{homes}/sender"})
+    run = both(sender, receiver)
+    if link:
+        link.end()
+    return run
+
+
+class App:
+    """The command, with an app whose extension appends what is in one folder; what that takes the app's import is in it."""
+
+    def __init__(self, binary, way):
+        """`way` is how the test app's extension exports: the platform that it is asked to export for."""
+        self.binary, self.way = binary, way
+
+    def __call__(self, place, source, destination):
         homes = place.fresh("homes")
-        receiver = Launched(
-            place, [*self.beneath("receiver"), self.binary, "receive", destination, "--listen", "127.0.0.1:0", "--json"],
-            environment={"PEER_HOME": f"{homes}/receiver"})
-        port, code = receiver.says(r'"port":(\d+)'), receiver.says(r'"code":"([\d-]+)"')
-        link = Launched(place, [program("link"), port, *map(str, self.link)]) if self.link else None
-        sender = Launched(
-            place,
-            [*self.beneath("sender"), self.binary, "send", source, "--to", f"127.0.0.1:{link.says(NUMBER) if link else port}",
-             "--code-file", "-", "--json", *self.send_options],
-            text=f"{code}\n", environment={"PEER_HOME": f"{homes}/sender"})
-        run = both(sender, receiver)
-        if link:
-            link.end()
+        bundle = make_bundle(os.path.dirname(os.path.realpath(self.binary)), f"{homes}/bundle", ID)
+        for home in ("sender", "receiver"):
+            self.app(f"{homes}/{home}", "install", bundle)
+        # It makes its container when it is run.
+        self.app(f"{homes}/sender", "run", ID, "write", "Documents/kept", "kept")
+        documents = "containers/" + ID + "/Documents"
+        shutil.copytree(source, f"{homes}/sender/{documents}/many", symlinks=True)
+        run = peers(
+            place, homes, [self.binary, "receive", "--app", ID, "--platform", self.way], [self.binary, "send", "--app", ID])
+        os.rename(f"{homes}/receiver/{documents}/many", f"{destination}/{os.path.basename(source)}")
         return run
+
+    def app(self, home, *words):
+        subprocess.run(
+            [self.binary, "app", *words], env={**os.environ, "PEER_HOME": home}, check=True, timeout=60,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 class Floor:

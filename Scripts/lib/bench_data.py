@@ -30,6 +30,13 @@ def many_files(folder, folders, files, sizes):
                 file.write(pool[begin:begin + size])
 
 
+def flat_files(folder, files, size):
+    """Files in one folder."""
+    many_files(f"{folder}.in", 1, files, [size])
+    os.rename(f"{folder}.in/0000", folder)
+    os.rmdir(f"{folder}.in")
+
+
 def system_tree(folder, *sources):
     """What a system has, without links and empty folders, which not every contestant carries."""
     os.mkdir(folder)

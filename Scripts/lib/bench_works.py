@@ -6,8 +6,8 @@ Each work is a function of the `Bench` and gives its cases.
 import os
 import shutil
 
-from bench_contestants import WDT, Floor, OtherFloor, Peer, Rsync, Tar
-from bench_data import big_file, many_files, system_tree
+from bench_contestants import WDT, App, Floor, OtherFloor, Peer, Rsync, Tar
+from bench_data import big_file, flat_files, many_files, system_tree
 from bench_report import result
 from bench_rounds import Case, hold
 from outside import GIB, MIB, ROOT, require
@@ -137,3 +137,10 @@ def waiting(bench):
         *bench.peers(files, ": the source waits, --streams 1", waits="source", send_options=one),
         *bench.peers(files, ": the destination waits", waits="destination"),
         *bench.peers(files, ": the destination waits, --streams 1", waits="destination", send_options=one)]
+
+
+@work("an app's 5,000 files of 300 bytes in one folder, which its extension appends")
+def appends(bench):
+    files = bench.source("appends", flat_files, (5000, 300), (50, 300))
+    ways = {"one append": "linux", "5,000 appends": "one by one"}
+    return [Case(f"{name}: {way}", App(binary, word), files) for name, binary in bench.binaries.items() for way, word in ways.items()]

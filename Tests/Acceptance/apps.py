@@ -1,40 +1,10 @@
 """The app that the checks migrate: its bundle, the two devices that have it, and what it shows."""
 
 import os
-import plistlib
-import shutil
-import subprocess
 
+from bundles import GROUP, ID, make_bundle
 from devices import Process, Waiting, end_well
 from outside import Failure, equal, remove
-
-ID = "org.example.test"
-GROUP = "group.org.example.test"
-
-
-def make_bundle(programs, path, identifier):
-    """Puts a bundle together from the folder of the programs."""
-    extension = "Extensions/Migration.appex"
-    os.makedirs(f"{path}/{extension}")
-    shutil.copy(f"{programs}/TestApp", path)
-    shutil.copy(f"{programs}/TestAppExtension", f"{path}/{extension}")
-    groups = {"com.apple.security.application-groups": [GROUP]}
-    lists = {
-        "Info.plist": {
-            "CFBundleIdentifier": identifier, "CFBundleShortVersionString": "1.0", "CFBundleExecutable": "TestApp"},
-        "Entitlements.plist": dict(groups),
-        f"{extension}/Info.plist": {
-            "CFBundleIdentifier": f"{identifier}.migration", "CFBundleExecutable": "TestAppExtension",
-            "EXAppExtensionAttributes": {"EXExtensionPointIdentifier": "com.apple.app-migration"}},
-        f"{extension}/Entitlements.plist": {
-            "com.apple.developer.app-migration.data-container-access": [identifier], **groups},
-    }
-    for name, content in lists.items():
-        with open(f"{path}/{name}", "wb") as file:
-            plistlib.dump(content, file)
-    subprocess.run(["chmod", "-R", "a+rX", path], check=True)
-    return path
-
 
 class Device:
     """A PEER_HOME in which the test app is installed."""

@@ -134,4 +134,47 @@ import Testing
     #expect(failure { try appending.append(Descriptor(owning: file), at: Array("file".utf8)) } == "source")
     #expect(outlet.unsent == [Unsent(path: Array("file".utf8), reason: .keepsChanging)])
   }
+
+  @Test func `small items that are appended one after the other go in one frame`() throws {
+    for number in 0..<50 { scratch.write("source/\(number)", pattern(number)) }
+    scratch.letSettle()
+    for number in 0..<50 {
+      try append("\(number)", at: "many/\(number)")
+      try appending.appender.appendLink(
+        target: [97], modified: ItemTime(seconds: 1, nanoseconds: 0), at: Array("links/\(number)".utf8))
+    }
+    #expect(appending.outlet.frames.isEmpty)
+    let tree = try arrive()
+    #expect(names(tree).count == 50 + 50 + 2)
+    for number in 0..<50 { #expect(scratch.read("destination/stage/tree/many/\(number)") == pattern(number)) }
+    // The directories that nothing brought come behind all else.
+    #expect(appending.outlet.frames.count == 2)
+  }
+
+  @Test func `a frame does not wait for more than a moment`() throws {
+    scratch.write("source/file", [1])
+    scratch.letSettle()
+    try append("file", at: "file")
+    appending.outlet.read(appending.export) { !appending.outlet.frames.isEmpty }
+    #expect(appending.outlet.frames.count == 1)
+  }
+
+  @Test func `what is appended faster than it is sent waits for its turn`() throws {
+    let outlet = Outlet()
+    let appending = Appending(outlet, sizes: ArchiveSizes(smallFile: 1 << 10, chunk: 1 << 12, fullFrame: 1 << 10))
+    scratch.write("source/file", pattern(900))
+    scratch.letSettle()
+    var waiting: [ItemAppender.Append] = []
+    for number in 0..<40 {
+      let file = Glibc.open("\(scratch.path)/source/file", O_RDONLY | O_CLOEXEC)
+      let append = try appending.appender.begin(Descriptor(owning: file), at: Array("\(number)".utf8))
+      if !appending.appender.isRead(append) { waiting.append(append) }
+    }
+    #expect(waiting.count > 20)
+    outlet.read(appending.export) { waiting.allSatisfy { appending.appender.isRead($0) } }
+    for append in waiting { try appending.appender.end(append) }
+    appending.finish()
+    let paths = try outlet.frames.flatMap { try entriesOf($0).map(\.text) }
+    #expect(Set(paths) == Set((0..<40).map { "\($0)" }) && paths.count == 40)
+  }
 }

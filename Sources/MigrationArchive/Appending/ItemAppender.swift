@@ -67,11 +67,10 @@ package final class ItemAppender {
     let fingerprint = SourceFingerprint(
       fileSystem: UInt64(truncatingIfNeeded: hash >> 64), inode: UInt64(truncatingIfNeeded: hash),
       size: UInt64(target.count), modified: modified, changed: modified)
-    export.add([
+    export.addSmall(
       ItemRecord(
         path: path, generation: keys.generation(of: fingerprint), body: .symbolicLink(target: target),
-        modified: modified)
-    ])
+        modified: modified))
     paths.take(path, isDirectory: false)
   }
 
@@ -82,6 +81,7 @@ package final class ItemAppender {
       of: SourceFingerprint(fileSystem: 0, inode: 0, size: 0, modified: nothing, changed: nothing))
     // The last one goes first, so that the order is that of the paths.
     export.add(paths.implied.sorted().reversed().map { ItemRecord(path: $0, generation: generation, body: .directory) })
+    export.endGrowing()
   }
 
   private func check(_ path: [UInt8]) throws(ArchiveError) -> ArchivePath {
@@ -106,7 +106,7 @@ package final class ItemAppender {
     _ = tree.add(path.name.span, status, kind: .file, parent: -1)
     paths.reserve(path)
     return Append(
-      batch: export.add(SourceBatch(roots: [place], tree: tree, prefix: path.parent)), path: path, isFile: true)
+      batch: export.addSmall(SourceBatch(roots: [place], tree: tree, prefix: path.parent)), path: path, isFile: true)
   }
 
   private func beginDirectory(

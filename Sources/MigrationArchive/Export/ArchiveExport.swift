@@ -1,5 +1,6 @@
 import MigrationSystem
 package import MigrationWire
+import Synchronization
 
 /// Where the frames of an archive come from: every data stream reads what it sends.
 package protocol FrameSource: AnyObject, Sendable {
@@ -31,7 +32,7 @@ package enum FrameFilling: Equatable, Sendable {
 
 /// One export: what is to be read, the readers that read it, and what all of it comes to.
 package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
-  private struct State: Sendable {
+  struct State: Sendable {
     var list: WorkList
     var batches: [WorkList.Batch: Batch] = [:]
     var files: [WorkList.FileNumber: LargeFile<Place.File>] = [:]
@@ -46,11 +47,13 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     var failure: ArchiveError?
     /// Records of items that nothing is read for.
     var records: [ItemRecord] = []
+    /// How many frames there are that small items were read into as they were added.
+    var grown = 0
 
-    var isRead: Bool { list.isEmpty && records.isEmpty && idle.count == readers }
+    var isRead: Bool { list.isEmpty && records.isEmpty && grown == 0 && idle.count == readers }
   }
 
-  private struct Batch: Sendable {
+  struct Batch: Sendable {
     let source: SourceBatch<Place>
     var links = LinkedNames()
     /// The first item that belongs to the archive and could not be sent.
@@ -58,7 +61,9 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   package let settings: ExportSettings
-  private let state: Condition<State>
+  let state: Condition<State>
+  /// The frame that small items are read into as they are added.
+  let growing = Mutex(GrowingFrame<Place>())
   /// Called when a batch is read, and when nothing more can be.
   private let batchEnded: @Sendable () -> Void
 
@@ -150,6 +155,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     let now = settings.now()
     return state.withLock { state in
       state.list.waitingFrames(of: settings.sizes.fullFrame, now: now) + (state.records.isEmpty ? 0 : 1)
+        + state.grown
     }
   }
 
@@ -157,14 +163,16 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   @specialized(where Place == RealDirectory)
   @specialized(where Place == AppendedPlace)
   package func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
-    guard !isStopped, let reader = borrow() else { return .nothing(until: nil) }
+    guard !isStopped else { return .nothing(until: nil) }
+    if takeFull(&frame) { return .full }
+    guard let reader = borrow() else { return .nothing(until: nil) }
     reader.packer.begin(exchange(&frame, with: FrameBuffer(capacity: 0)))
     let begun = settings.now()
     let moment = reader.fill(written: written)
     frame = reader.packer.end()
     reader.rest()
     giveBack(reader, hasWaited: Self.isSlow(frame, settings.now() - begun))
-    return frame.isEmpty ? .nothing(until: moment) : .full
+    return frame.isEmpty ? takeGrown(&frame, or: moment) : .full
   }
 
   /// A reader that reads nothing now, one with something in hand if there is such; nil where there may be no more of them.

@@ -53,7 +53,8 @@ extension ArchiveReader {
       }
     }
     var export = FileExport(
-      packer: packer, directory: directory, path: path, name: name, withOwner: batch.withOwners, awaited: tries.awaited)
+      packer: packer, directory: directory, path: path, name: name, withOwner: batch.withOwners,
+      isSmallExpected: isGrowing, awaited: tries.awaited)
     let outcome = try export.run()
     settle(item, tries, outcome, in: batch)
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }

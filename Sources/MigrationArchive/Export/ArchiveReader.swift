@@ -8,6 +8,8 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   typealias Export = ArchiveExport<Place>
 
   let number: WorkList.Reader
+  /// Whether its frame grows by one small item after the other, and gets its number when it is sent.
+  let isGrowing: Bool
   let packer: FramePacker
   unowned let export: Export
   /// The items of a batch that come next.
@@ -22,8 +24,9 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   /// What has been asked of the disk ahead of its turn: the directory that it is in.
   var ahead: (batch: WorkList.Batch, parent: Int32, directory: Place)?
 
-  init(_ number: WorkList.Reader, of export: Export) throws(ArchiveError) {
+  init(_ number: WorkList.Reader, isGrowing: Bool = false, of export: Export) throws(ArchiveError) {
     self.number = number
+    self.isGrowing = isGrowing
     self.export = export
     packer = try FramePacker(export.settings)
   }

@@ -36,6 +36,8 @@ struct FileExport<Place: SourceDirectory> {
   let name: ArraySlice<UInt8>
   /// Whether owner and group are sent.
   var withOwner = false
+  /// Whether a large one comes again later, in a frame that has a number.
+  var isSmallExpected = false
   /// A stamp behind which no other change can hide any more: it was waited for, whatever is known of the clock that made it.
   var awaited: Timestamp?
   /// How long it took to read a file that is sent in one piece; nil for any other.
@@ -43,8 +45,9 @@ struct FileExport<Place: SourceDirectory> {
 
   init(
     packer: FramePacker, directory: Place, path: ArchivePath, name: ArraySlice<UInt8>, withOwner: Bool = false,
-    awaited: Timestamp? = nil
+    isSmallExpected: Bool = false, awaited: Timestamp? = nil
   ) {
+    self.isSmallExpected = isSmallExpected
     self.awaited = awaited
     self.packer = packer
     self.directory = directory
@@ -78,7 +81,9 @@ struct FileExport<Place: SourceDirectory> {
     }
     if packer.withhold(record) { return .withheld }
     record.add(extended)
-    if before.size > packer.sizes.smallFile { return .large(open(file, record, look, extended.leftBehind)) }
+    if before.size > packer.sizes.smallFile {
+      return isSmallExpected ? .changed : .large(open(file, record, look, extended.leftBehind))
+    }
     guard try before.size == 0 ? addEmpty(file, record, before) : addWhole(file, record, before) else {
       return .changed
     }

@@ -118,6 +118,14 @@ package struct WorkList: Sendable {
     return lastBatch
   }
 
+  /// Adds the items of a tree, all of which its reader has in hand at once; they may come again.
+  mutating func addTaken(_ tree: SourceTree) -> Batch {
+    lastBatch += 1
+    let entry = Entry(tree: tree, merged: [], cursor: tree.nodes.count, left: tree.nodes.count, items: 0, bytes: 0)
+    batches.append((lastBatch, entry))
+    return lastBatch
+  }
+
   // MARK: What is next
 
   /// What a reader does next, which has done what it had. Every frame with a number below `written` is written at the receiver.

@@ -79,7 +79,7 @@ struct AppExport: ~Copyable {
         continue
       }
       if appends.count >= Self.mostAppends, try !conversation.wait(until: deadline, forItsEnd: true) { continue }
-      let event = try conversation.next(until: deadline)
+      let event = try conversation.next(until: deadline, isItsTurn: appends.isEmpty)
       switch consume event {
       case .nothing:
         // Only now: while this process did not run, an append may have come.

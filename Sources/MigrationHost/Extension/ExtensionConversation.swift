@@ -39,8 +39,10 @@ struct ExtensionConversation: ~Copyable, Sendable {
   }
 
   /// The next thing that happens. Throws a `Violation` where the extension breaks the rules, or a `SystemError`.
-  mutating func next(until deadline: BootInstant?) throws -> Event {
-    if isPrompt { isPrompt = channel.awaitPromptly() }
+  ///
+  /// `isItsTurn`: the extension waits for nothing, and may say something at once.
+  mutating func next(until deadline: BootInstant?, isItsTurn: Bool = true) throws -> Event {
+    if isPrompt, isItsTurn { isPrompt = channel.awaitPromptly() }
     while true {
       let arrival = try channel.receive(waiting: false)
       switch consume arrival {
