@@ -18,6 +18,7 @@ extension AppCommand {
     case .appRemove: self = .remove(try Self.identifier(arguments, verb), json: json)
     case .appStatus:
       self = .status(try Self.identifier(arguments, verb), clear: arguments.has("--clear"), json: json)
+    case .appNew: self = .new(try NewAppOptions(arguments))
     default:
       guard let first = arguments.operands.first else {
         throw .usage("'peer app' needs a command behind it", hint: "run 'peer app --help' to see which there are")
@@ -44,7 +45,7 @@ extension AppCommand {
   static let hint = "name an app by its identifier; 'peer app list' shows them"
 
   /// The one word that a command takes.
-  private static func operand(
+  static func operand(
     _ arguments: Arguments, _ verb: Verb, _ what: String, hint: String
   ) throws(TransferFailure) -> [UInt8] {
     guard let operand = arguments.operands.first, !operand.isEmpty else {

@@ -25,6 +25,8 @@ enum Apps {
       Answer.give(json: json) { () throws(TransferFailure) in
         try status(identifier, clear: clear, json: json)
       }
+    case .new(let options):
+      Answer.give(json: options.json) { () throws(TransferFailure) in try NewApp.make(options) }
     case .run(let identifier, let arguments):
       Answer.give(json: false) { () throws(TransferFailure) in throw run(identifier, arguments) }
     }

@@ -41,7 +41,8 @@ extension Command {
         case .code, .codeNew: self = try Self.code(verb, arguments)
         case .completion: self = .completion(try Shell(arguments))
         case .help: self = try Self.help(rest)
-        case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus: self = .app(try AppCommand(verb, arguments))
+        case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus, .appNew:
+          self = .app(try AppCommand(verb, arguments))
         }
       }
     }

@@ -39,6 +39,8 @@ enum AppCommand: Equatable, Sendable {
   case status(String, clear: Bool, json: Bool)
   /// What stands behind the identifier is the app's affair.
   case run(String, arguments: [[UInt8]])
+  /// Make a package of a new app.
+  case new(NewAppOptions)
 }
 
 /// What `peer receive` was told.

@@ -143,6 +143,11 @@ import Testing
       (["install", "b", "--json"], .install(Array("b".utf8), json: true)), (["list"], .list(json: false)),
       (["remove", "--json", "x.y"], .remove("x.y", json: true)),
       (["status", "x", "--clear"], .status("x", clear: true, json: false)),
+      (["new", "d"], .new(NewAppOptions(directory: Array("d".utf8)))),
+      (
+        ["new", "--json", "d", "--package=p", "--id", "a.b"],
+        .new(NewAppOptions(directory: Array("d".utf8), identifier: "a.b", package: Array("p".utf8), json: true))
+      ),
       (["run", "x"], .run("x", arguments: [])), (["run", "--", "x"], .run("x", arguments: [])),
       (
         ["run", "x", "--help", "--", "-x", "--json"],

@@ -167,6 +167,14 @@ import Testing
       "app", "remove", "a", "b", message: "'peer app remove' takes one app, and 'b' is a second one", hint: "--help"),
     Mistake("app", "status", message: "'peer app status' needs the app", hint: "peer app list"),
     Mistake("app", "status", "a", "--claer", message: "'peer app status' has no option '--claer'", hint: "--clear?"),
+    Mistake("app", "new", message: "'peer app new' needs the folder", hint: "an empty one"),
+    Mistake(
+      "app", "new", "a", "b", message: "'peer app new' takes one folder, and 'b' is a second one", hint: "--help"),
+    Mistake(
+      "app", "new", "a", "--id=x..y", message: "--id: 'x..y' is no identifier for an app", hint: "no two dots in a row"),
+    Mistake(
+      "app", "new", "a", "--id", String(repeating: "x", count: 191),
+      message: "--id: '\(String(repeating: "x", count: 191))' is no identifier for an app", hint: "at most 190"),
     Mistake("app", "run", message: "'peer app run' needs the app", hint: "peer app list"),
     Mistake("app", "run", "--", message: "'peer app run' needs the app", hint: "peer app list"),
     Mistake("app", "run", "--json", "a", message: "'peer app run' has no option '--json'", hint: "peer app run --help"),

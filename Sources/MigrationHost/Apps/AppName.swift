@@ -1,14 +1,14 @@
 /// The shape that the identifiers of apps, extensions and groups have, so that each can be the name of a file.
-enum AppName {
+package enum AppName {
   /// Files are called after them, with up to fifty bytes around, and a file's name has at most 255.
-  static let longest = 200
+  package static let longest = 200
 
   /// The rule in words, to follow "is not".
-  static let rule =
+  package static let rule =
     "1 to 200 letters, digits, dots and hyphens, the first one a letter or digit, and no two dots in a row"
 
   /// Whether a text has it.
-  static func isWellFormed(_ text: String) -> Bool {
+  package static func isWellFormed(_ text: String) -> Bool {
     guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= longest else { return false }
     let (dot, hyphen) = (UInt8(ascii: "."), UInt8(ascii: "-"))
     var last = first
@@ -20,7 +20,7 @@ enum AppName {
   }
 
   /// Whether a byte is one of ASCII's letters or digits.
-  static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+  package static func isLetterOrDigit(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -11,6 +11,7 @@ enum Verb: String, CaseIterable, Sendable {
   case appRun = "app run"
   case appStatus = "app status"
   case appRemove = "app remove"
+  case appNew = "app new"
   case code
   case codeNew = "code new"
   case completion
@@ -55,6 +56,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .appRun: .appRun
     case .appStatus: .appStatus
     case .appRemove: .appRemove
+    case .appNew: .appNew
     case .code: .code
     case .codeNew: .codeNew
     case .completion: .completion

@@ -112,6 +112,39 @@ extension CommandDescription {
     exitCodes: ExitCodes(
       .done, .failed, .noSuchApp,
       .init(number: 4, meaning: "the app runs, its data is being migrated, or PEER_HOME is not fit")))
+
+  static let appNew = CommandDescription(
+    usage: "app new DIR", summary: "make the package of a new app",
+    forms: [Form(.operand("DIR"), .optional(["--id", "--package", "--json"]))],
+    operands: [Operand(value: .directory)],
+    blocks: [
+      .text(
+        """
+        Makes a Swift package with a small app, its migration extension, the extension's tests, and a script that puts the
+        bundle together. It builds, passes its tests, and migrates at once. DIR is not there yet, or is an empty folder; its
+        name becomes that of the app.
+        """)
+    ],
+    options: [
+      .value("--id", "ID", "The app's identifier. Without it: org.example. and the folder's name."),
+      .value(
+        "--package", "PATH", .directory,
+        """
+        The folder of the package that has AppMigrationKit. Without it: the clone that this program was built in, or what
+        was installed with it.
+        """),
+      .json, .help,
+    ],
+    examples: ["peer app new ./Notes --id com.example.notes"],
+    exitCodes: ExitCodes(
+      .done, .failed,
+      .init(
+        number: 2,
+        meaning: """
+          the command line is wrong, there is no folder to make DIR in, no such PATH, or nothing was found in its place
+          """),
+      .init(number: 4, meaning: "DIR is not empty or has a name that cannot be, or PATH does not have AppMigrationKit"),
+      .init(number: 6, meaning: "there is not enough space")))
 }
 
 extension ExitCodes.Code {

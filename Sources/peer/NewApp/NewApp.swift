@@ -1,0 +1,81 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// What `peer app new` was told.
+struct NewAppOptions: Equatable, Sendable {
+  /// The folder, which is empty or not there yet.
+  var directory: [UInt8]
+  /// The app's identifier; nil for one that is made of the folder's name.
+  var identifier: String?
+  /// The folder of the package that has AppMigrationKit; nil for the one that belongs to this program.
+  var package: [UInt8]?
+  /// Whether a program reads the output.
+  var json = false
+}
+
+extension NewAppOptions {
+  /// Understands what stands behind `peer app new`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    let directory = try AppCommand.operand(
+      arguments, .appNew, "folder", hint: "name a folder that is not there yet, or an empty one")
+    let identifier = try arguments.text("--id")
+    if let identifier, !NewAppNames.isFit(identifier) {
+      throw .usage(
+        "--id: \(VisibleText.quoted(identifier)) is no identifier for an app",
+        hint: "an identifier is \(NewAppNames.rule)")
+    }
+    self.init(
+      directory: directory, identifier: identifier, package: arguments.bytes("--package"),
+      json: arguments.has("--json"))
+  }
+}
+
+/// `peer app new`: the package of a new app.
+enum NewApp {
+  /// Makes it, and says what to do next.
+  static func make(_ options: NewAppOptions) throws(TransferFailure) -> Rendering {
+    let kit = try KitSources.find(options.package, program: try program())
+    let folder = try NewAppFolder.open(options.directory)
+    try KitSources.check(kit, for: folder.folderName)
+    let names = NewAppNames(folder: folder.folderName, identifier: options.identifier)
+    try folder.write(NewAppFile.all(names, kit: kit))
+    return options.json
+      ? line(names, at: folder.path, kit: kit) : text(names, at: folder.path, typed: options.directory)
+  }
+
+  /// The path of the program that runs, links resolved.
+  private static func program() throws(TransferFailure) -> [UInt8] {
+    do throws(SystemError) {
+      return try Directory.open("/proc/self").readLink("exe")
+    } catch {
+      throw TransferFailure(.failed, "\(error)")
+    }
+  }
+
+  private static func line(_ names: NewAppNames, at path: [UInt8], kit: String) -> Rendering {
+    let members: [JSONValue.Member] =
+      [.init("event", .string("created")), .init("id", .string(names.identifier))]
+      + JSONValue.Member.name("path", path)
+      + [.init("bundle", .string(names.bundle)), .init("package", .string(kit))]
+    return Rendering(standardOutput: JSONValue.object(members).text + "\n")
+  }
+
+  private static func text(_ names: NewAppNames, at path: [UInt8], typed: [UInt8]) -> Rendering {
+    // What begins with a dash would be taken for an option.
+    let place = VisibleText.listed(typed.first == UInt8(ascii: "-") ? Array("./".utf8) + typed : typed)
+    let entering = typed == Array(".".utf8) ? "" : "    cd \(place)\n"
+    return Rendering(
+      standardError: """
+        Made the app \(names.identifier) in \(VisibleText.quoted(path)). The next commands:
+        \(entering)    swift test
+            ./bundle
+            peer app install \(names.bundle)
+            peer app run \(names.identifier) add "buy milk"
+            peer app check \(names.bundle)
+            peer app migrate \(names.identifier) --to \(names.bundle)
+
+        """)
+  }
+}

@@ -1,0 +1,52 @@
+extension NewAppFile {
+  /// The app: data of two kinds, and a greeting after a migration.
+  static func app(_ names: NewAppNames) -> NewAppFile {
+    NewAppFile(
+      path: "Sources/\(names.app)/\(names.app).swift",
+      text: #"""
+        \#(imports("AppMigrationKit", names.data))
+
+        /// The app: notes in its Documents, and a title in its settings.
+        @main
+        enum \#(names.app) {
+          static let usage = """
+            usage: \#(names.app) add TEXT     adds a note
+                   \#(names.app) title TEXT   sets the title
+                   \#(names.app) list         shows both
+            """
+
+          static func main() throws {
+            greet()
+            let documents = try FileManager.default.url(
+              for: .documentDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+            var notes = try Notes(in: documents)
+            let words = CommandLine.arguments.dropFirst()
+            switch (words.first, words.dropFirst().joined(separator: " ")) {
+            case ("add", let text) where !text.isEmpty:
+              notes.lines.append(text)
+              try notes.write(in: documents)
+            case ("title", let text) where !text.isEmpty:
+              UserDefaults.standard.set(text, forKey: Settings.title)
+            case ("list", ""):
+              print(UserDefaults.standard.string(forKey: Settings.title) ?? "Notes")
+              for line in notes.lines { print("- \(line)") }
+            default:
+              print(usage)
+              exit(2)
+            }
+          }
+
+          /// Says how the data came here, at the first launch after a migration.
+          private static func greet() {
+            switch MigrationStatus.importStatus {
+            case nil: return
+            case .success: print("Welcome back! Your notes have moved to this device.")
+            case .failure(let error): print("Your notes have not come: \(error.localizedDescription)")
+            }
+            MigrationStatus.clearImportStatus()
+          }
+        }
+
+        """#)
+  }
+}

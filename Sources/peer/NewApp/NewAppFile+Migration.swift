@@ -1,0 +1,88 @@
+extension NewAppFile {
+  /// The extension: an export, and an import that reads everything before it writes anything.
+  static func migration(_ names: NewAppNames) -> NewAppFile {
+    NewAppFile(
+      path: "Sources/\(names.migration)/\(names.migration).swift",
+      text: #"""
+        \#(imports("AppMigrationKit", names.data))
+
+        /// Moves what the app keeps to another device, and takes it in there.
+        @main
+        struct \#(names.migration): ResourcesExporting, ResourcesImporting {
+          let resourcesImportProgress = Progress(totalUnitCount: 2)
+
+          /// The format of an archive. The importer knows this one, and all before it.
+          var resourcesVersion: String { "1" }
+
+          var resourcesCompressible: Bool { true }
+
+          var resourcesSizeEstimate: Int {
+            get async {
+              let sizes = files.map { (file, _) in
+                try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
+              }
+              return sizes.reduce(0) { $0 + ($1 ?? 0) }
+            }
+          }
+
+          func exportResources(
+            to archiver: sending ResourcesArchiver, request: MigrationRequest
+          ) async throws {
+            for (file, name) in files where FileManager.default.fileExists(atPath: file.path) {
+              try await archiver.appendItem(at: file, pathInArchive: name)
+            }
+          }
+
+          func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+            guard request.sourceVersion == resourcesVersion else {
+              throw ImportError.unknownVersion(request.sourceVersion)
+            }
+            // All of it is read before any of it is written: what another device sends may be damaged.
+            try checkFiles(in: url)
+            let notes = try Notes(in: url)
+            let settings = try Settings(contentsOf: url.appending(path: Settings.fileName))
+
+            try notes.write(in: appContainer.documentsDirectory)
+            resourcesImportProgress.completedUnitCount = 1
+            try settings.write(to: settingsFile)
+            resourcesImportProgress.completedUnitCount = 2
+          }
+
+          /// Each file that is exported, and its name in an archive.
+          private var files: [(file: URL, name: String)] {
+            [
+              (appContainer.documentsDirectory.appending(path: Notes.fileName), Notes.fileName),
+              (settingsFile, Settings.fileName),
+            ]
+          }
+
+          private var settingsFile: URL {
+            Settings.file(of: appContainer.bundleIdentifier, in: appContainer.containerRootDirectory)
+          }
+
+          /// Fails if something in an archive is no file, such as a link, which could lead to anywhere.
+          private func checkFiles(in archive: URL) throws {
+            for name in try FileManager.default.contentsOfDirectory(atPath: archive.path) {
+              let path = archive.appending(path: name).path
+              let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+              guard type == .typeRegular else { throw ImportError.unexpectedItem(name) }
+            }
+          }
+        }
+
+        /// Why an import was refused, in words for the user: the app shows them at its next start.
+        enum ImportError: LocalizedError, Equatable {
+          case unknownVersion(String)
+          case unexpectedItem(String)
+
+          var errorDescription: String? {
+            switch self {
+            case .unknownVersion: "The notes are from a newer edition of this app. Update this one."
+            case .unexpectedItem(let name): "The other device sent something that is no file: \(name)."
+            }
+          }
+        }
+
+        """#)
+  }
+}

@@ -1,0 +1,100 @@
+extension NewAppFile {
+  /// The package: an app, its extension, what both share, and the extension's tests.
+  static func manifest(_ names: NewAppNames, kit: String) -> NewAppFile {
+    NewAppFile(
+      path: "Package.swift",
+      text: #"""
+        // swift-tools-version: 6.2
+        import PackageDescription
+
+        let package = Package(
+          name: "\#(names.package)",
+          dependencies: [
+            .package(name: "peer", path: \#(SwiftLiteral.of(kit)))
+          ],
+          targets: [
+            .target(name: "\#(names.data)"),
+            .executableTarget(
+              name: "\#(names.app)",
+              dependencies: ["\#(names.data)", .product(name: "AppMigrationKit", package: "peer")]),
+            .executableTarget(
+              name: "\#(names.migration)",
+              dependencies: ["\#(names.data)", .product(name: "AppMigrationKit", package: "peer")]),
+            .testTarget(
+              name: "\#(names.tests)",
+              dependencies: ["\#(names.data)", "\#(names.migration)"]),
+          ],
+          swiftLanguageModes: [.v6]
+        )
+
+        """#)
+  }
+
+  /// The folders that builds make.
+  static let ignored = NewAppFile(
+    path: ".gitignore",
+    text: #"""
+      /.build
+      /build
+
+      """#)
+
+  /// The first commands, and a list of the folders.
+  static func readme(_ names: NewAppNames) -> NewAppFile {
+    NewAppFile(
+      path: "README.md",
+      text: #"""
+        # \#(names.base)
+
+        A small app, and the extension by which `peer` moves its data to another device.
+
+            swift build && swift test
+            ./bundle
+            peer app install \#(names.bundle)
+            peer app run \#(names.identifier) add "buy milk"
+            peer app check \#(names.bundle)
+            peer app migrate \#(names.identifier) --to \#(names.bundle)
+
+        | | |
+        | --- | --- |
+        | `Sources/\#(names.app)` | the app: notes in its Documents, a title in its settings |
+        | `Sources/\#(names.data)` | what app and extension share: both formats, and where they are |
+        | `Sources/\#(names.migration)` | the extension: the export, and the import with its checks |
+        | `Tests` | the extension's tests, with `AppMigrationTester` |
+        | `Bundle`, `bundle` | the property lists, and the script that puts the bundle together |
+
+        `Package.swift` names the folder that AppMigrationKit's sources are in on this machine.
+
+        """#)
+  }
+
+  /// The script that puts the bundle together.
+  static func bundleScript(_ names: NewAppNames) -> NewAppFile {
+    NewAppFile(
+      path: "bundle",
+      text: #"""
+        #!/usr/bin/env bash
+        # Builds the app and its extension, and puts the bundle together that `peer app install` takes:
+        # \#(names.bundle), in the place of the one that is there.
+        #
+        # Usage: ./bundle
+        set -euo pipefail
+        cd "$(dirname "${BASH_SOURCE[0]}")"
+
+        # A release with the Swift runtime inside: where it is installed there need be no toolchain. The
+        # linker strips it (-s): without what debuggers read, programs are a quarter smaller.
+        options=(-c release --static-swift-stdlib -Xlinker -s)
+        swift build "${options[@]}"
+        programs=$(swift build "${options[@]}" --show-bin-path)
+
+        bundle=\#(names.bundle)
+        rm -rf "$bundle"
+        mkdir -p build
+        cp -R Bundle "$bundle"
+        cp "$programs/\#(names.app)" "$bundle/"
+        cp "$programs/\#(names.migration)" "$bundle/Extensions/\#(names.migration).appex/"
+
+        """#,
+      isExecutable: true)
+  }
+}

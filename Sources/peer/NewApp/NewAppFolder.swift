@@ -1,0 +1,138 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// The folder that a new app is made in: one that is not there yet, or that is empty.
+///
+/// Everything is written into a folder with a name of its own first, beside the new one or in the empty one. What appears is
+/// whole; after a failure nothing is left.
+struct NewAppFolder: ~Copyable {
+  /// The absolute path.
+  let path: [UInt8]
+  /// Where the folder with everything is made, on the file system of the place.
+  private let parent: Directory
+  /// The name that it gets in `parent`; nil where `parent` is the folder itself.
+  private let name: [UInt8]?
+
+  /// Opens a folder in which an app can be made.
+  static func open(_ typed: [UInt8]) throws(TransferFailure) -> NewAppFolder {
+    do throws(SystemError) {
+      if let folder = try NewAppFolder(opening: typed) { return folder }
+    } catch  where error.isNotDirectory || error.isAlreadyExisting {
+      throw TransferFailure(.refused, "\(VisibleText.quoted(typed)) is no folder, and is left as it is", hint: hint)
+    } catch  where error.isNotFound {
+      throw .usage(
+        "there is no folder in which \(VisibleText.quoted(typed)) could be made", hint: "make the one above it first")
+    } catch {
+      throw TransferFailure(.failed, "\(error)")
+    }
+    throw TransferFailure(
+      .refused, "the folder \(VisibleText.quoted(typed)) is not empty, and is left as it is", hint: hint)
+  }
+
+  private static let hint = "Name a folder that is not there yet, or an empty one."
+
+  /// Nil where the folder is not empty.
+  private init?(opening typed: [UInt8]) throws(SystemError) {
+    var trimmed = typed
+    while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
+    if let folder = try Self.existing(trimmed) {
+      guard try Self.isEmpty(folder) else { return nil }
+      path = try folder.canonicalPath()
+      name = nil
+      parent = folder
+    } else {
+      let (directory, last) = FileContent.split(trimmed)
+      let above = try Directory.open(directory)
+      // A link that leads nowhere has the name.
+      guard try above.isFree(last) else { throw SystemError(alreadyExisting: "make") }
+      let root = try above.canonicalPath()
+      path = (root.count > 1 ? root : []) + [UInt8(ascii: "/")] + last
+      name = last
+      parent = above
+    }
+  }
+
+  private static func existing(_ path: [UInt8]) throws(SystemError) -> Directory? {
+    do {
+      return try Directory.open(path)
+    } catch  where error.isNotFound {
+      return nil
+    }
+  }
+
+  private static func isEmpty(_ folder: borrowing Directory) throws(SystemError) -> Bool {
+    var isEmpty = true
+    try folder.forEachEntry { (_, _) throws(SystemError) in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
+  }
+
+  /// What the folder is called.
+  var folderName: [UInt8] { FileContent.split(path).name }
+
+  /// Puts all files there, or none.
+  func write(_ files: [NewAppFile]) throws(TransferFailure) {
+    do throws(SystemError) {
+      try writeAll(files)
+    } catch {
+      throw TransferFailure(
+        error.isNoSpace ? .noSpace : error.isAlreadyExisting || error.isNotEmpty ? .refused : .failed,
+        "the app cannot be made in \(VisibleText.quoted(path)): \(error.words)",
+        hint: error.isNoSpace ? "Make room, or name a folder on another disk." : nil)
+    }
+  }
+
+  private func writeAll(_ files: [NewAppFile]) throws(SystemError) {
+    let draft = try Array(".peer-new-\(draftNumber())".utf8)
+    try parent.makeDirectory(draft, mode: 0o777)
+    do throws(SystemError) {
+      let folder = try parent.openChildDirectory(draft)
+      for file in files { try Self.write(file, to: folder) }
+      if let name {
+        try parent.renameAmongOwn(draft, to: parent, as: name)
+      } else {
+        try publishEach(of: folder)
+        try parent.removeDirectory(draft)
+      }
+    } catch {
+      try? parent.removeTree(ifThere: draft)
+      throw error
+    }
+  }
+
+  /// Moves everything of a folder up into the empty one.
+  private func publishEach(of folder: borrowing Directory) throws(SystemError) {
+    var names: [[UInt8]] = []
+    try folder.forEachEntry { (name, _) throws(SystemError) in
+      names.append([UInt8](copying: name))
+      return true
+    }
+    var moved: [[UInt8]] = []
+    do throws(SystemError) {
+      for name in names {
+        try folder.renameAmongOwn(name, to: parent, as: name)
+        moved.append(name)
+      }
+    } catch {
+      for name in moved { try? parent.removeTree(ifThere: name) }
+      throw error
+    }
+  }
+
+  private static func write(_ file: NewAppFile, to folder: borrowing Directory) throws(SystemError) {
+    let (directory, name) = FileContent.split(Array(file.path.utf8))
+    let mode: UInt32 = file.isExecutable ? 0o777 : 0o666
+    let target =
+      file.path.contains("/") ? try folder.makeDirectories(directory, mode: 0o777) : try folder.duplicate()
+    let descriptor = try target.createFile(name, mode: mode)
+    try unsafe descriptor.write(at: 0, Array(file.text.utf8).span.bytes)
+    try descriptor.close()
+  }
+
+  private func draftNumber() throws(SystemError) -> String {
+    try SystemRandom.bytes(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import Glibc
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import TestSupport
+import Testing
+
+@testable import peer
+
+/// The package of a new app: what is in it, what its parts are called, and where it is put.
+@Suite struct NewAppTests {
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private func names(_ folder: String, _ identifier: String? = nil) -> NewAppNames {
+    NewAppNames(folder: Array(folder.utf8), identifier: identifier)
+  }
+
+  private static let long = String(repeating: "x", count: 255)
+
+  @Test(
+    arguments: [
+      ("Counter", "Counter", "counter"), ("My App", "MyApp", "my-app"), ("my_notes-2", "MyNotes2", "my-notes-2"),
+      ("test", "Test", "test"), ("2048", "App2048", "2048"), ("Müsli", "Msli", "msli"), ("日本", "MyApp", "my-app"),
+      ("---", "MyApp", "my-app"), ("", "MyApp", "my-app"), ("a\u{1B}[1m", "A1m", "a-1m"), ("٣", "MyApp", "my-app"),
+      (long, "X" + String(repeating: "x", count: 31), String(repeating: "x", count: 32)),
+    ])
+  func `names are made of the folder's`(folder: String, base: String, name: String) {
+    let names = names(folder)
+    #expect(names.base == base)
+    #expect(names.identifier == "org.example.\(name)")
+    #expect(NewAppNames.isFit(names.identifier))
+  }
+
+  @Test func `a folder whose name is no text has a name that is one`() {
+    let names = NewAppNames(folder: [0x61, 0xFF], identifier: nil)
+    #expect((names.base, names.title) == ("MyApp", "MyApp"))
+  }
+
+  @Test(arguments: ["Foundation", "Testing", "test", "class", "Swift", "AppMigration", "AppMigrationKit", "peer"])
+  func `no module is called like a keyword or like a module that is there`(folder: String) {
+    let names = names(folder)
+    let modules = [names.app, names.data, names.migration, names.tests]
+    let others: Set = [
+      "foundation", "testing", "test", "class", "swift", "appmigration", "appmigrationkit", "peer",
+      "appmigrationkittests",
+    ]
+    #expect(others.isDisjoint(with: modules.map { $0.lowercased() }))
+    #expect(Set(modules).count == 4)
+  }
+
+  @Test func `everything in the files has its value`() throws {
+    let files = NewAppFile.all(names("Counter", "com.example.c"), kit: "/opt/peer")
+    #expect(Set(files.map(\.path)).count == files.count)
+    for file in files {
+      #expect(!file.text.contains("\\#") && !file.text.contains("names."), "\(file.path)")
+      #expect(file.text.hasSuffix("\n") && !file.text.hasSuffix("\n\n"), "\(file.path)")
+      #expect(file.isExecutable == file.text.hasPrefix("#!"), "\(file.path)")
+    }
+    let readme = try #require(files.first { $0.path == "README.md" }).text
+    #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 21)
+    #expect(readme.contains("peer app migrate com.example.c --to build/Counter.app"))
+  }
+
+  @Test(
+    arguments: [
+      ("/opt/a b", #""/opt/a b""#), (#"/q"\(x)"#, #""/q\"\\(x)""#), ("/a\nb\u{202E}", #""/a\u{a}b\u{202e}""#),
+      ("/ü", #""/ü""#),
+    ])
+  func `a path in Package swift is exactly that path`(path: String, literal: String) throws {
+    #expect(SwiftLiteral.of(path) == literal)
+    let manifest = NewAppFile.manifest(names("a"), kit: path).text
+    #expect(manifest.contains(".package(name: \"peer\", path: \(literal))"))
+  }
+
+  @Test(arguments: ["AAA", "APz", "Aq", "Zoo", "Test"])
+  func `imports are in order, whatever the app is called`(folder: String) throws {
+    for file in NewAppFile.all(names(folder), kit: "/") where file.path.hasSuffix(".swift") {
+      let imports = file.text.split(separator: "\n").filter { $0.hasPrefix("import ") }
+      #expect(imports == imports.sorted(), "\(file.path)")
+    }
+  }
+
+  @Test(arguments: ["Counter", "R&D <new>"])
+  func `the bundle can be installed`(folder: String) throws {
+    let names = names(folder)
+    try write(NewAppFile.all(names, kit: "/"), to: "new")
+    let bundle = scratch.path("new/Bundle")
+    for program in [names.app, "Extensions/\(names.migration).appex/\(names.migration)"] {
+      try Data("#!/bin/sh\n".utf8).write(to: URL(filePath: "\(bundle)/\(program)"))
+      try #require(chmod("\(bundle)/\(program)", 0o755) == 0)
+    }
+    let home = try AppHome(home: scratch.at("home"))
+    let app = try home.install(Array(bundle.utf8)).app
+    #expect((app.identifier, app.bundle.displayName) == (names.identifier, folder))
+  }
+
+  // Where it is put
+
+  private func write(_ files: [NewAppFile], to name: String) throws {
+    try NewAppFolder.open(scratch.at(name)).write(files)
+  }
+
+  private func failure(_ files: [NewAppFile], _ name: String) -> TransferFailure? {
+    #expect(throws: TransferFailure.self) { try write(files, to: name) }
+  }
+
+  private let file = NewAppFile(path: "a/b/file", text: "text\n")
+
+  @Test(arguments: ["new", "new//", "empty", "empty/"]) func `a free name or an empty folder takes it`(
+    name: String
+  ) throws {
+    try scratch.directory.makeDirectory("empty")
+    let script = NewAppFile(path: "script", text: "#!\n", isExecutable: true)
+    try write([file, script], to: name)
+    let folder = name.hasPrefix("new") ? "new" : "empty"
+    #expect(scratch.names(folder).sorted() == ["a", "script"])
+    #expect(try String(contentsOfFile: scratch.path("\(folder)/a/b/file"), encoding: .utf8) == "text\n")
+    #expect(access(scratch.path("\(folder)/script"), X_OK) == 0)
+    #expect(scratch.names("").sorted() == (folder == "new" ? ["empty", "new"] : ["empty"]))
+  }
+
+  @Test(arguments: ["full", "file", "link"]) func `what is there stays`(name: String) throws {
+    try scratch.directory.makeDirectory("full")
+    _ = try scratch.directory.createFile("full-1")
+    _ = try scratch.directory.openChildDirectory("full").createFile(".hidden")
+    _ = try scratch.directory.createFile("file")
+    try scratch.directory.makeSymbolicLink("link", target: "nowhere")
+    #expect(failure([file], name)?.kind == .refused)
+    #expect(scratch.names("full") == [".hidden"])
+    #expect(scratch.names("").sorted() == ["file", "full", "full-1", "link"])
+  }
+
+  @Test func `a folder that is nowhere cannot be made`() {
+    #expect(failure([file], "missing/new")?.kind == .usage)
+  }
+
+  @Test(arguments: ["new", "empty"]) func `a failure half-way leaves nothing`(name: String) throws {
+    try scratch.directory.makeDirectory("empty")
+    #expect(failure([file, file], name) != nil)
+    #expect(scratch.names("") == ["empty"])
+    #expect(scratch.names("empty").isEmpty)
+  }
+
+  // The sources of AppMigrationKit
+
+  private func makePackage(_ path: String) throws {
+    try scratch.directory.makeDirectories("\(path)/Sources/AppMigrationKit")
+    _ = try scratch.directory.openDirectoryBeneath(path).createFile("Package.swift")
+  }
+
+  private func find(_ named: String?, program: String) throws(TransferFailure) -> String {
+    try KitSources.find(named.map { scratch.at($0) }, program: scratch.at(program))
+  }
+
+  @Test func `the sources are around the program, or beside it, or where it is said`() throws {
+    for path in ["clone/.build/release", "prefix/bin", "prefix/share/peer"] {
+      try scratch.directory.makeDirectories(path)
+    }
+    try makePackage("clone")
+    try makePackage("prefix/share/peer/package")
+    #expect(try find(nil, program: "clone/.build/release/peer") == scratch.path("clone"))
+    #expect(try find(nil, program: "prefix/bin/peer") == scratch.path("prefix/share/peer/package"))
+    #expect(try find("clone/", program: "prefix/bin/peer") == scratch.path("clone"))
+  }
+
+  @Test(arguments: [("peer", false), ("Peer", false), ("peers", true), ("", true)])
+  func `SwiftPM tells the app's folder from that of the sources`(folder: String, isFit: Bool) {
+    let fits = (try? KitSources.check("/src/peer", for: Array(folder.utf8))) != nil
+    #expect(fits == isFit)
+  }
+
+  @Test func `where the sources are not found, a hint says how to name them`() throws {
+    try scratch.directory.makeDirectory("bin")
+    _ = try scratch.directory.createFile("Package.swift")
+    for (named, kind) in [(nil, .usage), ("bin", .refused), ("missing", .usage)] as [(String?, TransferFailure.Kind)] {
+      let failure = #expect(throws: TransferFailure.self) { try find(named, program: "bin/peer") }
+      #expect(failure?.kind == kind)
+      #expect(failure?.hint?.contains("PREFIX/share/peer/package") == true)
+    }
+  }
+}
