@@ -258,6 +258,22 @@ def manuals():
     return f"{', '.join(tools)} missing here" if tools else None
 
 
+@functools.cache
+def toolchain():
+    """What builds packages of Swift, and what formats them."""
+    return None if shutil.which("swift") else "no swift in PATH"
+
+
+@functools.cache
+def toolchain_of_user():
+    """The same for a user without rights, who must be able to read it and the sources' folder."""
+    def start():
+        become(NOBODY if IS_ROOT else None)
+        subprocess.run(["swift", "--version"], **{**QUIET, "check": True})
+
+    return toolchain() or (None if in_child(start) else "a user without rights cannot use the swift in PATH")
+
+
 def shell(name):
     """A probe for a shell."""
     return functools.cache(lambda: None if shutil.which(name) else f"no {name}")

@@ -1,0 +1,150 @@
+"""A new app: what `peer app new` makes and refuses; and the page on it, whose commands are all run."""
+
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from devices import PATIENCE, Process, small_file
+from needs import needs, tmpfs, toolchain, toolchain_of_user
+from outside import IS_ROOT, NOBODY, ROOT, SCRIPTS, equal, require
+from pages import read, spoken
+
+from first_migration import steps
+
+PAGE = "docs/FirstMigration.md"
+
+FOLDERS = ["Counter", "My App", "test", "Foundation", "class", "2048", "APz", "R&D <new> \"q\"", "日本", "x" * 100]
+"""What an author may call a folder."""
+
+SPOKEN = {
+    "peer receive --app org.example.counter": "test_migrating.py",
+    "peer send --app org.example.counter": "test_migrating.py",
+    "peer app status ID": "test_apps_on_one_device.py",
+    "man peer-app": "test_manual.py",
+    "peer app new Counter": "test_new_app.py",
+    "peer app check": "test_checking.py",
+    "peer app migrate": "test_checking.py",
+}
+"""What the page names within its sentences, and which check runs that."""
+
+
+def make(work, *words, code=0, user=None):
+    process = Process(work, ["app", "new", *words], user=user)
+    equal(process.wait(), code, f"peer app new {' '.join(words)}: {process.text()[-300:]!r}: exit code")
+    return process
+
+
+def made(folder):
+    return sorted(os.path.relpath(f"{place}/{name}", folder) for place, _, names in os.walk(folder) for name in names)
+
+
+@needs(toolchain)
+@pytest.mark.takes(15)
+def test_what_is_made(work):
+    """peer app new: folders of any name get packages that swift-format finds nothing in and SwiftPM understands"""
+    place = work.folder(None)
+    for folder in FOLDERS:
+        [created] = make(work, f"{place}/{folder}", "--package", ROOT, "--json").events("created")
+        equal((created["path"], created["package"]), (f"{place}/{folder}", os.path.realpath(ROOT)), "paths that are told")
+        require({"Package.swift", "README.md", "bundle", ".gitignore"} <= set(made(f"{place}/{folder}")), folder)
+    lint = subprocess.run(
+        ["swift", "format", "lint", "--strict", "--recursive", "--configuration", f"{ROOT}/.swift-format", place],
+        capture_output=True, timeout=PATIENCE, check=False)
+    require(lint.returncode == 0, f"swift-format: {lint.stderr.decode()[-600:]}")
+    for folder in FOLDERS[-3:]:
+        dump = subprocess.run(
+            ["swift", "package", "--package-path", f"{place}/{folder}", "dump-package"], capture_output=True, timeout=PATIENCE,
+            env={**os.environ, "HOME": work.home(None)}, check=False)
+        require(dump.returncode == 0, f"the manifest for {folder!r}: {dump.stderr.decode()[-600:]}")
+
+
+def test_what_is_refused(work):
+    """peer app new: a folder with something in it, a bad identifier, and sources that are none, are refused; all stays as it is"""
+    place = work.folder(None)
+    os.mkdir(f"{place}/full")
+    small_file(f"{place}/full/.hidden")
+    small_file(f"{place}/file")
+    os.symlink("nowhere", f"{place}/link")
+    before = made(place)
+    kit = ["--package", ROOT]
+    for words, code, said in [
+        (["full", *kit], 4, "is not empty"), (["file", *kit], 4, "is no folder"), (["link", *kit], 4, "is no folder"),
+        (["missing/fresh", *kit], 2, "there is no folder in which"), (["fresh", "--id", "a b", *kit], 2, "is no identifier"),
+        (["fresh", "--package", f"{place}/full"], 4, "has no Package.swift"), (["fresh", "--package", f"{place}/x"], 2, "there is no folder"),
+        (["fresh"], 2, "the sources of AppMigrationKit are neither"),
+        ([os.path.basename(os.path.realpath(ROOT)).upper(), *kit], 4, "SwiftPM would take it for"),
+    ]:
+        process = make(work, f"{place}/{words[0]}", *words[1:], code=code)
+        require(said in process.errors() and "peer: hint: " in process.errors(), process.errors())
+    equal(made(place), before, "the folder holds")
+
+
+@needs(tmpfs)
+@pytest.mark.takes(5)
+def test_a_full_disk(work):
+    """peer app new on a disk that is full half-way: exit code 6, and nothing is left, wherever the room ends"""
+    place = work.folder(None)
+    for pages in range(2, 30, 3):
+        work.mount(place, "-t", "tmpfs", "-o", f"size={4 * pages}k", "tmpfs")
+        os.mkdir(f"{place}/empty")
+        codes = [make_or_fail(work, f"{place}/{name}") for name in ("fresh", "empty")]
+        for name, code in zip(("fresh", "empty"), codes, strict=True):
+            if code == 6:
+                require(not os.path.exists(f"{place}/fresh") if name == "fresh" else not os.listdir(f"{place}/empty"), f"left in {name}")
+        require(set(codes) <= {0, 6}, f"exit codes {codes}")
+        require(not [name for name in os.listdir(place) if name.startswith(".")], "a hidden folder is left")
+        subprocess.run(["umount", place], check=True, timeout=PATIENCE)
+        if codes[0] == 0:
+            return
+        equal(codes, [6, 6], "exit codes")
+    raise AssertionError("no disk was large enough")
+
+
+def make_or_fail(work, path):
+    process = Process(work, ["app", "new", path, "--package", ROOT])
+    return process.wait()
+
+
+def test_the_page_has_what_is_told():
+    """the page on a new app: it has the commands that peer app new shows, and each that it names is run by a check"""
+    page = read(PAGE)
+    commands = [command for command, _ in steps(page)]
+    require(commands[0] == "peer app new Counter" and len(commands) > 10, f"commands of the page: {commands}")
+    named, _ = spoken(page)
+    equal([command for command in named if command not in SPOKEN and command not in commands], [], "what no check runs is")
+
+
+def test_the_next_commands_are_on_the_page(work):
+    """peer app new: the next commands that it shows are those of the page, in the same order"""
+    place = work.folder(None)
+    process = make(work, f"{place}/Counter", "--package", ROOT)
+    told = [line[4:] for line in process.errors().split("\n") if line.startswith("    ")]
+    equal(told[0], f"cd {place}/Counter", "the first command")
+    commands = iter([command for command, _ in steps(read(PAGE))])
+    equal([command for command in told[1:] if command not in commands], [], "commands that the page does not have, in this order, are")
+
+
+@pytest.mark.option("long")
+@needs(toolchain_of_user)
+@pytest.mark.takes(400)
+def test_every_command_of_the_page(work):
+    """from nothing to a migration: every command of the page, by a user without rights, from a clone"""
+    user = NOBODY if IS_ROOT else None
+    place, _ = work.place(user, on_disk=True)
+    clone = f"{work.path}/clone"
+    for folder in ("Sources", "Tests"):
+        shutil.copytree(f"{ROOT}/{folder}", f"{clone}/{folder}", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(f"{ROOT}/Package.swift", clone)
+    os.makedirs(f"{clone}/.build/release")
+    shutil.copy(os.environ["ACCEPTANCE_peer"], f"{clone}/.build/release/peer")
+    subprocess.run(["chmod", "-R", "a+rX", clone], check=True, timeout=PATIENCE)
+    shutil.copy(f"{SCRIPTS}/lib/first_migration.py", f"{work.path}/first_migration.py")
+    shutil.copy(f"{ROOT}/{PAGE}", f"{work.path}/page.md")
+    work.environment = {"PATH": f"{clone}/.build/release:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    start = time.monotonic()
+    process = Process(work, [f"{work.path}/first_migration.py", f"{work.path}/page.md", place], user=user, program="/usr/bin/python3")
+    equal(process.wait(1800), 0, f"the page: {process.output()[-900:]}")
+    work.figure = f"{time.monotonic() - start:.0f} s"
