@@ -8,8 +8,21 @@ package struct FileSystemSpace: Equatable, Sendable {
   package let availableItems: UInt64?
   /// The size of the file system.
   package let totalBytes: UInt64
+  /// How many files it can have, or nil if it sets no limit.
+  package let totalItems: UInt64?
   /// The unit in which space is given out.
   package let blockSize: UInt64
+
+  package init(
+    availableBytes: UInt64, availableItems: UInt64? = nil, totalBytes: UInt64, totalItems: UInt64? = nil,
+    blockSize: UInt64 = 4_096
+  ) {
+    self.availableBytes = availableBytes
+    self.availableItems = availableItems
+    self.totalBytes = totalBytes
+    self.totalItems = totalItems
+    self.blockSize = blockSize
+  }
 
   /// Asks the file system that holds an open file.
   package static func of(_ descriptor: borrowing Descriptor) throws(SystemError) -> FileSystemSpace {
@@ -21,6 +34,7 @@ package struct FileSystemSpace: Equatable, Sendable {
       availableBytes: UInt64(space.f_bavail) * unit,
       availableItems: space.f_files == 0 ? nil : UInt64(space.f_favail),
       totalBytes: UInt64(space.f_blocks) * unit,
+      totalItems: space.f_files == 0 ? nil : UInt64(space.f_files),
       blockSize: unit)
   }
 }

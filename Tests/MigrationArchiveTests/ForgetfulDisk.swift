@@ -29,7 +29,7 @@ final class ForgetfulDisk: StagingDisk {
     try disk.synchronize()
     try journal.synchronize()
   }
-  func availableBytes() -> UInt64? { disk.availableBytes() }
+  func space() -> FileSystemSpace? { disk.space() }
 }
 
 /// The journal of a forgetful disk.

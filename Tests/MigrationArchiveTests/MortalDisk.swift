@@ -68,7 +68,7 @@ final class MortalDisk: StagingDisk, ImportDestination {
   func places() -> any StagingPlaces { MortalPlaces(disk.places(), self) }
   func arrivedPlaces() -> any StagingPlaces { MortalPlaces(disk.arrivedPlaces(), self) }
   func synchronize() throws(SystemError) { try operate { () throws(SystemError) in try disk.synchronize() } }
-  func availableBytes() -> UInt64? { disk.availableBytes() }
+  func space() -> FileSystemSpace? { disk.space() }
 
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
     try operate { () throws(SystemError) in try disk.names(in: directory) }

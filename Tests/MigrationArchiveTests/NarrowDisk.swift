@@ -22,7 +22,7 @@ final class NarrowDisk: StagingDisk {
   }
   func places() -> any StagingPlaces { NarrowPlaces(disk.places(), self) }
   func synchronize() throws(SystemError) { try disk.synchronize() }
-  func availableBytes() -> UInt64? { disk.availableBytes() }
+  func space() -> FileSystemSpace? { disk.space() }
 
   fileprivate func check(_ path: ArchivePath) throws(SystemError) {
     if let errno = failure.withLock({ $0 }) { throw SystemError(errno: errno, operation: "create") }

@@ -16,7 +16,7 @@ import Testing
     var journal: any StagedFile { disk.journal }
     func places() -> any StagingPlaces { disk.places() }
     func synchronize() throws(SystemError) { try disk.synchronize() }
-    func availableBytes() -> UInt64? { room }
+    func space() -> FileSystemSpace? { room.map { FileSystemSpace(availableBytes: $0, totalBytes: $0) } }
   }
 
   private let scratch: Scratch

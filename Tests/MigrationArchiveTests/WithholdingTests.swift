@@ -190,5 +190,5 @@ private struct KnownDisk: StagingDisk {
   var journal: any StagedFile { disk.journal }
   func places() -> any StagingPlaces { disk.places() }
   func synchronize() throws(SystemError) { try disk.synchronize() }
-  func availableBytes() -> UInt64? { disk.availableBytes() }
+  func space() -> FileSystemSpace? { disk.space() }
 }

@@ -51,6 +51,6 @@ private struct NarrowDisk: StagingDisk {
   }
   func places() -> any StagingPlaces { disk.places() }
   func synchronize() throws(SystemError) { try disk.synchronize() }
-  func availableBytes() -> UInt64? { disk.availableBytes() }
+  func space() -> FileSystemSpace? { disk.space() }
   func letGo() { disk.letGo() }
 }

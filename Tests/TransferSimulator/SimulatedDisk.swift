@@ -194,6 +194,6 @@ extension SimulatedArea: StagingDisk {
   var journal: any StagedFile { SimulatedFile(journalNode, disk) }
   func places() -> any StagingPlaces { SimulatedPlaces(disk, beneath: tree) }
   func synchronize() throws(SystemError) { try disk.synchronizeAll() }
-  func availableBytes() -> UInt64? { nil }
+  func space() -> FileSystemSpace? { nil }
   func letGo() {}
 }

@@ -11,5 +11,5 @@ struct UnsyncedDisk: StagingDisk {
   var journal: any StagedFile { disk.journal }
   func places() -> any StagingPlaces { disk.places() }
   func synchronize() throws(SystemError) {}
-  func availableBytes() -> UInt64? { disk.availableBytes() }
+  func space() -> FileSystemSpace? { disk.space() }
 }

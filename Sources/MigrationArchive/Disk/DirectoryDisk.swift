@@ -61,7 +61,5 @@ package final class DirectoryDisk: StagingDisk {
 
   package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }
 
-  package func availableBytes() -> UInt64? {
-    (try? FileSystemSpace.of(tree.directory.descriptor))?.availableBytes
-  }
+  package func space() -> FileSystemSpace? { try? FileSystemSpace.of(tree.directory.descriptor) }
 }

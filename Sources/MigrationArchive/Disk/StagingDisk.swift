@@ -13,8 +13,8 @@ package protocol StagingDisk: Sendable {
   func places() -> any StagingPlaces
   /// Returns once everything that was written before the call, tree and journal, is durable.
   func synchronize() throws(SystemError)
-  /// How much may still be written; nil where nothing is known of it.
-  func availableBytes() -> UInt64?
+  /// How much room its file system has; nil where nothing is known of it.
+  func space() -> FileSystemSpace?
   /// What its file system can do.
   var abilities: DiskAbilities { get }
   /// Closes its open files, since it is about to be removed. It serves for nothing from then on.

@@ -152,7 +152,7 @@ package final class Staging: Sendable {
     }
   }
 
-  private static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.availableBytes() ?? .max) / 2 }
+  private static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.space()?.availableBytes ?? .max) / 2 }
 
   /// The source no longer has what these marks name; it goes when everything has arrived.
   package func drop(_ marks: [Mark]) {
