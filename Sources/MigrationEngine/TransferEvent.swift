@@ -14,14 +14,15 @@ package enum TransferPhase: String, Sendable {
 package struct TransferProgress: Equatable, Sendable {
   package let phase: TransferPhase
   package let bytes: UInt64
-  package let totalBytes: UInt64
+  /// Nil where more has come than was estimated.
+  package let totalBytes: UInt64?
   package let items: UInt64
   package let totalItems: UInt64
   /// How much of the phase itself is done, from 0 to 1, where that is something else than what has arrived.
   package let phaseFraction: Double?
 
   package init(
-    phase: TransferPhase, bytes: UInt64, totalBytes: UInt64, items: UInt64, totalItems: UInt64,
+    phase: TransferPhase, bytes: UInt64, totalBytes: UInt64?, items: UInt64, totalItems: UInt64,
     phaseFraction: Double? = nil
   ) {
     self.phaseFraction = phaseFraction

@@ -35,6 +35,8 @@ public final class PeerReceiver: Sendable {
     public var from: [String] = []
     /// What becomes of names that are taken; nil for what was said when the transfer began, or a refusal.
     public var existing: Existing?
+    /// The most bytes that are taken of one transfer, what has arrived of it before included; nil for as many as there is room for.
+    public var maximumBytes: UInt64?
     /// Whether owners and groups are kept as the sender names them; for root.
     public var keepsOwners = false
     /// Whether set-user-ID and set-group-ID bits are kept.
@@ -107,7 +109,8 @@ extension PeerReceiver {
       _ = try StagingArea.openOrMake(destination.bytes)
       let area = try StagingArea(
         at: destination.bytes,
-        preserving: Preserved(owners: options.keepsOwners, setIDBits: options.keepsSetIDBits))
+        preserving: Preserved(owners: options.keepsOwners, setIDBits: options.keepsSetIDBits),
+        atMost: options.maximumBytes.map { MostBytes($0) })
       return FolderImporter(area, existing: options.existing.map { MigrationWire.Existing($0) })
     } catch {
       throw TransferFailure(error)

@@ -9,20 +9,12 @@ extension Arguments {
   private static let fastestRate = 1e12
 
   /// An option's value as bytes a second, nil if it was not given.
-  ///
-  /// The units are decimal, as in everything that is shown.
   func rate(_ option: String) throws(TransferFailure) -> UInt64? {
     guard let text = try text(option) else { return nil }
     let shown = VisibleText.of(text)
-    let units: [Character: Double] = ["k": 1e3, "m": 1e6, "g": 1e9]
-    let unit = text.last.flatMap { units[Character($0.lowercased())] }
-    let digits = unit == nil ? text[...] : text.dropLast()
-    guard digits.first?.isNumber == true, digits.last?.isNumber == true,
-      digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits)
-    else {
+    guard let rate = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9]) else {
       throw .usage("\(option): '\(shown)' is not a rate", hint: "write bytes a second, as in 500k, 20M or 1.5G")
     }
-    let rate = number * (unit ?? 1)
     guard rate >= Self.slowestRate else {
       throw .usage("\(option): '\(shown)' is less than 1 kB a second", hint: "write 1k or more, or no limit at all")
     }
@@ -30,6 +22,28 @@ extension Arguments {
       throw .usage("\(option): '\(shown)' is more than any network carries", hint: "leave it out for no limit")
     }
     return UInt64(rate)
+  }
+
+  /// An option's value as a number of bytes, at least one; nil if it was not given.
+  func size(_ option: String) throws(TransferFailure) -> UInt64? {
+    guard let text = try text(option) else { return nil }
+    let amount = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12])
+    guard let amount, amount >= 1 else {
+      throw .usage(
+        "\(option): '\(VisibleText.of(text))' is not a size", hint: "write bytes, as in 500k, 20M, 1.5G or 2T")
+    }
+    return min(UInt64(exactly: amount.rounded(.down)) ?? .max, Limits.fileSize)
+  }
+
+  /// A number with one of the units behind it, or none; nil where it is not that. The units are decimal, as in everything that is
+  /// shown.
+  private static func amount(_ text: String, units: [Character: Double]) -> Double? {
+    let unit = text.last.flatMap { units[Character($0.lowercased())] }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard digits.first?.isNumber == true, digits.last?.isNumber == true,
+      digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits)
+    else { return nil }
+    return number * (unit ?? 1)
   }
 
   /// How many data streams are wanted, nil if that was not said.

@@ -125,6 +125,7 @@ extension ReceiveOptions {
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
     existing = try arguments.existing()
+    mostBytes = try arguments.size("--max-size")
     if app != nil, existing != nil {
       throw .usage("--existing is for folders only", hint: "an app's data that is there is set aside with --replace")
     }

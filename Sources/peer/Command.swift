@@ -61,6 +61,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var setIDBits = false
   /// What becomes of names that are taken; nil for what was said when the transfer began, or a refusal.
   var existing: Existing?
+  /// The most bytes that are taken of one transfer; nil for as many as there is room for.
+  var mostBytes: UInt64?
   /// Where to listen; nil for the usual port at every address.
   var listen: HostAndPort?
   /// Where senders may pair from; from everywhere, if there is no range.

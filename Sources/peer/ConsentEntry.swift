@@ -65,9 +65,18 @@ struct ConsentEntry: Sendable {
       if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
     case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))")
     }
-    let about = question.offer.flags.contains(.estimated) ? "about " : ""
-    let room = question.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
-    lines.append("\(about)\(Figures.count(question.offer.items, "item")), \(Figures.size(question.offer.bytes))\(room)")
+    lines.append(amount(question))
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// How much it is, may become, and may be.
+  private static func amount(_ question: ConsentQuestion) -> String {
+    let (items, bytes) = (Figures.count(question.offer.items, "item"), Figures.size(question.offer.bytes))
+    let about = question.offer.flags.contains(.estimated) ? "about " : ""
+    let figures = question.mostBytes.map {
+      "\(about)\(items), about \(bytes), may become more; at most \(Figures.size($0))"
+    }
+    let room = question.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
+    return (figures ?? "\(about)\(items), \(bytes)") + room
   }
 }

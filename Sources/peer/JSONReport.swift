@@ -122,7 +122,8 @@ struct JSONReport: Report {
       "progress",
       [
         .init("phase", .string(progress.phase.rawValue)), .init("bytes", .integer(progress.bytes)),
-        .init("totalBytes", .integer(progress.totalBytes)), .init("items", .integer(progress.items)),
+        .init("totalBytes", progress.totalBytes.map(JSONValue.integer) ?? .null),
+        .init("items", .integer(progress.items)),
         .init("totalItems", .integer(progress.totalItems)),
         .init("bytesPerSecond", .integer(Figures.whole(meter.bytesPerSecond ?? 0))),
         .init("secondsLeft", meter.secondsLeft.map { .integer(Figures.whole($0.rounded(.up))) } ?? .null),

@@ -34,7 +34,7 @@ struct ProgressLine: Equatable, Sendable {
   func text(columns: Int, bar: Bar) -> String {
     let room = columns - 1
     guard let percent = progress.percent else {
-      return String(([phase] + tally).joined(separator: "  ").prefix(max(0, room)))
+      return String(([phase] + tally + rate).joined(separator: "  ").prefix(max(0, room)))
     }
     let head = "\(phase)  \(Figures.padded("\(percent)%", to: 4))"
     let candidates: [(tail: [String], hasBar: Bool)] = [
@@ -59,16 +59,23 @@ struct ProgressLine: Equatable, Sendable {
 
   /// The line for a log.
   var plainText: String {
-    guard let percent = progress.percent else { return ([name] + tally).joined(separator: ": ") }
-    var parts = ["\(percent) %"]
-    if progress.totalBytes > 0 {
-      parts.append("\(Figures.size(progress.bytes)) of \(Figures.size(progress.totalBytes))")
+    guard let percent = progress.percent else {
+      let rate = bytesPerSecond.map { isBeyondEstimate ? [Figures.rate($0)] : [] } ?? []
+      return ([name] + [(tally + rate).joined(separator: ", ")].filter { !$0.isEmpty }).joined(separator: ": ")
     }
+    var parts = ["\(percent) %"]
+    if total > 0 { parts.append("\(Figures.size(progress.bytes)) of \(Figures.size(total))") }
     if progress.totalItems > 0 { parts.append(itemShare) }
     if let bytesPerSecond { parts.append(Figures.rate(bytesPerSecond)) }
     if let secondsLeft, secondsLeft > 0 { parts.append("\(Figures.clock(secondsLeft)) left") }
     return "\(name): " + parts.joined(separator: ", ")
   }
+
+  /// The bytes in all; 0 where that is not known.
+  private var total: UInt64 { progress.totalBytes ?? 0 }
+
+  /// Whether more has come than was estimated.
+  private var isBeyondEstimate: Bool { progress.totalBytes == nil }
 
   private var name: String { progress.phase.rawValue }
 
@@ -90,7 +97,7 @@ struct ProgressLine: Equatable, Sendable {
   // The parts of the tail keep their widths, so that the bar does not twitch.
 
   private var share: [String] {
-    progress.totalBytes > 0 ? [Figures.share(progress.bytes, of: progress.totalBytes)] : []
+    total > 0 ? [Figures.share(progress.bytes, of: total)] : []
   }
 
   private var items: [String] {
@@ -100,11 +107,11 @@ struct ProgressLine: Equatable, Sendable {
   }
 
   private var rate: [String] {
-    progress.totalBytes > 0 ? [Figures.padded(bytesPerSecond.map(Figures.rate) ?? "", to: 9)] : []
+    total > 0 || isBeyondEstimate ? [Figures.padded(bytesPerSecond.map(Figures.rate) ?? "", to: 9)] : []
   }
 
   private var left: [String] {
-    guard progress.totalBytes > 0 else { return [] }
+    guard total > 0 else { return [] }
     return [Figures.padded(secondsLeft.map { "\(Figures.clock($0)) left" } ?? "", to: 10)]
   }
 

@@ -58,8 +58,8 @@ struct ProgressMeter: Equatable, Sendable {
 
   /// How long the rest takes at this rate; nil while nothing moves or the total is not known.
   var secondsLeft: Double? {
-    guard let latest, latest.totalBytes > 0, let rate = bytesPerSecond, rate >= 1 else { return nil }
-    return latest.totalBytes > latest.bytes ? Double(latest.totalBytes - latest.bytes) / rate : 0
+    guard let latest, let total = latest.totalBytes, total > 0, let rate = bytesPerSecond, rate >= 1 else { return nil }
+    return total > latest.bytes ? Double(total - latest.bytes) / rate : 0
   }
 
   /// Whether the latest should be shown now, if that is done once in `interval` seconds; then it counts as shown.
@@ -78,7 +78,8 @@ struct ProgressMeter: Equatable, Sendable {
 extension TransferProgress {
   /// Whether everything that was announced is there.
   var isComplete: Bool {
-    bytes >= totalBytes && items >= totalItems && (totalBytes > 0 || totalItems > 0)
+    guard let totalBytes else { return false }
+    return bytes >= totalBytes && items >= totalItems && (totalBytes > 0 || totalItems > 0)
   }
 
   /// How much of it is there, from 0 to 1: by bytes, or by items where there are none; nil while no total is known.
@@ -86,6 +87,7 @@ extension TransferProgress {
   /// The end of a transfer has a measure of its own.
   var fraction: Double? {
     if let phaseFraction, phase == .importing { return phaseFraction }
+    guard let totalBytes else { return nil }
     if totalBytes > 0 { return min(1, Double(bytes) / Double(totalBytes)) }
     return totalItems > 0 ? min(1, Double(items) / Double(totalItems)) : nil
   }

@@ -109,13 +109,15 @@ private func importer(
     guard let app = options.app else {
       let area = try StagingArea(
         at: options.directory ?? Array(".".utf8),
-        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits))
+        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits),
+        atMost: options.mostBytes.map { MostBytes($0) })
       return FolderImporter(area, existing: options.existing)
     }
     var wanted = AppImporter.Options()
     wanted.platform = app.platform ?? wanted.platform
     wanted.requested = app.options
     wanted.replaces = app.replaces
+    wanted.most = options.mostBytes.map { MostBytes($0) }
     return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted) { output.handle($0) }
   } catch let error as HostError {
     throw TransferFailure(error)

@@ -49,7 +49,7 @@ import Testing
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
     #expect(failure { try importer.judge(offer) } == "destination")
-    #expect(importer.area.availableBytes() ?? 0 > 0)
+    #expect(try importer.area.destination.space().availableBytes > 0)
   }
 
   @Test func `a missing destination is made with the staging directory and not before`() throws {
@@ -58,7 +58,7 @@ import Testing
       let bare = name.split(separator: "/").joined(separator: "/")
       let importer = try FolderImporter(scratch, at: name)
       try importer.judge(offer())
-      #expect(importer.area.availableBytes() ?? 0 > 0)
+      #expect(try importer.area.destination.space().availableBytes > 0)
       #expect(!scratch.exists(bare))
       _ = try importer.stage(offer(), transfer: 1)
       #expect(scratch.names(bare).count == 1)

@@ -227,6 +227,17 @@ import Testing
         == "stage 1: 4 for 66 of key 6, laptop at 10.0.0.6:9, features 513")
   }
 
+  @Test func `how much may come at most is asked about with the offer`() {
+    var script = asking()
+    script.open()
+    script.pair()
+    script.offer()
+    let examination = ReceiverEngine.Examination(availableBytes: 9, mostBytes: 7)
+    #expect(
+      script.feed(.examined(SessionNumber(1), .success(examination))).last
+        == "ask consent to 4 of laptop at 10.0.0.1:9, 9 free, 7 at most")
+  }
+
   @Test func `a newer session's offer is asked about when the question about the older one is over`() {
     var script = asking()
     script.open()

@@ -12,7 +12,8 @@ enum Words {
     case .withdrawAnnouncement: "withdraw announcement"
     case .tell(let event): "tell \(text(event))"
     case .tellProgress(let id, let phase, let total, let fraction):
-      "tell progress of \(id): \(phase) of \(text(total))" + (fraction.map { " at \($0)" } ?? "")
+      "tell progress of \(id): \(phase) of \(total.isEstimate ? "about " : "")\(text(total.tally))"
+        + (fraction.map { " at \($0)" } ?? "")
     case .finish(let result): "finish: \(text(result))"
     case .drop(let id): "drop \(id.number)"
     case .pauseAccepting(let until): "pause until \(until)"
@@ -26,8 +27,9 @@ enum Words {
     case .makeCode: "make code"
     case .forgetCode: "forget code"
     case .ask(.restart): "ask restart"
-    case .ask(.consent(let offer, let label, let address, let bytes)):
-      "ask consent to \(offer.items) of \(label) at \(address), \(bytes.map { "\($0)" } ?? "?") free"
+    case .ask(.consent(let offer, let label, let address, let room)):
+      "ask consent to \(offer.items) of \(label) at \(address), \(room.availableBytes.map { "\($0)" } ?? "?") free"
+        + (room.mostBytes.map { ", \($0) at most" } ?? "")
     case .withdrawQuestion: "withdraw question"
     case .converse(let id): "converse \(id.number)"
     case .say(let id, let message): "say \(id.number) \(text(message))"

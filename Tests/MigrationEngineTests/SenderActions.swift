@@ -17,7 +17,8 @@ extension SenderEngine.Action {
     case .deriveSecret(let code): "derive \(String(decoding: code.digits, as: UTF8.self))"
     case .tell(let event): "tell \(event.text)"
     case .tellProgress(let session, let phase, let total, let fraction):
-      "progress \(session.value) \(phase) of \(total.items)/\(total.bytes)" + (fraction.map { " \($0)" } ?? "")
+      "progress \(session.value) \(phase) of \(total.isEstimate ? "about " : "")\(total.tally.items)/\(total.tally.bytes)"
+        + (fraction.map { " \($0)" } ?? "")
     case .finish(.success(let result)): "finish done \(result.text)"
     case .finish(.failure(let failure)): "finish \(failure.text)"
     case .dial(.pair, let place): "dial to pair" + (place == .probed ? "" : " at \(place)")

@@ -57,6 +57,51 @@ import Testing
         == "export 1 77, 10/1000, there, host:7, app.notes, compressible")
   }
 
+  @Test(
+    arguments: [
+      // Estimated, and what it was; whether that is worth a word.
+      (1, 3_000_000_000, true), (0, 1_048_576, true), (10_000_000, 15_000_001, true), (10_000_000, 4_999_999, true),
+      (10_000_000, 15_000_000, false), (10_000_000, 5_000_000, false), (1, 1_000_000, false), (900, 100, false),
+    ] as [(UInt64, UInt64, Bool)])
+  func `an estimate that was off by more than its half is told once`(
+    estimate: UInt64, actual: UInt64, isTold: Bool
+  ) {
+    let app = AppIdentity(bundleIdentifier: "app.notes", store: "", platform: "", version: "")
+    let exported = SenderEngine.Exported(
+      finish: Finish(total: Tally(items: 2, bytes: actual), unsent: 0, digest: 0), stale: [])
+    var trial = SenderTrial()
+    trial.take(.begin)
+    trial.take(
+      .walked(
+        .success(
+          SourceSummary(
+            contents: .app(app), total: Tally(items: 1, bytes: estimate), allocated: estimate, flags: .estimated))))
+    trial.take(.lookedUp(.success([])))
+    trial.take(.probed(.success(Fixture.device)))
+    trial.take(.codeEntered(.success(Fixture.code)))
+    trial.take(.derived(nil))
+    for session in 1...2 as ClosedRange<UInt64> {
+      trial.meet()
+      _ = trial.stream()
+      let told = trial.take(.exported(SessionNumber(session), .success(exported))).filter { $0.hasPrefix("tell") }
+      #expect(told.count == (isTold && session == 1 ? 1 : 0), "\(told)")
+      _ = trial.cut()
+      trial.pass(1)
+    }
+  }
+
+  @Test func `beyond an estimate no total is told, and beyond a walk's the greater one`() {
+    let arrived = Tally(items: 3, bytes: 41)
+    for (total, bytes) in [
+      (ExpectedTotal(Tally(items: 2, bytes: 40), isEstimate: true), nil),
+      (ExpectedTotal(Tally(items: 2, bytes: 41), isEstimate: true), 41),
+      (ExpectedTotal(Tally(items: 2, bytes: 40)), 41),
+    ] as [(ExpectedTotal, UInt64?)] {
+      let progress = TransferProgress(.sending, arrived, of: total, fraction: nil)
+      #expect(progress.totalBytes == bytes && progress.totalItems == 3 && progress.bytes == 41)
+    }
+  }
+
   @Test func `what the destination cannot hold is told once in a run`() {
     var trial = SenderTrial.streaming()
     #expect(

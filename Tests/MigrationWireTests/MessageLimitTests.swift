@@ -308,6 +308,20 @@ import Testing
       few.bound == Bound(items: 8 + 1_024, bytes: 11 + 67_108_864, metadata: 7 * 262_144 * 5 / 4 + 16_777_216))
   }
 
+  @Test func `an estimate bounds the bytes of folders, and an app's export only in everything else`() {
+    let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
+    let bound = { (contents: Offer.Contents) in
+      Offer(transfer: nil, contents: contents, items: 10, bytes: 1, allocated: 1, flags: .estimated).bound
+    }
+    let folders = bound(.folders([]))
+    #expect(folders.bytes == 1 + 1_073_741_824)
+    #expect(
+      bound(.app(app))
+        == Bound(
+          items: folders.items, bytes: Limits.fileSize, metadata: folders.metadata, metadataPerItem: 262_144))
+    #expect(folders.items == 15 + 1_048_576)
+  }
+
   @Test func `an acknowledgement is never durable before it is written`() {
     let frame = { (written: UInt64, durable: UInt64) in
       try Frame([0x32, 0, 0, 0, 16] + u64(written) + u64(durable))

@@ -73,6 +73,20 @@ import Testing
     #expect(try sending("a", "--to=h", "--limit", text).limit == expected)
   }
 
+  @Test(
+    arguments: [
+      ("500k", 500_000), ("20M", 20_000_000), ("1.5G", 1_500_000_000), ("2t", 2_000_000_000_000), ("1", 1),
+      ("1e9", nil), ("99999999999T", Limits.fileSize),
+    ] as [(String, UInt64?)])
+  func `the most that is taken is in bytes, with decimal units`(text: String, expected: UInt64?) throws {
+    let command = try? Command(["receive", "--max-size", text].map { Array($0.utf8) })
+    guard case .receive(let options) = command else {
+      #expect(expected == nil)
+      return
+    }
+    #expect(options.mostBytes == expected)
+  }
+
   @Test func `without a word there is no limit, and as many streams as help`() throws {
     #expect(try sending("a", "--to=h").limit == nil)
     #expect(try sending("a", "--to=h").streams == nil)

@@ -39,4 +39,14 @@ import Testing
     #expect(text.contains("  $'a\\x1b[2J'/\n") && text.contains("  $'\\xff'\n") && text.contains("l (a link)"))
     #expect(text.contains("1,234 items, 5.0 MB; 7.0 GB free here"))
   }
+
+  @Test func `of an app's data it is shown that it may become more, and how much at most`() {
+    let app = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "", version: "")
+    let offer = Offer(transfer: nil, contents: .app(app), items: 2, bytes: 1, allocated: 1, flags: .estimated)
+    let question = ConsentQuestion(
+      offer: offer, label: "a", address: "192.0.2.7", availableBytes: 7_000_000_000, mostBytes: 5_000_000_000)
+    #expect(
+      ConsentEntry.text(question).hasSuffix(
+        "\nabout 2 items, about 1 B, may become more; at most 5.0 GB; 7.0 GB free here\n"))
+  }
 }

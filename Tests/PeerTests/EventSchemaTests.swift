@@ -67,7 +67,8 @@ import Testing
       case .progress:
         [
           .progress(
-            TransferProgress(phase: .importing, bytes: 1, totalBytes: 2, items: 1, totalItems: 2, phaseFraction: 0.5))
+            TransferProgress(phase: .importing, bytes: 1, totalBytes: 2, items: 1, totalItems: 2, phaseFraction: 0.5)),
+          .progress(TransferProgress(phase: .sending, bytes: 3, totalBytes: nil, items: 1, totalItems: 2)),
         ]
       case .interrupted: [.interrupted(reason: "a")]
       case .resumed: [.resumed(heldBytes: 7)]

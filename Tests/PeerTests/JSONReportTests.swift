@@ -55,6 +55,11 @@ import Testing
       #"{"event":"progress","phase":"receiving","bytes":500,"totalBytes":1000,"items":1,"totalItems":2,"#
         + #""bytesPerSecond":0,"secondsLeft":null}"#
     ),
+    (
+      .progress(TransferProgress(phase: .sending, bytes: 500, totalBytes: nil, items: 1, totalItems: 2)),
+      #"{"event":"progress","phase":"sending","bytes":500,"totalBytes":null,"items":1,"totalItems":2,"#
+        + #""bytesPerSecond":0,"secondsLeft":null}"#
+    ),
     (.interrupted(reason: "silence"), #"{"event":"interrupted","reason":"silence"}"#),
     (.resumed(heldBytes: 7), #"{"event":"resumed","heldBytes":7}"#),
     (

@@ -64,6 +64,15 @@ import Testing
     #expect(try line(nothing).plainText == "pairing")
   }
 
+  @Test func `beyond an estimate there are bytes and a rate, and neither percent nor a time`() throws {
+    let beyond = TransferProgress(phase: .sending, bytes: 3_200_000_000, totalBytes: nil, items: 4, totalItems: 4)
+    let line = try line(beyond, bytesPerSecond: 100_000_000)
+    #expect(line.text(columns: 80, bar: .plain) == "Sending    4 items, 3.2 GB   100 MB/s")
+    #expect(line.plainText == "sending: 4 items, 3.2 GB, 100 MB/s")
+    #expect(line.secondsLeft == nil && beyond.percent == nil && !beyond.isComplete)
+    #expect(try self.line(beyond).plainText == "sending: 4 items, 3.2 GB")
+  }
+
   @Test func `a log gets the same in words`() throws {
     #expect(
       try line(half, bytesPerSecond: 100_000_000).plainText

@@ -129,6 +129,8 @@ import Testing
     Mistake("receive", "--give-up-after", "1d", message: "--give-up-after: '1d' is not a time", hint: "90s, 10m, 2h"),
     Mistake(
       "receive", "--give-up-after", "721h", message: "--give-up-after: '721h' is more than 30 days", hint: "shorter"),
+    Mistake("receive", "--max-size", "much", message: "--max-size: 'much' is not a size", hint: "1.5G or 2T"),
+    Mistake("receive", "--max-size", "0", message: "--max-size: '0' is not a size", hint: "1.5G or 2T"),
     Mistake("receive", "--lab", "x", message: "'peer receive' has no option '--lab'", hint: "did you mean --label?"),
     Mistake("receive", "--to", "h", message: "'peer receive' has no option '--to'", hint: "peer receive --help"),
     Mistake("receive", "-x", message: "'peer receive' has no option '-x'", hint: "peer receive --help"),

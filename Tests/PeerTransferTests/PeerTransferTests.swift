@@ -45,6 +45,16 @@ import Testing
     for event in await receiver.log.all() { if case .code = event { Issue.record("the code was told") } }
   }
 
+  @Test func `a transfer of more than the program wants is refused, and one of as much is taken`() async throws {
+    let tree = makeTree()
+    for (most, isTaken) in [(UInt64(100), false), (1 << 40, true)] {
+      let receiver = WaitingReceiver(into: destination.path("in")) { $0.maximumBytes = most }
+      let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code())
+      #expect(await sender.task.value.failure?.kind == (isTaken ? nil : .noSpace))
+      #expect(await receiver.task.value.failure?.kind == (isTaken ? nil : .noSpace))
+    }
+  }
+
   @Test func `destination and port are free as soon as the end is told, whenever that comes`()
     async throws
   {

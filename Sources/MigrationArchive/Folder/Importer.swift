@@ -67,16 +67,19 @@ package struct TransferTerms: Equatable, Sendable {
 package struct Judgement: Sendable {
   /// How much room there is, for people.
   package let availableBytes: UInt64?
+  /// How much is taken of a transfer that may become more than it says; nil for any other.
+  package let mostBytes: UInt64?
   /// What is at the destination already, if it was looked at, in marks of these keys.
   private let present: PresentItems?
   private let keys: TransferKeys?
 
-  package init(availableBytes: UInt64?) {
-    self.init(availableBytes: availableBytes, present: nil, keys: nil)
+  package init(availableBytes: UInt64?, mostBytes: UInt64? = nil) {
+    self.init(availableBytes: availableBytes, mostBytes: mostBytes, present: nil, keys: nil)
   }
 
-  init(availableBytes: UInt64?, present: PresentItems?, keys: TransferKeys?) {
+  init(availableBytes: UInt64?, mostBytes: UInt64? = nil, present: PresentItems?, keys: TransferKeys?) {
     self.availableBytes = availableBytes
+    self.mostBytes = mostBytes
     self.present = present
     self.keys = keys
   }

@@ -1,3 +1,4 @@
+import MigrationSystem
 package import MigrationWire
 
 /// How much room an offer needs and how much there is, in bytes and in file system entries.
@@ -5,22 +6,40 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
   package let bytes: Close.Space
   /// Nil where the file system sets no limit.
   package let items: Close.Space?
+  /// How many of the bytes are wanted as a reserve.
+  private let reserve: UInt64
 
   /// Room for the journal and the directories, for each item.
   private static let overheadPerItem: UInt64 = 256
 
-  /// What is missing for the rest of an offer; nil when there is room.
-  init?(of offer: Offer, held: Tally, availableBytes: UInt64, availableItems: UInt64?) {
+  /// What is missing for the rest of an offer, and for a reserve beside it; nil when there is room.
+  init?(
+    of offer: Offer, held: Tally, availableBytes: UInt64, availableItems: UInt64?, leaving reserve: Reserve = .none
+  ) {
     var overhead = offer.items.multipliedClamped(by: Self.overheadPerItem)
     // Records are in the journal and in what is made of them. How many of them are here already is not known.
     if held.items == 0, let metadata = offer.metadata { overhead = max(overhead, metadata.multipliedClamped(by: 2)) }
     let missing = offer.allocated.subtractingClamped(held.bytes)
     // Both are below 2⁶³ then.
-    let needed = missing + min(overhead, Limits.fileSize)
+    let needed = (missing + min(overhead, Limits.fileSize)).addingClamped(reserve.bytes)
     bytes = Close.Space(needed: needed, available: availableBytes)
     items = availableItems.map {
-      Close.Space(needed: offer.items - min(offer.items, held.items) + 8, available: $0)
+      Close.Space(needed: offer.items - min(offer.items, held.items) + 8 + reserve.items, available: $0)
     }
+    self.reserve = reserve.bytes
+    guard isReal else { return nil }
+  }
+
+  /// What is missing for so much, and for a reserve beside it; nil when there is room. So many bytes take room that the file
+  /// system has not counted.
+  init?(of wanted: Tally, in space: FileSystemSpace, uncounted: UInt64, leaving reserve: Reserve) {
+    bytes = Close.Space(
+      needed: wanted.bytes.addingClamped(reserve.bytes),
+      available: space.availableBytes.subtractingClamped(uncounted))
+    items = space.availableItems.map {
+      Close.Space(needed: wanted.items.addingClamped(reserve.items), available: $0)
+    }
+    self.reserve = reserve.bytes
     guard isReal else { return nil }
   }
 
@@ -31,7 +50,8 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
 
   package var description: String {
     if bytes.isShort {
-      return "not enough space: \(bytes.sizes.needed) are needed, \(bytes.sizes.available) are available"
+      let kept = reserve > 0 ? " (\(ReadableNumber.size(reserve)) of them stay free)" : ""
+      return "not enough space: \(bytes.sizes.needed)\(kept) are needed, \(bytes.sizes.available) are available"
     }
     guard let items else { return "not enough space" }
     return "not enough file system entries: \(ReadableNumber.count(items.needed)) are needed, "

@@ -9,6 +9,8 @@ struct StagingFigures: Sendable {
   fileprivate(set) var refused = Tally()
   /// What of the items' metadata the destination could not hold so far.
   var losses: [Done.Loss.Kind: UInt64] = [:]
+  /// The most bytes that are wanted.
+  var most: MostBytes?
 }
 
 /// The ledger and what goes with it behind one lock, and its figures behind another that is held for nothing else.
@@ -55,6 +57,12 @@ extension Staging.Shared {
 extension Staging {
   /// How much is there, complete or not, and how many items are complete. Like the other figures it never waits for a disk.
   package var held: Tally { shared.withFigures { $0.held } }
+
+  /// Fails where more is there than is wanted of the transfer.
+  func checkSize() throws(ArchiveError) {
+    let (held, most) = shared.withFigures { ($0.held.bytes, $0.most) }
+    try most?.check(held)
+  }
 
   /// How much of the archive need not come any more: the present and the refused items.
   package var settled: Tally { shared.withFigures { $0.held.adding($0.refused) } }

@@ -55,6 +55,8 @@ package final class Staging: Sendable {
     var replacedDirectories = 0
     /// The most metadata that this session may bring, whatever its offer says: all of it is written twice.
     var metadataRoom = UInt64.max
+    /// Looks after the room in a session of a transfer that may become more than was announced; nil in any other.
+    var watch: RoomWatch?
     var refusals = Refusals()
     /// Whether items that the destination cannot hold are refused; else they end the transfer.
     var mayRefuse = true
@@ -136,11 +138,15 @@ package final class Staging: Sendable {
 
   package var stage: Stage { shared.withLock { $0.stage } }
 
-  /// Another session begins, with another offer of the same roots. No stream writes meanwhile.
-  package func beginSession(_ offer: Offer, mayRefuse: Bool = true) {
+  /// Another session begins, with another offer of the same roots. No stream writes meanwhile. `most` is what the user wants of
+  /// the transfer at most.
+  package func beginSession(_ offer: Offer, mayRefuse: Bool = true, atMost most: MostBytes? = nil) {
     let position = journal.position
     let room = Self.metadataRoom(on: disk)
+    let watch = offer.isOpenEnded ? RoomWatch(offer, held: held) : nil
+    shared.withFigures { $0.most = most }
     shared.withLock { shared in
+      shared.watch = watch
       shared.ledger.begin(offer.bound)
       shared.metadataRoom = room
       shared.mayRefuse = mayRefuse

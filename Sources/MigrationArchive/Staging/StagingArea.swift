@@ -5,6 +5,8 @@ import Synchronization
 /// A directory that transfers are staged in, each in a directory of its own beside what is there.
 package final class StagingArea: Sendable {
   let destination: Destination
+  /// The most that is taken of one transfer; nil for as much as there is room for.
+  package let most: MostBytes?
   private let preserved: Preserved
   /// What staging knows a directory as; a test's can do less.
   private let known: @Sendable (DirectoryDisk) -> any StagingDisk
@@ -12,14 +14,17 @@ package final class StagingArea: Sendable {
   private let held = Mutex<SharedDirectory?>(nil)
 
   /// Fails unless the directory is there and can be written to, or can be made.
-  package convenience init(at path: [UInt8], preserving preserved: Preserved = Preserved()) throws(ArchiveError) {
-    try self.init(at: path, preserving: preserved) { $0 }
+  package convenience init(
+    at path: [UInt8], preserving preserved: Preserved = Preserved(), atMost most: MostBytes? = nil
+  ) throws(ArchiveError) {
+    try self.init(at: path, preserving: preserved, atMost: most) { $0 }
   }
 
   init(
-    at path: [UInt8], preserving preserved: Preserved = Preserved(),
+    at path: [UInt8], preserving preserved: Preserved = Preserved(), atMost most: MostBytes? = nil,
     as known: @escaping @Sendable (DirectoryDisk) -> any StagingDisk
   ) throws(ArchiveError) {
+    self.most = most
     self.preserved = preserved
     self.known = known
     destination = Destination(path: path)
@@ -67,15 +72,23 @@ package final class StagingArea: Sendable {
     held.withLock { $0 = directory }
   }
 
-  /// How much room there is, for people.
-  package func availableBytes() -> UInt64? { (try? destination.space())?.availableBytes }
+  /// Fails where a transfer is known to have more than is wanted here.
+  package func checkSize(of offer: Offer, held: Tally) throws(ArchiveError) {
+    try most?.check(max(offer.bytes, held.bytes))
+  }
 
-  /// Fails unless there is room for what is missing of an offer.
-  package func checkRoom(for offer: Offer, held: Tally) throws(ArchiveError) {
+  /// Judges the room for an offer that may become more than it says.
+  ///
+  /// Fails unless there is room for what is missing of it, and for a reserve.
+  package func judgeRoom(for offer: Offer, held: Tally) throws(ArchiveError) -> Judgement {
     let space = try destination.space()
+    let reserve = Reserve(of: space)
     let shortage = SpaceShortage(
-      of: offer, held: held, availableBytes: space.availableBytes, availableItems: space.availableItems)
+      of: offer, held: held, availableBytes: space.availableBytes, availableItems: space.availableItems,
+      leaving: reserve)
     if let shortage { throw ArchiveError(shortage) }
+    let room = held.bytes.addingClamped(space.availableBytes.subtractingClamped(reserve.bytes))
+    return Judgement(availableBytes: space.availableBytes, mostBytes: min(room, most?.bytes ?? .max))
   }
 
   // MARK: Transfers

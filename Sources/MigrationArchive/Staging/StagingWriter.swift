@@ -47,6 +47,7 @@ package final class StagingWriter {
       if claimedLength > Self.longClaims { try writeClaims() }
     }
     try writeClaims()
+    try staging.checkSize()
     return content
   }
 
@@ -110,7 +111,7 @@ package final class StagingWriter {
   /// lock, so that a chunk of it on another stream comes before or after, and finds the file.
   private func receive(_ record: ItemRecord, hasContent: Bool) throws -> Ledger.Reception {
     try staging.shared.withLock { shared in
-      try checkRoom(shared)
+      try checkRoom(for: record, hasContent: hasContent, &shared)
       let reception = try shared.ledger.receive(record, hasContent: hasContent)
       guard case .create(let discarded) = reception else { return reception }
       try checkTraits(record)
@@ -201,7 +202,7 @@ package final class StagingWriter {
   /// of the same file finds it.
   private func admit(_ place: ChunkPlace) throws -> Staging.OpenFile? {
     try staging.shared.withLock { (shared) -> Staging.OpenFile? in
-      try checkRoom(shared)
+      try checkRoom(for: place, &shared)
       switch try shared.ledger.admit(place) {
       case .held: return nil
       case .write(let number, isNew: false, _):
@@ -237,11 +238,5 @@ package final class StagingWriter {
     guard let open else { throw Violation(.conflict, "a second end of a file") }
     try staging.settle(open.file, record)
     try staging.finish(record)
-  }
-
-  /// Fails when the session's metadata has taken its share of the disk.
-  private func checkRoom(_ shared: borrowing Staging.Shared) throws(ArchiveError) {
-    guard shared.ledger.metadata > shared.metadataRoom else { return }
-    throw ArchiveError(.noSpace, "not enough space: what belongs to the items besides their content fills the disk")
   }
 }

@@ -18,7 +18,7 @@ struct Conversation: Sendable {
     case waiting(Offer)
     case examining(Offer)
     /// The user is asked, and how much room there is.
-    case asking(Offer, availableBytes: UInt64?)
+    case asking(Offer, room: ReceiverEngine.Examination)
     case staging(Offer)
     /// The ledger is being told.
     case telling(StreamTable)

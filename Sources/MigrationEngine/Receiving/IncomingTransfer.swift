@@ -41,7 +41,7 @@ struct IncomingTransfer: Sendable {
   /// What was staged when the newest session began, as its sender was told.
   var heldBefore = Tally()
   /// What the newest offer announces, or what has arrived.
-  var total = Tally()
+  var total = ExpectedTotal()
   /// How many items the sender could not send.
   var unsent: UInt64 = 0
   /// What the sender left out, and what was left at the import.
@@ -81,7 +81,7 @@ struct IncomingTransfer: Sendable {
     case .receiving: break
     case .concluded(let total):
       stage = .concluded
-      self.total = total
+      self.total = ExpectedTotal(total)
     case .done(let done):
       stage = .done(done)
       notStored = known.notStored

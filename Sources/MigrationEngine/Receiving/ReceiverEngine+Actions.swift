@@ -17,7 +17,7 @@ extension ReceiverEngine {
     /// The user of this device hears of something.
     case tell(TransferEvent)
     /// The same, of how far a transfer is: what is staged is read from its counters, and `total` is what was announced.
-    case tellProgress(TransferID, TransferPhase, total: Tally, fraction: Double?)
+    case tellProgress(TransferID, TransferPhase, total: ExpectedTotal, fraction: Double?)
     /// The run is over; what still goes on ends with the process, or lets go of its locks when it ends.
     case finish(Result<TransferResult, TransferFailure>)
 
@@ -110,7 +110,7 @@ extension ReceiverEngine {
     /// Whether codes are to be shown again.
     case restart
     /// Whether a new transfer is wanted.
-    case consent(Offer, label: String, address: String, availableBytes: UInt64?)
+    case consent(Offer, label: String, address: String, room: Examination)
   }
 
   /// What a session of a taken offer needs.

@@ -57,10 +57,10 @@ extension ReceiverEngine {
   /// What the user is to be asked now.
   private var wanted: (subject: StandingQuestion.Subject, question: Question)? {
     if let number = phase.session, let conversation = conversations[number],
-      case .asking(let offer, let availableBytes) = conversation.course
+      case .asking(let offer, let room) = conversation.course
     {
       let question = Question.consent(
-        offer, label: conversation.label, address: conversation.remote.address, availableBytes: availableBytes)
+        offer, label: conversation.label, address: conversation.remote.address, room: room)
       return (.consent(number), question)
     }
     return isInviting && codes.isExhausted ? (.restart, .restart) : nil

@@ -150,7 +150,13 @@ extension ReceiverEngine {
     /// How much room there is, for people.
     package let availableBytes: UInt64?
 
-    package init(availableBytes: UInt64?) { self.availableBytes = availableBytes }
+    /// How much is taken of a transfer that may become more than was announced; nil for any other.
+    package let mostBytes: UInt64?
+
+    package init(availableBytes: UInt64?, mostBytes: UInt64? = nil) {
+      self.availableBytes = availableBytes
+      self.mostBytes = mostBytes
+    }
   }
 
   /// What a session that is taken begins with.

@@ -36,7 +36,7 @@ extension ReceiverEngine {
     switch result {
     case .success(let examination):
       tell(.offer(offer, availableBytes: examination.availableBytes))
-      conversations[number]?.course = .asking(offer, availableBytes: examination.availableBytes)
+      conversations[number]?.course = .asking(offer, room: examination)
       if transfer.isStaged || !settings.asksConsent { stage(number) }
     case .failure(let fault):
       tell(.offer(offer, availableBytes: nil))

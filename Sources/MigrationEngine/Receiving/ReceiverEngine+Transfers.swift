@@ -117,7 +117,7 @@ extension ReceiverEngine {
   }
 
   mutating func tellProgress(_ phase: TransferPhase, of transfer: TransferID, fraction: Double?) {
-    act(.tellProgress(transfer, phase, total: transfers[of: transfer]?.total ?? Tally(), fraction: fraction))
+    act(.tellProgress(transfer, phase, total: transfers[of: transfer]?.total ?? ExpectedTotal(), fraction: fraction))
   }
 
   /// The import is over: the session that is current hears of it, and else the user alone.
@@ -178,7 +178,8 @@ extension IncomingTransfer {
     self.held = held
     // The sender says it again.
     withheldItems = []
-    total = Tally(items: offer.items, bytes: offer.bytes)
+    total = ExpectedTotal(
+      Tally(items: offer.items, bytes: offer.bytes), isEstimate: offer.flags.contains(.estimated))
   }
 
   /// The sender has said what the archive consists of. What was announced may have been an estimate.
@@ -187,6 +188,6 @@ extension IncomingTransfer {
     unsent = finish.unsent
     leftOut = finish.leftOut
     leftBehind = finish.leftBehind
-    total = finish.total
+    total = ExpectedTotal(finish.total)
   }
 }

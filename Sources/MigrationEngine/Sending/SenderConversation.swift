@@ -25,7 +25,7 @@ struct SenderConversation: Sendable {
   /// What is still to be said of an export that has ended. The connection takes it a page at a time.
   private var rest: Rest?
   /// What will have arrived in the end, as far as is known.
-  private var total = Tally()
+  private var total = ExpectedTotal()
   private var nextProgress: Double
   /// The receiver has said that all is done, and that is being written down.
   private(set) var done: Done?
@@ -87,9 +87,10 @@ struct SenderConversation: Sendable {
   /// Makes the offer once the receiver is known and the walk has ended.
   mutating func offerIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
     guard peer != nil, let summary = facts.summary else { return }
-    total = summary.total
+    let tally = summary.total
+    total = ExpectedTotal(tally, isEstimate: summary.flags.contains(.estimated))
     let offer = Offer(
-      transfer: facts.transfer.identifier, contents: summary.contents, items: total.items, bytes: total.bytes,
+      transfer: facts.transfer.identifier, contents: summary.contents, items: tally.items, bytes: tally.bytes,
       allocated: summary.allocated, flags: summary.flags)
     actions += [
       .tell(.offer(offer, availableBytes: nil)),
@@ -167,7 +168,8 @@ struct SenderConversation: Sendable {
       preconditionFailure("what is exported belongs to a transfer that has a name")
     }
     facts.transfer.named.drop(exported.stale, accept.keys)
-    total = exported.finish.total
+    facts.tellEstimate(total, exported.finish.total.bytes, &actions)
+    total = ExpectedTotal(exported.finish.total)
     streams?.finish(&actions)
     actions += [.finishWindow(number), .noteFinish(number, transfer, exported.finish)]
     rest = Rest(stale: exported.stale[...], finish: exported.finish)

@@ -21,7 +21,7 @@ extension SenderEngine {
     /// The user of this device hears of something.
     case tell(TransferEvent)
     /// The same, of how far the transfer is: what has arrived is read from the window's counters.
-    case tellProgress(SessionNumber, TransferPhase, total: Tally, fraction: Double?)
+    case tellProgress(SessionNumber, TransferPhase, total: ExpectedTotal, fraction: Double?)
     /// The run is over; what still goes on ends with the process. Nothing follows.
     case finish(Result<TransferResult, TransferFailure>)
 

@@ -9,6 +9,7 @@ extension SenderEngine {
     var transfer = Transfer()
     private var isPlainTold = false
     private var isWithholdingTold = false
+    private var isEstimateTold = false
 
     init(_ settings: Settings) { self.settings = settings }
 
@@ -17,6 +18,15 @@ extension SenderEngine {
       guard settings.wantsCompression, let obstacle, !isPlainTold else { return }
       isPlainTold = true
       actions.append(.tell(.notice(obstacle)))
+    }
+
+    /// Says how far off the exporter's estimate was, if that is worth a word.
+    mutating func tellEstimate(_ expected: ExpectedTotal, _ actual: UInt64, _ actions: inout [Action]) {
+      guard !isEstimateTold, let contents = summary?.contents,
+        let correction = expected.correction(actual, of: contents)
+      else { return }
+      isEstimateTold = true
+      actions.append(.tell(.notice(correction)))
     }
 
     /// Says what of the source the destination cannot hold.

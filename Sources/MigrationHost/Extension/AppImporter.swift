@@ -12,6 +12,8 @@ package final class AppImporter: Importer {
     package var requested: [AppRequest.Option] = []
     /// Whether data that the app has is set aside, to be put back if the import fails.
     package var replaces = false
+    /// The most that is taken; nil for as much as there is room for.
+    package var most: MostBytes?
 
     package init() {}
   }
@@ -39,7 +41,7 @@ package final class AppImporter: Importer {
     if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
     try app.files.makeDirectory(app.stagingPlace)
     do {
-      area = try StagingArea(at: Array(app.stagingPath.utf8))
+      area = try StagingArea(at: Array(app.stagingPath.utf8), atMost: options.most)
     } catch {
       throw HostError(.storage, error.description)
     }
@@ -79,9 +81,10 @@ package final class AppImporter: Importer {
         hint: "Start 'peer receive' with --replace: what is there is set aside, and comes back if the import fails.",
         name: Array(app.identifier.utf8))
     }
-    try area.checkRoom(for: offer, held: held)
+    try area.checkSize(of: offer, held: held)
+    let judgement = try area.judgeRoom(for: offer, held: held)
     origin.withLock { $0 = identity }
-    return Judgement(availableBytes: area.availableBytes())
+    return judgement
   }
 
   /// Whether data is this app's, or that of an edition that it takes for itself.

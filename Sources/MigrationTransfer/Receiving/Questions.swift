@@ -8,12 +8,17 @@ package struct ConsentQuestion: Sendable {
   package let address: String
   /// How much room there is.
   package let availableBytes: UInt64?
+  /// How much is taken of what may become more than was announced; nil where it may not.
+  package let mostBytes: UInt64?
 
-  package init(offer: Offer, label: String, address: String, availableBytes: UInt64?) {
+  package init(
+    offer: Offer, label: String, address: String, availableBytes: UInt64?, mostBytes: UInt64? = nil
+  ) {
     self.offer = offer
     self.label = label
     self.address = address
     self.availableBytes = availableBytes
+    self.mostBytes = mostBytes
   }
 }
 

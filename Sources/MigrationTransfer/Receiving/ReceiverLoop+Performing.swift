@@ -107,12 +107,8 @@ extension ReceiverLoop {
     }
   }
 
-  private func tell(_ transfer: TransferID, _ phase: TransferPhase, _ total: Tally, _ fraction: Double?) {
+  private func tell(_ transfer: TransferID, _ phase: TransferPhase, _ total: ExpectedTotal, _ fraction: Double?) {
     let held = transfers[transfer]?.held ?? Tally()
-    setup.observer(
-      .progress(
-        TransferProgress(
-          phase: phase, bytes: held.bytes, totalBytes: max(total.bytes, held.bytes), items: held.items,
-          totalItems: max(total.items, held.items), phaseFraction: fraction)))
+    setup.observer(.progress(TransferProgress(phase, held, of: total, fraction: fraction)))
   }
 }

@@ -18,17 +18,24 @@ package struct Bound: Equatable, Sendable {
 
 extension Offer {
   /// The most that the receiver takes upon this offer: sources live, so a quarter and a fixed margin may come on top; of an
-  /// estimate more, since only an app's exporter knows what it will make.
+  /// estimate more. What an app's exporter makes has no bound in bytes but the room that there is.
   package var bound: Bound {
     if flags.contains(.estimated) {
       return Bound(
-        items: items + items / 2 + 1_048_576, bytes: min(Limits.fileSize, bytes + bytes / 2 + 1_073_741_824),
+        items: items + items / 2 + 1_048_576, bytes: mostBytes(bytes + bytes / 2 + 1_073_741_824),
         metadata: Limits.metadataMargin, metadataPerItem: UInt64(Limits.record))
     }
     let metadata = metadata ?? min(Limits.fileSize, items.multipliedClamped(by: UInt64(Limits.record)))
     return Bound(
-      items: items + items / 4 + 1_024, bytes: min(Limits.fileSize, bytes + bytes / 4 + 67_108_864),
+      items: items + items / 4 + 1_024, bytes: mostBytes(bytes + bytes / 4 + 67_108_864),
       metadata: metadata + metadata / 4 + Limits.metadataMargin)
+  }
+
+  /// Whether more bytes than announced may come, as many as there is room for: only an app's exporter knows what it will make.
+  package var isOpenEnded: Bool { if case .app = contents { true } else { false } }
+
+  private func mostBytes(_ ofFolders: UInt64) -> UInt64 {
+    isOpenEnded ? Limits.fileSize : min(Limits.fileSize, ofFolders)
   }
 }
 

@@ -113,6 +113,14 @@ package struct Ledger: Sendable {
   /// Whether an item is held complete.
   package func holds(_ record: ItemRecord) -> Bool { complete.contains(mark(record)) }
 
+  /// Whether every byte of a piece is held.
+  package func holds(_ place: ChunkPlace) -> Bool {
+    guard let file = incomplete[place.path], file.generation == place.generation else {
+      return isSettled(path: place.path, place.generation)
+    }
+    return file.ranges.cover(of: place.range) == .whole
+  }
+
   /// Whether an item of this mark is held complete, or refused.
   package func knows(_ mark: Mark) -> Bool { complete.contains(mark) || refused.holds(mark) }
 

@@ -20,7 +20,8 @@ public struct PeerProgress: Equatable, Sendable {
 
   public let phase: Phase
   public let bytes: UInt64
-  public let totalBytes: UInt64
+  /// Nil where an app's data has become more than its exporter had estimated.
+  public let totalBytes: UInt64?
   public let items: UInt64
   public let totalItems: UInt64
   /// How much of the phase itself is done, from 0 to 1, where that is something else than what has arrived.

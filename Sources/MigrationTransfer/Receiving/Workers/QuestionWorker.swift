@@ -11,11 +11,13 @@ struct QuestionWorker: Sendable {
   func run() -> WorkerReport {
     switch question {
     case .restart: WorkerReport(.answered(setup.options.restart?(ending.raw)))
-    case .consent(let offer, let label, let address, let availableBytes):
+    case .consent(let offer, let label, let address, let room):
       WorkerReport(
         .answered(
           setup.options.consent?(
-            ConsentQuestion(offer: offer, label: label, address: address, availableBytes: availableBytes), ending.raw)))
+            ConsentQuestion(
+              offer: offer, label: label, address: address, availableBytes: room.availableBytes,
+              mostBytes: room.mostBytes), ending.raw)))
     }
   }
 }

@@ -23,8 +23,12 @@ struct StagingWorker: Sendable {
       staging?.terms ?? setup.importer.terms(of: transfer.identifier, keys: transfer.keys ?? .random())
     let judgement = try setup.importer.judge(offer, held: staging?.settled ?? held, on: terms)
     return WorkerReport(
-      .examined(session, .success(ReceiverEngine.Examination(availableBytes: judgement.availableBytes))),
+      .examined(session, .success(Self.examination(judgement))),
       bringing: .judgement(session, JudgedOffer(terms: terms, judgement: judgement)))
+  }
+
+  private static func examination(_ judgement: Judgement) -> ReceiverEngine.Examination {
+    ReceiverEngine.Examination(availableBytes: judgement.availableBytes, mostBytes: judgement.mostBytes)
   }
 
   /// Remembers the transfer, makes the staging directory where there is none, and looks what is at the destination already.
@@ -33,7 +37,8 @@ struct StagingWorker: Sendable {
   func stage(_ order: ReceiverEngine.StagingOrder, _ judged: JudgedOffer, port: UInt16) throws -> WorkerReport {
     let staging = try staging(for: order, judged.terms, port: port)
     let present = try setup.importer.present(order.offer, for: staging, after: judged.judgement)
-    staging.beginSession(order.offer, mayRefuse: order.features.contains(.refusals))
+    staging.beginSession(
+      order.offer, mayRefuse: order.features.contains(.refusals), atMost: setup.importer.area.most)
     let made = ReceivingSession(
       session, of: transfer, staging: staging, features: order.features,
       ledger: LedgerReader(staging, present: present, tellsTaken: order.tellsTaken))

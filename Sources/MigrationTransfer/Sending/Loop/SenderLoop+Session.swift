@@ -39,12 +39,8 @@ extension SenderLoop {
   }
 
   /// Tells the user how far the transfer is.
-  func tell(_ number: SessionNumber, _ phase: TransferPhase, _ total: Tally, _ fraction: Double?) {
+  func tell(_ number: SessionNumber, _ phase: TransferPhase, _ total: ExpectedTotal, _ fraction: Double?) {
     let arrived = sessions[number]?.queue.arrived ?? Tally()
-    context.observe(
-      .progress(
-        TransferProgress(
-          phase: phase, bytes: arrived.bytes, totalBytes: max(total.bytes, arrived.bytes), items: arrived.items,
-          totalItems: max(total.items, arrived.items), phaseFraction: fraction)))
+    context.observe(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)))
   }
 }

@@ -3,7 +3,7 @@ extension CommandDescription {
     usage: "receive [DIR]", summary: "receive files and folders, on the new device",
     forms: [
       Form(
-        .operand("[DIR]"), .optional(["--existing", "--ask", "--owners", "--set-id-bits"]),
+        .operand("[DIR]"), .optional(["--existing", "--ask", "--max-size", "--owners", "--set-id-bits"]),
         .either(["--keep", "--code-file"]),
         .optional(["--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--json"])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
@@ -70,6 +70,13 @@ extension CommandDescription {
       """
       Show what is offered, and wait for yes at the terminal before anything is written. Without it the code that the sender
       has entered is consent enough.
+      """),
+    .value(
+      "--max-size", "SIZE",
+      """
+      Take at most so many bytes of a transfer, as in 500k, 20M, 1.5G or 2T (k is 1000); with --keep, of each. What has
+      more is refused with exit code 6: at once if it says so, else when it has grown so far. Without it: as much as
+      there is room for.
       """),
     .flag("--keep", "Go on after a transfer, until the command is stopped."),
     .value(

@@ -1,0 +1,220 @@
+import MigrationSystem
+import MigrationWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// What an app's export may become: as much as there is room for, a reserve left out.
+@Suite struct RoomWatchTests {
+  /// A real disk that says what it is told to say of its room, and counts how often it is asked.
+  private final class MeasuredDisk: StagingDisk {
+    let disk: DirectoryDisk
+    let said: Mutex<(space: FileSystemSpace, afterSync: FileSystemSpace?, looks: Int)>
+
+    init(_ disk: DirectoryDisk, _ space: FileSystemSpace) {
+      self.disk = disk
+      said = Mutex((space, nil, 0))
+    }
+
+    var name: [UInt8] { disk.name }
+    var journal: any StagedFile { disk.journal }
+    func places() -> any StagingPlaces { disk.places() }
+    func synchronize() throws(SystemError) {
+      try disk.synchronize()
+      said.withLock { $0.space = $0.afterSync ?? $0.space }
+    }
+    func letGo() { disk.letGo() }
+    var looks: Int { said.withLock { $0.looks } }
+
+    func set(_ space: FileSystemSpace, afterSync: FileSystemSpace? = nil) {
+      said.withLock { said in
+        said.space = space
+        said.afterSync = afterSync
+      }
+    }
+
+    func space() -> FileSystemSpace? {
+      said.withLock { said in
+        said.looks += 1
+        return said.space
+      }
+    }
+  }
+
+  private static let mebibyte: UInt64 = 1 << 20
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch(inMemory: true) }
+
+  private static func offer(bytes: UInt64, items: UInt64 = 1, isApp: Bool = true) -> Offer {
+    let app = AppIdentity(bundleIdentifier: "app", store: "", platform: "", version: "")
+    return Offer(
+      transfer: nil, contents: isApp ? .app(app) : .folders([Root(kind: .directory, name: Array("root".utf8))]),
+      items: items, bytes: bytes, allocated: bytes, flags: .estimated)
+  }
+
+  /// Of 100 MiB, so that 5 MiB are kept.
+  private static func space(_ mebibytes: UInt64, items: UInt64? = nil) -> FileSystemSpace {
+    FileSystemSpace(
+      availableBytes: mebibytes * mebibyte, availableItems: items, totalBytes: 100 * mebibyte,
+      totalItems: items.map { _ in 1_000 })
+  }
+
+  private func begin(_ offer: Offer, _ space: FileSystemSpace) throws -> (StagingWriter, Staging, MeasuredDisk) {
+    let directory = SharedDirectory(try Directory.open(scratch.path))
+    let disk = MeasuredDisk(try DirectoryDisk(making: Array("staging".utf8), in: directory), space)
+    let staging = try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
+    staging.beginSession(offer, mayRefuse: false)
+    return (StagingWriter(staging, sealer: HashSealer()), staging, disk)
+  }
+
+  private static func chunk(_ number: UInt64) throws -> [UInt8] {
+    try Crafted.frame { try $0.chunk("root/f", 1, at: number * mebibyte, pattern(Int(mebibyte))) }
+  }
+
+  /// How many chunks of 1 MiB are taken before one fails, and by what.
+  private func fill(_ writer: StagingWriter, from first: UInt64 = 0, most: UInt64 = 40) throws -> (
+    UInt64, ArchiveError?
+  ) {
+    for number in first..<most {
+      guard let error = thrown(by: { try writer.write(try Self.chunk(number)) }) else { continue }
+      return (number, error as? ArchiveError)
+    }
+    return (most, nil)
+  }
+
+  @Test func `an export grows beyond its estimate until the reserve, and no further`() throws {
+    let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(20))
+    #expect(try fill(writer, most: 15) == (15, nil))
+    disk.set(Self.space(5))
+    let (number, error) = try fill(writer, from: 15)
+    #expect(number == 15 && error?.code == .noSpace)
+    #expect(error?.shortage?.bytes == Close.Space(needed: 6 * Self.mebibyte, available: 5 * Self.mebibyte))
+    #expect(
+      error?.description
+        == "not enough space: 6.3 MB (5.2 MB of them stay free) are needed, 5.2 MB are available")
+  }
+
+  @Test func `a file system that counts late is not believed`() throws {
+    let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(20))
+    disk.set(Self.space(20), afterSync: Self.space(5))
+    let (number, error) = try fill(writer)
+    #expect(number == 15 && error?.shortage?.bytes.available == 5 * Self.mebibyte)
+  }
+
+  @Test func `the disk is asked seldom`() throws {
+    let (writer, _, disk) = try begin(
+      Self.offer(bytes: 1), FileSystemSpace(availableBytes: 1 << 40, totalBytes: 1 << 40))
+    let before = disk.looks
+    #expect(try fill(writer) == (40, nil))
+    #expect(disk.looks == before + 1)
+    // Half of the reserve, and no less than 4 MiB.
+    disk.set(Self.space(85))
+    writer.staging.beginSession(Self.offer(bytes: 1), mayRefuse: false)
+    let later = disk.looks
+    #expect(try fill(writer, from: 40, most: 80) == (80, nil))
+    #expect(disk.looks - later == 10)
+  }
+
+  @Test func `what another program writes is noticed, and what was announced is reckoned with`() throws {
+    let (writer, staging, disk) = try begin(Self.offer(bytes: 30 << 20), Self.space(40))
+    #expect(try fill(writer, most: 10) == (10, nil))
+    disk.set(Self.space(24))
+    // 20 MiB are still to come, and 5 stay free: the next session finds that with its first byte.
+    staging.beginSession(Self.offer(bytes: 30 << 20), mayRefuse: false)
+    let (number, error) = try fill(writer, from: 10)
+    #expect(number == 10 && error?.shortage?.bytes.needed == 25 * Self.mebibyte)
+    disk.set(Self.space(25))
+    staging.beginSession(Self.offer(bytes: 30 << 20), mayRefuse: false)
+    #expect(try fill(writer, from: 10, most: 30) == (30, nil))
+  }
+
+  @Test func `after room was made the same goes on, and what is held needs none`() throws {
+    let (writer, staging, disk) = try begin(Self.offer(bytes: 1), Self.space(20))
+    #expect(try fill(writer, most: 15) == (15, nil))
+    disk.set(Self.space(5))
+    #expect(try fill(writer, from: 15).1?.code == .noSpace)
+    // A frame that comes twice is held, however full the disk is.
+    try writer.write(try Self.chunk(14))
+    disk.set(Self.space(50))
+    staging.beginSession(Self.offer(bytes: 1), mayRefuse: false)
+    #expect(try fill(writer, from: 15) == (40, nil))
+    #expect(staging.held.bytes == 40 * Self.mebibyte)
+  }
+
+  @Test func `holes take no room`() throws {
+    let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(6))
+    try writer.write(try Crafted.frame { try $0.hole("root/sparse", 1, at: 0, 1 << 40) })
+    try writer.write(try Crafted.frame { $0.item(try record("root/sparse", .file(size: 1 << 40))) })
+    #expect(disk.looks > 0)
+  }
+
+  @Test func `entries of the file system are reckoned with, too`() throws {
+    let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(50, items: 60))
+    let make = { (number: Int) in try Crafted.frame { $0.item(try record("root/\(number)", .directory)) } }
+    // A twentieth of 1,000 stays free.
+    for number in 0..<10 { try writer.write(try make(number)) }
+    disk.set(Self.space(50, items: 50))
+    let error = try #require(thrown { try writer.write(try make(10)) } as? ArchiveError)
+    #expect(error.code == .noSpace && error.shortage?.items == Close.Space(needed: 51, available: 50))
+  }
+
+  @Test func `folders are as they were: they are bounded by their offer, and may take all of the room`() throws {
+    let (writer, _, disk) = try begin(Self.offer(bytes: 1, isApp: false), Self.space(1))
+    let before = disk.looks
+    #expect(try fill(writer) == (40, nil))
+    #expect(disk.looks == before)
+  }
+
+  @Test(arguments: [(1, 20), (1 << 30, 1 << 34), (1 << 30, 1 << 50), (0, 19)] as [(UInt64, UInt64)])
+  func `the reserve is a twentieth, and 1 GiB at most`(expected: UInt64, total: UInt64) {
+    let bytes = Reserve(of: FileSystemSpace(availableBytes: 0, totalBytes: total)).bytes
+    #expect(bytes == (total == 1 << 34 ? total / 20 : expected))
+  }
+
+  // MARK: The user's own bound
+
+  @Test func `more than the user wants is refused, for folders as well`() throws {
+    for isApp in [true, false] {
+      let scratch = try Scratch(inMemory: true)
+      let directory = SharedDirectory(try Directory.open(scratch.path))
+      let disk = MeasuredDisk(
+        try DirectoryDisk(making: Array("staging".utf8), in: directory), Self.space(90))
+      let offer = Self.offer(bytes: 1, isApp: isApp)
+      let staging = try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
+      staging.beginSession(offer, atMost: MostBytes(3 << 20))
+      let writer = StagingWriter(staging, sealer: HashSealer())
+      let (number, error) = try fill(writer)
+      #expect(number == 3 && error?.code == .noSpace && error?.shortage == nil)
+      #expect(
+        error?.description == "the transfer has 4.2 MB, and the receiver takes at most 3.1 MB (--max-size)")
+      #expect(error?.hint?.contains("greater --max-size") == true)
+      staging.beginSession(offer, atMost: MostBytes(40 << 20))
+      #expect(try fill(writer, from: 4) == (40, nil))
+    }
+  }
+
+  @Test func `an offer of more than the user wants is refused at once, and so is what holds more`() throws {
+    let area = try StagingArea(at: Array(scratch.path.utf8), atMost: MostBytes(1000))
+    #expect(failure { try area.checkSize(of: Self.offer(bytes: 1000), held: Tally()) } == nil)
+    #expect(failure { try area.checkSize(of: Self.offer(bytes: 1001), held: Tally()) } == "no space")
+    #expect(failure { try area.checkSize(of: Self.offer(bytes: 1), held: Tally(bytes: 1001)) } == "no space")
+    let free = try StagingArea(at: Array(scratch.path.utf8))
+    #expect(failure { try free.checkSize(of: Self.offer(bytes: .max), held: Tally()) } == nil)
+  }
+
+  @Test func `what an app's transfer may become is told: what is free without the reserve, and no more than is wanted`()
+    throws
+  {
+    let area = try StagingArea(at: Array(scratch.path.utf8))
+    let judged = try area.judgeRoom(for: Self.offer(bytes: 1), held: Tally())
+    let (most, free) = (try #require(judged.mostBytes), try #require(judged.availableBytes))
+    #expect(most < free)
+    let few = try StagingArea(at: Array(scratch.path.utf8), atMost: MostBytes(1000))
+    #expect(try few.judgeRoom(for: Self.offer(bytes: 1), held: Tally()).mostBytes == 1000)
+    // The estimate and the reserve do not fit together.
+    #expect(failure { _ = try area.judgeRoom(for: Self.offer(bytes: free), held: Tally()) } == "no space")
+  }
+}
