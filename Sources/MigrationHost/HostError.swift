@@ -11,6 +11,10 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
     package static let source = Code(rawValue: "source")
     /// A bundle is not made as it must be.
     package static let bundle = Code(rawValue: "bundle")
+    /// An app's extension cannot be started, or cannot do what is wanted.
+    package static let unfit = Code(rawValue: "unfit")
+    /// What was begun was stopped by the user.
+    package static let stopped = Code(rawValue: "stopped")
     /// No app of that identifier is installed.
     package static let notInstalled = Code(rawValue: "not installed")
     /// The app runs, or its data is being migrated, or it is being installed or removed.

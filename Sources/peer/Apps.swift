@@ -67,6 +67,11 @@ enum Apps {
         if started.hasUndoneImport {
           StandardStream.error.write("peer: note: an import that was interrupted has been undone\n")
         }
+        if started.app.countStart() {
+          StandardStream.error.write(
+            "peer: note: this is the third start since the last import, and the app has not cleared how that ended: "
+              + "it finds the same until it calls MigrationStatus.clearImportStatus()\n")
+        }
         try started.lock.keepOnExec()
         let program = started.app.bundle.executable
         let error = CurrentProcess.replace(
@@ -89,8 +94,12 @@ enum Apps {
 extension AppHome.Installation {
   fileprivate var sentence: Rendering {
     let former = previousVersion.map { ", in the place of \(VisibleText.of($0))" } ?? ""
+    let notes = app.bundle.otherExtensions.map {
+      "peer: note: \(VisibleText.quoted($0)) is an extension of another kind, and is ignored\n"
+    }
     return Rendering(
-      standardError: "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n")
+      standardError: notes.joined()
+        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n")
   }
 
   fileprivate var line: Rendering {
@@ -98,6 +107,7 @@ extension AppHome.Installation {
       .init("event", .string("installed")), .init("id", .string(app.identifier)),
       .init("version", .string(app.bundle.version)),
       .init("previousVersion", previousVersion.map(JSONValue.string) ?? .null),
+      .init("ignoredExtensions", .array(app.bundle.otherExtensions.map(JSONValue.string))),
     ])
     return Rendering(standardOutput: object.text + "\n")
   }

@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -96,8 +97,10 @@ struct SendOptions: Equatable, Sendable {
   var sources: [[UInt8]]
   /// The app whose data is sent, instead of folders.
   var app: String?
-  /// For how many seconds an app's exporter may append nothing; nil for the usual time.
-  var idleLimit: Double?
+  /// What the app's data is said to be; nil for what its bundle says.
+  var claim: SourceClaim?
+  /// For how long an app's exporter may append nothing.
+  var idleLimit = IdleLimit.standard
   /// Whether owners and groups are sent.
   var owners = false
   /// What of the sources is left out, in the order in which it was said; of folders only.

@@ -63,7 +63,7 @@ struct ConsentEntry: Sendable {
         return "  \(VisibleText.listed(root.name))\(mark)"
       }
       if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
-    case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))")
+    case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))\(app.origin)")
     }
     lines.append(amount(question))
     return lines.joined(separator: "\n") + "\n"

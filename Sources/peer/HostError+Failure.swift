@@ -8,7 +8,8 @@ extension TransferFailure {
     let kind: Kind =
       switch error.code {
       case .source, .notInstalled: .usage
-      case .bundle, .inUse, .location: .refused
+      case .bundle, .inUse, .location, .unfit: .refused
+      case .stopped: .interrupted
       case .noSpace: .noSpace
       default: .failed
       }

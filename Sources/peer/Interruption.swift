@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import Synchronization
 
 /// Ctrl-C and its kin: the first one ends the transfer in order, the second one ends the program at once.
 ///
@@ -8,6 +9,11 @@ import MigrationTransfer
 final class Interruption: Sendable {
   private let signals: SignalSource
   private let noticed: Wakeup
+  /// What came, and what is to be told of it.
+  private let state = Mutex<(kind: TransferFailure.Kind?, stop: (@Sendable (TransferFailure.Kind) -> Void)?)>(
+    (nil, nil))
+  /// Set by the first signal, for what goes on before there is a transfer that could be told.
+  let early = StopSignal()
 
   init() throws(TransferFailure) {
     do throws(SystemError) {
@@ -21,11 +27,39 @@ final class Interruption: Sendable {
   /// What becomes readable once the first signal has been told.
   var raw: CInt { noticed.raw }
 
-  /// Tells of the first signal from now on, from a thread of its own.
-  func watch(_ stop: @escaping @Sendable (TransferFailure.Kind) -> Void) throws(TransferFailure) {
+  /// Which signal came first; nil if none did.
+  var kind: TransferFailure.Kind? { state.withLock { $0.kind } }
+
+  /// Tells of the first signal, also of one that came already, from a thread of its own or at once.
+  func tell(_ stop: @escaping @Sendable (TransferFailure.Kind) -> Void) {
+    let kind = state.withLock { state in
+      state.stop = stop
+      return state.kind
+    }
+    if let kind { stop(kind) }
+  }
+
+  /// Does something that `early` ends; what it throws then says which signal it was.
+  func honoured<Value>(_ body: () throws(TransferFailure) -> Value) throws(TransferFailure) -> Value {
+    do {
+      return try body()
+    } catch {
+      guard error.kind == .interrupted, let kind else { throw error }
+      throw TransferFailure(kind, error.message)
+    }
+  }
+
+  /// Looks for signals from now on.
+  func watch() throws(TransferFailure) {
     do throws(SystemError) {
       _ = try OwnerThread(name: "signals") { [self] in
-        stop(wait())
+        let kind = wait()
+        let stop = state.withLock { state in
+          state.kind = kind
+          return state.stop
+        }
+        early.set()
+        stop?(kind)
         noticed.signal()
         LocalSystem.exit(wait().rawValue)
       }

@@ -30,10 +30,13 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     let entry = ConsentEntry(output: output, interruption: interruption.raw)
     receiving.consent = { entry.ask($0, until: $1) }
   }
-  let receiver = try Receiver(
-    receiving, importer: try importer(options, home: home, output), store: TransferStore(home: home)
-  ) { output.handle($0) }
-  try interruption.watch { kind in
+  // From here on there are threads.
+  try interruption.watch()
+  let importer = try interruption.honoured { () throws(TransferFailure) in
+    try makeImporter(options, home: home, until: interruption.early, output)
+  }
+  let receiver = try Receiver(receiving, importer: importer, store: TransferStore(home: home)) { output.handle($0) }
+  interruption.tell { kind in
     output.hurry()
     receiver.stop(kind)
   }
@@ -48,17 +51,21 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let interruption = try Interruption()
   prepareProcess()
   let home = try Home.path()
+  try interruption.watch()
+  let source = try interruption.honoured { () throws(TransferFailure) in
+    try makeSource(options, selection, home: home, until: interruption.early, output)
+  }
   let sender = Sender(
     Sender.Options(
       target: options.to.map { .host($0) } ?? .nearby, search: NetworkSearch(), label: ThisDevice.label(options.label),
       software: Version.software, streams: options.streams,
       limit: options.limit, compression: options.compression, giveUpAfter: options.giveUpAfter),
-    source: try source(options, selection, home: home, output), store: TransferStore(home: home)
+    source: source, store: TransferStore(home: home)
   ) { output.handle($0) }
   for warning in selection.warnings { output.handle(TransferEvent.notice(warning)) }
   // The sources are walked while the code is being typed.
   try sender.prepare()
-  try interruption.watch { kind in
+  interruption.tell { kind in
     output.hurry()
     sender.stop(kind)
   }
@@ -102,8 +109,8 @@ private func local<Value: ~Copyable>(_ body: () throws(ArchiveError) -> Value) t
   }
 }
 
-private func importer(
-  _ options: ReceiveOptions, home: [UInt8], _ output: Output
+private func makeImporter(
+  _ options: ReceiveOptions, home: [UInt8], until stop: StopSignal, _ output: Output
 ) throws(TransferFailure) -> any Importer {
   do {
     guard let app = options.app else {
@@ -118,7 +125,9 @@ private func importer(
     wanted.requested = app.options
     wanted.replaces = app.replaces
     wanted.most = options.mostBytes.map { MostBytes($0) }
-    return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted) { output.handle($0) }
+    return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) {
+      output.handle($0)
+    }
   } catch let error as HostError {
     throw TransferFailure(error)
   } catch let error as ArchiveError {
@@ -128,14 +137,16 @@ private func importer(
   }
 }
 
-private func source(
-  _ options: SendOptions, _ selection: Selection, home: [UInt8], _ output: Output
+private func makeSource(
+  _ options: SendOptions, _ selection: Selection, home: [UInt8], until stop: StopSignal, _ output: Output
 ) throws(TransferFailure) -> any ItemSource {
   do {
     guard let app = options.app else {
       return try FolderSource(paths: options.sources, selecting: selection, withOwners: options.owners)
     }
-    return try AppSource(app: app, home: try AppHome(home: home), idleLimit: options.idleLimit) { output.handle($0) }
+    return try AppSource(
+      app: app, home: try AppHome(home: home), claim: options.claim, idleLimit: options.idleLimit, until: stop
+    ) { output.handle($0) }
   } catch let error as HostError {
     throw TransferFailure(error)
   } catch let error as ArchiveError {

@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -7,11 +8,11 @@ extension SendOptions {
   /// Understands what stands behind `peer send`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     app = try arguments.app()
-    idleLimit = try arguments.seconds("--idle-limit", hint: "write seconds, or 90s, 10m, 2h")
-    if let idleLimit {
-      guard app != nil else { throw .usage("--idle-limit is for apps only", .send) }
-      guard idleLimit > 0 else { throw .usage("--idle-limit: no exporter is that fast", hint: "write a longer time") }
+    for option in ["--idle-limit", "--as"] where app == nil && arguments.bytes(option) != nil {
+      throw .usage("\(option) is for apps only", .send)
     }
+    idleLimit = try arguments.idleLimit() ?? .standard
+    claim = try arguments.claim()
     owners = arguments.has("--owners")
     if let app {
       guard !owners else { throw .usage("--owners is for folders only", .send) }

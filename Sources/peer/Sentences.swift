@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationHost
 import MigrationTransfer
 import MigrationWire
 import PeerTransfer
@@ -22,8 +23,17 @@ extension Offer {
       let names = roots.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: ", ")
       return roots.count > Self.shownNames
         ? names + " and \(Figures.count(UInt64(roots.count - Self.shownNames))) more" : names
-    case .app(let app): return VisibleText.of(app.bundleIdentifier)
+    case .app(let app): return VisibleText.of(app.bundleIdentifier) + app.origin
     }
+  }
+}
+
+extension AppIdentity {
+  /// Where the data is said to come from, behind the app's name; empty for an app of this platform without a store.
+  var origin: String {
+    let isUsual = platform == AppSource.platform && store.isEmpty
+    return isUsual
+      ? "" : ", said to be from \(VisibleText.of(platform))" + (store.isEmpty ? "" : ", \(VisibleText.of(store))")
   }
 }
 

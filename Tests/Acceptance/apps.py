@@ -6,15 +6,16 @@ from bundles import GROUP, ID, make_bundle
 from devices import Process, Waiting, end_well
 from outside import Failure, equal, remove
 
+
 class Device:
     """A PEER_HOME in which the test app is installed."""
 
-    def __init__(self, work, folder, user=None, identifier=ID):
+    def __init__(self, work, folder, user=None, identifier=ID, program="TestAppExtension", info=None):
         self.work = work
         self.user = user
         self.identifier = identifier
         self.home = f"{folder}/home"
-        bundle = make_bundle(work.programs, f"{folder}/bundle-{identifier}", identifier)
+        bundle = make_bundle(work.programs, f"{folder}/bundle-{identifier}", identifier, program, info)
         self.peer("app", "install", bundle)
         # What was installed is a copy, and both are large.
         remove(bundle)

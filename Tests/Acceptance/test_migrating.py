@@ -102,7 +102,7 @@ def test_an_exporter_that_appends_nothing_is_ended(work):
     for behaviour in ("hang", "spin"):
         begun = time.monotonic()
         sender, _ = move(old, new, "--platform", behaviour, sending=("--idle-limit", "2"), codes=(9, 9))
-        require("appended nothing for 2 seconds" in sender.error()["message"], f"said: {sender.error()['message']}")
+        require("appended nothing for 2 seconds and was ended" in sender.error()["message"], f"said: {sender.error()['message']}")
         took = time.monotonic() - begun
         require(took >= 2, f"ended after {took:.2f} s")
         equal(processes_of(old), [], "extensions that still run")
@@ -112,7 +112,7 @@ def test_an_exporter_that_appends_nothing_is_ended(work):
 
 @pytest.mark.takes(50)
 def test_the_idle_limit(work):
-    """app: the idle limit is 30 s, and neither a slow nor a dead link counts"""
+    """app: the idle limit is 20 s, and neither a slow nor a dead link counts"""
     hanging, slow, dead = [devices(work) for _ in range(3)]
     for old, _ in (slow, dead):
         random_file(old.container("Documents/large"), 44 * MIB)
@@ -127,8 +127,10 @@ def test_the_idle_limit(work):
     frozen = time.monotonic()
     equal(senders[0].wait(), 9, "the exit code of the exporter that hangs")
     hung = time.monotonic() - begun
-    require(hung > 29, f"it was ended after {hung:.1f} s")
-    wait_for("the link to have been dead for 40 s", PATIENCE, lambda: time.monotonic() - frozen > 40)
+    require(19 < hung < 29, f"it was ended after {hung:.1f} s")
+    silent = [event["message"] for event in senders[0].events("notice") if "has appended nothing for 10 seconds" in event["message"]]
+    equal(len(silent), 1, "notices at half of the limit")
+    wait_for("the link to have been dead for 30 s", PATIENCE, lambda: time.monotonic() - frozen > 30)
     links[1].may_pass.set()
     equal(senders[1].wait(), 0, "the exit code behind the slow link")
     took = time.monotonic() - begun

@@ -45,7 +45,8 @@ import Testing
     sample.entitlements = nil
     sample.extensionEntitlements?["com.apple.security.application-groups"] = nil
     let bundle = try AppBundle(reading: try sample.write(in: scratch))
-    #expect(bundle.store.isEmpty && bundle.displayName == nil && bundle.aliases.isEmpty)
+    #expect(bundle.store.isEmpty && bundle.displayName == nil && bundle.aliases.isEmpty && bundle.platform == nil)
+    #expect(bundle.otherExtensions.isEmpty)
     #expect(bundle.allGroups.isEmpty)
   }
 
@@ -56,6 +57,24 @@ import Testing
     #expect(bundle.groups == ["group.both", "group.one"])
     #expect(bundle.migrationExtension.groups == ["group.both", "group.two"])
     #expect(bundle.allGroups == ["group.both", "group.one", "group.two"])
+  }
+
+  @Test(arguments: [(nil, "googlePlay"), ("other", "other"), ("", "")] as [(String?, String)])
+  func `a bundle may be of another platform, whose usual store it is from`(store: String?, expected: String) throws {
+    var sample = SampleBundle()
+    sample.info["PeerPlatform"] = "android"
+    sample.info["PeerStoreIdentifier"] = store
+    let bundle = try AppBundle(reading: try sample.write(in: scratch))
+    #expect(bundle.platform == "android" && bundle.store == expected)
+  }
+
+  @Test func `extensions of other kinds are ignored, whatever else they are`() throws {
+    var sample = SampleBundle()
+    sample.add("Widget", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.widgetkit-extension"]])
+    sample.add("Old", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
+    let bundle = try AppBundle(reading: try sample.write(in: scratch))
+    #expect(bundle.otherExtensions == ["Extensions/Old.appex", "Extensions/Widget.appex"])
+    #expect(bundle.migrationExtension.identifier == "org.example.notes.migration")
   }
 
   /// One way to spoil a bundle, and what is said then.
@@ -131,6 +150,7 @@ import Testing
     },
     Fault("Info.plist", "PeerStoreIdentifier: it is not a string") { $0.info["PeerStoreIdentifier"] = ["x"] },
     Fault("Info.plist", "CFBundleDisplayName: it is not a string") { $0.info["CFBundleDisplayName"] = true },
+    Fault("Info.plist", "PeerPlatform: it is not a string") { $0.info["PeerPlatform"] = 7 },
     Fault("Info.plist", "PeerAliases: it is not an array") { $0.info["PeerAliases"] = "x" },
     Fault("Info.plist", "PeerAliases[0]: it is not a dictionary") { $0.info["PeerAliases"] = ["x"] },
     Fault("Info.plist", "PeerAliases[1].Platform: it is missing") {
@@ -148,7 +168,16 @@ import Testing
     Fault("Extensions", "there is no extension in it") {
       $0.spoil = { rename("\($0)/\(inner)", "\($0)/Extensions/Migration") }
     },
-    Fault("Extensions", "there are 2 extensions in it") { $0.spoil = { mkdir("\($0)/Extensions/Other.appex", 0o755) } },
+    Fault("Extensions", "none of the 2 extensions in it is for migration") {
+      $0.extensionInfo["EXAppExtensionAttributes"] = ["EXExtensionPointIdentifier": "com.apple.other"]
+      $0.add("Other", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
+    },
+    Fault("Extensions", "there are 2 extensions for migration in it") {
+      $0.add("Other", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.app-migration"]])
+    },
+    Fault("Extensions", "there are 2 extensions for migration in it") {
+      $0.spoil = { mkdir("\($0)/Extensions/Other.appex", 0o755) }
+    },
     Fault("\(inner)/Info.plist", "it is missing") { $0.files["\(inner)/Info.plist"] = .some(nil) },
     Fault("\(inner)/Info.plist", "CFBundleIdentifier: it is missing") { $0.extensionInfo["CFBundleIdentifier"] = nil },
     Fault("\(inner)/Info.plist", "CFBundleExecutable: there is no file 'x' beside it") {

@@ -3,28 +3,73 @@ import Testing
 @testable import MigrationHost
 
 @Suite struct ExportWatchTests {
-  @Test func `an exporter that appends nothing for 30 seconds is ended`() {
-    let watch = ExportWatch(now: 100)
-    #expect(watch.verdict(now: 129.9) == nil)
-    #expect(watch.deadline == 130)
-    #expect(watch.verdict(now: 130) == .hung(30))
+  /// Looks as often as the watch wants to, until a time; what it said, and when.
+  private func looks(
+    at watch: inout ExportWatch, from begin: Double, to end: Double, isStopped: (Double) -> Bool = { _ in false }
+  ) -> [String] {
+    var said: [String] = []
+    var now = begin
+    while let next = watch.deadline, next <= end {
+      #expect(next <= now + ExportWatch.step, "a look that is too late counts too little")
+      now = max(now, next)
+      if let verdict = watch.look(now: now, isStopped: isStopped(now)) {
+        said.append("\(verdict) at \(now)")
+        if verdict != .quiet((watch.limit.seconds ?? 0) / 2) { break }
+      }
+    }
+    return said
+  }
+
+  @Test func `an exporter that appends nothing for 20 seconds is ended, and that is said after 10`() {
+    var watch = ExportWatch(now: 100)
+    #expect(looks(at: &watch, from: 100, to: 200) == ["quiet(10.0) at 110.0", "hung(20.0) at 120.0"])
   }
 
   @Test func `the clock stands still while an append is pending, and begins anew behind it`() {
     var watch = ExportWatch(now: 0)
+    #expect(looks(at: &watch, from: 0, to: 15) == ["quiet(10.0) at 10.0"])
     watch.appendBegan()
     #expect(watch.deadline == nil)
-    #expect(watch.verdict(now: 10_000) == nil)
+    #expect(watch.look(now: 10_000, isStopped: false) == nil)
     watch.appendEnded(now: 10_000)
-    #expect(watch.verdict(now: 10_029) == nil)
-    #expect(watch.verdict(now: 10_030) == .hung(30))
+    #expect(
+      looks(at: &watch, from: 10_000, to: 20_000) == ["quiet(10.0) at 10010.0", "hung(20.0) at 10020.0"],
+      "each silence is told of")
   }
 
-  @Test func `the limit can be chosen`() {
-    #expect(ExportWatch(idleLimit: 2, now: 0).verdict(now: 2) == .hung(2))
+  @Test func `the limit can be chosen, and be none`() {
+    var short = ExportWatch(limit: .seconds(3), now: 0)
+    #expect(looks(at: &short, from: 0, to: 9) == ["quiet(1.5) at 1.5", "hung(3.0) at 3.0"])
+    var none = ExportWatch(limit: .off, now: 0)
+    #expect(none.deadline == nil)
+    #expect(none.look(now: 1, isStopped: false) == nil)
+    none.cancelled(now: 1)
+    #expect(looks(at: &none, from: 1, to: 9) == ["ignoresCancellation at 6.0"])
   }
 
-  @Test func `a cancelled exporter has five seconds to end, whatever it appends`() {
+  @Test func `time in which this process did not look does not count: it was stopped, or the machine slept`() {
+    var watch = ExportWatch(now: 0)
+    #expect(looks(at: &watch, from: 0, to: 9).isEmpty)
+    #expect(watch.look(now: 3600, isStopped: false) == .quiet(10), "a second and a half of it counts, and no more")
+    #expect(looks(at: &watch, from: 3600, to: 3700) == ["hung(20.0) at 3609.5"])
+  }
+
+  @Test func `time in which the extension is stopped does not count`() {
+    var watch = ExportWatch(now: 0)
+    #expect(
+      looks(at: &watch, from: 0, to: 1000) { $0 > 5 && $0 <= 905 } == ["quiet(10.0) at 910.0", "hung(20.0) at 920.0"])
+  }
+
+  @Test func `looks that come often count as much as they are apart`() {
+    var watch = ExportWatch(limit: .seconds(4), now: 0)
+    var said: [ExportWatch.Verdict] = []
+    for hundredth in 1...400 {
+      if let verdict = watch.look(now: Double(hundredth) / 64, isStopped: false) { said.append(verdict) }
+    }
+    #expect(said.prefix(2) == [.quiet(2), .hung(4)])
+  }
+
+  @Test func `a cancelled exporter has five seconds to end, whatever it appends, also while it is stopped`() {
     var watch = ExportWatch(now: 0)
     watch.appendBegan()
     watch.cancelled(now: 20)
@@ -32,7 +77,11 @@ import Testing
     watch.appendBegan()
     watch.cancelled(now: 24)
     #expect(watch.isCancelled)
-    #expect(watch.verdict(now: 24.9) == nil)
-    #expect(watch.verdict(now: 25) == .ignoresCancellation)
+    #expect(looks(at: &watch, from: 20, to: 30) { _ in true } == ["ignoresCancellation at 25.0"])
+  }
+
+  @Test(arguments: [(1.0, "1 second"), (2.5, "2.5 seconds"), (20.0, "20 seconds")])
+  func `times are told in words`(seconds: Double, words: String) {
+    #expect(ExportWatch.words(seconds) == words)
   }
 }

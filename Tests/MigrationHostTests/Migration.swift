@@ -16,14 +16,18 @@ struct AppDevice {
   let scratch: Scratch
   let app: InstalledApp
 
-  /// - Parameter files: what the app has in its Documents.
-  init(_ files: [String: String] = [:]) throws {
+  /// - Parameters:
+  ///   - files: what the app has in its Documents.
+  ///   - program: the name of its extension's program, which says how that behaves at its start.
+  init(_ files: [String: String] = [:], program: String = "Migration", info: [String: Any] = [:]) throws {
     scratch = try Scratch(inMemory: true)
     var bundle = SampleBundle(Self.identifier, groups: [Self.group])
+    bundle.info.merge(info) { $1 }
+    bundle.extensionInfo["CFBundleExecutable"] = program
     bundle.spoil = { path in
-      let program = "\(path)/Extensions/Migration.appex/Migration"
-      try FileManager.default.removeItem(atPath: program)
-      try FileManager.default.copyItem(atPath: try builtProgram("TestAppExtension"), toPath: program)
+      let folder = "\(path)/Extensions/Migration.appex"
+      try FileManager.default.removeItem(atPath: "\(folder)/Migration")
+      try FileManager.default.copyItem(atPath: try builtProgram("TestAppExtension"), toPath: "\(folder)/\(program)")
     }
     app = try scratch.install(bundle).prepared()
     for (name, text) in files { try write(text, to: "\(app.containerPath)/Documents/\(name)") }
@@ -32,8 +36,14 @@ struct AppDevice {
   var documents: [String: String?] { tree("\(app.containerPath)/Documents") }
   var groupPath: String { "\(scratch.path)/home/groups/\(Self.group)" }
 
-  func source(_ news: News = News(), idleLimit: Double? = nil) throws -> AppSource {
-    try AppSource(app: Self.identifier, home: try scratch.home(), idleLimit: idleLimit) { news.note($0) }
+  func source(
+    _ news: News = News(), claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
+    descriptionLimit: Double = ExportWatch.descriptionLimit
+  ) throws -> AppSource {
+    try AppSource(
+      app: Self.identifier, home: try scratch.home(), claim: claim, idleLimit: idleLimit,
+      descriptionLimit: descriptionLimit
+    ) { news.note($0) }
   }
 
   func importer(_ news: News = News(), replaces: Bool = false) throws -> AppImporter {

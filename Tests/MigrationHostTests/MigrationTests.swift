@@ -49,8 +49,8 @@ import Testing
   @Test(arguments: ["hang", "spin"])
   func `an exporter that appends nothing is ended`(platform: String) throws {
     let old = try AppDevice(["kept": "text"])
-    let error = archiveError { _ = try Migration(from: try old.source(idleLimit: 1), platform: platform) }
-    #expect(error?.description.contains("appended nothing for 1 seconds") == true, "\(error as Any)")
+    let error = archiveError { _ = try Migration(from: try old.source(idleLimit: .seconds(1)), platform: platform) }
+    #expect(error?.description.contains("appended nothing for 1 second and") == true, "\(error as Any)")
     #expect(old.isFree)
   }
 
@@ -68,7 +68,7 @@ import Testing
       }
       if leaves { sleep(6) }
     })
-    let migration = try Migration(from: try old.source(idleLimit: 5), outlet: outlet)
+    let migration = try Migration(from: try old.source(idleLimit: .seconds(5)), outlet: outlet)
     #expect(migration.result.finish.total.items == 4)
   }
 

@@ -30,6 +30,12 @@ struct SampleBundle {
     ]
   }
 
+  /// Adds an extension that has nothing but a property list.
+  mutating func add(_ name: String, _ info: [String: Any]) {
+    let data = try? PropertyListSerialization.data(fromPropertyList: info, format: .xml, options: 0)
+    files["Extensions/\(name).appex/Info.plist"] = String(decoding: data ?? Data(), as: UTF8.self)
+  }
+
   /// Writes the bundle into a new directory, and returns its path.
   func write(in scratch: Scratch) throws -> [UInt8] {
     let path = "\(scratch.path)/bundle-\(UUID().uuidString)"

@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -93,11 +94,26 @@ import Testing
     #expect(try sending("a", "--to=h", "--streams=64").streams == 64)
   }
 
+  @Test(
+    arguments: [
+      ("android", SourceClaim(platform: "android")), ("android,", SourceClaim(platform: "android", store: "")),
+      ("linux,a,b", SourceClaim(platform: "linux", store: "a,b")),
+    ])
+  func `a claim is a platform, and perhaps a store`(text: String, claim: SourceClaim) throws {
+    #expect(try sending("--app=x", "--to=h", "--as", text).claim == claim)
+    #expect(try sending("--app=x", "--to=h").claim == nil)
+  }
+
+  @Test func `the idle limit of an exporter is 20 seconds, another time, or none`() throws {
+    #expect(try sending("--app=x", "--to=h").idleLimit == .seconds(20))
+    #expect(try sending("--app=x", "--to=h", "--idle-limit=off").idleLimit == .off)
+  }
+
   @Test func `an app is sent and received without paths`() throws {
     #expect(
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")
         == SendOptions(
-          sources: [], app: "org.example", idleLimit: 120, to: HostAndPort(host: "h", port: 47470)))
+          sources: [], app: "org.example", idleLimit: .seconds(120), to: HostAndPort(host: "h", port: 47470)))
     var options = AppReceiveOptions(identifier: "org.example", platform: "android")
     options.options = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
     options.replaces = true

@@ -71,6 +71,7 @@ import Testing
   @Test func `a value is what its option takes`() {
     #expect(words("receive", "--existing", "") == ["refuse", "skip", "keep-both", "replace"])
     #expect(words("send", "--compress", "al") == ["auto", "always", "never"])
+    #expect(words("send", "--app", "x", "--as", "") == ["android", "linux"])
     #expect(offer("receive", "--app", "") == .apps)
     #expect(offer("send", "--to", "") == .devices)
     #expect(offer("send", "--exclude-from", "") == .files)

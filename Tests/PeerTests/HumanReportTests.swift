@@ -89,6 +89,23 @@ import Testing
     #expect(log.missed(1).standardError == "peer: note: 1 message was left out, since nobody read it\n")
   }
 
+  @Test(
+    arguments: [
+      ("linux", "", "org.example (1 item"), ("android", "googlePlay", "said to be from android, googlePlay (1 item"),
+      ("linux", "own", "said to be from linux, own (1 item"), ("a\u{1B}", "", "said to be from a\\u{1b} (1 item"),
+    ])
+  func `what an app's data is said to be from is told where it is not usual`(
+    platform: String, store: String, expected: String
+  ) {
+    let app = AppIdentity(bundleIdentifier: "org.example", store: store, platform: platform, version: "1")
+    let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
+    for sentence in [offer.sentence(.sender, availableBytes: nil), offer.sentence(.receiver, availableBytes: nil)] {
+      #expect(sentence.contains(expected), "\(sentence)")
+    }
+    let question = ConsentQuestion(offer: offer, label: "a", address: "192.0.2.7", availableBytes: nil)
+    #expect(ConsentEntry.text(question).contains("  the data of org.example\(app.origin)\n"))
+  }
+
   @Test func `the offer is a sentence`() {
     #expect(
       said(.offer(Samples.offer, availableBytes: 120_000_000_000))

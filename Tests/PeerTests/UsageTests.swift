@@ -60,6 +60,14 @@ import Testing
       "receive", "--app=x", "--existing", "replace", message: "--existing is for folders only", hint: "--replace"),
     Mistake("send", "a", "--app=x", "--to=h", message: "either the data of x is sent, or 'a'", hint: "send --help"),
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
+    Mistake("send", "a", "--as=android", "--to=h", message: "--as is for apps only", hint: "send --help"),
+    Mistake("send", "--app=x", "--as=", "--to=h", message: "--as needs a value", hint: "PLATFORM[,STORE]"),
+    Mistake("send", "--app=x", "--as=,a", "--to=h", message: "--as: the platform is missing", hint: "googlePlay"),
+    Mistake(
+      "send", "--app=x", "--as", String(repeating: "a", count: 1025), message: "--as: a name is too long",
+      hint: "--as android"),
+    Mistake(
+      "send", "--app=x", "--idle-limit=never", message: "--idle-limit: 'never' is not a time", hint: "or off"),
     Mistake(
       "send", "a", "--compress=yes", "--to=h", message: "--compress: 'yes' is no answer", hint: "auto, always or never"),
     Mistake(

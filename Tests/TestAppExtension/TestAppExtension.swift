@@ -2,7 +2,6 @@ import AppMigrationKit
 
 /// The migration extension of the app that tests migrate. How it exports is said by the platform that it is asked to export
 /// for; how it imports, by the file `behaviour` among what it exported.
-@main
 struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   enum OptionsType: String, CaseIterable {
     case path
@@ -28,7 +27,15 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   }
 
   var resourcesSizeEstimate: Int {
-    get async { text("estimate").flatMap { Int($0) } ?? 1 << 20 }
+    get async {
+      let estimate = text("estimate")
+      while estimate == "hang" { sleep(1) }
+      if estimate == "fail" {
+        while text("go") == nil { usleep(10_000) }
+        crash()
+      }
+      return estimate.flatMap { Int($0) } ?? 1 << 20
+    }
   }
 
   var resourcesVersion: String { text("version") ?? "1.0" }
@@ -73,6 +80,9 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try spoil(url.appending(path: "Documents"))
       throw Failure()
     case "look": look()
+    case "origin":
+      let origin = request.sourceAppIdentifier
+      print("from \(origin.platform.rawValue), '\(origin.storeIdentifier.rawValue)'")
     default: break
     }
     for name in try files.contentsOfDirectory(atPath: url.appending(path: "Documents").path).sorted() {

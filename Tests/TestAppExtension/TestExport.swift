@@ -28,11 +28,15 @@ struct TestExport {
     case "names": try await appendNames(archiver)
     case "one by one": try await appendOneByOne(archiver)
     case "at once": try await appendAtOnce(archiver)
+    case "pause": try await appendWithPauses(archiver)
+    case "pause once": try await appendWithPauses(archiver, isRepeated: false)
+    case "stop": try await stopFirst(archiver)
+    case "scratch": try await appendBesideScratch(archiver)
     default: try await appendAll(archiver)
     }
   }
 
-  private func appendAll(_ archiver: ResourcesArchiver) async throws {
+  func appendAll(_ archiver: ResourcesArchiver) async throws {
     try await archiver.appendItem(at: documents)
     let shared = group.appending(path: "shared")
     if FileManager.default.fileExists(atPath: shared.path) {

@@ -7,7 +7,7 @@ public protocol ResourcesExportingWithOptions: AppMigrationExtension {
 
   /// Appends everything that is to arrive on the other device, and returns when that is done.
   ///
-  /// Items are to be appended without long pauses: an export that appends nothing for half a minute, while nothing keeps it
+  /// Items are to be appended without long pauses: an export that appends nothing for 20 seconds, while nothing keeps it
   /// waiting, is ended and given up. A `CancellationError` that the archiver throws is to be let through.
   func exportResources(
     to archiver: sending ResourcesArchiver, request: MigrationRequestWithOptions<OptionsType>

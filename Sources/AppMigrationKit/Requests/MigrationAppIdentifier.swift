@@ -1,3 +1,5 @@
+internal import MigrationHost
+
 /// Which app a device's data belongs to: the store it came from, its bundle identifier, and the platform.
 public struct MigrationAppIdentifier: Codable, Sendable {
   /// A store that apps come from.
@@ -18,7 +20,7 @@ public struct MigrationAppIdentifier: Codable, Sendable {
     }
 
     /// The store of Android's apps.
-    public static let googlePlay = StoreIdentifier("googlePlay")
+    public static let googlePlay = StoreIdentifier(SourceClaim.android.store)
   }
 
   /// The store that the app came from.

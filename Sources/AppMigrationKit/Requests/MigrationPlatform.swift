@@ -1,3 +1,5 @@
+internal import MigrationHost
+
 /// A platform that an app's data comes from or goes to.
 ///
 /// Any name is a platform; those that the system itself uses are constants. Apple's framework knows `android`; `linux` is
@@ -17,8 +19,8 @@ public struct MigrationPlatform: RawRepresentable, Codable, Hashable, Sendable {
   }
 
   /// Android.
-  public static let android = MigrationPlatform("android")
+  public static let android = MigrationPlatform(SourceClaim.android.platform)
 
   /// Linux, where `peer` runs.
-  public static let linux = MigrationPlatform("linux")
+  public static let linux = MigrationPlatform(AppSource.platform)
 }

@@ -19,16 +19,20 @@ extension AppBundle {
     path = files.path
     identifier = try info.identifier("CFBundleIdentifier")
     version = try info.requiredText("CFBundleShortVersionString")
-    store = try info.text("PeerStoreIdentifier") ?? ""
+    platform = try info.text("PeerPlatform").flatMap { $0.isEmpty ? nil : $0 }
+    store = try info.text("PeerStoreIdentifier") ?? platform.map(SourceClaim.usualStore) ?? ""
     displayName = try info.text("CFBundleDisplayName").flatMap { $0.isEmpty ? nil : $0 }
     executable = path + [UInt8(ascii: "/")] + (try files.executable(info, in: ""))
     aliases = try info.aliases()
     groups = try files.propertiesIfThere("Entitlements.plist")?.groups() ?? []
-    migrationExtension = try Self.readExtension(files, of: identifier)
+    let extensions = try BundleExtensions(files)
+    otherExtensions = extensions.others
+    migrationExtension = try Self.readExtension(files, in: extensions.migration, of: identifier)
   }
 
-  private static func readExtension(_ files: BundleFiles, of app: String) throws(HostError) -> Extension {
-    let folder = try files.extensionFolder()
+  private static func readExtension(
+    _ files: BundleFiles, in folder: String, of app: String
+  ) throws(HostError) -> Extension {
     let info = try files.properties("\(folder)/Info.plist")
     let identifier = try info.identifier("CFBundleIdentifier")
     try info.checkExtensionPoint()

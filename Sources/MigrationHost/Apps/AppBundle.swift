@@ -21,7 +21,7 @@ package struct AppBundle: Equatable, Sendable {
   package let identifier: String
   /// CFBundleShortVersionString; any text.
   package let version: String
-  /// Which store the app came from; empty where the bundle names none.
+  /// Which store the app came from; where the bundle names none, the usual one of its platform, and empty if that has none.
   package let store: String
   /// What people call the app.
   package let displayName: String?
@@ -30,6 +30,10 @@ package struct AppBundle: Equatable, Sendable {
   /// The groups that the app's entitlements list, sorted.
   package let groups: [String]
   package let aliases: [Alias]
+  /// The platform that this edition was made for, where the bundle names one: what its data is said to be from.
+  package let platform: String?
+  /// The extensions of other kinds in the bundle, by their paths within it, sorted. They have no part in a migration.
+  package let otherExtensions: [String]
   package let migrationExtension: Extension
 
   /// The groups of the app and of its extension.

@@ -21,7 +21,10 @@ extension AppHome {
     let place = "apps/\(Self.removalPrefix)\(identifier)"
     guard try files.kind(of: place) != nil else { return }
     for folder in ["containers", "replaced", "staging", "trash"] { try files.removeTree("\(folder)/\(identifier)") }
-    for file in ["statuses/\(identifier).json", "imports/\(identifier).mark"] {
+    let records = [
+      "statuses/\(identifier).json", "statuses/\(identifier).starts", "imports/\(identifier).mark",
+    ]
+    for file in records {
       try files.remove(file)
       // A crash may have left it beside.
       try files.remove("\(file).new")

@@ -66,32 +66,33 @@ struct BundleFiles {
     return Array(file.utf8)
   }
 
-  /// The path within the bundle of the one extension that it must have.
-  func extensionFolder() throws(HostError) -> String {
-    let hint = "A bundle has one migration extension, in \"Extensions/NAME.appex\"."
+  /// The paths within the bundle of its extensions, sorted; at least one.
+  func extensionFolders() throws(HostError) -> [String] {
+    let hint = BundleExtensions.hint
     guard try kind(of: "Extensions") == .directory else { throw .bundle("Extensions", "it is missing", hint: hint) }
-    var folders: [[UInt8]] = []
+    var names: [[UInt8]] = []
     let suffix = Array(".appex".utf8)
     do throws(SystemError) {
       try directory.directory.openDirectoryBeneath("Extensions").forEachEntry { (name, _) throws(SystemError) in
         let name = [UInt8](copying: name)
-        if name.count > suffix.count, name.suffix(suffix.count) == suffix[...] { folders.append(name) }
+        if name.count > suffix.count, name.suffix(suffix.count) == suffix[...] { names.append(name) }
         return true
       }
     } catch {
       throw .bundle("Extensions", "it cannot be read: \(error.words)")
     }
-    guard let folder = folders.first else { throw .bundle("Extensions", "there is no extension in it", hint: hint) }
-    guard folders.count == 1 else {
-      throw .bundle("Extensions", "there are \(folders.count) extensions in it", hint: hint)
+    guard !names.isEmpty else { throw .bundle("Extensions", "there is no extension in it", hint: hint) }
+    var folders: [String] = []
+    for name in names {
+      guard let text = String(validating: name, as: UTF8.self) else {
+        throw .bundle("Extensions/".utf8 + name, "its name is not UTF-8")
+      }
+      guard try kind(of: "Extensions/\(text)") == .directory else {
+        throw .bundle("Extensions/\(text)", "it is no directory", hint: hint)
+      }
+      folders.append("Extensions/\(text)")
     }
-    guard let name = String(validating: folder, as: UTF8.self) else {
-      throw .bundle("Extensions/".utf8 + folder, "its name is not UTF-8")
-    }
-    guard try kind(of: "Extensions/\(name)") == .directory else {
-      throw .bundle("Extensions/\(name)", "it is no directory", hint: hint)
-    }
-    return "Extensions/\(name)"
+    return folders.sorted()
   }
 
   private func kind(of file: String) throws(HostError) -> FileKind? { try status(of: file)?.kind }

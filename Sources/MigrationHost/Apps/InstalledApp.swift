@@ -53,6 +53,7 @@ package final class InstalledApp: Sendable {
   var stagingPlace: String { AppHome.Folder.staging.place(identifier) }
   var replaced: String { AppHome.Folder.replaced.place(identifier) }
   var status: String { AppHome.Folder.statuses.place("\(identifier).json") }
+  var starts: String { AppHome.Folder.statuses.place("\(identifier).starts") }
   var mark: String { AppHome.Folder.imports.place("\(identifier).mark") }
   var trash: String { AppHome.Folder.trash.place(identifier) }
 }

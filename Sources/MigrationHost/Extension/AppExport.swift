@@ -17,6 +17,8 @@ struct AppExport: ~Copyable {
   private var appends: [Append] = []
   private let name: String
   private var watch: ExportWatch
+  /// Hears what is worth knowing and ends nothing.
+  private let notice: (String) -> Void
   /// How many appends may be read at a time: each has an open file.
   private static let mostAppends = 64
 
@@ -33,19 +35,16 @@ struct AppExport: ~Copyable {
   /// Exports by a process that has said what it can do. `name` is the app's.
   init(
     _ conversation: consuming ExtensionConversation, of name: String, to archive: ArchiveExport<AppendedPlace>,
-    idleLimit: Double
+    idleLimit: IdleLimit, notice: @escaping (String) -> Void
   ) {
     self.conversation = conversation
     self.archive = archive
     self.name = name
     appender = ItemAppender(export: archive)
-    watch = ExportWatch(idleLimit: idleLimit, now: Self.now)
+    self.notice = notice
+    watch = ExportWatch(limit: idleLimit, now: ExportWatch.now())
     self.conversation.heed(archive.settings.stopSignal)
   }
-
-  /// Seconds on a clock that stands still while the machine sleeps, as the exporter does.
-  private static var now: Double { start.duration(to: SuspendingClock.now) / .seconds(1) }
-  private static let start = SuspendingClock.now
 
   /// Asks for everything, and returns when the process is gone.
   consuming func run(platform: String, options: [AppRequest.Option]) throws(ArchiveError) -> End {
@@ -83,7 +82,7 @@ struct AppExport: ~Copyable {
       switch consume event {
       case .nothing:
         // Only now: while this process did not run, an append may have come.
-        if let verdict = watch.verdict(now: Self.now) { return try kill(verdict) }
+        if let end = try look() { return end }
       case .ended:
         if watch.isCancelled { return .stopped(isKilled: false) }
         throw ArchiveError(.exportFailed, "the extension is gone", name: Self.gone)
@@ -97,24 +96,34 @@ struct AppExport: ~Copyable {
     }
   }
 
-  /// When to look at the watch, on a clock that may be ahead of the watch's: then it is looked at once more.
-  private var deadline: BootInstant? {
-    watch.deadline.map { BootInstant.now().advanced(by: .seconds(max(0, $0 - Self.now))) }
-  }
+  private var deadline: BootInstant? { watch.wakeTime }
 
   private mutating func cancel() throws(SystemError) {
-    watch.cancelled(now: Self.now)
+    watch.cancelled(now: ExportWatch.now())
     try conversation.say(.cancel)
   }
 
-  private func kill(_ verdict: ExportWatch.Verdict) throws(ArchiveError) -> End {
-    conversation.kill()
-    switch verdict {
-    case .ignoresCancellation: return .stopped(isKilled: true)
+  /// Looks at the watch; how the export ends if it ends by that.
+  private mutating func look() throws(ArchiveError) -> End? {
+    let isStopped = watch.isIdle && conversation.isStopped
+    switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
+    case nil: return nil
+    case .ignoresCancellation: return kill()
+    case .quiet(let seconds):
+      let limit = watch.limit.seconds.map(ExportWatch.words) ?? ""
+      notice(
+        "the extension of \(name) has appended nothing for \(ExportWatch.words(seconds)); it is ended after \(limit)")
+      return nil
     case .hung(let seconds):
+      conversation.kill()
       throw ArchiveError(
-        .exportFailed, "the extension of \(name) appended nothing for \(Int(seconds)) seconds and was ended")
+        .exportFailed, "the extension of \(name) appended nothing for \(ExportWatch.words(seconds)) and was ended")
     }
+  }
+
+  private func kill() -> End {
+    conversation.kill()
+    return .stopped(isKilled: true)
   }
 
   // MARK: What the exporter says
@@ -124,7 +133,7 @@ struct AppExport: ~Copyable {
     if watch.isCancelled {
       cancelledAppends += 1
       // So many may have been on their way.
-      guard cancelledAppends <= Self.mostAppends else { return try kill(.ignoresCancellation) }
+      guard cancelledAppends <= Self.mostAppends else { return kill() }
       try conversation.say(.appended(.cancelled))
       return nil
     }
@@ -173,7 +182,7 @@ struct AppExport: ~Copyable {
         try conversation.say(.appended(refusal(of: append)))
       }
       appends.removeFirst()
-      if appends.isEmpty { watch.appendEnded(now: Self.now) }
+      if appends.isEmpty { watch.appendEnded(now: ExportWatch.now()) }
     }
   }
 
@@ -194,7 +203,7 @@ struct AppExport: ~Copyable {
       if error?.domain == ReportedError.cancellationDomain || error == nil && cancelledAppends == 0 {
         return .stopped(isKilled: false)
       }
-      return try kill(.ignoresCancellation)
+      return kill()
     }
     if let error {
       throw ArchiveError(.exportFailed, "the exporter of \(name) failed: \(error.words)")

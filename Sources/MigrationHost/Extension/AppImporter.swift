@@ -1,5 +1,5 @@
 package import MigrationArchive
-import MigrationSystem
+package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
@@ -27,9 +27,12 @@ package final class AppImporter: Importer {
   /// Set when the user wants an import to end.
   private let stop = StopSignal()
 
-  /// Takes the app for the migration. It cannot be started until this is gone.
+  /// Takes the app for the migration. It cannot be started until this is gone. Fails where the app's extension cannot be started,
+  /// or cannot import: better before anything is sent than when all of it is here.
+  ///
+  /// - Parameter stop: ends the try, which then throws `HostError.Code.stopped`.
   package init(
-    app identifier: String, home: AppHome, options: Options = Options(),
+    app identifier: String, home: AppHome, options: Options = Options(), until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
     let (app, lock) = try home.app(identifier, for: .migrating)
@@ -39,6 +42,12 @@ package final class AppImporter: Importer {
     self.options = options
     launch = ExtensionLaunch(app: app, lock: lock, observe: observer)
     if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
+    do {
+      try launch.check(try launch.probe(.probing, until: stop), allow: .imports)
+    } catch {
+      launch.sweep()
+      throw .unfit(app.bundle, error, wanted: "import")
+    }
     try app.files.makeDirectory(app.stagingPlace)
     do {
       area = try StagingArea(at: Array(app.stagingPath.utf8), atMost: options.most)

@@ -10,27 +10,52 @@ package final class AppSource: ItemSource {
 
   private let app: InstalledApp
   private let launch: ExtensionLaunch
-  private let idleLimit: Double
-  /// The process that has described its export; the first session's export is its next task.
-  private let described = Mutex<ExtensionConversation?>(nil)
+  private let claim: SourceClaim
+  private let idleLimit: IdleLimit
+  /// How long the extension may take to describe its export.
+  private let descriptionLimit: Double
+  /// The process that was started first. It describes its export, and the first session's export is its next task.
+  private let first: Mutex<ExtensionConversation?>
 
   /// An exporter that is cancelled has a time to end in order, and is killed after it.
   package var graceAtTheEnd: Double { ExportWatch.grace }
 
-  /// Takes the app for the migration. It cannot be started until this is gone.
+  /// Takes the app for the migration. It cannot be started until this is gone. Starts the app's extension, and fails where it
+  /// cannot be started, or cannot export.
   ///
-  /// - Parameter idleLimit: for how many seconds the exporter may append nothing.
-  package init(
-    app identifier: String, home: AppHome, idleLimit: Double? = nil,
-    observer: @escaping @Sendable (HostNews) -> Void
+  /// - Parameters:
+  ///   - claim: what the data is said to be; nil for what the app's bundle says.
+  ///   - idleLimit: for how long the exporter may append nothing.
+  ///   - stop: ends the start, which then throws `HostError.Code.stopped`.
+  package convenience init(
+    app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
+    until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
+  ) throws(HostError) {
+    try self.init(
+      app: identifier, home: home, claim: claim, idleLimit: idleLimit, descriptionLimit: ExportWatch.descriptionLimit,
+      until: stop, observer: observer)
+  }
+
+  /// The same with another time for the description, for tests.
+  init(
+    app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
+    descriptionLimit: Double, until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
     let (app, lock) = try home.app(identifier, for: .migrating)
     if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
     try app.prepareContainer()
     self.app = app
-    self.idleLimit = idleLimit ?? ExportWatch.idleLimit
+    self.claim = claim ?? app.bundle.identity
+    self.idleLimit = idleLimit
+    self.descriptionLimit = descriptionLimit
     launch = ExtensionLaunch(app: app, lock: lock, observe: observer)
     if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
+    do {
+      first = Mutex(try launch.start(.export, until: stop))
+    } catch {
+      launch.sweep()
+      throw .unfit(app.bundle, error, wanted: "export")
+    }
   }
 
   deinit { launch.sweep() }
@@ -47,7 +72,7 @@ package final class AppSource: ItemSource {
   }
 
   package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
-    var conversation = try launch.start(.export, until: stop)
+    var conversation = try process(until: stop)
     let description: ExportDescription
     do {
       description = try describe(&conversation, until: stop)
@@ -59,33 +84,60 @@ package final class AppSource: ItemSource {
     let items = ContainerCount.items(of: app) { stop.isSet }
     let estimate = UInt64(description.estimate)
     var ready: ExtensionConversation? = conversation
-    described.withLock { $0 = ready.take() }
+    first.withLock { $0 = ready.take() }
+    if description.version.isEmpty {
+      launch.observe(
+        .notice(
+          "the extension of \(app.identifier) names no version of its data (resourcesVersion is empty), by which a later "
+            + "importer could tell what it is given"))
+    }
     var flags: Offer.Flags = .estimated
     if description.isCompressible { flags.insert(.compressible) }
     return SourceSummary(
       contents: .app(
         AppIdentity(
-          bundleIdentifier: app.identifier, store: app.bundle.store, platform: Self.platform,
-          version: description.version)),
+          bundleIdentifier: app.identifier, store: claim.store ?? SourceClaim.usualStore(of: claim.platform),
+          platform: claim.platform, version: description.version)),
       total: Tally(items: items, bytes: estimate), allocated: estimate, flags: flags)
+  }
+
+  /// The process that was started before, or a new one. It heeds the stop signal.
+  private func process(until stop: StopSignal) throws(ArchiveError) -> ExtensionConversation {
+    let first = first.withLock { $0.take() }
+    switch consume first {
+    case .some(var conversation):
+      conversation.heed(stop)
+      return conversation
+    case .none: return try launch.start(.export, until: stop)
+    }
   }
 
   private func describe(
     _ conversation: inout ExtensionConversation, until stop: StopSignal
   ) throws -> ExportDescription {
     try conversation.say(.describe)
-    let deadline = BootInstant.now().advanced(by: .seconds(idleLimit))
+    var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(descriptionLimit), now: ExportWatch.now())
     while true {
       if stop.isSet { throw ArchiveError(.stopped, "the transfer is over") }
-      let event = try conversation.next(until: deadline)
+      let event = try conversation.next(until: watch.wakeTime)
       switch consume event {
       case .message(.described(let description), _): return try checked(description)
       case .message(.ended(let error?), _): throw failure("failed before its export: \(error.words)")
       case .message(_, _): throw Violation(.state, "a message of the extension")
       case .ended: throw Violation(.truncated, "the channel")
       case .nothing:
-        if BootInstant.now() >= deadline {
-          throw failure("did not estimate its export within \(Int(idleLimit)) seconds and was ended")
+        let isStopped = watch.isIdle && conversation.isStopped
+        switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
+        case nil, .ignoresCancellation: continue
+        case .quiet(let seconds):
+          launch.observe(
+            .notice(
+              "the extension of \(app.identifier) has not said for \(ExportWatch.words(seconds)) how much it will export "
+                + "(resourcesSizeEstimate); it is ended after \(ExportWatch.words(descriptionLimit))"))
+        case .hung(let seconds):
+          throw failure(
+            "did not say within \(ExportWatch.words(seconds)) how much it will export (resourcesSizeEstimate) and was ended"
+          )
         }
       }
     }
@@ -101,20 +153,18 @@ package final class AppSource: ItemSource {
   package func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(ArchiveError) -> ExportResult {
-    let described = described.withLock { $0.take() }
-    let conversation: ExtensionConversation
-    switch consume described {
-    case .some(let first): conversation = first
-    case .none: conversation = try launch.start(.export, until: settings.stopSignal)
-    }
+    let conversation = try process(until: settings.stopSignal)
     let attention = conversation.attention
     let archive = ArchiveExport<AppendedPlace>(settings) { attention.signal() }
     begin(archive)
-    let export = AppExport(conversation, of: app.identifier, to: archive, idleLimit: idleLimit)
+    let export = AppExport(conversation, of: app.identifier, to: archive, idleLimit: idleLimit) { [launch] notice in
+      launch.observe(.notice(notice))
+    }
     let end = try export.run(platform: request?.platform ?? Self.platform, options: request?.options ?? [])
     switch end {
     case .done:
       try archive.waitUntilRead()
+      if let growth = launch.growth { launch.observe(.notice(growth)) }
       return archive.result
     case .stopped(let isKilled):
       if isKilled { launch.observe(.notice("the app's exporter did not let its cancellation pass and was killed")) }

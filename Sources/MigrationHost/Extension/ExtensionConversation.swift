@@ -81,6 +81,9 @@ struct ExtensionConversation: ~Copyable, Sendable {
     }
   }
 
+  /// Whether the extension is stopped just now, by a signal or by a debugger.
+  var isStopped: Bool { process.isStopped }
+
   func kill() { process.kill() }
 
   /// Lets the extension end, and ends it if it does not. How it ended.

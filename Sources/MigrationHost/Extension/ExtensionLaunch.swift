@@ -14,14 +14,18 @@ package enum HostNews: Sendable {
 struct ExtensionLaunch: Sendable {
   enum Purpose: Equatable, Sendable {
     case export
+    /// To hear what it can do: it may change nothing.
+    case probing
     /// Of what stands in this directory.
     case importing(from: String)
 
-    var isImport: Bool { self != .export }
+    var isImport: Bool { if case .importing = self { true } else { false } }
   }
 
   /// How long it may take until an extension says what it can do.
   private static let patience = Duration.seconds(30)
+  /// How long one whose channel has ended may take to end itself, so that it can be told how.
+  private static let endingTime = Duration.seconds(1)
 
   let app: InstalledApp
   /// The extension has it as well, so that nobody else uses the app's data while it lives.
@@ -49,23 +53,56 @@ struct ExtensionLaunch: Sendable {
   func start(
     _ purpose: Purpose, until stop: StopSignal
   ) throws(ArchiveError) -> ExtensionConversation {
+    try start(purpose, until: stop) { (abilities) throws(ArchiveError) in
+      try check(abilities, allow: purpose.isImport ? .imports : .exports)
+    }
+  }
+
+  /// Starts it to hear what it can do, and lets it end.
+  func probe(_ purpose: Purpose, until stop: StopSignal) throws(ArchiveError) -> ExtensionAbilities {
+    var heard: ExtensionAbilities = []
+    let conversation = try start(purpose, until: stop) { heard = $0 }
+    _ = conversation.close()
+    sweep()
+    return heard
+  }
+
+  /// Fails unless an extension can do what is wanted: export, or import.
+  func check(_ abilities: ExtensionAbilities, allow wanted: ExtensionAbilities) throws(ArchiveError) {
+    guard !abilities.contains(wanted) else { return }
+    let lack =
+      if abilities.isEmpty {
+        "can neither export nor import, since its type adopts none of the protocols for that"
+      } else if wanted == .exports {
+        "can import, and cannot export"
+      } else {
+        "can export, and cannot import"
+      }
+    throw ArchiveError(.exportFailed, "the extension of \(app.identifier) \(lack)")
+  }
+
+  /// Starts it, and returns once it has said what it can do and that has been found to be enough.
+  private func start(
+    _ purpose: Purpose, until stop: StopSignal, judge: (ExtensionAbilities) throws(ArchiveError) -> Void
+  ) throws(ArchiveError) -> ExtensionConversation {
     do {
       var conversation = try launch(purpose)
       do {
         conversation.heed(stop)
-        try awaitReadiness(&conversation, purpose, stop)
+        try judge(try abilities(of: &conversation, until: stop))
         return conversation
       } catch {
+        if error as? Unready == .ended { _ = try? conversation.wait(until: .now() + Self.endingTime, forItsEnd: true) }
         conversation.kill()
-        let end = conversation.close()
-        throw explained(error, end)
+        throw explained(error, conversation.close())
       }
     } catch let error as ArchiveError {
       throw error
     } catch let error as HostError {
       throw ArchiveError(.exportFailed, error.description)
     } catch let error as SystemError {
-      throw ArchiveError(.exportFailed, "the extension of \(app.identifier) cannot be started", cause: error)
+      throw ArchiveError(
+        .exportFailed, "the extension of \(app.identifier) cannot be started\(Self.loader(error))", cause: error)
     } catch {
       throw ArchiveError(.exportFailed, "the extension of \(app.identifier) broke the rules of its host (\(error))")
     }
@@ -74,7 +111,8 @@ struct ExtensionLaunch: Sendable {
   /// Removes what extensions left in their scratch directory.
   func sweep() { try? app.files.removeTree(scratch) }
 
-  private var scratch: String { "scratch/\(app.identifier)" }
+  /// The place of what an extension writes for the time being.
+  var scratch: String { "scratch/\(app.identifier)" }
 
   private func launch(_ purpose: Purpose) throws -> ExtensionConversation {
     try app.files.removeTree(scratch)
@@ -94,16 +132,6 @@ struct ExtensionLaunch: Sendable {
     return try ExtensionConversation(Channel(pair.takeOne()), to: process, attention: try Wakeup())
   }
 
-  private func awaitReadiness(
-    _ conversation: inout ExtensionConversation, _ purpose: Purpose, _ stop: StopSignal
-  ) throws {
-    let abilities = try abilities(of: &conversation, until: stop)
-    guard abilities.contains(purpose.isImport ? .imports : .exports) else {
-      throw ArchiveError(
-        .exportFailed, "the extension of \(app.identifier) cannot \(purpose.isImport ? "import" : "export")")
-    }
-  }
-
   private func abilities(
     of conversation: inout ExtensionConversation, until stop: StopSignal
   ) throws -> ExtensionAbilities {
@@ -113,17 +141,35 @@ struct ExtensionLaunch: Sendable {
       switch consume event {
       case .message(.ready(let abilities), _): return abilities
       case .nothing where BootInstant.now() < deadline: continue
-      default: throw Unready()
+      case .nothing: throw Unready.silent
+      case .ended: throw Unready.ended
+      case .message(_, _): throw Unready.early
       }
     }
     throw ArchiveError(.stopped, "the transfer is over")
   }
 
-  /// It ended, or said nothing, or something else first.
-  private struct Unready: Error {}
+  /// Why an extension has not said what it can do.
+  private enum Unready: Error {
+    case ended
+    case silent
+    /// It said something else first.
+    case early
+  }
 
   private func explained(_ error: any Error, _ end: ChildProcess.End) -> any Error {
-    guard error is Unready else { return error }
-    return ArchiveError(.exportFailed, "the extension of \(app.identifier) did not start as it should: it \(end.words)")
+    guard let unready = error as? Unready else { return error }
+    let clause =
+      switch unready {
+      case .ended: end == .signalled(9) ? "gave up its channel, and was ended" : end.words
+      case .silent: "did not say within \(Self.patience.components.seconds) seconds what it can do, and was ended"
+      case .early: "did not begin with what it can do, and was ended"
+      }
+    return ArchiveError(.exportFailed, "the extension of \(app.identifier) did not start as it should: it \(clause)")
+  }
+
+  /// The kernel says of a program whose loader is missing only that something is not there.
+  private static func loader(_ error: SystemError) -> String {
+    error.isNotFound ? " (where the file is there, the loader that it names is not)" : ""
   }
 }

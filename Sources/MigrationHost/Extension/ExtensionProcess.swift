@@ -48,6 +48,9 @@ final class ExtensionProcess: Sendable {
   /// How it ended; nil while it lives.
   var end: ChildProcess.End? { state.withLock { $0.end } }
 
+  /// Its number; another process may have it once it has ended.
+  var number: CInt? { state.withLock { try? $0.started?.get() } }
+
   /// Kills it soon; one that has ended is left alone.
   func kill() {
     state.withLock { $0.isUnwanted = true }

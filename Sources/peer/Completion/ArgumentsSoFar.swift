@@ -74,7 +74,8 @@ struct ArgumentsSoFar {
     case .text: .words([])
     case .file, .path: .files
     case .directory: .directories
-    case .choice(let choices): .words(choices.map { .init(word: $0.word, meaning: Option.brief($0.text)) })
+    case .choice(let choices), .word(let choices):
+      .words(choices.map { .init(word: $0.word, meaning: Option.brief($0.text)) })
     case .app: .apps
     case .transfer: .transfers
     case .device: Self.canBeginAddress(typed) ? .devices : .words([])

@@ -66,6 +66,8 @@ enum ValueKind: Equatable, Sendable {
   /// A file or a directory.
   case path
   case choice([Choice])
+  /// Any word; these are some that it may be.
+  case word([Choice])
   /// The identifier of an app that is installed here.
   case app
   /// The ID of an unfinished transfer.

@@ -40,7 +40,8 @@ struct ExitCodes: Sendable {
         """),
     Code(number: 2, meaning: "the command line is wrong"),
     Code(number: 3, meaning: "the devices are not paired: no code, a wrong one, or another device"),
-    Code(number: 4, meaning: "refused by the other device, or the destination or PEER_HOME is not fit"),
+    Code(
+      number: 4, meaning: "refused by the other device, or the destination, an app's extension or PEER_HOME is not fit"),
     Code(number: 5, meaning: "the connection was lost, or the other device's user interrupted it", isKept: true),
     Code(number: 6, meaning: "there is not enough space", isKept: true),
     Code(number: 7, meaning: "everything has arrived, but could not be put in place"),

@@ -26,6 +26,7 @@ extension CommandDescription {
         A bundle is a directory:
           Info.plist
             CFBundleIdentifier, CFBundleShortVersionString, CFBundleExecutable
+            PeerPlatform, PeerStoreIdentifier, PeerAliases, if they are needed
           Entitlements.plist, which may be missing
             com.apple.security.application-groups
           the app's program, named by CFBundleExecutable, and its files
@@ -37,6 +38,7 @@ extension CommandDescription {
               com.apple.developer.app-migration.data-container-access:
               an array of the app's identifier alone
             the extension's program
+        Extensions of other kinds may stand beside it, and are ignored.
         """),
     ],
     options: [.json, .help],
@@ -72,7 +74,8 @@ extension CommandDescription {
       .text(
         """
         Starts an app, with its container for its home, and becomes it. Everything behind ID is the app's, options as well.
-        While its data is being migrated, an app cannot be started. An import that was interrupted is undone first.
+        While its data is being migrated, an app cannot be started. An import that was interrupted is undone first. At the
+        third start since an import, a note says so if the app has not cleared how that ended.
         """)
     ],
     options: [.help("Show the help text. Behind ID it is the app's.")],

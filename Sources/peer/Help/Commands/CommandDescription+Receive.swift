@@ -18,7 +18,8 @@ extension CommandDescription {
       .text(
         """
         With --app, receives the data of an app that is installed here: its migration extension imports it, before the app
-        is started for the first time. The app learns how that ended ('peer app status ID'). The
+        is started for the first time. The extension is started once before a code is shown, and refused at once if it
+        cannot import. What the other device says of its platform and its store is shown, and is its claim. The app learns how that ended ('peer app status ID'). The
         dots in the second form stand for those options of the first one that are not about files.
         """),
       .text(

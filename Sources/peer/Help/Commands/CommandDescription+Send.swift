@@ -1,3 +1,5 @@
+import MigrationHost
+
 extension CommandDescription {
   static let send = CommandDescription(
     usage: "send PATH... [--to HOST]", summary: "send files and folders, on the old device",
@@ -8,7 +10,7 @@ extension CommandDescription {
           "--to", "--exclude", "--exclude-from", "--exclude-caches", "--owners", "--compress", "--limit", "--streams",
           "--code-file", "--give-up-after", "--label", "--json",
         ])),
-      Form(.required("--app"), .optional(["--to", "--idle-limit"]), .more),
+      Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
     ],
     operands: [Operand(value: .path, isRepeatable: true)],
     blocks: [
@@ -33,7 +35,8 @@ extension CommandDescription {
       .text(
         """
         With --app, sends the data of an app that is installed here, as its migration extension exports it, to a device on
-        which 'peer receive --app ID' is waiting. The app must not run meanwhile. The dots in the second form stand for
+        which 'peer receive --app ID' is waiting. The app must not run meanwhile. The extension is started before the code
+        is asked for, and refused at once if it cannot export; while the code is typed, it says how much there is. The dots in the second form stand for
         those options of the first one that are not about files.
         """),
       .text(
@@ -51,14 +54,25 @@ extension CommandDescription {
       "peer send Videos --limit 20M --to 192.0.2.7",
       "peer send --to 192.0.2.7 -- -a-name-with-a-dash",
       "peer send --app org.example.notes --to 192.0.2.7",
+      "peer send --app org.example.notes --as android --to 192.0.2.7",
     ],
     exitCodes: .transfer)
 
   private static let sendOptions: [Option] = [
     .value("--app", "ID", .app, "The app whose data is sent; 'peer app list' shows which are installed."),
     .value(
+      "--as", "PLATFORM[,STORE]", .word(platforms),
+      """
+      The platform, and the store of the app, that the other device's importer is told the data comes from. Without a
+      store: that of the platform, if it has one (googlePlay). Without the option: what the app's bundle says, or linux. It
+      is a claim, for tests above all; any sender may claim anything.
+      """),
+    .value(
       "--idle-limit", "TIME",
-      "How long the app's exporter may append nothing before it is ended. Without it: 30s."),
+      """
+      How long the app's exporter may append nothing before it is ended; time in which it was stopped does not count. With
+      off, for ever, for debugging. Without it: 20s.
+      """),
     .flag(
       "--owners",
       "Send the numbers of owners and groups; they are kept where 'peer receive --owners' runs as root."),
@@ -97,6 +111,11 @@ extension CommandDescription {
       "How long to try again when the connection is lost: seconds, or 90s, 10m, 2h. Without it: 10m."),
     .value("--label", "TEXT", "What the other device calls this one. Without it: the host name."),
     .json, .help,
+  ]
+
+  private static let platforms = [
+    ValueKind.Choice(word: SourceClaim.android.platform, text: "An edition for Android."),
+    ValueKind.Choice(word: AppSource.platform, text: "An edition for Linux."),
   ]
 
   private static let compression = [

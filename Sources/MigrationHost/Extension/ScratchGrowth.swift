@@ -1,0 +1,44 @@
+import MigrationSystem
+import MigrationWire
+
+/// What an exporter has left in its scratch directory. Something small is what the directory is for; a copy of the data takes
+/// room that the old device may not have.
+struct ScratchGrowth: Equatable {
+  /// So much is not worth a word: 1 MiB on the disk.
+  static let unremarkable: UInt64 = 1 << 20
+  /// Counts at most so many items, which takes less than a second.
+  private static let most: UInt64 = 100_000
+
+  private(set) var items: UInt64 = 0
+  /// On the disk.
+  private(set) var bytes: UInt64 = 0
+
+  /// Counts what is beneath a directory.
+  init(beneath path: String) {
+    var pending = [Array(path.utf8)]
+    while let path = pending.popLast(), items < Self.most {
+      guard let directory = try? Directory.open(path) else { continue }
+      try? directory.forEachEntry { (name, _) throws(SystemError) in
+        let name = [UInt8](copying: name)
+        let status = try directory.status(name)
+        items += 1
+        bytes += UInt64(max(0, status.allocatedBytes))
+        if status.kind == .directory { pending.append(path + [UInt8(ascii: "/")] + name) }
+        return items < Self.most
+      }
+    }
+  }
+
+  /// What the author should know of it; nil where that is nothing.
+  func notice(of app: String) -> String? {
+    guard bytes > Self.unremarkable else { return nil }
+    return
+      "the extension of \(app) has left \(ReadableNumber.count(items, "item")) in its temporary directory, "
+      + "\(ReadableNumber.size(bytes)): files that are appended as they are need no copy"
+  }
+}
+
+extension ExtensionLaunch {
+  /// What the extension has left in its scratch directory, where that is worth a word.
+  var growth: String? { ScratchGrowth(beneath: app.files.path(scratch)).notice(of: app.identifier) }
+}

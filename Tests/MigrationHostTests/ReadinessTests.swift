@@ -1,0 +1,208 @@
+import Foundation
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationHost
+
+/// What is found out before two devices have anything to do with each other, against the real process of an extension.
+@Suite struct ReadinessTests {
+  /// Folders were offered.
+  private struct NoApp: Error {}
+
+  private static let file = "the bundle is not fit: 'Extensions/Migration.appex/"
+
+  @Test(
+    arguments: [
+      ("OnlyExporting", "OnlyExporting': the extension of org.example.test can export, and cannot import"),
+      ("Neither", "Neither': the extension of org.example.test can neither export nor import"),
+      ("Crashing", "it was ended by signal 11 (segmentation fault)"), ("Leaving", "it ended with status 3"),
+      ("Closing", "it gave up its channel, and was ended"),
+    ])
+  func `an app whose extension cannot import is not taken for an import`(program: String, reason: String) throws {
+    let device = try AppDevice(program: program)
+    let error = try #require(thrown { _ = try device.importer() } as? HostError)
+    #expect(error.code == .unfit)
+    #expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
+    #expect(error.hint?.contains("can import") == true)
+    #expect(device.isFree)
+    #expect(!exists(device.app.stagingPath), "nothing was prepared")
+    #expect(!exists("\(device.scratch.path)/home/scratch/org.example.test"))
+  }
+
+  @Test(arguments: [("OnlyImporting", "can import, and cannot export"), ("Neither", "none of the protocols")])
+  func `an app whose extension cannot export is not taken for an export`(program: String, reason: String) throws {
+    let device = try AppDevice(program: program)
+    let error = try #require(thrown { _ = try device.source() } as? HostError)
+    #expect(error.code == .unfit)
+    #expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
+    #expect(device.isFree)
+  }
+
+  @Test func `an extension with one ability is enough for that`() throws {
+    let (old, new) = (
+      try AppDevice(["kept": "text"], program: "OnlyExporting"), try AppDevice(program: "OnlyImporting")
+    )
+    try Migration(from: try old.source()).arrive(at: try new.importer())
+    #expect(content("\(new.app.containerPath)/Documents/arrived") == "yes")
+  }
+
+  @Test func `a program whose loader is missing is told so`() throws {
+    let device = try AppDevice()
+    let program = String(decoding: device.app.bundle.migrationExtension.executable, as: UTF8.self)
+    try write("#!/no/such/loader\n", to: program, mode: 0o755)
+    let error = try #require(thrown { _ = try device.importer() } as? HostError)
+    #expect(error.code == .unfit && error.description.contains("the loader that it names is not"), "\(error)")
+  }
+
+  @Test func `a start is ended by a signal to stop`() throws {
+    let device = try AppDevice(program: "Silent")
+    let stop = StopSignal()
+    let news = News()
+    let stopper = try RunningThread("stopper") {
+      defer { stop.set() }
+      try news.wait(for: "silent")
+    }
+    for isSource in [false, true] {
+      let error = thrown {
+        if isSource {
+          _ = try AppSource(app: AppDevice.identifier, home: try device.scratch.home(), until: stop) { news.note($0) }
+        } else {
+          _ = try AppImporter(app: AppDevice.identifier, home: try device.scratch.home(), until: stop) { news.note($0) }
+        }
+      }
+      #expect((error as? HostError)?.code == .stopped, "\(error as Any)")
+    }
+    try stopper.value()
+    #expect(device.isFree)
+  }
+
+  @Test(.enabled(if: Confinement.strength.contains(.files), "no Landlock here"))
+  func `a probe changes nothing of the app's data`() throws {
+    let device = try AppDevice(["kept": "text"], program: "Writing")
+    let before = tree(device.app.containerPath)
+    let news = News()
+    _ = try device.importer(news, replaces: true)
+    #expect(news.lines == ["write inside: refused"])
+    #expect(tree(device.app.containerPath) == before)
+  }
+
+  @Test func `an estimate that does not come has a limit of its own, and a notice at half of it`() throws {
+    let old = try AppDevice(["kept": "text", "estimate": "hang"])
+    let news = News()
+    let source = try old.source(news, idleLimit: .seconds(600), descriptionLimit: 2)
+    let error = archiveError { _ = try Migration(from: source) }
+    #expect(error?.code == .exportFailed)
+    #expect(error?.description.contains("did not say within 2 seconds how much it will export") == true)
+    #expect(news.notices.filter { $0.contains("has not said for 1 second") }.count == 1, "\(news.notices)")
+  }
+
+  @Test func `an exporter is told of at half of the limit, once in each silence`() throws {
+    let old = try AppDevice(["kept": "text"])
+    let news = News()
+    _ = try Migration(from: try old.source(news, idleLimit: .seconds(4)), platform: "pause", options: ["count": "2.5"])
+    let notices = news.notices.filter { $0.contains("has appended nothing for 2 seconds; it is ended after 4 seconds") }
+    #expect(notices.count == 2, "\(news.notices)")
+  }
+
+  @Test func `without a limit an exporter may be silent`() throws {
+    let old = try AppDevice(["kept": "text"])
+    let news = News()
+    let migration = try Migration(
+      from: try old.source(news, idleLimit: .off, descriptionLimit: 0.1), platform: "pause", options: ["count": "1.5"])
+    #expect(migration.result.finish.total.items == 3)
+    #expect(!news.notices.contains { $0.contains("appended nothing") || $0.contains("has not said") })
+  }
+
+  @Test func `the time in which an exporter is stopped does not count`() throws {
+    let old = try AppDevice(["kept": "text"])
+    let news = News()
+    let source = try old.source(news, idleLimit: .seconds(2))
+    let waker = try RunningThread("waker") {
+      try news.wait(for: "stopping")
+      // What is waited for is that nothing happens.
+      sleep(5)
+      let number = try #require(news.lines.compactMap { Int32($0) }.first)
+      kill(number, SIGCONT)
+    }
+    let migration = try Migration(from: source, platform: "stop")
+    try waker.value()
+    #expect(migration.result.finish.total.items == 2)
+  }
+
+  @Test(
+    arguments: [
+      ("1 (a) S 2", false), ("1 (a) T 2", true), ("1 (a) t 2", true), ("1 (T) T) R 2", false), ("1 (S) ) t 2", true),
+      ("", false), ("1 (a)", false),
+    ])
+  func `whether a process is stopped is read behind its name`(line: String, isStopped: Bool) {
+    #expect(ExtensionProcess.isStopped(Array(line.utf8)) == isStopped)
+  }
+
+  @Test(arguments: [("", true), ("1.0", false)])
+  func `an empty version is told of`(version: String, isTold: Bool) throws {
+    let old = try AppDevice(["kept": "text", "version": version])
+    let news = News()
+    _ = try Migration(from: try old.source(news))
+    #expect(news.notices.contains { $0.contains("names no version of its data") } == isTold, "\(news.notices)")
+  }
+
+  @Test(arguments: [(1_000_000, false), (2_000_000, true)])
+  func `what an exporter leaves in its scratch directory is told of where it is much`(count: Int, isTold: Bool) throws {
+    let old = try AppDevice(["kept": "text"])
+    let news = News()
+    _ = try Migration(from: try old.source(news), platform: "scratch", options: ["count": "\(count)"])
+    #expect(news.notices.contains { $0.contains("has left 1 item in its temporary directory") } == isTold)
+  }
+
+  @Test(
+    arguments: [
+      (nil, "linux", ""), (SourceClaim(platform: "android"), "android", "googlePlay"),
+      (SourceClaim(platform: "android", store: "other"), "android", "other"),
+      (SourceClaim(platform: "android", store: ""), "android", ""), (SourceClaim(platform: "linux"), "linux", ""),
+    ] as [(SourceClaim?, String, String)])
+  func `an importer is told what the source claims`(claim: SourceClaim?, platform: String, store: String) throws {
+    let (old, new) = (try AppDevice(["kept": "text", "behaviour": "origin"]), try AppDevice())
+    let migration = try Migration(from: try old.source(claim: claim))
+    guard case .app(let identity) = migration.offer.contents else { throw NoApp() }
+    #expect(identity.platform == platform && identity.store == store)
+    let news = News()
+    try migration.arrive(at: try new.importer(news))
+    #expect(news.lines.last == "from \(platform), '\(store)'")
+  }
+
+  @Test func `a bundle says what its data is from, and the user may claim something else`() throws {
+    let old = try AppDevice(info: ["PeerPlatform": "android"])
+    for (claim, platform, store) in [
+      (nil, "android", "googlePlay"), (SourceClaim(platform: "linux"), "linux", ""),
+    ] as [(SourceClaim?, String, String)] {
+      let summary = try old.source(claim: claim).prepare(until: StopSignal())
+      guard case .app(let identity) = summary.contents else { throw NoApp() }
+      #expect(identity.platform == platform && identity.store == store)
+    }
+  }
+
+  @Test func `data of an edition for another platform is taken by its alias`() throws {
+    let old = try AppDevice(["kept": "text"])
+    let alias = [
+      "BundleIdentifier": AppDevice.identifier + ".old", "Platform": "android", "StoreIdentifier": "googlePlay",
+    ]
+    let new = try AppDevice(info: ["PeerAliases": [alias]])
+    let importer = try new.importer()
+    let terms = importer.terms(of: Migration.transfer, keys: Migration.keys)
+    for (platform, isTaken) in [("android", true), ("linux", false)] {
+      let source = try old.source(claim: SourceClaim(platform: platform))
+      let summary = try source.prepare(until: StopSignal())
+      guard case .app(let own) = summary.contents else { throw NoApp() }
+      let identity = AppIdentity(
+        bundleIdentifier: own.bundleIdentifier + ".old", store: own.store, platform: own.platform, version: own.version)
+      let offer = Offer(
+        transfer: nil, contents: .app(identity), items: 1, bytes: 1, allocated: 1, flags: summary.flags)
+      let error = archiveError { _ = try importer.judge(offer, held: Tally(), on: terms) }
+      #expect((error == nil) == isTaken, "\(error as Any)")
+    }
+  }
+}

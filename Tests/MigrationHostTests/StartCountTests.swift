@@ -1,0 +1,60 @@
+import TestSupport
+import Testing
+
+@testable import MigrationHost
+
+/// How often an app is started while it leaves the record of its last import uncleared.
+@Suite struct StartCountTests {
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch(inMemory: true) }
+
+  private func record(_ app: InstalledApp, date: Int64 = 1, transfer: String? = "ab") throws {
+    try ImportRecord(failure: nil, transfer: transfer, date: date).write(to: app.statusPath)
+  }
+
+  private func starts(_ app: InstalledApp, _ number: Int) -> [Bool] { (0..<number).map { _ in app.countStart() } }
+
+  @Test func `the third start is told of, and no other`() throws {
+    let app = try scratch.install().prepared()
+    #expect(starts(app, 4) == [false, false, false, false], "there is no record")
+    try record(app)
+    #expect(starts(app, 5) == [false, false, true, false, false])
+  }
+
+  @Test func `a new record, and a cleared one, begin anew`() throws {
+    let app = try scratch.install().prepared()
+    for (date, transfer) in [(1, "ab"), (2, "ab"), (2, "cd"), (2, nil)] as [(Int64, String?)] {
+      try record(app, date: date, transfer: transfer)
+      #expect(starts(app, 3) == [false, false, true])
+    }
+    try app.clearImportRecord()
+    #expect(!app.countStart())
+    #expect(!exists("\(scratch.path)/home/statuses/\(app.identifier).starts"))
+    try record(app, date: 2, transfer: nil)
+    #expect(starts(app, 3) == [false, false, true])
+  }
+
+  @Test(arguments: ["", "x", "ab 1", "ab 1 x", "ab 1 -7", "ab 1 99999999999999999999999", "\u{0}"])
+  func `a file that says nothing sensible counts for nothing`(text: String) throws {
+    let app = try scratch.install().prepared()
+    try record(app)
+    try write(text, to: "\(scratch.path)/home/statuses/\(app.identifier).starts")
+    #expect(starts(app, 3) == [false, false, true])
+  }
+
+  @Test func `what cannot be counted keeps no app from starting`() throws {
+    let app = try scratch.install().prepared()
+    try record(app)
+    try write("", to: "\(scratch.path)/home/statuses/\(app.identifier).starts/inner")
+    #expect(starts(app, 4) == [false, false, false, false])
+  }
+
+  @Test func `the count goes with the app`() throws {
+    let app = try scratch.install().prepared()
+    try record(app)
+    #expect(!app.countStart())
+    try scratch.home().remove(app.identifier)
+    #expect(tree("\(scratch.path)/home/statuses").isEmpty)
+  }
+}

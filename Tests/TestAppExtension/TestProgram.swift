@@ -1,0 +1,55 @@
+import AppMigrationKit
+
+/// The program: what it is at its start follows from the name under which it was put into a bundle.
+@main
+enum TestProgram {
+  static func main() throws {
+    switch CommandLine.arguments.first?.split(separator: "/").last ?? "" {
+    case "OnlyExporting": try OnlyExporting.main()
+    case "OnlyImporting": try OnlyImporting.main()
+    case "Neither": try Neither.main()
+    case "Writing":
+      let place = URL(fileURLWithPath: NSHomeDirectory()).appending(path: "Documents/made")
+      tell("write inside: \((try? Data().write(to: place)) == nil ? "refused" : "DONE")")
+      try OnlyImporting.main()
+    case "Crashing": crash()
+    case "Leaving": exit(3)
+    case "Closing":
+      close(3)
+      stay()
+    case "Silent":
+      tell("silent")
+      stay()
+    default: try TestAppExtension.main()
+    }
+  }
+
+  /// Writes a line at once: what is printed may be lost this early.
+  private static func tell(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+  private static func stay() -> Never { while true { sleep(1) } }
+}
+
+/// Can export, and nothing else.
+struct OnlyExporting: ResourcesExporting {
+  var resourcesSizeEstimate: Int { get async { 1 } }
+  var resourcesVersion: String { "1.0" }
+  var resourcesCompressible: Bool { true }
+
+  func exportResources(to archiver: sending ResourcesArchiver, request: MigrationRequest) async throws {
+    try await archiver.appendItem(at: appContainer.documentsDirectory)
+  }
+}
+
+/// Can import, and nothing else.
+struct OnlyImporting: ResourcesImporting {
+  let resourcesImportProgress = Progress(totalUnitCount: 1)
+
+  func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+    try "yes".write(
+      to: appContainer.documentsDirectory.appending(path: "arrived"), atomically: false, encoding: .utf8)
+  }
+}
+
+/// Its author has forgotten what it is for.
+struct Neither: AppMigrationExtension {}
