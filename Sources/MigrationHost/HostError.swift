@@ -38,10 +38,14 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
   package let name: [UInt8]?
   /// The kernel's reason.
   package let cause: SystemError?
+  /// What is wrong with a bundle, where that is it.
+  package let fault: BundleFault?
 
   package init(
-    _ code: Code, _ description: String, hint: String? = nil, name: [UInt8]? = nil, cause: SystemError? = nil
+    _ code: Code, _ description: String, hint: String? = nil, name: [UInt8]? = nil, cause: SystemError? = nil,
+    fault: BundleFault? = nil
   ) {
+    self.fault = fault
     self.code = cause?.isNoSpace == true ? .noSpace : code
     self.description = cause.map { "\(description): \($0.words)" } ?? description
     self.hint = hint

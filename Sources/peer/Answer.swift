@@ -20,6 +20,7 @@ enum Answer {
     return code == ExitCode.done ? ExitCode.of(unwritten) : code
   }
 
-  private static let unwritten = TransferFailure(
+  /// That what was to be read could not be written.
+  static let unwritten = TransferFailure(
     .failed, "standard output could not be written", hint: "See whether the disk that it goes to is full.")
 }

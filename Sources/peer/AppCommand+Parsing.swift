@@ -9,7 +9,7 @@ extension AppCommand {
     switch verb {
     case .appInstall:
       self = .install(
-        try Self.operand(arguments, verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
+        try arguments.operand(verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
     case .appList:
       if let stray = arguments.operands.first {
         throw .usage("'peer app list' takes no \(VisibleText.quoted(stray))", verb)
@@ -19,6 +19,8 @@ extension AppCommand {
     case .appStatus:
       self = .status(try Self.identifier(arguments, verb), clear: arguments.has("--clear"), json: json)
     case .appNew: self = .new(try NewAppOptions(arguments))
+    case .appCheck: self = .check(try CheckOptions(arguments))
+    case .appMigrate: self = .migrate(try MigrateOptions(arguments))
     default:
       guard let first = arguments.operands.first else {
         throw .usage("'peer app' needs a command behind it", hint: "run 'peer app --help' to see which there are")
@@ -39,21 +41,21 @@ extension AppCommand {
   }
 
   private static func identifier(_ arguments: Arguments, _ verb: Verb) throws(TransferFailure) -> String {
-    VisibleText.of(try operand(arguments, verb, "app", hint: Self.hint))
+    VisibleText.of(try arguments.operand(verb, "app", hint: Self.hint))
   }
 
   static let hint = "name an app by its identifier; 'peer app list' shows them"
+}
 
-  /// The one word that a command takes.
-  static func operand(
-    _ arguments: Arguments, _ verb: Verb, _ what: String, hint: String
-  ) throws(TransferFailure) -> [UInt8] {
-    guard let operand = arguments.operands.first, !operand.isEmpty else {
+extension Arguments {
+  /// The one word that a command takes beside its options.
+  func operand(_ verb: Verb, _ what: String, hint: String) throws(TransferFailure) -> [UInt8] {
+    guard let operand = operands.first, !operand.isEmpty else {
       throw .usage("'peer \(verb.rawValue)' needs the \(what)", hint: hint)
     }
-    guard arguments.operands.count == 1 else {
+    guard operands.count == 1 else {
       throw .usage(
-        "'peer \(verb.rawValue)' takes one \(what), and \(VisibleText.quoted(arguments.operands[1])) is a second one",
+        "'peer \(verb.rawValue)' takes one \(what), and \(VisibleText.quoted(operands[1])) is a second one",
         verb)
     }
     return operand

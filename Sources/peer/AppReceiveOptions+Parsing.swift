@@ -18,15 +18,24 @@ extension AppReceiveOptions {
       throw .usage("--platform: the name is too long", hint: "a platform is called linux or android, for example")
     }
     replaces = arguments.has("--replace")
-    for word in arguments.all("--option") { options.append(try Self.option(word)) }
+    options = try arguments.requestOptions(.receive)
+  }
+}
+
+extension Arguments {
+  /// What an app's exporter is asked for, each name once.
+  func requestOptions(_ verb: Verb) throws(TransferFailure) -> [AppRequest.Option] {
+    var options: [AppRequest.Option] = []
+    for word in all("--option") { options.append(try Self.option(word)) }
     var names: Set<String> = []
     for option in options where !names.insert(option.name).inserted {
-      throw .usage("--option: \(VisibleText.quoted(option.name)) is given twice", .receive)
+      throw .usage("--option: \(VisibleText.quoted(option.name)) is given twice", verb)
     }
     // All of them travel in one message.
     guard options.reduce(0, { $0 + $1.name.utf8.count + $1.value.count }) <= Limits.optionValue else {
       throw .usage("the options are too long", hint: "all of them together may have \(Limits.optionValue) bytes")
     }
+    return options
   }
 
   private static func option(_ word: [UInt8]) throws(TransferFailure) -> AppRequest.Option {

@@ -96,7 +96,8 @@ extension AppState {
 }
 
 extension ReportedError {
-  fileprivate var object: JSONValue {
+  /// What a program is told of an error of an extension.
+  var object: JSONValue {
     .object([
       .init("domain", .string(domain)), .init("code", .signed(Int64(code))), .init("message", .string(text)),
     ])

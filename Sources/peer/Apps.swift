@@ -29,6 +29,8 @@ enum Apps {
       Answer.give(json: options.json) { () throws(TransferFailure) in try NewApp.make(options) }
     case .run(let identifier, let arguments):
       Answer.give(json: false) { () throws(TransferFailure) in throw run(identifier, arguments) }
+    case .check(let options): Checking.perform(options)
+    case .migrate(let options): Migrating.perform(options)
     }
   }
 
@@ -75,7 +77,7 @@ enum Apps {
         try started.lock.keepOnExec()
         let program = started.app.bundle.executable
         let error = CurrentProcess.replace(
-          with: program, arguments: [program] + arguments, environment: started.app.variables(for: .app))
+          with: program, arguments: [program] + arguments, environment: started.app.variables())
         withExtendedLifetime(started.lock) {}
         return TransferFailure(.failed, error.description)
       }

@@ -41,7 +41,7 @@ extension Command {
         case .code, .codeNew: self = try Self.code(verb, arguments)
         case .completion: self = .completion(try Shell(arguments))
         case .help: self = try Self.help(rest)
-        case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus, .appNew:
+        case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus, .appNew, .appCheck, .appMigrate:
           self = .app(try AppCommand(verb, arguments))
         }
       }

@@ -42,6 +42,8 @@ enum AppCommand: Equatable, Sendable {
   case run(String, arguments: [[UInt8]])
   /// Make a package of a new app.
   case new(NewAppOptions)
+  case check(CheckOptions)
+  case migrate(MigrateOptions)
 }
 
 /// What `peer receive` was told.
@@ -89,6 +91,8 @@ struct AppReceiveOptions: Equatable, Sendable {
   var options: [AppRequest.Option] = []
   /// Whether data that the app has is set aside.
   var replaces = false
+  /// Whether the extension is kept from what it need not reach; its author may want that otherwise.
+  var isConfined = true
 }
 
 /// What `peer send` was told.
@@ -101,6 +105,8 @@ struct SendOptions: Equatable, Sendable {
   var claim: SourceClaim?
   /// For how long an app's exporter may append nothing.
   var idleLimit = IdleLimit.standard
+  /// Whether an app's extension is kept from what it need not reach; its author may want that otherwise.
+  var isConfined = true
   /// Whether owners and groups are sent.
   var owners = false
   /// What of the sources is left out, in the order in which it was said; of folders only.

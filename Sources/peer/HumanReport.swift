@@ -30,6 +30,8 @@ struct HumanReport: Report {
   let wanted: String
   /// Whether more is said than most people need.
   let isVerbose: Bool
+  /// What stands in front of the lines that extensions write; nil where they say themselves whose they are.
+  let speaker: String?
   private(set) var unsent = UnsentList()
   private var meter = ProgressMeter()
   private var isDrawn = false
@@ -38,7 +40,11 @@ struct HumanReport: Report {
   private var isTransferOver = false
   private var logged: (time: Double, phase: TransferPhase, percent: Int)?
 
-  init(_ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false) {
+  init(
+    _ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false,
+    speaker: String? = "extension"
+  ) {
+    self.speaker = speaker
     self.role = role
     self.surface = surface
     self.wanted = wanted
@@ -101,7 +107,7 @@ struct HumanReport: Report {
       unsent.note(UnsentList.Renaming(path: path, target: target))
       return Rendering()
     case .extensionOutput(_, let line):
-      return say("extension: \(VisibleText.of(line))")
+      return say((speaker.map { "\($0): " } ?? "") + VisibleText.of(line))
     case .done(let result):
       meter.stop()
       var rendering = clear()

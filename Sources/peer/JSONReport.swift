@@ -11,6 +11,10 @@ struct JSONReport: Report {
   private static let interval = 0.1
 
   private var meter = ProgressMeter()
+  /// The end that says it, where one program is both.
+  private let side: Side?
+
+  init(_ side: Side? = nil) { self.side = side }
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
@@ -84,9 +88,7 @@ struct JSONReport: Report {
     case .renamed(let path, let target):
       return line("renamed", JSONValue.Member.name("path", path) + JSONValue.Member.name("arrivedAs", target))
     case .extensionOutput(let isError, let text):
-      return line(
-        "extensionOutput",
-        [.init("stream", .string(isError ? "error" : "output"))] + JSONValue.Member.name("line", text))
+      return line("extensionOutput", Self.members(isError: isError, line: text))
     case .done(let result):
       meter.stop()
       return line("done", result.members)
@@ -131,7 +133,13 @@ struct JSONReport: Report {
   }
 
   private func line(_ event: String, _ members: [JSONValue.Member] = []) -> Rendering {
-    Rendering(standardOutput: JSONValue.object([.init("event", .string(event))] + members).text + "\n")
+    let side = side.map { [JSONValue.Member("side", .string($0.rawValue))] } ?? []
+    return Rendering(standardOutput: JSONValue.object([.init("event", .string(event))] + side + members).text + "\n")
+  }
+
+  /// What a program is told of a line that an extension wrote.
+  static func members(isError: Bool, line: [UInt8]) -> [JSONValue.Member] {
+    [.init("stream", .string(isError ? "error" : "output"))] + JSONValue.Member.name("line", line)
   }
 }
 

@@ -14,13 +14,9 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   let code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
   // Before there is any other thread.
   try confine(options, home: home, output)
-  var receiving = Receiver.Options(
-    listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
-    label: ThisDevice.label(options.label), software: Version.software, giveUpAfter: options.giveUpAfter)
-  receiving.from = options.from
+  var receiving = Receiver.Options(options)
   let announcing = options.isAnnounced ? Announcing(label: receiving.label) { output.handle($0) } : nil
   receiving.announcer = announcing
-  receiving.keeps = options.keeps
   if options.keeps { CurrentProcess.keepLittleMemory() }
   receiving.code = code
   // A code that was given is the only one.
@@ -33,7 +29,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   // From here on there are threads.
   try interruption.watch()
   let importer = try interruption.honoured { () throws(TransferFailure) in
-    try makeImporter(options, home: home, until: interruption.early, output)
+    try Ends.importer(options, home: home, until: interruption.early) { output.handle($0) }
   }
   let receiver = try Receiver(receiving, importer: importer, store: TransferStore(home: home)) { output.handle($0) }
   interruption.tell { kind in
@@ -53,15 +49,11 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let home = try Home.path()
   try interruption.watch()
   let source = try interruption.honoured { () throws(TransferFailure) in
-    try makeSource(options, selection, home: home, until: interruption.early, output)
+    try Ends.source(options, selection, home: home, until: interruption.early) { output.handle($0) }
   }
-  let sender = Sender(
-    Sender.Options(
-      target: options.to.map { .host($0) } ?? .nearby, search: NetworkSearch(), label: ThisDevice.label(options.label),
-      software: Version.software, streams: options.streams,
-      limit: options.limit, compression: options.compression, giveUpAfter: options.giveUpAfter),
-    source: source, store: TransferStore(home: home)
-  ) { output.handle($0) }
+  // What ends the program early may keep the source for longer than this.
+  defer { (source as? AppSource)?.end() }
+  let sender = Sender(Sender.Options(options), source: source, store: TransferStore(home: home)) { output.handle($0) }
   for warning in selection.warnings { output.handle(TransferEvent.notice(warning)) }
   // The sources are walked while the code is being typed.
   try sender.prepare()
@@ -109,64 +101,7 @@ private func local<Value: ~Copyable>(_ body: () throws(ArchiveError) -> Value) t
   }
 }
 
-private func makeImporter(
-  _ options: ReceiveOptions, home: [UInt8], until stop: StopSignal, _ output: Output
-) throws(TransferFailure) -> any Importer {
-  do {
-    guard let app = options.app else {
-      let area = try StagingArea(
-        at: options.directory ?? Array(".".utf8),
-        preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits),
-        atMost: options.mostBytes.map { MostBytes($0) })
-      return FolderImporter(area, existing: options.existing)
-    }
-    var wanted = AppImporter.Options()
-    wanted.platform = app.platform ?? wanted.platform
-    wanted.requested = app.options
-    wanted.replaces = app.replaces
-    wanted.most = options.mostBytes.map { MostBytes($0) }
-    return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) {
-      output.handle($0)
-    }
-  } catch let error as HostError {
-    throw TransferFailure(error)
-  } catch let error as ArchiveError {
-    throw TransferFailure(error)
-  } catch {
-    throw TransferFailure(.failed, "\(error)")
-  }
-}
-
-private func makeSource(
-  _ options: SendOptions, _ selection: Selection, home: [UInt8], until stop: StopSignal, _ output: Output
-) throws(TransferFailure) -> any ItemSource {
-  do {
-    guard let app = options.app else {
-      return try FolderSource(paths: options.sources, selecting: selection, withOwners: options.owners)
-    }
-    return try AppSource(
-      app: app, home: try AppHome(home: home), claim: options.claim, idleLimit: options.idleLimit, until: stop
-    ) { output.handle($0) }
-  } catch let error as HostError {
-    throw TransferFailure(error)
-  } catch let error as ArchiveError {
-    throw TransferFailure(error)
-  } catch {
-    throw TransferFailure(.failed, "\(error)")
-  }
-}
-
-extension Output {
-  /// Takes note of what the host of an app's extension has to tell.
-  fileprivate func handle(_ news: HostNews) {
-    switch news {
-    case .output(let output): handle(TransferEvent.extensionOutput(isError: output.stream == .error, line: output.line))
-    case .notice(let text): handle(TransferEvent.notice(text))
-    }
-  }
-}
-
 /// Deep trees and several streams need descriptors; where the limit cannot be raised, the usual one has to do.
-private func prepareProcess() {
+func prepareProcess() {
   _ = try? CurrentProcess.raiseDescriptorLimit()
 }

@@ -14,7 +14,7 @@ PAGES = {"": "peer", "receive": "peer-receive", "send": "peer-send", "app": "pee
 # The commands that each page describes.
 COMMANDS = {
     "": ["discover", "resume", "forget", "code new", "completion", "help"], "receive": ["receive"], "send": ["send"],
-    "app": ["app install", "app list", "app run", "app status", "app remove"]}
+    "app": ["app install", "app list", "app run", "app status", "app remove", "app check", "app migrate"]}
 
 
 def said(work, *words):

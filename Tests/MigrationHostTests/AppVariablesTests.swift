@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `an app has its container for its home, and of its caller only what concerns the user`() throws {
-    let variables = app.variables(for: .app, from: caller)
+    let variables = app.variables(from: caller)
     let container = app.containerPath
     var expected = [
       "HOME": container, "CFFIXED_USER_HOME": container, "TMPDIR": "\(container)/tmp",
@@ -43,8 +43,9 @@ import Testing
   }
 
   @Test func `an extension has its own groups, a channel, and no display`() throws {
-    let variables = app.variables(for: .extension(channel: 9), from: caller)
+    let variables = app.site(nil).variables(channel: 9, from: caller)
     #expect(variables["DISPLAY"] == nil && variables["LANG"] == "de_DE.UTF-8")
+    #expect(variables["TMPDIR"] == "\(scratch.path)/home/scratch/org.example.notes")
     let text = try #require(variables[AppEnvironment.variable])
     let environment = try JSONDecoder().decode(AppEnvironment.self, from: Data(text.utf8))
     #expect(environment.channel == 9)
@@ -52,14 +53,16 @@ import Testing
   }
 
   @Test func `without a PATH there is the usual one`() {
-    #expect(app.variables(for: .app, from: { _ in nil })["PATH"] == "/usr/local/bin:/usr/bin:/bin")
+    #expect(app.variables(from: { _ in nil })["PATH"] == "/usr/local/bin:/usr/bin:/bin")
   }
 
   @Test func `processes of an app share a group's defaults, and keep their own in the container`() throws {
     try app.prepareContainer()
     let group = "group.notes"
-    for (process, former, value) in [(AppProcess.app, "", "app"), (.extension(channel: 3), "app", "extension")] {
-      var variables = app.variables(for: process)
+    let processes = [app.variables(), app.site(nil).variables(channel: 3)]
+    for (process, former, value) in [(processes[0], "", "app"), (processes[1], "app", "extension")] {
+      var variables = process
+      variables["TMPDIR"] = "\(app.containerPath)/tmp"
       variables[DefaultsProbe.variable] = "\(group) \(value) \(former)"
       #expect(try runAgain("DefaultsProbe", environment: variables) == 0)
     }

@@ -38,11 +38,12 @@ struct AppDevice {
 
   func source(
     _ news: News = News(), claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    descriptionLimit: Double = ExportWatch.descriptionLimit
+    descriptionLimit: Double = ExportWatch.descriptionLimit, isConfined: Bool = true
   ) throws -> AppSource {
-    try AppSource(
-      app: Self.identifier, home: try scratch.home(), claim: claim, idleLimit: idleLimit,
-      descriptionLimit: descriptionLimit
+    var site = try scratch.home().site(of: Self.identifier) { news.note($0) }
+    site.isConfined = isConfined
+    return try AppSource(
+      site, claim: claim, idleLimit: idleLimit, descriptionLimit: descriptionLimit
     ) { news.note($0) }
   }
 
@@ -58,13 +59,14 @@ struct AppDevice {
 
 /// What the host of an extension had to tell.
 final class News: Sendable {
-  private let state = Condition<(lines: [String], notices: [String])>(([], []))
+  private let state = Condition<(lines: [String], notices: [String], refused: [String])>(([], [], []))
 
   func note(_ news: HostNews) {
     state.withLock { state in
       switch news {
       case .output(let output): state.lines.append(String(decoding: output.line, as: UTF8.self))
       case .notice(let text): state.notices.append(text)
+      case .refused(let error): state.refused.append(error.text)
       }
     }
     state.broadcast()
@@ -72,6 +74,8 @@ final class News: Sendable {
 
   var lines: [String] { state.withLock { $0.lines } }
   var notices: [String] { state.withLock { $0.notices } }
+  /// The answers to appends that were refused.
+  var refused: [String] { state.withLock { $0.refused } }
 
   /// Returns once the extension has written a line.
   func wait(for line: String) throws {

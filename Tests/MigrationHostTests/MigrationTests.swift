@@ -186,6 +186,18 @@ import Testing
     #expect(news.lines.count == 12, "\(news.lines)")
   }
 
+  @Test func `an extension that is not confined reaches what its user reaches, and that is said`() throws {
+    let old = try AppDevice(["kept": "text"])
+    let outside = "\(old.scratch.path)/outside"
+    try write("secret", to: outside)
+    let news = News()
+    _ = try Migration(
+      from: try old.source(news, isConfined: false), platform: "look", options: ["path": outside])
+    #expect(news.lines.allSatisfy { $0.lowercased().hasSuffix(": done") }, "\(news.lines)")
+    #expect(news.notices == ["the app's extension is not confined: it may do what you may"])
+    #expect(old.isFree && mode(outside) == 0o600)
+  }
+
   @Test func `paths whose directories would fill the memory end the export`() throws {
     let old = try AppDevice(["kept": "text"])
     let error = archiveError { _ = try Migration(from: try old.source(), platform: "deep") }

@@ -17,7 +17,7 @@ import Testing
     #expect(words("") == all)
     #expect(words() == all)
     #expect(words("-") == ["--version", "--help"])
-    #expect(words("app", "") == ["install", "list", "run", "status", "remove", "new"])
+    #expect(words("app", "") == ["install", "list", "run", "status", "remove", "new", "check", "migrate"])
     #expect(words("app", "-") == ["--help"])
     #expect(words("code", "") == ["new"])
     #expect(words("resume", "") == ["list"])

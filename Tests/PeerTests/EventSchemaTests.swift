@@ -113,7 +113,7 @@ import Testing
   @Test(arguments: Kind.allCases) func `an event has each of its members in the schema`(kind: Kind) throws {
     for sample in kind.samples {
       #expect(Kind(sample) == kind)
-      var report = JSONReport()
+      var report = JSONReport(.importer)
       let line = report.handle(sample, at: Samples.moment()).standardOutput
       let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? Object)
       let definition = try Self.definition(try #require(object["event"] as? String))
@@ -125,7 +125,7 @@ import Testing
 
   @Test func `what is told of messages that were left out is in the schema`() throws {
     let named = try #require(try Self.definition("missed")["properties"] as? Object)
-    #expect(Set(named.keys) == ["event", "messages"])
+    #expect(Set(named.keys) == ["event", "messages", "side"])
   }
 
   @Test func `each definition of an event is one that the schema applies`() throws {

@@ -185,6 +185,16 @@ import Testing
     Mistake(
       "app", "new", "a", "--id", String(repeating: "x", count: 191),
       message: "--id: '\(String(repeating: "x", count: 191))' is no identifier for an app", hint: "at most 190"),
+    Mistake("app", "check", message: "'peer app check' needs the bundle", hint: "directory"),
+    Mistake("app", "migrate", "a", message: "it is not said which app the data is for", hint: "--to ./Notes.app"),
+    Mistake("app", "migrate", "a", "--to=b", "--as", ",x", message: "--as: the platform is missing", hint: "android"),
+    Mistake(
+      "app", "migrate", "a", "--to=b", "--option", "x", message: "--option: 'x' has no value", hint: "NAME=VALUE"),
+    Mistake(
+      "receive", "--app", "a", "--no-confine", message: "'peer receive' has no option '--no-confine'",
+      hint: "peer receive"),
+    Mistake(
+      "send", "--app", "a", "--no-confine", message: "'peer send' has no option '--no-confine'", hint: "peer send"),
     Mistake("app", "run", message: "'peer app run' needs the app", hint: "peer app list"),
     Mistake("app", "run", "--", message: "'peer app run' needs the app", hint: "peer app list"),
     Mistake("app", "run", "--json", "a", message: "'peer app run' has no option '--json'", hint: "peer app run --help"),

@@ -1,7 +1,7 @@
 import AppMigrationKit
 
 /// The migration extension of the app that tests migrate. How it exports is said by the platform that it is asked to export
-/// for; how it imports, by the file `behaviour` among what it exported.
+/// for, or else by the file `export` among its Documents; how it imports, by the file `behaviour` among what it exported.
 struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   enum OptionsType: String, CaseIterable {
     case path
@@ -54,7 +54,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   ) async throws {
     let options = request.options.mapValues { String(decoding: $0, as: UTF8.self) }
     try await TestExport(documents: documents, group: try group, options: options)
-      .run(request.destinationPlatform.rawValue, archiver)
+      .run(text("export") ?? request.destinationPlatform.rawValue, archiver)
   }
 
   func importResources(at url: URL, request: ResourcesImportRequest) async throws {

@@ -44,6 +44,14 @@ struct TestExport {
     }
   }
 
+  /// Copies what it appends, and leaves the copy.
+  private func appendFromScratch(_ archiver: ResourcesArchiver) async throws {
+    let copy = FileManager.default.temporaryDirectory.appending(path: "copy")
+    try Data(repeating: 1, count: 3_000_000).write(to: copy)
+    try await archiver.appendItem(at: copy, pathInArchive: "Documents/copy")
+    try await appendAll(archiver)
+  }
+
   private var escape: Escape { Escape(outside: options[.path] ?? "/etc/hostname", documents: documents) }
 
   /// Appends until an append throws; `endsQuietly`: as if the export were whole then.

@@ -1,59 +1,102 @@
 import MigrationSystem
-import MigrationWire
 
 extension AppBundle {
   /// Reads a bundle, and refuses one that is not made as docs/Apps.md says: the file, the key and the reason are named.
   package init(reading path: [UInt8]) throws(HostError) {
-    let files = try BundleFiles(path)
-    try files.check()
-    try self.init(files)
+    let faults = BundleFaults()
+    let bundle = try Self.read(path, faults)
+    guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
+    self = bundle
+  }
+
+  /// Reads a bundle, and finds everything that is wrong with it. There is a bundle if nothing is.
+  package static func examine(_ path: [UInt8]) throws(HostError) -> (bundle: AppBundle?, faults: [BundleFault]) {
+    let faults = BundleFaults()
+    let bundle = try read(path, faults)
+    return (faults.all.isEmpty ? bundle : nil, faults.all.compactMap(\.fault))
   }
 
   /// Reads a bundle that was found to be in order before, without looking at each file in it.
   init(installedAt path: [UInt8]) throws(HostError) {
-    try self.init(try BundleFiles(path))
+    let faults = BundleFaults()
+    let bundle = try AppBundle(try BundleFiles(path), faults)
+    guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
+    self = bundle
   }
 
-  private init(_ files: BundleFiles) throws(HostError) {
-    let info = try files.properties("Info.plist")
+  private static func read(_ path: [UInt8], _ faults: BundleFaults) throws(HostError) -> AppBundle? {
+    let files = try BundleFiles(path)
+    try files.check(faults)
+    return try AppBundle(files, faults)
+  }
+
+  private static func first(of faults: BundleFaults) -> HostError {
+    guard let first = faults.all.first else { preconditionFailure("what cannot be read has a fault") }
+    return first
+  }
+
+  /// Nil where what is wrong leaves no bundle.
+  private init?(_ files: BundleFiles, _ faults: BundleFaults) throws(HostError) {
+    let info = try faults.noting { () throws(HostError) in try files.properties("Info.plist") }
+    let identifier = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try info.identifier("CFBundleIdentifier") }
+    }
+    let version = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try info.requiredText("CFBundleShortVersionString") }
+    }
+    let platform = try Self.text("PeerPlatform", of: info, faults)
+    let store = try Self.text("PeerStoreIdentifier", of: info, faults)
+    let displayName = try Self.text("CFBundleDisplayName", of: info, faults)
+    let executable = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try files.executable(info, in: "") }
+    }
+    let aliases = try info?.aliases(faults) ?? []
+    let entitlements = try faults.noting { () throws(HostError) in try files.propertiesIfThere("Entitlements.plist") }
+    let groups = try (entitlements ?? nil)?.groups(faults) ?? []
+    let extensions = try faults.noting { () throws(HostError) in try BundleExtensions(files) }
+    let migrationExtension = try extensions.flatMap { extensions throws(HostError) in
+      try Self.readExtension(files, in: extensions.migration, of: identifier, faults)
+    }
+    guard let identifier, let version, let executable, let extensions, let migrationExtension else { return nil }
     path = files.path
-    identifier = try info.identifier("CFBundleIdentifier")
-    version = try info.requiredText("CFBundleShortVersionString")
-    platform = try info.text("PeerPlatform").flatMap { $0.isEmpty ? nil : $0 }
-    store = try info.text("PeerStoreIdentifier") ?? platform.map(SourceClaim.usualStore) ?? ""
-    displayName = try info.text("CFBundleDisplayName").flatMap { $0.isEmpty ? nil : $0 }
-    executable = path + [UInt8(ascii: "/")] + (try files.executable(info, in: ""))
-    aliases = try info.aliases()
-    groups = try files.propertiesIfThere("Entitlements.plist")?.groups() ?? []
-    let extensions = try BundleExtensions(files)
+    self.identifier = identifier
+    self.version = version
+    self.platform = platform.flatMap { $0.isEmpty ? nil : $0 }
+    self.store = store ?? self.platform.map(SourceClaim.usualStore) ?? ""
+    self.displayName = displayName.flatMap { $0.isEmpty ? nil : $0 }
+    self.executable = path + [UInt8(ascii: "/")] + executable
+    self.aliases = aliases
+    self.groups = groups
     otherExtensions = extensions.others
-    migrationExtension = try Self.readExtension(files, in: extensions.migration, of: identifier)
+    self.migrationExtension = migrationExtension
+  }
+
+  /// A text that may be missing.
+  private static func text(
+    _ key: String, of info: BundleProperties?, _ faults: BundleFaults
+  ) throws(HostError) -> String? {
+    let text = try faults.noting { () throws(HostError) in try info?.text(key) }
+    return text ?? nil
   }
 
   private static func readExtension(
-    _ files: BundleFiles, in folder: String, of app: String
-  ) throws(HostError) -> Extension {
-    let info = try files.properties("\(folder)/Info.plist")
-    let identifier = try info.identifier("CFBundleIdentifier")
-    try info.checkExtensionPoint()
-    let executable = try files.executable(info, in: "\(folder)/")
-    let entitlements = try files.properties("\(folder)/Entitlements.plist")
-    try entitlements.checkAccess(to: app)
+    _ files: BundleFiles, in folder: String, of app: String?, _ faults: BundleFaults
+  ) throws(HostError) -> Extension? {
+    let info = try faults.noting { () throws(HostError) in try files.properties("\(folder)/Info.plist") }
+    let identifier = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try info.identifier("CFBundleIdentifier") }
+    }
+    _ = try faults.noting { () throws(HostError) in try info?.checkExtensionPoint() }
+    let executable = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try files.executable(info, in: "\(folder)/") }
+    }
+    let entitlements = try faults.noting { () throws(HostError) in
+      try files.properties("\(folder)/Entitlements.plist")
+    }
+    if let app { _ = try faults.noting { () throws(HostError) in try entitlements?.checkAccess(to: app) } }
+    let groups = try entitlements?.groups(faults) ?? []
+    guard let identifier, let executable else { return nil }
     return Extension(
-      identifier: identifier, executable: files.path + [UInt8(ascii: "/")] + executable,
-      groups: try entitlements.groups())
-  }
-}
-
-extension HostError {
-  /// A bundle cannot be used because of a file in it.
-  static func bundle(_ file: some Sequence<UInt8>, _ reason: String, hint: String? = nil) -> HostError {
-    HostError(
-      .bundle, "the bundle is not fit: \(VisibleText.quoted(file)): \(reason)",
-      hint: hint ?? "'peer help app install' says how a bundle is made.", name: Array(file))
-  }
-
-  static func bundle(_ file: String, _ reason: String, hint: String? = nil) -> HostError {
-    .bundle(file.utf8, reason, hint: hint)
+      identifier: identifier, executable: files.path + [UInt8(ascii: "/")] + executable, groups: groups)
   }
 }

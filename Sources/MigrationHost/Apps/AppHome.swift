@@ -110,13 +110,17 @@ package final class AppHome: Sendable {
 
   /// Fails unless a path is the same in a URL: apps make paths out of their URLs.
   private static func check(_ path: [UInt8]) throws(HostError) {
-    let others = Array("!$&'()*+,-./:;=@_~".utf8)
-    let stray = path.first { !AppName.isLetterOrDigit($0) && !others.contains($0) }
-    guard let stray else { return }
+    guard let stray = firstStray(in: path) else { return }
     throw HostError(
       .location,
       "apps cannot be kept in \(VisibleText.quoted(path)), because \(VisibleText.quoted([stray])) is not the same in a URL",
       hint: hint, name: path)
+  }
+
+  /// The first byte of a path that is not the same in a URL.
+  static func firstStray(in path: [UInt8]) -> UInt8? {
+    let others = Array("!$&'()*+,-./:;=@_~".utf8)
+    return path.first { !AppName.isLetterOrDigit($0) && !others.contains($0) }
   }
 }
 

@@ -17,9 +17,9 @@ struct BundleFiles {
     }
   }
 
-  /// Fails if anything in the bundle cannot be part of one.
-  func check() throws(HostError) {
-    try BundleTree.check(directory)
+  /// Notes whatever in the bundle cannot be part of one.
+  func check(_ faults: BundleFaults) throws(HostError) {
+    try BundleTree.check(directory, faults)
   }
 
   /// Copies all of the bundle into an empty directory.

@@ -35,16 +35,24 @@ struct BundleProperties {
   }
 
   /// The groups that a list of entitlements has, sorted; none where it has no such key.
-  func groups() throws(HostError) -> [String] {
+  func groups(_ faults: BundleFaults) throws(HostError) -> [String] {
     let key = ExtensionPoint.groupsEntitlement
     guard let value = values[key] else { return [] }
-    guard case .array(let entries) = value else { throw fault(key, "it is not an array") }
+    guard case .array(let entries) = value else {
+      faults.note(fault(key, "it is not an array"))
+      return []
+    }
     var groups: Set<String> = []
     for entry in entries {
-      guard case .text(let group) = entry else { throw fault(key, "it holds something that is not a string") }
+      guard case .text(let group) = entry else {
+        faults.note(fault(key, "it holds something that is not a string"))
+        continue
+      }
       guard AppName.isWellFormed(group) else {
-        throw fault(
-          key, "\(VisibleText.quoted(group)) is no group identifier", hint: "A group identifier is \(AppName.rule).")
+        faults.note(
+          fault(
+            key, "\(VisibleText.quoted(group)) is no group identifier", hint: "A group identifier is \(AppName.rule)."))
+        continue
       }
       groups.insert(group)
     }
@@ -84,28 +92,37 @@ struct BundleProperties {
     }
   }
 
-  func aliases() throws(HostError) -> [AppBundle.Alias] {
+  /// The editions whose data the app takes for its own; none where there is no such key.
+  func aliases(_ faults: BundleFaults) throws(HostError) -> [AppBundle.Alias] {
     let key = "PeerAliases"
     guard let value = values[key] else { return [] }
-    guard case .array(let entries) = value else { throw fault(key, "it is not an array") }
+    guard case .array(let entries) = value else {
+      faults.note(fault(key, "it is not an array"))
+      return []
+    }
     var aliases: [AppBundle.Alias] = []
     for (index, entry) in entries.enumerated() {
       let place = "\(key)[\(index)]"
-      guard case .dictionary(let values) = entry else { throw fault(place, "it is not a dictionary") }
+      guard case .dictionary(let values) = entry else {
+        faults.note(fault(place, "it is not a dictionary"))
+        continue
+      }
       // Identifiers of other platforms have shapes of their own.
       let properties = BundleProperties(file: file, values: values.prefixed(place))
-      aliases.append(
-        AppBundle.Alias(
-          store: try properties.text("\(place).StoreIdentifier") ?? "",
-          bundleIdentifier: try properties.requiredText("\(place).BundleIdentifier"),
-          platform: try properties.requiredText("\(place).Platform")))
+      let store = try faults.noting { () throws(HostError) in try properties.text("\(place).StoreIdentifier") ?? "" }
+      let identifier = try faults.noting { () throws(HostError) in
+        try properties.requiredText("\(place).BundleIdentifier")
+      }
+      let platform = try faults.noting { () throws(HostError) in try properties.requiredText("\(place).Platform") }
+      guard let store, let identifier, let platform else { continue }
+      aliases.append(AppBundle.Alias(store: store, bundleIdentifier: identifier, platform: platform))
     }
     return aliases
   }
 
   /// What is wrong with a key.
   func fault(_ key: String, _ reason: String, hint: String? = nil) -> HostError {
-    .bundle(file, "\(key): \(reason)", hint: hint)
+    .bundle(file, key: key, reason, hint: hint)
   }
 }
 

@@ -18,39 +18,48 @@ enum BundleTree {
     case link(target: [UInt8])
   }
 
-  /// Fails if anything in the bundle cannot be part of one.
-  static func check(_ bundle: SharedDirectory) throws(HostError) {
-    try walk(bundle, to: nil, path: [])
+  /// Notes whatever in the bundle cannot be part of one.
+  static func check(_ bundle: SharedDirectory, _ faults: BundleFaults) throws(HostError) {
+    _ = try faults.noting { () throws(HostError) in try walk(bundle, to: nil, path: [], faults) }
   }
 
   /// Copies a bundle into an empty directory: modes become 0755 or 0644, links stay, and times are new.
   static func copy(_ bundle: SharedDirectory, to copy: SharedDirectory) throws(HostError) {
-    try walk(bundle, to: copy, path: [])
+    try walk(bundle, to: copy, path: [], nil)
   }
 
+  /// Without a list to note faults in, the first one ends it.
   private static func walk(
-    _ directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]]
+    _ directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleFaults?
   ) throws(HostError) {
     guard path.count <= deepest else { throw fault(path, "it is more than \(deepest) directories deep") }
     for name in try names(directory, path) {
-      let place = path + [name]
-      switch try item(name, in: directory, place) {
-      case .directory:
-        let child = try reading(place) { () throws(SystemError) in
-          SharedDirectory(try directory.directory.openChildDirectory(name))
-        }
-        try walk(child, to: try copy.map { copy throws(HostError) in try makeDirectory(name, in: copy) }, path: place)
-      case .file:
-        if let copy { try copyFile(name, from: directory, to: copy, place) }
-      case .link(let target):
-        guard staysInside(target, depth: path.count) else {
-          throw fault(
-            place, "the symbolic link leads to \(VisibleText.quoted(target)), which may lie outside of the bundle",
-            hint: "A link in a bundle has a relative target that stays inside it, with \"..\" only at its start.")
-        }
-        if let copy {
-          try writing { () throws(SystemError) in try copy.directory.makeSymbolicLink(name, target: target) }
-        }
+      let step = { () throws(HostError) in try take(name, of: directory, to: copy, path: path, faults) }
+      if let faults { _ = try faults.noting(step) } else { try step() }
+    }
+  }
+
+  private static func take(
+    _ name: [UInt8], of directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleFaults?
+  ) throws(HostError) {
+    let place = path + [name]
+    switch try item(name, in: directory, place) {
+    case .directory:
+      let child = try reading(place) { () throws(SystemError) in
+        SharedDirectory(try directory.directory.openChildDirectory(name))
+      }
+      try walk(
+        child, to: try copy.map { copy throws(HostError) in try makeDirectory(name, in: copy) }, path: place, faults)
+    case .file:
+      if let copy { try copyFile(name, from: directory, to: copy, place) }
+    case .link(let target):
+      guard staysInside(target, depth: path.count) else {
+        throw fault(
+          place, "the symbolic link leads to \(VisibleText.quoted(target)), which may lie outside of the bundle",
+          hint: "A link in a bundle has a relative target that stays inside it, with \"..\" only at its start.")
+      }
+      if let copy {
+        try writing { () throws(SystemError) in try copy.directory.makeSymbolicLink(name, target: target) }
       }
     }
   }

@@ -1,16 +1,9 @@
 import MigrationSystem
 
-/// A process of an app, as far as its environment differs.
-package enum AppProcess: Equatable, Sendable {
-  /// The app itself.
-  case app
-  /// Its migration extension, with the number of the descriptor that leads to the host.
-  case `extension`(channel: Int32)
-}
-
-extension InstalledApp {
+/// What a process of an app finds in its environment; docs/Apps.md has the table.
+private enum AppVariables {
   /// What both may know of the user: language, formats and time zone, and where programs are.
-  private static let inherited =
+  static let inherited =
     ["LANG", "LANGUAGE", "TZ", "LC_ALL"]
     + [
       "ADDRESS", "COLLATE", "CTYPE", "IDENTIFICATION", "MEASUREMENT", "MESSAGES", "MONETARY", "NAME", "NUMERIC",
@@ -19,40 +12,57 @@ extension InstalledApp {
     ].map { "LC_\($0)" }
 
   /// What an app needs besides to be seen by its user; an extension has no user.
-  private static let inheritedByApp = [
+  static let inheritedByApp = [
     "TERM", "COLORTERM", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
   ]
 
   private static let usualPath = "/usr/local/bin:/usr/bin:/bin"
 
-  /// The whole environment of a process of the app.
-  ///
-  /// - Parameter caller: where what is handed on comes from.
-  package func variables(
-    for process: AppProcess, from caller: (String) -> String? = Environment.get
+  /// The whole environment of a process that has a container for its home.
+  static func all(
+    of environment: AppEnvironment, inheriting names: [String], from caller: (String) -> String?
   ) -> [String: String] {
+    let home = environment.container
     var variables = [
-      "HOME": containerPath,
-      "CFFIXED_USER_HOME": containerPath,
-      "TMPDIR": "\(containerPath)/tmp",
-      "XDG_DATA_HOME": "\(containerPath)/Library/Application Support",
-      "XDG_CACHE_HOME": "\(containerPath)/Library/Caches",
-      "XDG_CONFIG_HOME": "\(containerPath)/.config",
-      "PATH": caller("PATH") ?? Self.usualPath,
+      "HOME": home,
+      "CFFIXED_USER_HOME": home,
+      "TMPDIR": "\(home)/tmp",
+      "XDG_DATA_HOME": "\(home)/Library/Application Support",
+      "XDG_CACHE_HOME": "\(home)/Library/Caches",
+      "XDG_CONFIG_HOME": "\(home)/.config",
+      "PATH": caller("PATH") ?? usualPath,
     ]
-    let names = process == .app ? Self.inherited + Self.inheritedByApp : Self.inherited
     for name in names { variables[name] = caller(name) }
-    variables[AppEnvironment.variable] = environment(of: process).encoded
+    variables[AppEnvironment.variable] = environment.encoded
     return variables
   }
+}
 
-  private func environment(of process: AppProcess) -> AppEnvironment {
-    var environment = AppEnvironment(
+extension InstalledApp {
+  /// The whole environment of the app's own process.
+  ///
+  /// - Parameter caller: where what is handed on comes from.
+  package func variables(from caller: (String) -> String? = Environment.get) -> [String: String] {
+    let environment = AppEnvironment(
       bundleIdentifier: identifier, container: containerPath, groups: groupPaths(bundle.groups), status: statusPath)
-    if case .extension(let channel) = process {
-      environment.groups = groupPaths(bundle.migrationExtension.groups)
-      environment.channel = channel
-    }
-    return environment
+    return AppVariables.all(
+      of: environment, inheriting: AppVariables.inherited + AppVariables.inheritedByApp, from: caller)
+  }
+}
+
+extension ExtensionSite {
+  /// The whole environment of the extension.
+  ///
+  /// - Parameters:
+  ///   - channel: the number of the descriptor that leads to the host.
+  ///   - caller: where what is handed on comes from.
+  func variables(channel: Int32, from caller: (String) -> String? = Environment.get) -> [String: String] {
+    let environment = AppEnvironment(
+      bundleIdentifier: identifier, container: container, groups: groups, status: status, channel: channel)
+    var variables = AppVariables.all(of: environment, inheriting: AppVariables.inherited, from: caller)
+    variables["TMPDIR"] = scratch
+    // The runtime's own look at a crash needs another process, which a confined one may not have.
+    variables["SWIFT_BACKTRACE"] = isConfined ? "enable=no" : caller("SWIFT_BACKTRACE")
+    return variables
   }
 }

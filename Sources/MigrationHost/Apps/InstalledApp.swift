@@ -10,8 +10,15 @@ package final class InstalledApp: Sendable {
   init(_ identifier: String, _ files: HomeFiles) throws(HostError) {
     let bundle = try AppBundle(installedAt: Array(files.path("apps/\(identifier)/bundle").utf8))
     guard bundle.identifier == identifier else {
-      throw .bundle("Info.plist", "CFBundleIdentifier: it is not '\(identifier)', under which the app is installed")
+      throw .bundle(
+        "Info.plist", key: "CFBundleIdentifier", "it is not '\(identifier)', under which the app is installed")
     }
+    self.bundle = bundle
+    self.files = files
+  }
+
+  /// Takes a bundle for an app that has its data in a directory; nothing need be there yet.
+  init(_ bundle: AppBundle, in files: HomeFiles) {
     self.bundle = bundle
     self.files = files
   }

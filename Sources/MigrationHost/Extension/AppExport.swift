@@ -17,8 +17,8 @@ struct AppExport: ~Copyable {
   private var appends: [Append] = []
   private let name: String
   private var watch: ExportWatch
-  /// Hears what is worth knowing and ends nothing.
-  private let notice: (String) -> Void
+  /// Hears what is worth knowing and ends nothing, and of each append that is refused.
+  private let observe: (HostNews) -> Void
   /// How many appends may be read at a time: each has an open file.
   private static let mostAppends = 64
 
@@ -35,13 +35,13 @@ struct AppExport: ~Copyable {
   /// Exports by a process that has said what it can do. `name` is the app's.
   init(
     _ conversation: consuming ExtensionConversation, of name: String, to archive: ArchiveExport<AppendedPlace>,
-    idleLimit: IdleLimit, notice: @escaping (String) -> Void
+    idleLimit: IdleLimit, observe: @escaping (HostNews) -> Void
   ) {
     self.conversation = conversation
     self.archive = archive
     self.name = name
     appender = ItemAppender(export: archive)
-    self.notice = notice
+    self.observe = observe
     watch = ExportWatch(limit: idleLimit, now: ExportWatch.now())
     self.conversation.heed(archive.settings.stopSignal)
   }
@@ -111,8 +111,10 @@ struct AppExport: ~Copyable {
     case .ignoresCancellation: return kill()
     case .quiet(let seconds):
       let limit = watch.limit.seconds.map(ExportWatch.words) ?? ""
-      notice(
-        "the extension of \(name) has appended nothing for \(ExportWatch.words(seconds)); it is ended after \(limit)")
+      observe(
+        .notice(
+          "the extension of \(name) has appended nothing for \(ExportWatch.words(seconds)); it is ended after \(limit)")
+      )
       return nil
     case .hung(let seconds):
       conversation.kill()
@@ -173,17 +175,23 @@ struct AppExport: ~Copyable {
   private mutating func answer() throws {
     while let first = appends.first {
       switch first {
-      case .over(let error): try conversation.say(.appended(error))
+      case .over(let error): try tell(error)
       case .reading where watch.isCancelled:
         cancelledAppends += 1
         try conversation.say(.appended(.cancelled))
       case .reading(let append):
         guard appender.isRead(append) else { return }
-        try conversation.say(.appended(refusal(of: append)))
+        try tell(refusal(of: append))
       }
       appends.removeFirst()
       if appends.isEmpty { watch.appendEnded(now: ExportWatch.now()) }
     }
+  }
+
+  /// Answers an append.
+  private mutating func tell(_ error: ReportedError?) throws(SystemError) {
+    if let error, error != .cancelled { observe(.refused(error)) }
+    try conversation.say(.appended(error))
   }
 
   /// Why an append that is read is not in the archive, or not all of it.

@@ -14,6 +14,8 @@ package final class AppImporter: Importer {
     package var replaces = false
     /// The most that is taken; nil for as much as there is room for.
     package var most: MostBytes?
+    /// Whether the extension is kept from what it need not reach.
+    package var isConfined = true
 
     package init() {}
   }
@@ -40,8 +42,10 @@ package final class AppImporter: Importer {
     try app.prepareContainer()
     self.app = app
     self.options = options
-    launch = ExtensionLaunch(app: app, lock: lock, observe: observer)
-    if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
+    var site = app.site(lock)
+    site.isConfined = options.isConfined
+    launch = ExtensionLaunch(site: site, observe: observer)
+    if let weakness = site.weakness { observer(.notice(weakness)) }
     do {
       try launch.check(try launch.probe(.probing, until: stop), allow: .imports)
     } catch {
@@ -87,7 +91,8 @@ package final class AppImporter: Importer {
     if !options.replaces, try hosting({ () throws(HostError) in try app.holdsData }) {
       throw ArchiveError(
         .destination, "\(app.identifier) has data on this device already",
-        hint: "Start 'peer receive' with --replace: what is there is set aside, and comes back if the import fails.",
+        hint:
+          "With --replace, where the data is to go, what is there is set aside, and comes back if the import fails.",
         name: Array(app.identifier.utf8))
     }
     try area.checkSize(of: offer, held: held)

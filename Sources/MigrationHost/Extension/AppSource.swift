@@ -8,7 +8,6 @@ package final class AppSource: ItemSource {
   /// What this device is to an app that asks where its data comes from.
   package static let platform = "linux"
 
-  private let app: InstalledApp
   private let launch: ExtensionLaunch
   private let claim: SourceClaim
   private let idleLimit: IdleLimit
@@ -16,6 +15,7 @@ package final class AppSource: ItemSource {
   private let descriptionLimit: Double
   /// The process that was started first. It describes its export, and the first session's export is its next task.
   private let first: Mutex<ExtensionConversation?>
+  private let left = Mutex<ScratchGrowth?>(nil)
 
   /// An exporter that is cancelled has a time to end in order, and is killed after it.
   package var graceAtTheEnd: Double { ExportWatch.grace }
@@ -26,41 +26,53 @@ package final class AppSource: ItemSource {
   /// - Parameters:
   ///   - claim: what the data is said to be; nil for what the app's bundle says.
   ///   - idleLimit: for how long the exporter may append nothing.
+  ///   - isConfined: whether the extension is kept from what it need not reach.
   ///   - stop: ends the start, which then throws `HostError.Code.stopped`.
   package convenience init(
     app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
+    isConfined: Bool = true, until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
-    try self.init(
-      app: identifier, home: home, claim: claim, idleLimit: idleLimit, descriptionLimit: ExportWatch.descriptionLimit,
-      until: stop, observer: observer)
+    var site = try home.site(of: identifier, observer: observer)
+    site.isConfined = isConfined
+    try self.init(site, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
   }
 
-  /// The same with another time for the description, for tests.
+  /// Takes the data of a site, which is ready.
   init(
-    app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    descriptionLimit: Double, until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
+    _ site: ExtensionSite, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
+    descriptionLimit: Double = ExportWatch.descriptionLimit, until stop: StopSignal = StopSignal(),
+    observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
-    let (app, lock) = try home.app(identifier, for: .migrating)
-    if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
-    try app.prepareContainer()
-    self.app = app
-    self.claim = claim ?? app.bundle.identity
+    self.claim = claim ?? site.bundle.identity
     self.idleLimit = idleLimit
     self.descriptionLimit = descriptionLimit
-    launch = ExtensionLaunch(app: app, lock: lock, observe: observer)
-    if let weakness = ExtensionLaunch.weakness { observer(.notice(weakness)) }
+    launch = ExtensionLaunch(site: site, observe: observer)
+    if let weakness = site.weakness { observer(.notice(weakness)) }
     do {
       first = Mutex(try launch.start(.export, until: stop))
     } catch {
       launch.sweep()
-      throw .unfit(app.bundle, error, wanted: "export")
+      throw .unfit(site.bundle, error, wanted: "export")
     }
   }
 
   deinit { launch.sweep() }
 
-  package func origin() throws(ArchiveError) -> [[UInt8]] { [Self.origin(of: app.identifier)] }
+  /// Ends the extension if it still waits to export, and removes what it left. For a program that may end before this is gone.
+  package func end() {
+    let waiting = first.withLock { $0.take() }
+    if let waiting {
+      waiting.kill()
+      _ = waiting.close()
+    }
+    launch.sweep()
+  }
+
+  private var site: ExtensionSite { launch.site }
+  /// What the last exporter has left among its temporary files.
+  var growth: ScratchGrowth? { left.withLock { $0 } }
+
+  package func origin() throws(ArchiveError) -> [[UInt8]] { [Self.origin(of: site.identifier)] }
 
   /// How an app is called among the sources that are remembered; no path begins like this.
   package static func origin(of identifier: String) -> [UInt8] { Array("app:\(identifier)".utf8) }
@@ -79,16 +91,17 @@ package final class AppSource: ItemSource {
     } catch {
       conversation.kill()
       let end = conversation.close()
+      launch.sweep()
       throw (error as? ArchiveError) ?? failure("did not describe its export: it \(end.words)")
     }
-    let items = ContainerCount.items(of: app) { stop.isSet }
+    let items = ContainerCount.items(of: site) { stop.isSet }
     let estimate = UInt64(description.estimate)
     var ready: ExtensionConversation? = conversation
     first.withLock { $0 = ready.take() }
     if description.version.isEmpty {
       launch.observe(
         .notice(
-          "the extension of \(app.identifier) names no version of its data (resourcesVersion is empty), by which a later "
+          "the extension of \(site.identifier) names no version of its data (resourcesVersion is empty), by which a later "
             + "importer could tell what it is given"))
     }
     var flags: Offer.Flags = .estimated
@@ -96,7 +109,7 @@ package final class AppSource: ItemSource {
     return SourceSummary(
       contents: .app(
         AppIdentity(
-          bundleIdentifier: app.identifier, store: claim.store ?? SourceClaim.usualStore(of: claim.platform),
+          bundleIdentifier: site.identifier, store: claim.store ?? SourceClaim.usualStore(of: claim.platform),
           platform: claim.platform, version: description.version)),
       total: Tally(items: items, bytes: estimate), allocated: estimate, flags: flags)
   }
@@ -132,7 +145,7 @@ package final class AppSource: ItemSource {
         case .quiet(let seconds):
           launch.observe(
             .notice(
-              "the extension of \(app.identifier) has not said for \(ExportWatch.words(seconds)) how much it will export "
+              "the extension of \(site.identifier) has not said for \(ExportWatch.words(seconds)) how much it will export "
                 + "(resourcesSizeEstimate); it is ended after \(ExportWatch.words(descriptionLimit))"))
         case .hung(let seconds):
           throw failure(
@@ -157,14 +170,21 @@ package final class AppSource: ItemSource {
     let attention = conversation.attention
     let archive = ArchiveExport<AppendedPlace>(settings) { attention.signal() }
     begin(archive)
-    let export = AppExport(conversation, of: app.identifier, to: archive, idleLimit: idleLimit) { [launch] notice in
-      launch.observe(.notice(notice))
+    let export = AppExport(conversation, of: site.identifier, to: archive, idleLimit: idleLimit) { [launch] news in
+      launch.observe(news)
+    }
+    // The process is gone then, and another one begins with nothing.
+    defer {
+      left.withLock { $0 = ScratchGrowth(beneath: site.scratch) }
+      launch.sweep()
     }
     let end = try export.run(platform: request?.platform ?? Self.platform, options: request?.options ?? [])
     switch end {
     case .done:
       try archive.waitUntilRead()
-      if let growth = launch.growth { launch.observe(.notice(growth)) }
+      if let notice = ScratchGrowth(beneath: site.scratch).notice(of: site.identifier) {
+        launch.observe(.notice(notice))
+      }
       return archive.result
     case .stopped(let isKilled):
       if isKilled { launch.observe(.notice("the app's exporter did not let its cancellation pass and was killed")) }
@@ -173,6 +193,6 @@ package final class AppSource: ItemSource {
   }
 
   private func failure(_ clause: String) -> ArchiveError {
-    ArchiveError(.exportFailed, "the extension of \(app.identifier) \(clause)")
+    ArchiveError(.exportFailed, "the extension of \(site.identifier) \(clause)")
   }
 }

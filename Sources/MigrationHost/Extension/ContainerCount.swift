@@ -7,10 +7,9 @@ enum ContainerCount {
   private static let most: UInt64 = 1_000_000
 
   /// What is in the container and in the extension's groups, by names alone.
-  static func items(of app: InstalledApp, isStopped: () -> Bool) -> UInt64 {
+  static func items(of site: ExtensionSite, isStopped: () -> Bool) -> UInt64 {
     var count: UInt64 = 0
-    let groups = app.groupPaths(app.bundle.migrationExtension.groups)
-    var pending = [app.containerPath] + groups.values
+    var pending = [site.container] + site.groups.values
     while let path = pending.popLast(), count < most, !isStopped() {
       guard let directory = try? Directory.open(path) else { continue }
       try? directory.forEachEntry { (name, kind) throws(SystemError) in

@@ -17,20 +17,20 @@ enum ExtensionConfinement {
   ]
 
   /// The rules for one run.
-  static func rules(for app: InstalledApp, _ purpose: ExtensionLaunch.Purpose, scratch: String) -> Confinement {
+  static func rules(for site: ExtensionSite, _ purpose: ExtensionLaunch.Purpose) -> Confinement {
     var rules = Confinement()
     for path in libraries { rules.allow(.execute, path, isOptional: true) }
     // The Swift runtime that this program uses is one of the system's libraries, wherever it is.
     if let runtime = CurrentProcess.directory(ofLibrary: "libswiftCore.so") { rules.allow(.execute, runtime) }
     for path in lookups { rules.allow(.read, path, isOptional: true) }
     rules.allow(.write, "/dev/null")
-    rules.allow(.execute, String(decoding: app.bundle.path, as: UTF8.self))
-    rules.allow(.write, scratch)
+    rules.allow(.execute, String(decoding: site.bundle.path, as: UTF8.self))
+    rules.allow(.write, site.scratch)
     // One directory for an import: from one mount to another an importer could not move, but only copy.
-    rules.changeable = purpose.isImport ? app.files.path : scratch
+    rules.changeable = purpose.isImport ? site.files.path : site.scratch
     let access: Confinement.Access = purpose.isImport ? .write : .read
-    rules.allow(access, app.containerPath)
-    for path in app.groupPaths(app.bundle.migrationExtension.groups).values.sorted() { rules.allow(access, path) }
+    rules.allow(access, site.container)
+    for path in site.groups.values.sorted() { rules.allow(access, path) }
     if case .importing(let directory) = purpose { rules.allow(.write, directory) }
     return rules
   }

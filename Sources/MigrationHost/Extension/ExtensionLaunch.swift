@@ -8,6 +8,8 @@ package enum HostNews: Sendable {
   case output(ExtensionOutput)
   /// Something that is worth knowing and ends nothing; a lower-case clause.
   case notice(String)
+  /// An append was refused, and the exporter was told so. For its author.
+  case refused(ReportedError)
 }
 
 /// Starts an app's extension: confined, with a home, and with a channel.
@@ -27,27 +29,8 @@ struct ExtensionLaunch: Sendable {
   /// How long one whose channel has ended may take to end itself, so that it can be told how.
   private static let endingTime = Duration.seconds(1)
 
-  let app: InstalledApp
-  /// The extension has it as well, so that nobody else uses the app's data while it lives.
-  let lock: AppLock
+  let site: ExtensionSite
   let observe: @Sendable (HostNews) -> Void
-
-  /// What keeps an extension in bounds here, said where it is not all that there should be.
-  static var weakness: String? {
-    let missing = Confinement.Strength.full.subtracting(Confinement.strength)
-    if missing.contains(.files) {
-      return "this kernel has no Landlock: the app's extension is not kept from the user's other files"
-    }
-    if missing.contains(.calls) {
-      return "this machine has no filter for system calls: the app's extension is not kept from the network"
-    }
-    if missing.contains(.attributes) {
-      return
-        "this user may not have mounts of his own: the app's extension is not kept from changing modes and times of "
-        + "other files"
-    }
-    return nil
-  }
 
   /// Starts it, and returns once it has said that it can do what is wanted. The conversation heeds the stop signal.
   func start(
@@ -78,7 +61,7 @@ struct ExtensionLaunch: Sendable {
       } else {
         "can export, and cannot import"
       }
-    throw ArchiveError(.exportFailed, "the extension of \(app.identifier) \(lack)")
+    throw ArchiveError(.exportFailed, "the extension of \(site.identifier) \(lack)")
   }
 
   /// Starts it, and returns once it has said what it can do and that has been found to be enough.
@@ -102,33 +85,24 @@ struct ExtensionLaunch: Sendable {
       throw ArchiveError(.exportFailed, error.description)
     } catch let error as SystemError {
       throw ArchiveError(
-        .exportFailed, "the extension of \(app.identifier) cannot be started\(Self.loader(error))", cause: error)
+        .exportFailed, "the extension of \(site.identifier) cannot be started\(Self.loader(error))", cause: error)
     } catch {
-      throw ArchiveError(.exportFailed, "the extension of \(app.identifier) broke the rules of its host (\(error))")
+      throw ArchiveError(.exportFailed, "the extension of \(site.identifier) broke the rules of its host (\(error))")
     }
   }
 
   /// Removes what extensions left in their scratch directory.
-  func sweep() { try? app.files.removeTree(scratch) }
-
-  /// The place of what an extension writes for the time being.
-  var scratch: String { "scratch/\(app.identifier)" }
+  func sweep() { site.sweep() }
 
   private func launch(_ purpose: Purpose) throws -> ExtensionConversation {
-    try app.files.removeTree(scratch)
-    try app.files.makeDirectory(scratch)
-    let path = app.files.path(scratch)
-    var variables = app.variables(for: .extension(channel: ChildProcess.channelNumber))
-    variables["TMPDIR"] = path
-    // The runtime's own look at a crash needs another process, which it may not have.
-    variables["SWIFT_BACKTRACE"] = "enable=no"
+    try site.prepareScratch()
     let settings = ChildProcess.Settings(
-      executable: String(decoding: app.bundle.migrationExtension.executable, as: UTF8.self), arguments: [],
-      environment: variables, directory: app.containerPath,
-      confinement: ExtensionConfinement.rules(for: app, purpose, scratch: path))
+      executable: String(decoding: site.bundle.migrationExtension.executable, as: UTF8.self), arguments: [],
+      environment: site.variables(channel: ChildProcess.channelNumber), directory: site.container,
+      confinement: site.isConfined ? ExtensionConfinement.rules(for: site, purpose) : nil)
     var pair = try PacketSocket.pair()
     let process = try ExtensionProcess(
-      settings, channel: pair.takeOther().release(), lock: try lock.duplicate(), output: { observe(.output($0)) })
+      settings, channel: pair.takeOther().release(), lock: try site.duplicateLock(), output: { observe(.output($0)) })
     return try ExtensionConversation(Channel(pair.takeOne()), to: process, attention: try Wakeup())
   }
 
@@ -165,7 +139,7 @@ struct ExtensionLaunch: Sendable {
       case .silent: "did not say within \(Self.patience.components.seconds) seconds what it can do, and was ended"
       case .early: "did not begin with what it can do, and was ended"
       }
-    return ArchiveError(.exportFailed, "the extension of \(app.identifier) did not start as it should: it \(clause)")
+    return ArchiveError(.exportFailed, "the extension of \(site.identifier) did not start as it should: it \(clause)")
   }
 
   /// The kernel says of a program whose loader is missing only that something is not there.

@@ -37,8 +37,3 @@ struct ScratchGrowth: Equatable {
       + "\(ReadableNumber.size(bytes)): files that are appended as they are need no copy"
   }
 }
-
-extension ExtensionLaunch {
-  /// What the extension has left in its scratch directory, where that is worth a word.
-  var growth: String? { ScratchGrowth(beneath: app.files.path(scratch)).notice(of: app.identifier) }
-}

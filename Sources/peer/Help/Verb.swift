@@ -12,6 +12,8 @@ enum Verb: String, CaseIterable, Sendable {
   case appStatus = "app status"
   case appRemove = "app remove"
   case appNew = "app new"
+  case appCheck = "app check"
+  case appMigrate = "app migrate"
   case code
   case codeNew = "code new"
   case completion
@@ -57,6 +59,8 @@ enum Verb: String, CaseIterable, Sendable {
     case .appStatus: .appStatus
     case .appRemove: .appRemove
     case .appNew: .appNew
+    case .appCheck: .appCheck
+    case .appMigrate: .appMigrate
     case .code: .code
     case .codeNew: .codeNew
     case .completion: .completion

@@ -18,8 +18,8 @@ struct NewAppOptions: Equatable, Sendable {
 extension NewAppOptions {
   /// Understands what stands behind `peer app new`.
   init(_ arguments: Arguments) throws(TransferFailure) {
-    let directory = try AppCommand.operand(
-      arguments, .appNew, "folder", hint: "name a folder that is not there yet, or an empty one")
+    let directory = try arguments.operand(
+      .appNew, "folder", hint: "name a folder that is not there yet, or an empty one")
     let identifier = try arguments.text("--id")
     if let identifier, !NewAppNames.isFit(identifier) {
       throw .usage(

@@ -1,0 +1,88 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// Reads an export as streams do, and throws away what it reads; what it was is counted.
+final class DryReader: ExportListener, Sendable {
+  private struct State: Sendable {
+    var roots = DryExport.Roots()
+    var unsent = DryExport.Some<Unsent>()
+    /// Whether something has become known since the last look.
+    var isNew = false
+    var isOver = false
+  }
+
+  let stopSignal: StopSignal
+  private let state = Condition(State())
+  /// What is looked at now and then, where no moment is known.
+  private static let interval = Duration.milliseconds(50)
+
+  init(until stop: StopSignal) { stopSignal = stop }
+
+  var roots: DryExport.Roots { state.withLock { $0.roots } }
+  var unsent: DryExport.Some<Unsent> { state.withLock { $0.unsent } }
+
+  /// What an export has to know. The keys are as good as any: what was tagged with them is not kept.
+  var settings: ExportSettings {
+    ExportSettings(listener: self, keys: TransferKeys(tagKey: 0, hashKey: 0), held: HeldItems(), readers: 1) {
+      NoSealing()
+    }
+  }
+
+  /// Reads until `end` is called.
+  func read(_ source: any FrameSource) {
+    var number: UInt64 = 0
+    var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
+    while !state.withLock({ $0.isOver }) {
+      frame.removeAll()
+      number += 1
+      frame.number = number
+      // Whatever was read is as good as written.
+      switch source.fill(&frame, written: number) {
+      case .full: note(frame)
+      case .nothing(let moment): pause(until: moment)
+      }
+    }
+  }
+
+  /// Ends the reading.
+  func end() {
+    state.withLock { $0.isOver = true }
+    state.broadcast()
+  }
+
+  func unsent(_ unsent: Unsent) { state.withLock { $0.unsent.note(unsent) } }
+
+  func skipped(items: UInt64, bytes: UInt64) {}
+
+  func workAdded() {
+    state.withLock { $0.isNew = true }
+    state.broadcast()
+  }
+
+  private func pause(until moment: Double?) {
+    let soon = BootInstant.now().advanced(by: Self.interval)
+    let deadline = moment.map { min(soon, BootInstant(seconds: $0)) } ?? soon
+    _ = state.wait(until: deadline) { state -> Bool? in
+      guard state.isNew || state.isOver else { return nil }
+      state.isNew = false
+      return true
+    }
+  }
+
+  private func note(_ frame: FrameBuffer) {
+    var reader = EntryReader(0..<frame.count)
+    state.withLock { state in
+      // What this program has written itself can be read.
+      while let entry = try? reader.next(frame.bytes.span) {
+        if case .item(let record, _) = entry { state.roots.note(record) }
+      }
+    }
+  }
+}
+
+/// Tags that are never checked.
+private final class NoSealing: ChunkSealing {
+  func seal(place: [UInt8], data: RawSpan) -> ChunkSeal { ChunkSeal(nonceHigh: 0, nonceLow: 0, tag: 0) }
+  func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool { true }
+}

@@ -1,0 +1,80 @@
+package import MigrationArchive
+package import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// A trial of an extension for its author: what it can do, and what its archive would hold.
+///
+/// Everything goes the way of a migration but the frames, which are thrown away. The data is only read, as by any export.
+package final class ExtensionCheck: Sendable {
+  private let place: CheckedPlace
+  private let launch: ExtensionLaunch
+  private let observe: @Sendable (HostNews) -> Void
+
+  /// Takes the data: a container that is named, or that of the app if it is installed in `home`, under its lock, or else none.
+  package init(
+    _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, isConfined: Bool = true,
+    observer: @escaping @Sendable (HostNews) -> Void
+  ) throws(HostError) {
+    place = try CheckedPlace(bundle, home: home, container: container, observer: observer)
+    var site = place.site
+    site.isConfined = isConfined
+    observe = observer
+    launch = ExtensionLaunch(site: site, observe: observer)
+  }
+
+  /// The data that it is tried on.
+  package var data: CheckedData { place.data }
+
+  /// Starts the extension and asks what it can do.
+  package func abilities(until stop: StopSignal) throws(ArchiveError) -> ExtensionAbilities {
+    try launch.probe(.probing, until: stop)
+  }
+
+  /// Lets it export everything, into nothing.
+  package func export(until stop: StopSignal) throws(ArchiveError) -> DryExport {
+    let refused = Mutex(DryExport.Some<ReportedError>())
+    let source: AppSource
+    do {
+      source = try AppSource(launch.site, until: stop) { [observe] news in
+        if case .refused(let error) = news { refused.withLock { $0.note(error) } } else { observe(news) }
+      }
+    } catch {
+      throw ArchiveError(error.code == .stopped ? .stopped : .exportFailed, error.description)
+    }
+    let summary = try source.prepare(until: stop)
+    guard case .app(let identity) = summary.contents else { preconditionFailure("an app's source offers an app") }
+    let reader = DryReader(until: stop)
+    let begin = BootInstant.now()
+    let total = try read(source, by: reader)
+    let end = BootInstant.now()
+    return DryExport(
+      version: identity.version, estimate: summary.total.bytes, isCompressible: summary.flags.contains(.compressible),
+      roots: reader.roots, total: total, seconds: end.seconds(since: begin), unsent: reader.unsent,
+      refused: refused.withLock { $0 }, scratchBytes: source.growth?.bytes ?? 0)
+  }
+
+  private func read(_ source: AppSource, by reader: DryReader) throws(ArchiveError) -> Tally {
+    let thread = Mutex<OwnerThread?>(nil)
+    let failure = Mutex<SystemError?>(nil)
+    defer {
+      reader.end()
+      thread.withLock { $0 }?.join()
+    }
+    do {
+      let result = try source.export(reader.settings, for: nil) { frames in
+        do throws(SystemError) {
+          let new = try OwnerThread(name: "reader") { reader.read(frames) }
+          thread.withLock { $0 = new }
+        } catch {
+          failure.withLock { $0 = error }
+          reader.stopSignal.set()
+        }
+      }
+      return result.finish.total
+    } catch {
+      guard let cause = failure.withLock({ $0 }) else { throw error }
+      throw ArchiveError(.source, "the archive cannot be read", cause: cause)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// One of the two ends of a migration on one device.
+enum Side: String, CaseIterable, Sendable {
+  case exporter
+  case importer
+
+  var other: Side { self == .exporter ? .importer : .exporter }
+}
+
+/// Both ends of a transfer in this process, joined by the loopback: the code goes from one to the other in memory.
+final class BothEnds: Sendable {
+  /// Where the one listens, and the other finds it.
+  static let host = "127.0.0.1"
+
+  /// How both have ended.
+  struct Results: Sendable {
+    var exporter: Result<TransferResult, TransferFailure>
+    var importer: Result<TransferResult, TransferFailure>
+
+    /// The failure of which the other one, if there is one, is only the consequence; nil if both have done it.
+    var failure: TransferFailure? {
+      guard case .failure(let ours) = exporter else { return importer.failure }
+      guard case .failure(let theirs) = importer else { return ours }
+      // What the destination refuses, or does not bear, it can say best.
+      if [.importFailed, .noSpace, .refused].contains(theirs.kind) { return theirs }
+      return ours.kind == .connectionLost ? theirs : ours
+    }
+  }
+
+  private struct State: Sendable {
+    var port: UInt16?
+    var code: PairingCode?
+    var stop: TransferFailure.Kind?
+    var sender: Sender?
+    var importer: Result<TransferResult, TransferFailure>?
+  }
+
+  private let state = Condition(State())
+  private let receiver: Receiver
+  private let tell: @Sendable (TransferEvent, Side) -> Void
+
+  /// Makes the end that imports.
+  init(
+    _ options: Receiver.Options, importer: any Importer, store: TransferStore,
+    telling tell: @escaping @Sendable (TransferEvent, Side) -> Void
+  ) throws(TransferFailure) {
+    self.tell = tell
+    let state = state
+    receiver = try Receiver(options, importer: importer, store: store) { event in
+      switch event {
+      case .listening(let listening): state.withLock { $0.port = listening.port }
+      case .code(let code, _): state.withLock { $0.code = code }
+      default: break
+      }
+      state.broadcast()
+      tell(event, .importer)
+    }
+  }
+
+  /// Ends both soon, from any thread.
+  func stop(_ kind: TransferFailure.Kind) {
+    let sender = state.withLock { state in
+      state.stop = kind
+      return state.sender
+    }
+    state.broadcast()
+    receiver.stop(kind)
+    sender?.stop(kind)
+  }
+
+  /// Transfers everything, and returns when both ends are over.
+  ///
+  /// - Parameter options: of the end that exports; the target is the other end, whatever they say.
+  func run(_ options: SendOptions, source: any ItemSource, store: TransferStore) throws(TransferFailure) -> Results {
+    let thread: OwnerThread
+    do throws(SystemError) {
+      thread = try OwnerThread(name: "importer") { [self] in
+        let result: Result<TransferResult, TransferFailure>
+        do throws(TransferFailure) { result = .success(try receiver.run()) } catch { result = .failure(error) }
+        state.withLock { $0.importer = result }
+        state.broadcast()
+      }
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+    let exporter: Result<TransferResult, TransferFailure>
+    do throws(TransferFailure) {
+      exporter = .success(try send(options, source: source, store: store))
+    } catch {
+      exporter = .failure(error)
+      // Where they have spoken with each other, the importing end knows, and ends by itself, or waits for one that comes again.
+      if state.withLock({ $0.importer == nil }) {
+        receiver.stop(error.kind == .terminated ? .terminated : .interrupted)
+      }
+    }
+    thread.join()
+    let importer = state.withLock { $0.importer } ?? .failure(TransferFailure(.failed, "the importing end is gone"))
+    return Results(exporter: exporter, importer: importer)
+  }
+
+  private func send(
+    _ options: SendOptions, source: any ItemSource, store: TransferStore
+  ) throws(TransferFailure) -> TransferResult {
+    var options = options
+    options.to = HostAndPort(host: Self.host, port: try awaited { $0.port })
+    let tell = tell
+    let sender = Sender(Sender.Options(options), source: source, store: store) { tell($0, .exporter) }
+    try sender.prepare()
+    let stop = state.withLock { state in
+      state.sender = sender
+      return state.stop
+    }
+    // What it sends is let go of with it.
+    defer { state.withLock { $0.sender = nil } }
+    if let stop { sender.stop(stop) }
+    return try sender.run { (_) throws(TransferFailure) in try self.awaited { $0.code } }
+  }
+
+  /// What the importing end makes known; fails where it ends before.
+  private func awaited<Value: Sendable>(_ value: (State) -> Value?) throws(TransferFailure) -> Value {
+    let found = state.wait { state -> Result<Value, TransferFailure>? in
+      if let kind = state.stop { return .failure(TransferFailure(kind, "interrupted")) }
+      if let value = value(state) { return .success(value) }
+      return state.importer.map { .failure($0.failure ?? TransferFailure(.failed, "the importing end is over")) }
+    }
+    guard let found else { preconditionFailure("this wait has no end of its own") }
+    return try found.get()
+  }
+}
+
+extension Result where Failure == TransferFailure {
+  /// The failure; nil for a success.
+  var failure: TransferFailure? { if case .failure(let failure) = self { failure } else { nil } }
+}

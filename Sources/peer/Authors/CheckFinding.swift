@@ -1,0 +1,114 @@
+import MigrationEngine
+import MigrationHost
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// Something that `peer app check` has found out.
+enum CheckFinding: Sendable {
+  /// Something is wrong with the bundle.
+  case fault(BundleFault)
+  /// The bundle is in order, and its extension is tried on this data.
+  case bundle(AppBundle, CheckedData)
+  /// What the extension can do.
+  case abilities(ExtensionAbilities)
+  /// What the archive would hold.
+  case archive(DryExport)
+  /// Something that is worth knowing and no fault; a lower-case clause.
+  case notice(String)
+  /// The extension wrote a line.
+  case output(ExtensionOutput)
+  /// Nothing is wrong with the app.
+  case checked(String)
+}
+
+extension CheckFinding {
+  /// Of how many names and answers a person is told.
+  private static let shown = 20
+
+  /// For a person.
+  var text: Rendering {
+    switch self {
+    case .fault(let fault):
+      let key = fault.key.map { " \($0):" } ?? ""
+      return .result("\(VisibleText.listed(fault.file)):\(key) \(fault.reason)\n  \(fault.hint)")
+    case .bundle(let bundle, let data):
+      let name = bundle.displayName.map { " (\(VisibleText.of($0)))" } ?? ""
+      return .result(
+        "The bundle of \(bundle.identifier) \(VisibleText.of(bundle.version))\(name) is in order.\n"
+          + "Its extension is tried on \(data.words).")
+    case .abilities(let abilities):
+      switch (abilities.contains(.exports), abilities.contains(.imports)) {
+      case (true, true): return .result("It can export and import.")
+      case (true, false): return .result("It can export, and cannot import.")
+      case (false, true): return .result("It can import, and cannot export.")
+      case (false, false): return .result("It can neither export nor import.")
+      }
+    case .archive(let export): return .result(export.text(shown: Self.shown))
+    case .notice(let text): return Rendering(standardError: "peer: note: \(text)\n")
+    case .output(let output):
+      return Rendering(standardError: "extension: \(VisibleText.of(output.line))\n")
+    case .checked(let identifier): return .result("Nothing is wrong with \(identifier).")
+    }
+  }
+}
+
+extension Rendering {
+  fileprivate static func result(_ text: String) -> Rendering { Rendering(standardOutput: text + "\n") }
+}
+
+extension CheckedData {
+  fileprivate var words: String {
+    switch self {
+    case .installed: "the data of the app that is installed"
+    case .directory(let path): VisibleText.quoted(path)
+    case .empty: "an empty container, since the app is not installed"
+    }
+  }
+}
+
+extension DryExport {
+  fileprivate func text(shown: Int) -> String {
+    let compressible = isCompressible ? "may be compressed" : "is not to be compressed"
+    var lines = [
+      "It says: version \(version.isEmpty ? "''" : VisibleText.of(version)); about \(Figures.size(estimate)); it \(compressible).",
+      "Its archive: \(Figures.count(total.items, "item")), \(Figures.size(total.bytes)), in \(Figures.duration(seconds)).",
+    ]
+    let all = roots.all
+    lines += all.prefix(shown).map { root in
+      let name = VisibleText.listed(root.name) + (root.isDirectory ? "/" : "")
+      return "  \(name): \(Figures.count(root.total.items, "item")), \(Figures.size(root.total.bytes))"
+    }
+    let more = max(0, all.count - shown)
+    if more > 0 || roots.others > 0 {
+      lines.append("  and more: \(Figures.count(UInt64(more), "name"))\(roots.others > 0 ? " and others" : "")")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// What its author should know, as lower-case clauses. An empty container is no measure of an estimate.
+  func notices(on data: CheckedData) -> [String] {
+    var notices: [String] = []
+    if version.isEmpty {
+      notices.append("resourcesVersion is empty text: an importer cannot tell this data from that of other versions")
+    }
+    if isEstimateOff, data != .empty {
+      notices.append(
+        "resourcesSizeEstimate is off by more than half: \(Figures.size(estimate)), and the archive has "
+          + Figures.size(total.bytes))
+    }
+    if refused.count > 0 {
+      let first = refused.first.prefix(3).map(\.words).joined(separator: "; ")
+      notices.append("\(Figures.count(refused.count, "append")) \(Self.verb(refused.count)) refused: \(first)")
+    }
+    if unsent.count > 0 {
+      let first = unsent.first.prefix(3).map { "\(VisibleText.quoted($0.path)): \($0.reason.name)" }
+      notices.append(
+        "\(Figures.count(unsent.count, "item")) \(Self.verb(unsent.count)) not appended: \(first.joined(separator: "; "))"
+      )
+    }
+    return notices
+  }
+
+  private static func verb(_ count: UInt64) -> String { count == 1 ? "was" : "were" }
+}

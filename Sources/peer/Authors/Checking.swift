@@ -1,0 +1,97 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// `peer app check`: what an author should know of a bundle before others have it.
+enum Checking {
+  /// Checks, and returns the program's exit code.
+  static func perform(_ options: CheckOptions) -> Int32 {
+    let output = CheckOutput(json: options.json)
+    do {
+      try check(options, output)
+      return output.end
+    } catch {
+      return output.fail(error)
+    }
+  }
+
+  private static func check(_ options: CheckOptions, _ output: CheckOutput) throws(TransferFailure) {
+    let interruption = try Interruption()
+    prepareProcess()
+    let home = try Home.path()
+    try interruption.watch()
+    let bundle = try examine(options.bundle, output)
+    let check: ExtensionCheck
+    do {
+      check = try ExtensionCheck(
+        bundle, home: home, container: options.container, isConfined: options.isConfined
+      ) { news in
+        switch news {
+        case .output(let line): output.say(.output(line))
+        case .notice(let text): output.say(.notice(text))
+        // The whole number is told at the end.
+        case .refused: break
+        }
+      }
+    } catch {
+      throw TransferFailure(error)
+    }
+    output.say(.bundle(bundle, check.data))
+    try interruption.honoured { () throws(TransferFailure) in try run(check, bundle, interruption.early, output) }
+    output.say(.checked(bundle.identifier))
+  }
+
+  /// Tells of everything that is wrong with a bundle, and returns one with which nothing is.
+  private static func examine(_ path: [UInt8], _ output: CheckOutput) throws(TransferFailure) -> AppBundle {
+    // Its program is started in another directory than this.
+    let path = (try? Directory.open(path).canonicalPath()) ?? path
+    let (bundle, faults): (AppBundle?, [BundleFault])
+    do {
+      (bundle, faults) = try AppBundle.examine(path)
+    } catch {
+      throw TransferFailure(error)
+    }
+    for fault in faults { output.say(.fault(fault)) }
+    guard let bundle else {
+      throw TransferFailure(
+        .refused, "the bundle is not fit: \(Figures.count(UInt64(faults.count), "fault"))",
+        hint: "Mend what is named above; then its extension is tried.")
+    }
+    return bundle
+  }
+
+  private static func run(
+    _ check: ExtensionCheck, _ bundle: AppBundle, _ stop: StopSignal, _ output: CheckOutput
+  ) throws(TransferFailure) {
+    let abilities: ExtensionAbilities
+    do {
+      abilities = try check.abilities(until: stop)
+    } catch {
+      throw failure(error, as: .refused)
+    }
+    output.say(.abilities(abilities))
+    guard !abilities.isEmpty else {
+      throw TransferFailure(
+        .refused, "the extension of \(bundle.identifier) can neither export nor import",
+        hint: "Its type must adopt a protocol such as ResourcesExporting or ResourcesImporting.")
+    }
+    guard abilities.contains(.exports) else { return output.say(.notice("there is no export to try")) }
+    let export: DryExport
+    do {
+      export = try check.export(until: stop)
+    } catch {
+      throw failure(error, as: .exportFailed)
+    }
+    output.say(.archive(export))
+    for notice in export.notices(on: check.data) { output.say(.notice(notice)) }
+  }
+
+  private static func failure(_ error: ArchiveError, as kind: TransferFailure.Kind) -> TransferFailure {
+    if error.code == .stopped { return TransferFailure(.interrupted, "interrupted") }
+    let failure = TransferFailure(error)
+    return TransferFailure(kind, failure.message, hint: failure.hint, about: failure.subject)
+  }
+}

@@ -1,0 +1,88 @@
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// The PEER_HOME into which an app's data is migrated on the device where it is.
+struct DestinationHome: Equatable, Sendable {
+  /// The absolute path, without links.
+  let path: [UInt8]
+  /// Whether it was made for this.
+  let isNew: Bool
+
+  /// Takes a directory, which is made if it is missing, or a new one among the temporary files.
+  ///
+  /// - Parameter source: the home that the data comes from. Neither may be in the other.
+  init(_ chosen: [UInt8]?, apart source: [UInt8]) throws(TransferFailure) {
+    let source = try Self.place(of: source)
+    guard let chosen else {
+      let home: TemporaryHome
+      do {
+        home = try TemporaryHome()
+      } catch {
+        throw TransferFailure(error)
+      }
+      do {
+        try Self.check(home.path, apart: source, hint: "Set TMPDIR to a directory elsewhere, or give --home DIR.")
+      } catch {
+        home.remove()
+        throw error
+      }
+      (path, isNew) = (home.path, true)
+      return
+    }
+    let hint = "Name a directory elsewhere, or leave --home out."
+    // Before anything is made there.
+    try Self.check(try Self.place(of: chosen), apart: source, hint: hint)
+    try TransferStore.check(chosen, hint: hint)
+    do throws(SystemError) {
+      path = try Directory.openOrMake(chosen, mode: 0o700).canonicalPath()
+    } catch {
+      throw TransferFailure(.refused, "\(VisibleText.quoted(chosen)) cannot be used: \(error.words)", hint: hint)
+    }
+    isNew = false
+  }
+
+  /// Removes one that was made for this, where nothing has come of it.
+  func discard() {
+    if isNew { TemporaryHome(at: path).remove() }
+  }
+
+  private static let slash = UInt8(ascii: "/")
+
+  private static func check(_ path: [UInt8], apart source: [UInt8], hint: String) throws(TransferFailure) {
+    let clause: String
+    if path == source {
+      clause = "is the one that the data comes from"
+    } else if path.starts(with: source + [slash]) || source == [slash] {
+      clause = "is in the one that the data comes from, \(VisibleText.quoted(source))"
+    } else if source.starts(with: path + [slash]) || path == [slash] {
+      clause = "has the one in it that the data comes from, \(VisibleText.quoted(source))"
+    } else {
+      return
+    }
+    throw TransferFailure(.refused, "the home \(VisibleText.quoted(path)) \(clause)", hint: hint)
+  }
+
+  /// The path of a directory without links, also of one that is missing: what is there of it is looked at.
+  private static func place(of path: [UInt8]) throws(TransferFailure) -> [UInt8] {
+    var here = path
+    while here.count > 1, here.last == slash { here.removeLast() }
+    do throws(SystemError) {
+      return try Directory.open(here).canonicalPath()
+    } catch {
+      guard error.isNotFound else {
+        throw TransferFailure(.refused, "\(VisibleText.quoted(path)) cannot be opened: \(error.words)")
+      }
+    }
+    let cut = here.lastIndex(of: slash)
+    let name = cut.map { Array(here[($0 + 1)...]) } ?? here
+    guard name != Array("..".utf8), name != Array(".".utf8), !name.isEmpty else {
+      throw TransferFailure(.refused, "\(VisibleText.quoted(path)) leads through a directory that is missing")
+    }
+    let parent = cut.map { $0 == 0 ? [slash] : Array(here[..<$0]) } ?? Array(".".utf8)
+    let above = try place(of: parent)
+    return (above == [slash] ? [] : above) + [slash] + name
+  }
+}

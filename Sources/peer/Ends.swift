@@ -1,0 +1,109 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// What the two ends of a transfer are made of, as the command line describes them.
+enum Ends {
+  /// What arrives is for folders, or for an app.
+  static func importer(
+    _ options: ReceiveOptions, home: [UInt8], until stop: StopSignal = StopSignal(),
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(TransferFailure) -> any Importer {
+    try failing { () throws in
+      guard let app = options.app else {
+        let area = try StagingArea(
+          at: options.directory ?? Array(".".utf8),
+          preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits),
+          atMost: options.mostBytes.map { MostBytes($0) })
+        return FolderImporter(area, existing: options.existing)
+      }
+      var wanted = AppImporter.Options()
+      wanted.platform = app.platform ?? wanted.platform
+      wanted.requested = app.options
+      wanted.replaces = app.replaces
+      wanted.most = options.mostBytes.map { MostBytes($0) }
+      wanted.isConfined = app.isConfined
+      return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) { news in
+        if let event = TransferEvent(news) { tell(event) }
+      }
+    }
+  }
+
+  /// What is sent comes from folders, or from an app.
+  static func source(
+    _ options: SendOptions, _ selection: Selection, home: [UInt8], until stop: StopSignal = StopSignal(),
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(TransferFailure) -> any ItemSource {
+    try failing { () throws in
+      guard let app = options.app else {
+        return try FolderSource(paths: options.sources, selecting: selection, withOwners: options.owners)
+      }
+      return try self.app(app, options, home: home, until: stop, telling: tell)
+    }
+  }
+
+  /// What is sent comes from this app.
+  static func app(
+    _ app: String, _ options: SendOptions, home: [UInt8], until stop: StopSignal = StopSignal(),
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(TransferFailure) -> AppSource {
+    try failing { () throws in
+      try AppSource(
+        app: app, home: try AppHome(home: home), claim: options.claim, idleLimit: options.idleLimit,
+        isConfined: options.isConfined, until: stop
+      ) { news in
+        if let event = TransferEvent(news) { tell(event) }
+      }
+    }
+  }
+
+  private static func failing<Value>(_ body: () throws -> Value) throws(TransferFailure) -> Value {
+    do {
+      return try body()
+    } catch let error as TransferFailure {
+      throw error
+    } catch let error as HostError {
+      throw TransferFailure(error)
+    } catch let error as ArchiveError {
+      throw TransferFailure(error)
+    } catch {
+      throw TransferFailure(.failed, "\(error)")
+    }
+  }
+}
+
+extension TransferEvent {
+  /// What the host of an app's extension has to tell; nil for what is for its author alone.
+  init?(_ news: HostNews) {
+    switch news {
+    case .output(let output): self = .extensionOutput(isError: output.stream == .error, line: output.line)
+    case .notice(let text): self = .notice(text)
+    case .refused: return nil
+    }
+  }
+}
+
+extension Receiver.Options {
+  /// What the command line says of a receiver, without what it asks its user.
+  init(_ options: ReceiveOptions) {
+    self.init(
+      listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
+      label: ThisDevice.label(options.label), software: Version.software, giveUpAfter: options.giveUpAfter)
+    from = options.from
+    keeps = options.keeps
+  }
+}
+
+extension Sender.Options {
+  /// What the command line says of a sender.
+  init(_ options: SendOptions) {
+    self.init(
+      target: options.to.map { .host($0) } ?? .nearby, search: NetworkSearch(), label: ThisDevice.label(options.label),
+      software: Version.software, streams: options.streams,
+      limit: options.limit, compression: options.compression, giveUpAfter: options.giveUpAfter)
+  }
+}

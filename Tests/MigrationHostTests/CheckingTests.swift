@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationHost
+
+/// What an author is told of a bundle, and of the real process of its extension.
+@Suite struct CheckingTests {
+  private let news = News()
+
+  private func check(
+    _ device: AppDevice, container: String? = nil, home: String? = nil, isConfined: Bool = true
+  ) throws -> ExtensionCheck {
+    try ExtensionCheck(
+      device.app.bundle, home: Array((home ?? "\(device.scratch.path)/home").utf8),
+      container: container.map { Array($0.utf8) }, isConfined: isConfined
+    ) { [news] in news.note($0) }
+  }
+
+  @Test func `everything that is wrong with a bundle is found at once`() throws {
+    let scratch = try Scratch(inMemory: true)
+    var sample = SampleBundle()
+    sample.info["CFBundleIdentifier"] = "a..b"
+    sample.info["CFBundleShortVersionString"] = nil
+    sample.info["PeerAliases"] = ["x", ["BundleIdentifier": "org.other"]]
+    sample.entitlements = ["com.apple.security.application-groups": ["good", ".", 7] as [Any]]
+    sample.extensionInfo["EXAppExtensionAttributes"] = nil
+    sample.spoil = {
+      mkfifo("\($0)/pipe", 0o644)
+      symlink("/etc", "\($0)/link")
+      chmod("\($0)/Notes", 0o644)
+    }
+    let (bundle, faults) = try AppBundle.examine(try sample.write(in: scratch))
+    #expect(bundle == nil)
+    let found = faults.map { "\(String(decoding: $0.file, as: UTF8.self)) \($0.key ?? "-")" }
+    let groups = "com.apple.security.application-groups"
+    #expect(
+      found == [
+        "link -", "pipe -", "Info.plist CFBundleIdentifier", "Info.plist CFBundleShortVersionString", "Notes -",
+        "Info.plist PeerAliases[0]", "Info.plist PeerAliases[1].Platform", "Entitlements.plist \(groups)",
+        "Entitlements.plist \(groups)", "Extensions/Migration.appex/Info.plist EXAppExtensionAttributes",
+      ], "\(found)")
+    #expect(faults.allSatisfy { !$0.reason.isEmpty && $0.hint.hasSuffix(".") })
+  }
+
+  @Test func `what an archive would hold is counted, and the data of an installed app only read`() throws {
+    let device = try AppDevice(["kept": "text", "estimate": "7000000"])
+    try write("shared", to: "\(device.groupPath)/shared")
+    let before = tree("\(device.scratch.path)/home/containers")
+    var check: ExtensionCheck? = try check(device)
+    #expect(check?.data == .installed)
+    #expect(throws: HostError.self, "it is locked") { try device.app.lock(.running) }
+    #expect(try check?.abilities(until: StopSignal()) == [.exports, .imports])
+    let export = try #require(try check?.export(until: StopSignal()))
+    #expect(export.total == Tally(items: 5, bytes: 17))
+    #expect(export.roots.all.map { String(decoding: $0.name, as: UTF8.self) } == ["Documents", "Group"])
+    #expect(export.roots.all.map(\.total) == [Tally(items: 3, bytes: 11), Tally(items: 2, bytes: 6)])
+    #expect(export.version == "1.0" && export.estimate == 7_000_000 && export.isCompressible && export.isEstimateOff)
+    #expect(export.refused.count == 0 && export.unsent.count == 0 && export.scratchBytes == 0)
+    check = nil
+    _ = try device.app.lockOnceFree(.running)
+    #expect(tree("\(device.scratch.path)/home/containers") == before)
+    #expect(!exists("\(device.scratch.path)/home/scratch/\(AppDevice.identifier)"))
+  }
+
+  @Test func `refused appends and temporary files are noticed`() throws {
+    let device = try AppDevice(["kept": "text", "export": "at once"])
+    #expect(try check(device).export(until: StopSignal()).refused.count == 1)
+    try write("scratch", to: "\(device.app.containerPath)/Documents/export")
+    let export = try check(device).export(until: StopSignal())
+    #expect(export.scratchBytes == 3_000_000 && export.total.bytes > 3_000_000)
+  }
+
+  @Test func `another container can be named, and without one there is an empty one`() throws {
+    let device = try AppDevice(["kept": "text"])
+    let other = "\(device.scratch.path)/other"
+    try write("12345", to: "\(other)/Documents/five")
+    let named = try check(device, container: other)
+    #expect(named.data == .directory(Array(other.utf8)))
+    #expect(try named.export(until: StopSignal()).total == Tally(items: 2, bytes: 5))
+    #expect(tree(other) == ["Documents": nil, "Documents/five": "12345"])
+    let empty = try check(device, home: "\(device.scratch.path)/none")
+    #expect(empty.data == .empty)
+    #expect(try empty.export(until: StopSignal()).total == Tally(items: 1, bytes: 0))
+    #expect(!exists("\(device.scratch.path)/none"))
+    #expect(device.isFree)
+  }
+
+  @Test func `an exporter that crashes is one that failed`() throws {
+    let device = try AppDevice(["export": "crash"])
+    let error = archiveError { _ = try check(device).export(until: StopSignal()) }
+    #expect(error?.code == .exportFailed && error?.description.contains("signal 11") == true, "\(error as Any)")
+    #expect(device.isFree)
+  }
+
+  @Test func `an extension that adopts no protocol says so`() throws {
+    let device = try AppDevice()
+    // What a confined one may not be is a script; this says that it is ready, and for nothing.
+    let program = String(decoding: device.app.bundle.migrationExtension.executable, as: UTF8.self)
+    try FileManager.default.removeItem(atPath: program)
+    try write("#!/bin/sh\nprintf '\\000\\001\\001\\001\\000' >&3\nread line <&3\n", to: program, mode: 0o755)
+    #expect(try check(device, isConfined: false).abilities(until: StopSignal()) == [])
+    try write("#!/bin/sh\nexit 3\n", to: program, mode: 0o755)
+    let error = archiveError { _ = try check(device, isConfined: false).abilities(until: StopSignal()) }
+    #expect(error?.description.contains("did not start as it should") == true, "\(error as Any)")
+  }
+
+  @Test func `a check that is stopped ends, and nothing stays`() throws {
+    let device = try AppDevice(["kept": "text", "export": "for ever"])
+    let stop = StopSignal()
+    let export = try RunningThread("check") { [check = try check(device)] in
+      archiveError { _ = try check.export(until: stop) }?.code
+    }
+    try news.wait(for: "appending")
+    stop.set()
+    #expect(try export.value() == .stopped)
+    _ = try device.app.lockOnceFree(.running)
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import peer
+
+/// What the commands for authors understand, refuse and say.
+@Suite struct AuthorsTests {
+  private func parsed(_ words: String...) throws -> Command { try Command(words.map { Array($0.utf8) }) }
+
+  @Test func `the options of check and migrate are understood`() throws {
+    var check = CheckOptions(bundle: Array("b".utf8))
+    #expect(try parsed("app", "check", "b") == .app(.check(check)))
+    (check.container, check.isConfined, check.json) = (Array("c".utf8), false, true)
+    #expect(try parsed("app", "check", "b", "--container=c", "--no-confine", "--json") == .app(.check(check)))
+    var migrate = MigrateOptions(identifier: "a", bundle: Array("b".utf8))
+    #expect(try parsed("app", "migrate", "a", "--to", "b") == .app(.migrate(migrate)))
+    migrate.home = Array("h".utf8)
+    migrate.claim = SourceClaim(platform: "android", store: "x")
+    migrate.options = [AppRequest.Option(name: "n", value: Array("v".utf8))]
+    (migrate.replaces, migrate.idleLimit, migrate.isConfined) = (true, .off, false)
+    #expect(
+      try parsed(
+        "app", "migrate", "a", "--to=b", "--home=h", "--as=android,x", "--option", "n=v", "--replace",
+        "--idle-limit=off", "--no-confine") == .app(.migrate(migrate)))
+  }
+
+  @Test func `both ends are told what the command line says, and listen on this device alone`() {
+    var options = MigrateOptions(identifier: "a", bundle: [])
+    options.isConfined = false
+    options.replaces = true
+    let receiving = options.receiving(as: "b")
+    #expect(receiving.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
+    #expect(receiving.app?.identifier == "b" && receiving.app?.replaces == true && receiving.app?.isConfined == false)
+    #expect(options.sending.app == "a" && !options.sending.isConfined)
+  }
+
+  @Test func `a home in the one of the data, around it, or the same is refused, and not made`() throws {
+    let scratch = try Scratch()
+    let source = "\(scratch.path)/a/source"
+    try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: "\(scratch.path)/link", withDestinationPath: source)
+    for home in ["a/source", "a", "a/source/x/y", "link", "link/x", "a/source/"] {
+      let failure = #expect(throws: TransferFailure.self, "\(home)") {
+        try DestinationHome(Array("\(scratch.path)/\(home)".utf8), apart: Array(source.utf8))
+      }
+      #expect(failure?.kind == .refused && failure?.hint != nil)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: source) == [])
+    // A name that only begins alike is another one.
+    for home in ["a/source2", "b/c"] {
+      let made = try DestinationHome(Array("\(scratch.path)/\(home)".utf8), apart: Array(source.utf8))
+      #expect(!made.isNew && FileManager.default.fileExists(atPath: "\(scratch.path)/\(home)"))
+    }
+    let new = try DestinationHome(nil, apart: Array(source.utf8))
+    #expect(new.isNew)
+    new.discard()
+    #expect(!FileManager.default.fileExists(atPath: String(decoding: new.path, as: UTF8.self)))
+  }
+
+  @Test(
+    arguments: [
+      (nil, nil, nil), (9, 9, "exporter"), (7, 7, "importer"), (9, nil, "exporter"), (5, 7, "importer"),
+      (5, 1, "importer"), (9, 130, "exporter"), (130, 130, "exporter"), (6, 6, "importer"), (4, 4, "importer"),
+    ] as [(Int32?, Int32?, String?)])
+  func `of two failures the one counts that the other is a consequence of`(
+    exporter: Int32?, importer: Int32?, counts: String?
+  ) throws {
+    let result = { (code: Int32?, name: String) -> Result<TransferResult, TransferFailure> in
+      guard let kind = code.flatMap({ TransferFailure.Kind(rawValue: $0) }) else { return .success(Samples.result()) }
+      return .failure(TransferFailure(kind, name))
+    }
+    let results = BothEnds.Results(exporter: result(exporter, "exporter"), importer: result(importer, "importer"))
+    #expect(results.failure?.message == counts)
+  }
+
+  @Test func `a fault is told with its file, its key, the reason and what to do`() throws {
+    let fault = CheckFinding.fault(try fault())
+    #expect(
+      fault.text.standardOutput
+        == "Info.plist: CFBundleExecutable: it is missing\n  'peer help app install' says how a bundle is made.\n")
+    #expect(fault.line.standardOutput.hasPrefix(#"{"event":"fault","file":"Info.plist","key":"CFBundleExecutable""#))
+  }
+
+  private func fault() throws -> BundleFault {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/b"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    let info = ["CFBundleIdentifier": "a", "CFBundleShortVersionString": "1"]
+    try PropertyListSerialization.data(fromPropertyList: info, format: .xml, options: 0)
+      .write(to: URL(fileURLWithPath: "\(path)/Info.plist"))
+    return try #require(try AppBundle.examine(Array(path.utf8)).faults.first)
+  }
+}
