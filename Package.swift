@@ -35,6 +35,11 @@ let package = Package(
       name: "CSystem",
       cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
 
+    // What AppMigrationKit does before and after main.
+    .target(
+      name: "CAppMigrationKit",
+      cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
+
     .target(name: "MigrationWire", swiftSettings: product),
     // What both ends decide: values over the wire's, which know no clock, no socket and no file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
@@ -61,7 +66,8 @@ let package = Package(
     // compile unchanged, in Swift 5 and 6 and with main-actor isolation by default (Tests/DependentPackage).
     .target(
       name: "AppMigrationKit",
-      dependencies: ["MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"], swiftSettings: product),
+      dependencies: ["CAppMigrationKit", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"],
+      swiftSettings: product),
     // The transfer of folders for programs, and what the command has in common with it.
     .target(
       name: "PeerTransfer",

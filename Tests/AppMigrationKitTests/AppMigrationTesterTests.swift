@@ -115,6 +115,9 @@ import Testing
       #expect(request.sourceVersion == "7")
       #expect(request.sourceAppIdentifier.bundleIdentifier == "org.example.notes")
       #expect(request.sourceAppIdentifier.platform == .android)
+      #expect(request.sourceAppIdentifier.storeIdentifier == .googlePlay)
+      try await AppMigrationTester(platform: .linux).importController.importResources(from: scratch.container)
+      #expect(seen.withLock { $0 }?.sourceAppIdentifier.storeIdentifier.rawValue == "")
 
       let own = ResourcesImportRequest(
         sourceAppIdentifier: MigrationAppIdentifier(
@@ -183,7 +186,7 @@ import Testing
   }
 
   /// Foundation on Linux tells nobody when a progress changes.
-  private static func wait(_ condition: () -> Bool) async throws {
+  static func wait(_ condition: () -> Bool) async throws {
     for _ in 0..<6_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
     try #require(condition())
   }

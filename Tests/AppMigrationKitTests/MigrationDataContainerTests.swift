@@ -13,6 +13,16 @@ import Testing
     #expect(container.documentsDirectory.appending(path: "a%20b").path == "/data/app/Documents/a%20b")
   }
 
+  @Test func `both directories can be set, each by itself`() {
+    var container = MigrationDataContainer(bundleIdentifier: "a.b", root: URL(filePath: "/data/app"))
+    container.documentsDirectory = URL(filePath: "/elsewhere")
+    #expect(container.documentsDirectory.path == "/elsewhere")
+    #expect(container.applicationSupportDirectory.path == "/data/app/Library/Application Support")
+    container.applicationSupportDirectory = URL(filePath: "/there")
+    #expect(container.applicationSupportDirectory.path == "/there")
+    #expect(container.containerRootDirectory.path == "/data/app")
+  }
+
   @Test func `an extension that nobody gave a container ends with a sentence`() async throws {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent],

@@ -1,5 +1,7 @@
-import AppMigrationKit
+import MigrationHost
 import TestSupport
+
+@testable import AppMigrationKit
 
 /// An extension that does what a test says.
 struct ScriptedExtension: ResourcesExportingWithOptions, ResourcesImporting {
@@ -20,13 +22,17 @@ struct ScriptedExtension: ResourcesExportingWithOptions, ResourcesImporting {
   @TaskLocal static var script = Script()
 
   /// Runs `body` where testers test this script, in a scratch directory's container.
+  ///
+  /// - Parameter limit: for how long it may append nothing. Scripts wait for their tests, which other tests may hold up.
   static func with<Result>(
-    _ scratch: Scratch, _ script: Script, _ body: () async throws -> Result
+    _ scratch: Scratch, _ script: Script, limit: IdleLimit = .off, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await $script.withValue(script) {
-      try await AppMigrationTester.withConfiguration(
-        extension: Self.self, container: scratch.container, groups: [Guest.group: scratch.group],
-        bundleIdentifier: "org.example.notes", body)
+    try await TesterConfiguration.$idleLimitOfTask.withValue(limit) {
+      try await $script.withValue(script) {
+        try await AppMigrationTester.withConfiguration(
+          extension: Self.self, container: scratch.container, groups: [Guest.group: scratch.group],
+          bundleIdentifier: "org.example.notes", body)
+      }
     }
   }
 

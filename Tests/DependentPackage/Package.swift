@@ -20,5 +20,8 @@ let package = Package(
       ]),
     .testTarget(
       name: "DependentTests", dependencies: ["NotesMigration", "PhotosMigration", "MainActorMigrations", kit]),
+    // In Swift 5, as their authors have them.
+    .testTarget(
+      name: "AppleFormTests", dependencies: ["NotesMigration", kit], swiftSettings: [.swiftLanguageMode(.v5)]),
   ]
 )

@@ -20,6 +20,7 @@ import Testing
 
   private static let extensionMessages: [ExtensionMessage] = [
     .ready([.exports, .imports]), .progress(0), .progress(1_000_000), .ended(nil), .ended(.cancelled),
+    .notice(.unmovedProgress), .notice(ExtensionNotice(rawValue: 200)),
     .described(ExportDescription(estimate: -1, version: "", isCompressible: false)),
     .described(ExportDescription(estimate: .max, version: "1", isCompressible: true)),
     .append(AppendedItem(path: [], content: .descriptor)),

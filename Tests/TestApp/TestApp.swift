@@ -12,6 +12,8 @@ import AppMigrationKit
     case "write": try write(Array(words.dropFirst()))
     case "read": print(try String(contentsOf: home.appending(path: words.dropFirst().joined()), encoding: .utf8))
     case "set": set(Array(words.dropFirst()))
+    case "keep", "keep and exit": keep(Array(words))
+    case "tester": tester()
     case "get": print(get(Array(words.dropFirst())))
     case "group": print(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group)?.path ?? "none")
     case "stay":

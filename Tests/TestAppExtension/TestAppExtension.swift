@@ -41,8 +41,8 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   var resourcesVersion: String { text("version") ?? "1.0" }
   var resourcesCompressible: Bool { text("compressible") != "no" }
 
-  let progress = Progress(totalUnitCount: 100)
-  var resourcesImportProgress: Progress { progress }
+  private let shown = ShownProgress()
+  var resourcesImportProgress: Progress { shown.progress }
 
   /// The content of a file of the app that decides something.
   private func text(_ name: String) -> String? {
@@ -61,6 +61,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
     print("importing version \(request.sourceVersion) of \(request.sourceAppIdentifier.bundleIdentifier)")
     let behaviour = try? String(contentsOf: url.appending(path: "Documents/behaviour"), encoding: .utf8)
     let files = FileManager.default
+    if let way = ShownProgress.Way(rawValue: behaviour ?? "") { try await shown.show(way) }
     switch behaviour ?? "" {
     case "throw":
       try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))
@@ -70,9 +71,13 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))
       crash()
     case "leave": exit(0)
+    case "defaults": UnsavedDefaults.set()
+    case "defaults and leave":
+      UnsavedDefaults.set()
+      exit(0)
     case "stay":
       try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))
-      progress.completedUnitCount = 50
+      shown.advance(to: 50)
       try await Task.sleep(for: .seconds(600))
     case "ignore":
       while true { sleep(1) }
@@ -87,7 +92,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
     }
     for name in try files.contentsOfDirectory(atPath: url.appending(path: "Documents").path).sorted() {
       try files.moveItem(at: url.appending(path: "Documents/\(name)"), to: documents.appending(path: name))
-      progress.completedUnitCount = min(90, progress.completedUnitCount + 10)
+      shown.advance()
     }
     let shared = url.appending(path: "Group/shared")
     if files.fileExists(atPath: shared.path) {

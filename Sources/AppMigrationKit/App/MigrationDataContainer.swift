@@ -4,19 +4,20 @@ public struct MigrationDataContainer: Sendable {
   public let bundleIdentifier: String
   /// The directory that everything is in.
   public let containerRootDirectory: URL
+  /// The app's documents. The path does not end with a slash.
+  ///
+  /// It can be set, as in Apple's framework; that changes this value, and no directory.
+  public var documentsDirectory: URL
+  /// What the app keeps for itself. The path does not end with a slash.
+  ///
+  /// It can be set, as in Apple's framework; that changes this value, and no directory.
+  public var applicationSupportDirectory: URL
 
   init(bundleIdentifier: String, root: URL) {
     self.bundleIdentifier = bundleIdentifier
     containerRootDirectory = root
-  }
-
-  /// The app's documents. The path does not end with a slash.
-  public var documentsDirectory: URL { directory("Documents") }
-
-  /// What the app keeps for itself. The path does not end with a slash.
-  public var applicationSupportDirectory: URL { directory("Library/Application Support") }
-
-  private func directory(_ name: String) -> URL {
-    containerRootDirectory.appending(path: name, directoryHint: .notDirectory)
+    let directory = { (name: String) in root.appending(path: name, directoryHint: .notDirectory) }
+    documentsDirectory = directory("Documents")
+    applicationSupportDirectory = directory("Library/Application Support")
   }
 }

@@ -14,7 +14,7 @@ struct Surroundings: Sendable {
   private static let ofProcess = AppEnvironment.current().map { Surroundings($0) }
 
   /// What goes for the task that asks.
-  static var current: Surroundings? { ofTester ?? ofProcess ?? TesterConfiguration.ofProcess?.surroundings }
+  static var current: Surroundings? { ofTester ?? ofProcess ?? TesterConfiguration.surroundingsOfProcess }
 }
 
 extension Surroundings {

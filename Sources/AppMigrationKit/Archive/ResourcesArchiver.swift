@@ -29,7 +29,7 @@ public final class ResourcesArchiver {
       try destination.refuseIfCancelled()
       let source = try url.fileSystemBytes()
       let path = try ArchivePath(checking: pathInArchive.map { Array($0.utf8) } ?? source.lastComponent)
-      try destination.append(try AppendableItem(opening: source), at: path)
+      try destination.append(try destination.open(source), at: path)
     }
   }
 }

@@ -9,11 +9,14 @@ public protocol ResourcesImporting: AppMigrationExtension {
   ///   - request: where it comes from.
   func importResources(at url: URL, request: ResourcesImportRequest) async throws
 
-  /// How far the import is. It is taken once, before the import begins, and looked at again and again.
+  /// How far the import is. It is asked for before the import begins, and then looked at a few times a second.
+  ///
+  /// Return one progress from a stored property, or a new one each time with the counts of the moment. Where the property's
+  /// progress does not move, the first one is shown that the import makes by `Progress(totalUnitCount:)` in its own task.
   var resourcesImportProgress: Progress { get }
 }
 
 extension ResourcesImporting {
   /// A progress that stands still until the system ends it. Apple's framework requires one of the author.
-  public var resourcesImportProgress: Progress { Progress(totalUnitCount: 1) }
+  public var resourcesImportProgress: Progress { NoProgress(totalUnitCount: 1) }
 }

@@ -71,6 +71,7 @@ final class ExtensionProcess: Sendable {
         message = .ended(ReportedError(error))
       }
       // The host may end the process as soon as it knows.
+      Preferences.write()
       CurrentProcess.flushOutput()
       // A host that is gone ends the process by itself.
       try? host.send(message)

@@ -17,9 +17,7 @@ struct ExtensionWork: Sendable {
 
   func describe() async throws -> ExportDescription {
     let exporter = try exporter
-    return ExportDescription(
-      estimate: Int64(await exporter.resourcesSizeEstimate), version: exporter.resourcesVersion,
-      isCompressible: exporter.resourcesCompressible)
+    return ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
   }
 
   func export(to platform: String, options: [AppRequest.Option]) async throws {
@@ -34,15 +32,12 @@ struct ExtensionWork: Sendable {
       sourceAppIdentifier: MigrationAppIdentifier(
         storeIdentifier: .init(app.store), bundleIdentifier: app.bundleIdentifier, platform: .init(app.platform)),
       sourceVersion: app.version)
-    // Once only: authors often make a new one each time that they are asked.
-    let progress = importer.resourcesImportProgress
     let host = host
     // A host that is gone ends the process by itself.
-    let report: @Sendable (UInt32) -> Void = { try? host.send(.progress($0)) }
-    try await progress.watched(by: report) {
-      try await importer.importResources(
-        at: URL(directory: String(decoding: directory, as: UTF8.self)), request: request)
-    }
+    let notice = try await WatchedImport(importer).run(
+      at: URL(directory: String(decoding: directory, as: UTF8.self)), request
+    ) { try? host.send(.progress($0)) }
+    if let notice { try? host.send(.notice(notice)) }
   }
 
   private var exporter: any ResourcesExportingWithOptions {
@@ -52,6 +47,14 @@ struct ExtensionWork: Sendable {
       }
       return exporter
     }
+  }
+}
+
+extension ExportDescription {
+  /// What an exporter says of itself, beside the estimate that it has been waited for.
+  init(of exporter: any ResourcesExportingWithOptions, estimate: Int) {
+    self.init(
+      estimate: Int64(estimate), version: exporter.resourcesVersion, isCompressible: exporter.resourcesCompressible)
   }
 }
 

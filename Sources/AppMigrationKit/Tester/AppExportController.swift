@@ -1,7 +1,12 @@
+internal import MigrationHost
 internal import Synchronization
 
 extension AppMigrationTester {
   /// Exports in a test.
+  ///
+  /// What a device refuses, or ends an exporter for, the test is told by an error, in the domain `PeerMigrationErrorDomain` where
+  /// there is none of Foundation's for it: an estimate below zero, 20 seconds without an append, a cancellation that is not let
+  /// pass. The export goes on by itself then, since code in the test's process cannot be ended.
   public final class AppExportController: Sendable {
     private let session: TesterSession
 
@@ -35,27 +40,60 @@ extension AppMigrationTester {
     ) async throws -> ResourcesExportResult {
       let session = session
       let follower = ProgressFollower(progress)
-      let directory = try session.directory()
       let result = try await session.run(in: session.configuration.surroundings) { instance in
         guard let exporter = instance as? any ResourcesExportingWithOptions else {
           throw CocoaError(.featureUnsupported)
         }
-        let estimate = await exporter.resourcesSizeEstimate
-        let archive = try ExtractedArchive(in: directory, isCompressible: exporter.resourcesCompressible) { bytes in
-          follower.follow(Double(bytes) / Double(max(1, estimate)))
+        do {
+          return try await TestedExporter(exporter, session).export(to: platform, options: options, follower)
+        } catch {
+          throw session.configuration.explaining(error)
         }
-        try await exporter.export(to: archive, platform: platform, options: options)
-        try Task.checkCancellation()
-        let figures = try archive.finish()
-        return ResourcesExportResult(
-          extractedResourcesURL: archive.root,
-          exportProperties: DeviceToDeviceExportProperties(
-            uncompressedBytes: figures.uncompressed, compressedBytes: figures.compressed, sizeEstimate: estimate,
-            version: exporter.resourcesVersion))
       }
       session.exportedVersion.withLock { $0 = result.exportProperties.version }
       follower.finish()
       return result
     }
+  }
+}
+
+/// An exporter that a test asks for its app's data.
+private struct TestedExporter: Sendable {
+  let exporter: any ResourcesExportingWithOptions
+  let session: TesterSession
+
+  init(_ exporter: any ResourcesExportingWithOptions, _ session: TesterSession) {
+    self.exporter = exporter
+    self.session = session
+  }
+
+  func export(
+    to platform: MigrationPlatform, options: [(String, Data)], _ follower: ProgressFollower
+  ) async throws -> AppMigrationTester.ResourcesExportResult {
+    let exporter = exporter
+    let limit = session.configuration.idleLimit
+    let description = try await Supervision(limit: TestedExport.descriptionLimit(limit), .description).run {
+      ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
+    }
+    if let fault = description.fault { throw ReportedError.fault("The exporter \(fault).").thrownError }
+
+    let supervision = Supervision(limit: limit, .export)
+    let archive = try ExtractedArchive(
+      in: session.directory(), isCompressible: description.isCompressible, isCancelled: { supervision.isUnwanted },
+      progress: { follower.follow(Double($0) / Double(max(1, description.estimate))) })
+    let destination = TestedDestination(
+      archive, reach: Reach(session.configuration.surroundings), supervision: supervision)
+    do {
+      try await supervision.run { try await exporter.export(to: destination, platform: platform, options: options) }
+    } catch {
+      throw supervision.judgement(of: error)?.thrownError ?? error
+    }
+    if let judgement = supervision.judgement(of: nil) { throw judgement.thrownError }
+    let figures = try archive.finish()
+    return AppMigrationTester.ResourcesExportResult(
+      extractedResourcesURL: archive.root,
+      exportProperties: AppMigrationTester.DeviceToDeviceExportProperties(
+        uncompressedBytes: figures.uncompressed, compressedBytes: figures.compressed,
+        sizeEstimate: Int(description.estimate), version: description.version))
   }
 }

@@ -5,33 +5,47 @@ extension AppMigrationTester {
   /// Imports in a test.
   public final class AppImportController: Sendable {
     private let session: TesterSession
-    private let destination = Mutex<Surroundings?>(nil)
+    private let last = Mutex<TestedImport?>(nil)
 
     init(_ session: TesterSession) { self.session = session }
 
     /// Imports what a directory holds into a fresh container, with fresh containers of the app's groups.
     ///
-    /// An import that fails leaves what it wrote, for the test to see; a device would clear the app's container.
+    /// When an import fails, the container is emptied and those of the groups are not, as on a device: `leftInGroups` says
+    /// what the importer left there. Defaults of a group are not fresh: all tests of a process share them.
     /// - Parameters:
     ///   - directory: what an export was extracted to; the extension is given it as it is, and may move items out of it.
-    ///   - importRequest: where the data comes from; by default from the app itself, on the tester's platform, in the
-    ///     version of this tester's last export or else of the extension.
+    ///   - importRequest: where the data comes from; by default from the app itself, on the tester's platform and from the
+    ///     usual store of that, in the version of this tester's last export or else of the extension.
     ///   - progress: follows the extension's, and stands at its total after a success.
     public func importResources(
       from directory: URL, importRequest: ResourcesImportRequest? = nil, progress: Progress? = nil
     ) async throws {
       let session = session
       let follower = ProgressFollower(progress)
-      let surroundings = try makeDestination()
-      try await session.run(in: surroundings) { instance in
-        guard let importer = instance as? any ResourcesImporting else { throw CocoaError(.featureUnsupported) }
-        let request = importRequest ?? session.defaultRequest(for: instance)
-        // Once only, as the system does.
-        let inner = importer.resourcesImportProgress
-        let report: @Sendable (UInt32) -> Void = { follower.follow(Double($0) / 1_000_000) }
-        try await inner.watched(by: report) {
-          try await importer.importResources(at: directory, request: request)
+      let destination = try TestedImport(session)
+      last.withLock { $0 = destination }
+      do {
+        try await session.run(in: destination.surroundings) { instance in
+          guard let importer = instance as? any ResourcesImporting else { throw CocoaError(.featureUnsupported) }
+          let request = importRequest ?? session.defaultRequest(for: instance)
+          let supervision = Supervision(limit: .off, .export)
+          let notice: ExtensionNotice?
+          do {
+            notice = try await supervision.run {
+              try await WatchedImport(importer).run(at: directory, request) {
+                follower.follow(Double($0) / 1_000_000)
+              }
+            }
+          } catch {
+            // An import that was broken off is that, whatever the importer makes of it.
+            throw supervision.isBrokenOff ? CancellationError() : error
+          }
+          if let words = notice?.words { TesterNotice.say("\(type(of: instance)) \(words)") }
         }
+      } catch {
+        try destination.fail()
+        throw error
       }
       follower.finish()
     }
@@ -52,29 +66,21 @@ extension AppMigrationTester {
     /// The container that the last import went to; nil before the first.
     ///
     /// Added here: a test that runs inside an app has Apple's framework import into that app.
-    public var importedContainer: MigrationDataContainer? { destination.withLock { $0 }?.container }
+    public var importedContainer: MigrationDataContainer? { last.withLock { $0 }?.surroundings.container }
 
     /// The container of one of the app's groups, as the last import found it; nil before the first, and for a group that
     /// was not configured.
     ///
     /// Added here, like `importedContainer`.
     public func importedContainerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
-      destination.withLock { $0 }?.groups[groupIdentifier]
+      last.withLock { $0 }?.surroundings.groups[groupIdentifier]
     }
 
-    private func makeDestination() throws -> Surroundings {
-      let source = session.configuration.surroundings
-      let directory = try session.directory()
-      var groups: [String: URL] = [:]
-      for (number, group) in source.groups.keys.sorted().enumerated() {
-        groups[group] = try directory.directory("groups/\(number)")
-      }
-      let container = MigrationDataContainer(
-        bundleIdentifier: source.container.bundleIdentifier, root: try directory.container("app"))
-      let surroundings = Surroundings(container: container, groups: groups, status: source.status)
-      destination.withLock { $0 = surroundings }
-      return surroundings
-    }
+    /// What the last import left in the containers of the app's groups, if it failed: the paths there, in order, by group.
+    ///
+    /// No system clears those, so that it should be empty. Changed defaults of a group are
+    /// `Library/Preferences/GROUP.plist`, as on a device. Added here, like `importedContainer`.
+    public var leftInGroups: [String: [String]] { last.withLock { $0 }?.left.withLock { $0 } ?? [:] }
   }
 }
 
@@ -84,8 +90,8 @@ extension TesterSession {
     let version = exportedVersion.withLock { $0 } ?? (instance as? any ResourcesExportingWithOptions)?.resourcesVersion
     return ResourcesImportRequest(
       sourceAppIdentifier: MigrationAppIdentifier(
-        storeIdentifier: .init(""), bundleIdentifier: configuration.surroundings.container.bundleIdentifier,
-        platform: platform),
+        storeIdentifier: .init(configuration.store ?? SourceClaim.usualStore(of: platform.rawValue)),
+        bundleIdentifier: configuration.surroundings.container.bundleIdentifier, platform: platform),
       sourceVersion: version ?? "")
   }
 }

@@ -1,17 +1,29 @@
 /// Runs an app's migration extension within a unit test, as the system would.
 ///
 /// Apple's tester finds the extension in the app that hosts the test. Here there is no such app: `withConfiguration` says
-/// which type is tested, and where its app's data is; `configure` says the same for a whole process; without either, it is
-/// the one extension type that the test's program has, with an empty container. All of this may go on in many tests at once.
+/// which type is tested, and where its app's data is; `configure` says the same for a whole process; without either, the
+/// environment does, so that sources need not: `PEER_TEST_CONTAINER` (a path), `PEER_TEST_GROUPS` (`ID=PATH`, with colons in
+/// between), `PEER_TEST_BUNDLE_IDENTIFIER`, and `PEER_TEST_EXTENSION`, a type's name, where the test's program has several. What
+/// nothing says is the one extension type that the program has, and an empty container. All of this may go on in many tests at
+/// once.
+///
+/// For every configuration, `PEER_TEST_STORE` is the store that an import's data comes from unless the test says so, and
+/// `PEER_TEST_IDLE_LIMIT` says for how many seconds an exporter may append nothing, or `off`.
 public actor AppMigrationTester {
   private let configuration: TesterConfiguration
   private let session: TesterSession
 
   /// Prepares a test.
   ///
-  /// Throws a `CocoaError` if it is not clear which extension is meant.
+  /// Throws a `CocoaError` if it is not clear which extension is meant, and in a process that is no test's: one that has
+  /// neither XCTest nor Testing.
   /// - Parameter platform: what the other device is.
   public init(platform: MigrationPlatform) async throws {
+    guard TestProcess.isOne else {
+      throw CocoaError(
+        .featureUnsupported,
+        "AppMigrationTester is for tests, and this process has neither XCTest nor Testing; apps are migrated by peer")
+    }
     configuration = try .current()
     session = TesterSession(configuration, platform: platform)
   }
@@ -45,7 +57,9 @@ extension AppMigrationTester {
   /// Lets testers that are made within `body` test this extension, and this task find the app's data here.
   ///
   /// Added here; Apple's framework has no such method. `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`
-  /// and `MigrationStatus` answer accordingly within `body`. What testers wrote is removed after it.
+  /// and `MigrationStatus` answer accordingly within `body`. What testers wrote is removed after it. The defaults of the groups
+  /// are emptied before it; they are those of the process, kept in a directory of its own, so that tests that run at the same
+  /// time share them.
   /// - Parameters:
   ///   - type: the extension's type.
   ///   - container: the app's container, which exports read. It is not written to.
@@ -58,6 +72,8 @@ extension AppMigrationTester {
   ) async rethrows -> Result {
     let configuration = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
+    SharedPreferences.begin(groups.keys)
+    defer { SharedPreferences.end(groups.keys) }
     return try await TesterConfiguration.$ofTask.withValue(configuration) {
       try await Surroundings.$ofTester.withValue(configuration.surroundings) { try await body() }
     }
@@ -65,11 +81,12 @@ extension AppMigrationTester {
 
   /// Lets all testers of this process test this extension, but those within `withConfiguration`.
   ///
-  /// Added here; Apple's framework has no such method. The parameters are those of `withConfiguration`.
+  /// Added here; Apple's framework has no such method. The defaults of the groups are emptied. The parameters are those of `withConfiguration`.
   public static func configure(
     extension type: any AppMigrationExtension.Type, container: URL, groups: [String: URL] = [:],
     bundleIdentifier: String = "org.example.app"
   ) {
+    for group in groups.keys { Preferences.empty(group) }
     TesterConfiguration.ofProcess = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
   }

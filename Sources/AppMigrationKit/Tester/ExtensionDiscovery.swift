@@ -15,16 +15,27 @@ enum ExtensionDiscovery {
     return types
   }
 
-  /// The only one of some types; throws what a tester says when there is no such one.
-  static func onlyType(of types: [any AppMigrationExtension.Type]) throws(CocoaError) -> any AppMigrationExtension.Type
-  {
-    let advice = "say which one is tested by AppMigrationTester.withConfiguration"
-    guard let type = types.first else {
+  /// The only one of some types, or the one with a name, with or without that of its module; throws what a tester says when
+  /// there is no such one.
+  static func onlyType(
+    of types: [any AppMigrationExtension.Type], named name: String? = nil
+  ) throws(CocoaError) -> any AppMigrationExtension.Type {
+    let advice =
+      "say which one is tested by AppMigrationTester.withConfiguration, or by its name in "
+      + TesterEnvironment.Name.type
+    guard !types.isEmpty else {
       throw CocoaError(.featureUnsupported, "this program has no migration extension: \(advice)")
     }
-    guard types.count == 1 else {
-      let names = types.map { String(reflecting: $0) }.sorted().joined(separator: ", ")
-      throw CocoaError(.featureUnsupported, "this program has several migration extensions (\(names)): \(advice)")
+    let names = { types.map { String(reflecting: $0) }.sorted().joined(separator: ", ") }
+    let fitting = types.filter { name == nil || name == String(reflecting: $0) || name == String(describing: $0) }
+    guard let type = fitting.first else {
+      throw CocoaError(
+        .featureUnsupported,
+        "\(TesterEnvironment.Name.type) is \"\(name ?? "")\", and the migration extensions of this program are \(names())"
+      )
+    }
+    guard fitting.count == 1 else {
+      throw CocoaError(.featureUnsupported, "this program has several migration extensions (\(names())): \(advice)")
     }
     return type
   }

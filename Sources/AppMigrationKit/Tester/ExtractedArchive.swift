@@ -4,8 +4,8 @@ internal import MigrationSystem
 internal import MigrationWire
 internal import Synchronization
 
-/// Where a tested export's items go: through the same frames and the same staging as between two devices.
-final class ExtractedArchive: ItemDestination {
+/// A tested export's archive: what is appended goes through the same frames and the same staging as between two devices.
+final class ExtractedArchive: Sendable {
   private struct Assembly {
     let staging: Staging
     let export: ArchiveExport<AppendedPlace>
@@ -18,9 +18,11 @@ final class ExtractedArchive: ItemDestination {
   private let assembly: Mutex<Assembly>
   private let progress: @Sendable (UInt64) -> Void
 
-  /// Starts an archive in a directory; `progress` is told how many bytes of contents there are so far.
+  /// Starts an archive in a directory; `progress` is told how many bytes of contents there are so far. What is read when the
+  /// export is cancelled is not read further.
   init(
-    in directory: TemporaryDirectory, isCompressible: Bool, progress: @escaping @Sendable (UInt64) -> Void
+    in directory: TemporaryDirectory, isCompressible: Bool, isCancelled: @escaping @Sendable () -> Bool,
+    progress: @escaping @Sendable (UInt64) -> Void
   ) throws {
     let name = "archive"
     let parent = SharedDirectory(try Directory.open(directory.path))
@@ -39,13 +41,12 @@ final class ExtractedArchive: ItemDestination {
       })
     let reader = ExtractingReader(
       export, to: StagingWriter(staging, sealer: SipSealer(key: keys.tagKey)),
-      compression: isCompressible ? CompressedSize() : nil)
+      compression: isCompressible ? CompressedSize() : nil, isCancelled: isCancelled)
     assembly = Mutex(
       Assembly(staging: staging, export: export, appender: ItemAppender(export: export), reader: reader))
   }
 
-  func refuseIfCancelled() throws { try Task.checkCancellation() }
-
+  /// Takes an item; returns when it has been read.
   func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
     var item = Optional(item)
     do throws(ArchiveError) {

@@ -7,21 +7,26 @@ final class ExtractingReader {
   private let source: any FrameSource
   private let writer: StagingWriter
   private let compression: CompressedSize?
+  private let isCancelled: @Sendable () -> Bool
   private var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
 
-  init(_ source: any FrameSource, to writer: StagingWriter, compression: CompressedSize?) {
+  init(
+    _ source: any FrameSource, to writer: StagingWriter, compression: CompressedSize?,
+    isCancelled: @escaping @Sendable () -> Bool
+  ) {
     self.source = source
     self.writer = writer
     self.compression = compression
+    self.isCancelled = isCancelled
   }
 
   /// What the contents of the frames so far come to compressed; nil where they are not to be.
   var compressedSize: Int? { compression?.total }
 
-  /// Reads until `isOver`, within the export's task.
+  /// Reads until `isOver`; throws when the export is cancelled.
   func read(until isOver: () -> Bool) throws(ArchiveError) {
     while !isOver() {
-      if Task.isCancelled { throw ArchiveError(.stopped, "the export was cancelled") }
+      if isCancelled() { throw ArchiveError(.stopped, "the export was cancelled") }
       frame.number += 1
       // What was read before is written already.
       switch source.fill(&frame, written: frame.number) {
@@ -52,7 +57,7 @@ final class ExtractingReader {
 
 /// What an exporter in this process is told by errors, and by nothing else.
 final class ExtractionListener: ExportListener {
-  /// Never set: an exporter in this process is cancelled with its task.
+  /// Never set: an exporter in this process is cancelled with the test's task.
   let stopSignal = StopSignal()
   func unsent(_ unsent: Unsent) {}
   func skipped(items: UInt64, bytes: UInt64) {}

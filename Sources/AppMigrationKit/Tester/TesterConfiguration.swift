@@ -5,11 +5,21 @@ internal import Synchronization
 struct TesterConfiguration: Sendable {
   let type: any AppMigrationExtension.Type
   let surroundings: Surroundings
+  /// The store that the data of an import comes from; nil for the usual one of its platform.
+  var store: String?
+  /// Whether no one said where the app's data is, so that there is none.
+  var isEmpty = false
+  /// For how long an exporter may append nothing.
+  var idleLimit: IdleLimit { Self.idleLimitOfTask ?? environmentsLimit }
+  private var environmentsLimit = IdleLimit.standard
   /// What testers made while this goes; it stays as long.
   let keepsakes = Keepsakes()
 
   /// What goes for the task that asks.
   @TaskLocal static var ofTask: TesterConfiguration?
+
+  /// Another limit for this task, in tests of the tester.
+  @TaskLocal static var idleLimitOfTask: IdleLimit?
 
   /// What goes for the whole process; what testers made goes with it.
   private static let registered: Mutex<TesterConfiguration?> = {
@@ -29,21 +39,56 @@ struct TesterConfiguration: Sendable {
       status: StatusMemory())
   }
 
-  /// What goes for the task that asks, or what the process's one extension type makes of it.
+  /// What goes for the task that asks, or what the environment and the process's extension types make of it.
   static func current() throws -> TesterConfiguration {
-    if let configuration = ofTask ?? ofProcess { return configuration }
-    let type = try ExtensionDiscovery.onlyType(of: ExtensionDiscovery.types())
+    let environment = try TesterEnvironment()
+    if var configuration = ofTask ?? ofProcess {
+      configuration.heed(environment)
+      return configuration
+    }
+    let type = try ExtensionDiscovery.onlyType(of: ExtensionDiscovery.types(), named: environment.type)
     let directory = try TemporaryDirectory()
-    let configuration = TesterConfiguration(
-      type, bundleIdentifier: AppMigrationTester.defaultBundleIdentifier, container: try directory.container("app"),
-      groups: [:])
+    var configuration = TesterConfiguration(
+      type, bundleIdentifier: environment.bundleIdentifier,
+      container: try environment.container ?? directory.container("app"), groups: environment.groups)
+    configuration.heed(environment)
+    configuration.isEmpty = environment.container == nil
     configuration.keepsakes.keep(directory)
-    return registered.withLock { registered in
+    let registeredNow = registered.withLock { registered in
       // Another task may have been faster.
       if let registered { return registered }
       registered = configuration
       return configuration
     }
+    return registeredNow
+  }
+
+  /// What the environment says of an import's source, and of the patience with an exporter, it says for all configurations.
+  private mutating func heed(_ environment: TesterEnvironment) {
+    store = environment.store
+    environmentsLimit = environment.idleLimit
+  }
+
+  /// What the code of an app finds in a test that says nothing, before the first tester too; nil where the environment says
+  /// nothing either.
+  static var surroundingsOfProcess: Surroundings? {
+    if let configuration = ofProcess { return configuration.surroundings }
+    guard TestProcess.isOne, let environment = try? TesterEnvironment(),
+      environment.container != nil || !environment.groups.isEmpty
+    else { return nil }
+    return (try? current())?.surroundings
+  }
+
+  /// An error of an exporter, with what to do where it found nothing in a container that is empty.
+  func explaining(_ error: any Error) -> any Error {
+    guard isEmpty, let cocoa = error as? CocoaError, cocoa.code == .fileReadNoSuchFile || cocoa.code == .fileNoSuchFile
+    else { return error }
+    var entries = (error as NSError).userInfo
+    entries[NSUnderlyingErrorKey] = error
+    entries[NSLocalizedDescriptionKey] =
+      "\(cocoa.localizedDescription) The app's container is empty, since this test does not say where it is: see "
+      + "AppMigrationTester.withConfiguration, or name it in \(TesterEnvironment.Name.container)."
+    return CocoaError(cocoa.code, userInfo: entries)
   }
 }
 

@@ -66,6 +66,7 @@ extension ExtensionMessage {
     case append = 3
     case progress = 4
     case ended = 5
+    case notice = 6
   }
 
   package var encoded: [UInt8] {
@@ -93,6 +94,9 @@ extension ExtensionMessage {
     case .progress(let millionths):
       kind = .progress
       fields.append(1) { $0.u32(millionths) }
+    case .notice(let notice):
+      kind = .notice
+      fields.append(1, [notice.rawValue])
     case .ended(let error):
       kind = .ended
       error?.write(to: &fields)
@@ -117,6 +121,7 @@ extension ExtensionMessage {
       let progress = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) }
       self = .progress(min(progress, 1_000_000))
     case .ended: self = .ended(try ReportedError(fields, subject))
+    case .notice: self = .notice(ExtensionNotice(rawValue: try fields.readRequired(1, subject, byte)))
     case nil: throw Violation(.unknown, subject)
     }
   }

@@ -23,8 +23,29 @@ package enum ExtensionMessage: Equatable, Sendable {
   case append(AppendedItem)
   /// How far the import is, in millionths.
   case progress(UInt32)
+  /// Something that the author should know, and that ends nothing.
+  case notice(ExtensionNotice)
   /// The export or the import is over: nil if it worked.
   case ended(ReportedError?)
+}
+
+/// What an extension's author should know, found by the code that runs the extension.
+package struct ExtensionNotice: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Nothing was seen of the import's progress until its end.
+  package static let unmovedProgress = ExtensionNotice(rawValue: 1)
+
+  /// A clause that can follow the extension's name; nil for a notice of a later edition.
+  package var words: String? {
+    switch self {
+    case .unmovedProgress:
+      "showed no progress of its import until the end: nothing that resourcesImportProgress returned has moved, and the "
+        + "import made no Progress where it began"
+    default: nil
+    }
+  }
 }
 
 /// What an extension's type adopts.

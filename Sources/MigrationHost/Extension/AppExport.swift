@@ -208,9 +208,7 @@ struct AppExport: ~Copyable {
   private mutating func ended(_ error: ReportedError?) throws -> End {
     if watch.isCancelled {
       // Only a cancellation that was let pass is a proper end, or one that came too late to be told.
-      if error?.domain == ReportedError.cancellationDomain || error == nil && cancelledAppends == 0 {
-        return .stopped(isKilled: false)
-      }
+      if CancelledExport.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(isKilled: false) }
       return kill()
     }
     if let error {

@@ -18,10 +18,18 @@ struct AppImport: ~Copyable {
   /// Set when the user wants it to end.
   private let stop: StopSignal
   private var cancelledAt: BootInstant?
+  /// What the extension has told besides: each thing is heard once.
+  private var notices: Set<ExtensionNotice> = []
+  private let notice: (ExtensionNotice) -> Void
 
-  init(_ conversation: consuming ExtensionConversation, until stop: StopSignal) {
+  /// - Parameter notice: hears what the author should know, and what ends nothing.
+  init(
+    _ conversation: consuming ExtensionConversation, until stop: StopSignal,
+    notice: @escaping (ExtensionNotice) -> Void
+  ) {
     self.conversation = conversation
     self.stop = stop
+    self.notice = notice
     self.conversation.heed(stop)
   }
 
@@ -56,6 +64,8 @@ struct AppImport: ~Copyable {
       case .nothing: continue
       case .ended: return cancelledAt == nil ? nil : .cancelled
       case .message(.progress(let millionths), _): progress(millionths)
+      case .message(.notice(let found), _):
+        if notices.insert(found).inserted { notice(found) }
       case .message(.ended(let error), _):
         guard let error else { return .done }
         return cancelledAt == nil ? .failed(error) : .cancelled

@@ -135,7 +135,9 @@ package final class AppImporter: Importer {
     }
     let directory = "\(app.stagingPath)/\(String(decoding: Staging.name(of: staging.transfer), as: UTF8.self))/tree"
     let conversation = try start(directory, staging)
-    let run = AppImport(conversation, until: stop)
+    let run = AppImport(conversation, until: stop) { [launch] notice in
+      if let words = notice.words { launch.observe(.notice("the extension of \(launch.site.identifier) \(words)")) }
+    }
     func tell(_ millionths: UInt32) {
       progress(ImportProgress(phase: .importing, done: UInt64(millionths), total: 1_000_000))
     }

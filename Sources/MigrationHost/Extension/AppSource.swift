@@ -157,9 +157,7 @@ package final class AppSource: ItemSource {
   }
 
   private func checked(_ description: ExportDescription) throws(ArchiveError) -> ExportDescription {
-    guard description.estimate >= 0 else {
-      throw failure("estimates its export at \(description.estimate) bytes, which is less than nothing")
-    }
+    if let fault = description.fault { throw failure(fault) }
     return description
   }
 

@@ -1,0 +1,124 @@
+internal import MigrationHost
+internal import Synchronization
+
+/// Runs an author's code in a test, and decides when a device would have ended it.
+///
+/// Code in this process cannot be ended. It goes on by itself when the test has been told; what it appends then is refused.
+final class Supervision: Sendable {
+  /// What has to be said of code that is silent, with the time and the limit in words.
+  struct Words: Sendable {
+    let quiet: @Sendable (_ seconds: String, _ limit: String) -> String
+    let hung: @Sendable (_ seconds: String) -> String
+
+    /// Of an exporter.
+    static let export = Words(
+      quiet: { "the exporter has appended nothing for \($0); after \($1) a device ends it" },
+      hung: { "The exporter appended nothing for \($0); a device ends it, and nothing arrives." })
+
+    /// Of one that describes its export.
+    static let description = Words(
+      quiet: { "the exporter has not told its resourcesSizeEstimate for \($0); after \($1) a device ends it" },
+      hung: { "The exporter did not tell its resourcesSizeEstimate within \($0); a device ends it." })
+  }
+
+  private enum Outcome<Result: Sendable>: Sendable {
+    case ended(Swift.Result<Result, any Error>)
+    case given(up: ReportedError)
+  }
+
+  private struct State {
+    var watch: TestedExport
+    /// Whether the code has ended, or the test been told that a device ends it.
+    var isOver = false
+    /// Whether it was told so before the code had ended.
+    var isGivenUp = false
+  }
+
+  private let state: Mutex<State>
+  private let words: Words
+
+  /// Begins to watch, now.
+  init(limit: IdleLimit, _ words: Words) {
+    state = Mutex(State(watch: TestedExport(limit: limit)))
+    self.words = words
+  }
+
+  /// Whether what is being read is not wanted any more.
+  var isUnwanted: Bool { state.withLock { $0.isGivenUp || $0.watch.isCancelled } }
+
+  /// Whether the test's task was cancelled.
+  var isBrokenOff: Bool { state.withLock { $0.watch.isCancelled } }
+
+  /// Throws once the test does not want it any more.
+  func refuseIfCancelled() throws {
+    try state.withLock { state in
+      guard state.isOver || state.watch.isCancelled else { return }
+      state.watch.throwsCancellation()
+      throw CancellationError()
+    }
+  }
+
+  /// An append begins.
+  func begin() { state.withLock { $0.watch.appendBegan() } }
+
+  /// An append has ended.
+  func end() { state.withLock { $0.watch.appendEnded() } }
+
+  /// What an end means after a cancellation; nil where there was none.
+  func judgement(of error: (any Error)?) -> ReportedError? {
+    state.withLock { $0.watch.judgement(of: error.map { ReportedError($0) }) }
+  }
+
+  /// Runs some code until it ends, or until a device would have ended it: then throws what is said of that.
+  func run<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
+    let (outcomes, news) = AsyncStream.makeStream(of: Outcome<Result>.self)
+    let work = Task(executorPreference: BlockingExecutor.shared) {
+      let outcome: Outcome<Result>
+      do {
+        outcome = .ended(.success(try await body()))
+      } catch {
+        outcome = .ended(.failure(error))
+      }
+      // The test may hear of it late, where other tests hold up all threads.
+      self.state.withLock { $0.isOver = true }
+      news.yield(outcome)
+    }
+    let watch = Task(executorPreference: BlockingExecutor.shared) {
+      if let fault = await self.watch() { news.yield(.given(up: fault)) }
+    }
+    // A task of its own, since a cancelled one hears nothing more.
+    let first = Task(executorPreference: BlockingExecutor.shared) { () -> Outcome<Result>? in
+      for await outcome in outcomes { return outcome }
+      return nil
+    }
+    let outcome = await withTaskCancellationHandler {
+      await first.value
+    } onCancel: {
+      self.state.withLock { $0.watch.cancel() }
+      work.cancel()
+    }
+    watch.cancel()
+    state.withLock { $0.isOver = true }
+    switch outcome {
+    case .ended(let result): return try result.get()
+    case .given(let fault):
+      state.withLock { $0.isGivenUp = true }
+      work.cancel()
+      throw fault.thrownError
+    case nil: throw CancellationError()
+    }
+  }
+
+  /// What is to be said of the code, when it has to be ended; nil when the watch is.
+  private func watch() async -> ReportedError? {
+    while (try? await Task.sleep(for: .seconds(state.withLock { $0.watch.pause }))) != nil {
+      switch state.withLock({ $0.isOver ? nil : $0.watch.look() }) {
+      case nil: continue
+      case .quiet(let seconds, let limit): TesterNotice.say(words.quiet(seconds, limit))
+      case .hung(let seconds): return .fault(words.hung(seconds))
+      case .ignoresCancellation: return .swallowedCancellation
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,31 @@
+internal import MigrationHost
+internal import MigrationWire
+internal import Synchronization
+
+/// Where a tested export's items go, as far as the rules of a device let them.
+final class TestedDestination: ItemDestination {
+  private let archive: ExtractedArchive
+  private let reach: Reach
+  private let supervision: Supervision
+
+  init(_ archive: ExtractedArchive, reach: Reach, supervision: Supervision) {
+    self.archive = archive
+    self.reach = reach
+    self.supervision = supervision
+  }
+
+  func refuseIfCancelled() throws { try supervision.refuseIfCancelled() }
+
+  func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem { try reach.open(path) }
+
+  func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
+    supervision.begin()
+    defer { supervision.end() }
+    do {
+      try archive.append(item, at: path)
+    } catch is CancellationError {
+      try supervision.refuseIfCancelled()
+      throw CancellationError()
+    }
+  }
+}

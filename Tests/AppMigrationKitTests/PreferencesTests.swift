@@ -1,0 +1,102 @@
+import Glibc
+import MigrationSystem
+import TestSupport
+import Testing
+
+@testable import AppMigrationKit
+
+@Suite(.serialized) struct PreferencesTests {
+  private let scratch: Scratch
+  static let suite = "group.org.example.preferences"
+
+  init() throws { scratch = try Scratch.withContainer() }
+
+  private func configured<Result>(_ body: () async throws -> Result) async throws -> Result {
+    try await AppMigrationTester.withConfiguration(
+      extension: OnlyImporting.self, container: scratch.container, groups: [Self.suite: scratch.group], body)
+  }
+
+  @Test func `a test's defaults are in a directory of its process, and not the developer's`() async throws {
+    try await configured {
+      let defaults = try #require(UserDefaults(suiteName: Self.suite))
+      defaults.set("value", forKey: "key")
+      #expect(defaults.synchronize())
+      let directory = try #require(TestProcess.preferences)
+      #expect(FileManager.default.fileExists(atPath: "\(directory)/\(Self.suite).plist"))
+      let passwd = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? "/root"
+      for home in [NSHomeDirectory(), passwd] {
+        #expect(!FileManager.default.fileExists(atPath: "\(home)/.config/\(Self.suite).plist"))
+      }
+    }
+  }
+
+  @Test func `the directory goes with the process`() async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent],
+      performing: {
+        UserDefaults(suiteName: "left")?.set(1, forKey: "key")
+        UserDefaults(suiteName: "left")?.synchronize()
+        let directory = try #require(TestProcess.preferences)
+        try #require(FileManager.default.fileExists(atPath: "\(directory)/left.plist"))
+        print("at \(directory) end")
+      })
+    let output = String(decoding: result.standardOutputContent, as: UTF8.self)
+    let directory = try #require(output.split(separator: " ").first { $0.hasPrefix("/") })
+    #expect(!FileManager.default.fileExists(atPath: String(directory)))
+  }
+
+  @Test func `a configuration begins with empty defaults of its groups`() async throws {
+    try await configured {
+      UserDefaults(suiteName: Self.suite)?.set("of the first", forKey: "key")
+      #expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key") == "of the first")
+    }
+    try await configured {
+      #expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key") == nil)
+    }
+  }
+
+  @Test func `that tests share a group's defaults is said once`() async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardErrorContent],
+      performing: {
+        let place = FileManager.default.temporaryDirectory
+        func nested(_ group: String, value: Int?) async {
+          await AppMigrationTester.withConfiguration(
+            extension: OnlyImporting.self, container: place, groups: [group: place]
+          ) {
+            if let value { UserDefaults(suiteName: group)?.set(value, forKey: "key") }
+            await AppMigrationTester.withConfiguration(
+              extension: OnlyImporting.self, container: place, groups: [group: place]
+            ) {}
+          }
+        }
+        await nested("group.without", value: nil)
+        await nested("group.first", value: 1)
+        await nested("group.second", value: 2)
+      })
+    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n").filter {
+      $0.contains("AppMigrationTester")
+    }
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains("the group group.first") == true)
+  }
+
+  @Test func `defaults that a failed import changed are among what it left`() async throws {
+    try await AppMigrationTester.withConfiguration(
+      extension: SettingAndFailing.self, container: scratch.container, groups: [Self.suite: scratch.group]
+    ) {
+      UserDefaults(suiteName: Self.suite)?.set("before", forKey: "other")
+      let controller = try await AppMigrationTester(platform: .linux).importController
+      await #expect(throws: CocoaError.self) { try await controller.importResources(from: scratch.container) }
+      #expect(controller.leftInGroups == [Self.suite: ["Library/Preferences/\(Self.suite).plist"]])
+    }
+  }
+
+  /// Sets a default of the group, and fails.
+  struct SettingAndFailing: ResourcesImporting {
+    func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+      UserDefaults(suiteName: PreferencesTests.suite)?.set("half", forKey: "key")
+      throw CocoaError(.fileReadCorruptFile)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import AppMigrationKit
+import Glibc
+
+extension TestApp {
+  /// Sets a default, of a suite or of the app itself where the suite is "standard", and lets nobody know that it is to be kept.
+  static func keep(_ words: [String]) {
+    let defaults = words[1] == "standard" ? UserDefaults.standard : UserDefaults(suiteName: words[1])
+    defaults?.set(words[3], forKey: words[2])
+    guard words[0] == "keep and exit" else { return }
+    // What is set while the program ends, behind all that it did before.
+    atexit { UserDefaults(suiteName: "at the end")?.set("said late", forKey: "late") }
+    // From another thread, while a third one goes on setting.
+    Thread.detachNewThread {
+      for number in 0... { UserDefaults(suiteName: "busy")?.set(number, forKey: "number") }
+    }
+    Thread.detachNewThread { exit(0) }
+    while true { sleep(1) }
+  }
+
+  /// Shows what a tester says in a program that is no test.
+  static func tester() {
+    let said = DispatchSemaphore(value: 0)
+    Task {
+      do {
+        _ = try await AppMigrationTester(platform: .linux)
+        print("a tester")
+      } catch {
+        print(error.localizedDescription)
+      }
+      said.signal()
+    }
+    said.wait()
+  }
+}
