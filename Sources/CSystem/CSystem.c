@@ -253,6 +253,8 @@ static _Thread_local int is_loop;
 
 void csystem_enter_loop(void) { is_loop = 1; }
 
+void csystem_leave_loop(void) { is_loop = 0; }
+
 int csystem_is_loop(void) { return is_loop; }
 
 void csystem_keep_little_memory(void) {

@@ -5,6 +5,9 @@ package enum LoopThread {
   /// Marks this thread for as long as it lives.
   package static func enter() { csystem_enter_loop() }
 
+  /// Unmarks this thread, which ends its process: nothing waits for its loop any more.
+  package static func leave() { csystem_leave_loop() }
+
   /// In debug builds, ends the process if a loop's thread is about to do what may take long: a system call, or waiting for a
   /// lock that others hold while they make one.
   @inline(__always)

@@ -93,11 +93,18 @@ enum Apps {
   }
 }
 
+extension AppBundle {
+  /// What is said of an extension of another kind; a lower-case clause.
+  static func note(onOther path: String) -> String {
+    "\(VisibleText.quoted(path)) is an extension of another kind, and is ignored"
+  }
+}
+
 extension AppHome.Installation {
   fileprivate var sentence: Rendering {
     let former = previousVersion.map { ", in the place of \(VisibleText.of($0))" } ?? ""
     let notes = app.bundle.otherExtensions.map {
-      "peer: note: \(VisibleText.quoted($0)) is an extension of another kind, and is ignored\n"
+      "peer: note: \(AppBundle.note(onOther: $0))\n"
     }
     return Rendering(
       standardError: notes.joined()

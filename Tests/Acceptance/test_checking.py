@@ -174,9 +174,9 @@ def test_an_export_that_fails(work, export, reason):
 
 def test_what_is_noted(work):
     """app check: temporary files, an estimate that is off, an empty version and refused appends are noted"""
-    author = Author(work, export="scratch", estimate="1", version="")
+    author = Author(work, export="copy", estimate="1", version="")
     check = author.check()
-    equal(check.events("archive")[0]["scratchBytes"], 3_000_000, "temporary files")
+    require(check.events("archive")[0]["scratchBytes"] >= 3_000_000, "no temporary files are counted")
     for part in ("temporary", "resourcesSizeEstimate is off", "resourcesVersion is empty"):
         require(part in notices(check), f"'{part}' is not noted: {notices(check)}")
     author.device.write(export="at once", estimate="100", version="1")

@@ -59,7 +59,7 @@ import Testing
       let container = try Self.temporaryContainer()
       defer { try? FileManager.default.removeItem(at: container) }
       Self.tell([
-        "PEER_TEST_CONTAINER": container.path, "PEER_TEST_EXTENSION": "OnlyExporting",
+        "PEER_TEST_CONTAINER": container.path, "PEER_TEST_EXTENSION": "AppMigrationKitTests.OnlyExporting",
         "PEER_TEST_GROUPS": "group.told=\(container.path)", "PEER_TEST_BUNDLE_IDENTIFIER": "org.example.told",
       ])
       let files = FileManager.default

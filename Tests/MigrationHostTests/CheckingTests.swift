@@ -70,9 +70,9 @@ import Testing
   @Test func `refused appends and temporary files are noticed`() throws {
     let device = try AppDevice(["kept": "text", "export": "at once"])
     #expect(try check(device).export(until: StopSignal()).refused.count == 1)
-    try write("scratch", to: "\(device.app.containerPath)/Documents/export")
+    try write("copy", to: "\(device.app.containerPath)/Documents/export")
     let export = try check(device).export(until: StopSignal())
-    #expect(export.scratchBytes == 3_000_000 && export.total.bytes > 3_000_000)
+    #expect(export.scratchBytes >= 3_000_000 && export.total.bytes > 3_000_000)
   }
 
   @Test func `another container can be named, and without one there is an empty one`() throws {

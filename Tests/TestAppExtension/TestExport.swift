@@ -32,6 +32,7 @@ struct TestExport {
     case "pause once": try await appendWithPauses(archiver, isRepeated: false)
     case "stop": try await stopFirst(archiver)
     case "scratch": try await appendBesideScratch(archiver)
+    case "copy": try await appendFromScratch(archiver)
     default: try await appendAll(archiver)
     }
   }

@@ -41,6 +41,7 @@ enum TestProcess {
 /// Called when a process ends in order: by a return from main, or by `exit`.
 @_cdecl("appmigrationkit_process_ends")
 func processEnds() {
+  LoopThread.leave()
   if TestProcess.preferences != nil {
     TestProcess.removePreferences()
   } else {

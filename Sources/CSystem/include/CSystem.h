@@ -112,6 +112,7 @@ int csystem_name_thread(const char *name);
 
 // Marks the calling thread as an event loop's for as long as it lives.
 void csystem_enter_loop(void);
+void csystem_leave_loop(void);
 int csystem_is_loop(void);
 
 // Lets standard output be written line by line, whatever it leads to.

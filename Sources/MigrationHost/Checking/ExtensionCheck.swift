@@ -32,11 +32,13 @@ package final class ExtensionCheck: Sendable {
   }
 
   /// Lets it export everything, into nothing.
-  package func export(until stop: StopSignal) throws(ArchiveError) -> DryExport {
+  package func export(
+    idleLimit: IdleLimit = .standard, until stop: StopSignal
+  ) throws(ArchiveError) -> DryExport {
     let refused = Mutex(DryExport.Some<ReportedError>())
     let source: AppSource
     do {
-      source = try AppSource(launch.site, until: stop) { [observe] news in
+      source = try AppSource(launch.site, idleLimit: idleLimit, until: stop) { [observe] news in
         if case .refused(let error) = news { refused.withLock { $0.note(error) } } else { observe(news) }
       }
     } catch {

@@ -89,9 +89,6 @@ extension DryExport {
   /// What its author should know, as lower-case clauses. An empty container is no measure of an estimate.
   func notices(on data: CheckedData) -> [String] {
     var notices: [String] = []
-    if version.isEmpty {
-      notices.append("resourcesVersion is empty text: an importer cannot tell this data from that of other versions")
-    }
     if isEstimateOff, data != .empty {
       notices.append(
         "resourcesSizeEstimate is off by more than half: \(Figures.size(estimate)), and the archive has "

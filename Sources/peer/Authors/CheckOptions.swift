@@ -10,6 +10,8 @@ struct CheckOptions: Equatable, Sendable {
   var bundle: [UInt8]
   /// What takes the place of the app's container; nil for the container of the app, if it is installed.
   var container: [UInt8]?
+  /// For how long the exporter may append nothing.
+  var idleLimit = IdleLimit.standard
   /// Whether the extension is kept from what it need not reach.
   var isConfined = true
   /// Whether a program reads the output.
@@ -43,6 +45,7 @@ extension CheckOptions {
   init(_ arguments: Arguments) throws(TransferFailure) {
     bundle = try arguments.operand(.appCheck, "bundle", hint: "name the directory of an app's bundle")
     container = arguments.bytes("--container")
+    idleLimit = try arguments.idleLimit() ?? .standard
     isConfined = !arguments.has("--no-confine")
     json = arguments.has("--json")
   }

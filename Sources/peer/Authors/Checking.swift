@@ -40,7 +40,9 @@ enum Checking {
       throw TransferFailure(error)
     }
     output.say(.bundle(bundle, check.data))
-    try interruption.honoured { () throws(TransferFailure) in try run(check, bundle, interruption.early, output) }
+    try interruption.honoured { () throws(TransferFailure) in
+      try run(check, bundle, options, interruption.early, output)
+    }
     output.say(.checked(bundle.identifier))
   }
 
@@ -60,11 +62,12 @@ enum Checking {
         .refused, "the bundle is not fit: \(Figures.count(UInt64(faults.count), "fault"))",
         hint: "Mend what is named above; then its extension is tried.")
     }
+    for other in bundle.otherExtensions { output.say(.notice(AppBundle.note(onOther: other))) }
     return bundle
   }
 
   private static func run(
-    _ check: ExtensionCheck, _ bundle: AppBundle, _ stop: StopSignal, _ output: CheckOutput
+    _ check: ExtensionCheck, _ bundle: AppBundle, _ options: CheckOptions, _ stop: StopSignal, _ output: CheckOutput
   ) throws(TransferFailure) {
     let abilities: ExtensionAbilities
     do {
@@ -81,7 +84,7 @@ enum Checking {
     guard abilities.contains(.exports) else { return output.say(.notice("there is no export to try")) }
     let export: DryExport
     do {
-      export = try check.export(until: stop)
+      export = try check.export(idleLimit: options.idleLimit, until: stop)
     } catch {
       throw failure(error, as: .exportFailed)
     }

@@ -4,7 +4,7 @@ import MigrationTransfer
 extension CommandDescription {
   static let appCheck = CommandDescription(
     usage: "app check BUNDLE", summary: "what its author should know of an app's bundle",
-    forms: [Form(.operand("BUNDLE"), .optional(["--container", "--no-confine", "--json"]))],
+    forms: [Form(.operand("BUNDLE"), .optional(["--container", "--idle-limit", "--no-confine", "--json"]))],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
@@ -24,7 +24,7 @@ extension CommandDescription {
       .value(
         "--container", "DIR", .directory,
         "Export what is in this directory, as if it were the app's container. The groups are empty then."),
-      noConfine, .json, .help,
+      idleLimit, noConfine, .json, .help,
     ],
     examples: ["peer app check ./Notes.app", "peer app check ./Notes.app --container ./samples"],
     exitCodes: ExitCodes(
@@ -72,10 +72,7 @@ extension CommandDescription {
       .repeatable("--option", "NAME=VALUE", "Something for the exporter, as by 'peer receive'."),
       .flag(
         "--replace", "Set data that the app has aside; it comes back if the import fails."),
-      .value(
-        "--idle-limit", "TIME",
-        "How long the exporter may append nothing before it is ended; off for no limit, while it is debugged."),
-      noConfine, .json, .help,
+      idleLimit, noConfine, .json, .help,
     ],
     examples: [
       "peer app migrate org.example.notes --to ./Notes.app",
@@ -89,6 +86,10 @@ extension CommandDescription {
       .init(number: 6, meaning: "there is not enough space"),
       .init(number: 7, meaning: "the importer failed"), .init(number: 8, meaning: "some items did not arrive"),
       .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C")))
+
+  private static let idleLimit = Option.value(
+    "--idle-limit", "TIME",
+    "How long the exporter may append nothing before it is ended; off for no limit, while it is debugged.")
 
   private static let noConfine = Option.flag(
     "--no-confine",
