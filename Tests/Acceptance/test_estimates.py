@@ -93,6 +93,8 @@ def room(folder):
 def test_an_export_that_outgrows_the_disk(work, name):
     """an export outgrows the disk: exit 6 with figures on both sides before it is full, and after room was made it goes on"""
     with small_disk(work, KINDS[name]) as (old, new, folder):
+        # What was removed takes room until the disk has been told.
+        os.sync()
         random_file(f"{folder}/filler", room(folder)[0] - 120 * MIB)
         os.sync()
         receiver = new.receive()
