@@ -159,6 +159,57 @@ import Testing
     #expect(appending.outlet.frames.count == 1)
   }
 
+  @Test func `an export that is stopped while a frame waits for more ends, and sends nothing of it`() throws {
+    scratch.write("source/file", [1])
+    scratch.letSettle()
+    try append("file", at: "file")
+    #expect(appending.export.waitingFrames == 1 && !appending.export.isRead)
+    appending.outlet.stop()
+    appending.export.stop()
+    #expect(failure { try appending.export.waitUntilRead() } == "stopped")
+    var frame = FrameBuffer(capacity: 300 << 10)
+    let filling = appending.export.fill(&frame, written: 0)
+    #expect(filling == .nothing(until: nil) && frame.isEmpty)
+    let file = Glibc.open("\(scratch.path)/source/file", O_RDONLY | O_CLOEXEC)
+    let late = try appending.appender.begin(Descriptor(owning: file), at: Array("late".utf8))
+    #expect(!appending.appender.isRead(late), "nothing is read any more")
+  }
+
+  @Test func `small items that the other end holds are read and not sent again`() throws {
+    for number in 0..<20 { scratch.write("source/\(number)", pattern(number + 1)) }
+    scratch.letSettle()
+    let link = ItemTime(seconds: 1, nanoseconds: 0)
+    func appendAll(to appending: Appending, _ count: Int) throws {
+      for number in 0..<count {
+        let file = Glibc.open("\(scratch.path)/source/\(number)", O_RDONLY | O_CLOEXEC)
+        try appending.append(Descriptor(owning: file), at: Array("many/\(number)".utf8))
+        try appending.appender.appendLink(target: [97], modified: link, at: Array("links/\(number)".utf8))
+      }
+    }
+    try appendAll(to: appending, 15)
+    appending.outlet.read(appending.export)
+    let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
+    let offer = Offer(
+      transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
+    let disk = try DirectoryDisk(making: Array("stage".utf8), in: try scratch.open("destination"))
+    let staging = try Staging(on: disk, for: offer, transfer: 7, keys: testKeys)
+    let writer = StagingWriter(staging, sealer: HashSealer())
+    for frame in appending.outlet.frames { try writer.write(frame) }
+    #expect(staging.held.items == 30)
+    let again = Appending(held: HeldItems(of: staging))
+    staging.beginSession(offer)
+    try appendAll(to: again, 20)
+    let result = again.finish()
+    let sent = Set(try again.outlet.frames.flatMap { try entriesOf($0).map(\.text) })
+    let fresh = (15..<20).flatMap { ["many/\($0)", "links/\($0)"] }
+    #expect(sent == Set(fresh + ["many", "links"]))
+    #expect(again.outlet.skipped == Tally(items: 30, bytes: (1...15).reduce(0, +)))
+    #expect(result.stale.isEmpty)
+    for frame in again.outlet.frames { try writer.write(frame) }
+    try staging.complete(result.finish) { _ in }
+    #expect(names(scratch.snapshot("destination/stage/tree")).count == 42)
+  }
+
   @Test func `what is appended faster than it is sent waits for its turn`() throws {
     let outlet = Outlet()
     let appending = Appending(outlet, sizes: ArchiveSizes(smallFile: 1 << 10, chunk: 1 << 12, fullFrame: 1 << 10))

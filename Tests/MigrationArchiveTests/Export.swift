@@ -74,10 +74,11 @@ struct Appending {
   let appender: ItemAppender
 
   init(
-    _ outlet: Outlet = Outlet(), traits: DestinationTraits = DestinationTraits(), sizes: ArchiveSizes = ArchiveSizes()
+    _ outlet: Outlet = Outlet(), held: HeldItems = HeldItems(), traits: DestinationTraits = DestinationTraits(),
+    sizes: ArchiveSizes = ArchiveSizes()
   ) {
     self.outlet = outlet
-    export = ArchiveExport(ExportSettings(outlet, traits: traits, sizes: sizes))
+    export = ArchiveExport(ExportSettings(outlet, held: held, traits: traits, sizes: sizes))
     appender = ItemAppender(export: export)
   }
 
