@@ -312,7 +312,7 @@ class Round:
             if event["bytes"] > 0 and self.first_acknowledged is None:
                 self.first_acknowledged = at
                 self.note("first acknowledgement")
-            self.progress = max(self.progress[0], event["bytes"]), event["totalBytes"]
+            self.progress = max(self.progress[0], event["bytes"]), event["totalBytes"] or event["bytes"]
             if event["phase"] == "verifying" and self.receiver_phase is None:
                 self.enter(FINISHING, at)
         elif name == "importing":
