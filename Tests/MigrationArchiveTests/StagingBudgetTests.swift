@@ -83,7 +83,9 @@ import Testing
     }
     #expect(shortage(205_000, Tally()) == nil)
     #expect(shortage(204_999, Tally())?.bytes.needed == 205_000)
-    #expect(shortage(205_000 - 200_000 + 2_560, Tally(items: 1)) == nil)
+    #expect(shortage(205_000 - 200_000 + 9 * 256, Tally(items: 1)) == nil)
+    #expect(shortage(205_000 - 200_000 + 9 * 256 - 1, Tally(items: 1)) != nil)
+    #expect(shortage(0, Tally(items: 10, bytes: 5_000)) == nil)
     let most = Offer(
       transfer: nil, contents: .folders([]), items: Limits.fileSize, bytes: 0, allocated: Limits.fileSize, flags: [],
       metadata: Limits.fileSize)

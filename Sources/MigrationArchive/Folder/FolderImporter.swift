@@ -23,7 +23,7 @@ package final class FolderImporter: Importer {
     if terms.existing == .refuse, let name = try area.destination.taken(of: roots.map(\.name)) {
       throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
     }
-    try area.checkSize(of: offer, held: held)
+    try area.checkSize(of: offer)
     let space = try area.destination.space()
     return try judge(
       offer, held: held, on: terms, availableBytes: space.availableBytes, availableItems: space.availableItems)

@@ -12,19 +12,22 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
   /// Room for the journal and the directories, for each item.
   private static let overheadPerItem: UInt64 = 256
 
-  /// What is missing for the rest of an offer, and for a reserve beside it; nil when there is room.
+  /// What is missing for the rest of an offer, and for a reserve beside it; nil when there is room, or nothing is missing of the
+  /// offer.
   init?(
     of offer: Offer, held: Tally, availableBytes: UInt64, availableItems: UInt64?, leaving reserve: Reserve = .none
   ) {
-    var overhead = offer.items.multipliedClamped(by: Self.overheadPerItem)
+    let missingItems = offer.items.subtractingClamped(held.items)
+    let missing = offer.allocated.subtractingClamped(held.bytes)
+    guard missingItems > 0 || missing > 0 else { return nil }
+    var overhead = missingItems.multipliedClamped(by: Self.overheadPerItem)
     // Records are in the journal and in what is made of them. How many of them are here already is not known.
     if held.items == 0, let metadata = offer.metadata { overhead = max(overhead, metadata.multipliedClamped(by: 2)) }
-    let missing = offer.allocated.subtractingClamped(held.bytes)
     // Both are below 2⁶³ then.
     let needed = (missing + min(overhead, Limits.fileSize)).addingClamped(reserve.bytes)
     bytes = Close.Space(needed: needed, available: availableBytes)
     items = availableItems.map {
-      Close.Space(needed: offer.items - min(offer.items, held.items) + 8 + reserve.items, available: $0)
+      Close.Space(needed: missingItems + 8 + reserve.items, available: $0)
     }
     self.reserve = reserve.bytes
     guard isReal else { return nil }

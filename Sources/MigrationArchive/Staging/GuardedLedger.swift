@@ -9,8 +9,6 @@ struct StagingFigures: Sendable {
   fileprivate(set) var refused = Tally()
   /// What of the items' metadata the destination could not hold so far.
   var losses: [Done.Loss.Kind: UInt64] = [:]
-  /// The most bytes that are wanted.
-  var most: MostBytes?
 }
 
 /// The ledger and what goes with it behind one lock, and its figures behind another that is held for nothing else.
@@ -58,14 +56,15 @@ extension Staging {
   /// How much is there, complete or not, and how many items are complete. Like the other figures it never waits for a disk.
   package var held: Tally { shared.withFigures { $0.held } }
 
-  /// Fails where more is there than is wanted of the transfer.
-  func checkSize() throws(ArchiveError) {
-    let (held, most) = shared.withFigures { ($0.held.bytes, $0.most) }
-    try most?.check(held)
-  }
-
   /// How much of the archive need not come any more: the present and the refused items.
   package var settled: Tally { shared.withFigures { $0.held.adding($0.refused) } }
+
+  /// How much of an offer need not come any more: all of it, once everything has arrived, whatever was estimated.
+  package func settled(of offer: Offer) -> Tally {
+    let settled = settled
+    if case .receiving = stage { return settled }
+    return Tally(items: max(settled.items, offer.items), bytes: max(settled.bytes, offer.bytes, offer.allocated))
+  }
 
   /// How many items of the archive are refused.
   package var notStored: UInt64 { shared.withFigures { $0.refused.items } }

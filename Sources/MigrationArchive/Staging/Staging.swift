@@ -57,6 +57,9 @@ package final class Staging: Sendable {
     var metadataRoom = UInt64.max
     /// Looks after the room in a session of a transfer that may become more than was announced; nil in any other.
     var watch: RoomWatch?
+    /// The most bytes that are wanted of the transfer, and how many were held when the session began.
+    var most: MostBytes?
+    var heldAtStart: UInt64 = 0
     var refusals = Refusals()
     /// Whether items that the destination cannot hold are refused; else they end the transfer.
     var mayRefuse = true
@@ -144,9 +147,10 @@ package final class Staging: Sendable {
     let position = journal.position
     let room = Self.metadataRoom(on: disk)
     let watch = offer.isOpenEnded ? RoomWatch(offer, held: held) : nil
-    shared.withFigures { $0.most = most }
     shared.withLock { shared in
       shared.watch = watch
+      shared.most = most
+      shared.heldAtStart = shared.ledger.heldBytes
       shared.ledger.begin(offer.bound)
       shared.metadataRoom = room
       shared.mayRefuse = mayRefuse

@@ -73,13 +73,11 @@ package final class StagingArea: Sendable {
   }
 
   /// Fails where a transfer is known to have more than is wanted here.
-  package func checkSize(of offer: Offer, held: Tally) throws(ArchiveError) {
-    try most?.check(max(offer.bytes, held.bytes))
-  }
+  package func checkSize(of offer: Offer) throws(ArchiveError) { try most?.check(total: offer.bytes) }
 
   /// Judges the room for an offer that may become more than it says.
   ///
-  /// Fails unless there is room for what is missing of it, and for a reserve.
+  /// Fails unless there is room for what is missing of it, and for a reserve. If nothing is missing, none is asked for.
   package func judgeRoom(for offer: Offer, held: Tally) throws(ArchiveError) -> Judgement {
     let space = try destination.space()
     let reserve = Reserve(of: space)

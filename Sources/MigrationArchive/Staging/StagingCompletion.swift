@@ -5,8 +5,10 @@ extension Staging {
   /// Compares what is there with what the sender says it must be, and makes what waits for the end: hard links,
   /// directories' rights and times. The roots' own rights wait until they are moved.
   ///
-  /// Throws a `Violation` where the archive is not the one that the sender meant.
+  /// Throws a `Violation` where the archive is not the one that the sender meant. Where it is larger than is wanted, everything
+  /// stays as it is.
   package func complete(_ finish: Finish, progress: (ImportProgress) -> Void) throws {
+    try shared.withLock { $0.most }?.check(total: finish.total.bytes)
     let places = disk.places()
     try removeIncomplete(in: places)
     try removeDropped(in: places)

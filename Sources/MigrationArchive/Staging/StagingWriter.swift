@@ -12,6 +12,10 @@ package final class StagingWriter {
   var tagged = ByteWriter()
   /// An announced root.
   var lastRoot: [UInt8] = []
+  /// The path for which directories were reckoned with last.
+  var lastCharged: ArchivePath?
+  /// What this frame was charged of the room.
+  var charged: UInt64 = 0
   let traits: DestinationTraits
   /// Hears that an item was refused.
   let refused: () -> Void
@@ -33,6 +37,7 @@ package final class StagingWriter {
     var reader = EntryReader(range)
     claims.removeAll(keepingCapacity: true)
     claimedLength = 0
+    defer { settleCharge() }
     while let entry = try reader.next(bytes) {
       switch entry {
       case .item(let record, let whole):
@@ -47,7 +52,6 @@ package final class StagingWriter {
       if claimedLength > Self.longClaims { try writeClaims() }
     }
     try writeClaims()
-    try staging.checkSize()
     return content
   }
 

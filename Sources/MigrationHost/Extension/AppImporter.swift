@@ -95,7 +95,7 @@ package final class AppImporter: Importer {
           "With --replace, where the data is to go, what is there is set aside, and comes back if the import fails.",
         name: Array(app.identifier.utf8))
     }
-    try area.checkSize(of: offer, held: held)
+    try area.checkSize(of: offer)
     let judgement = try area.judgeRoom(for: offer, held: held)
     origin.withLock { $0 = identity }
     return judgement

@@ -121,6 +121,14 @@ package struct Ledger: Sendable {
     return file.ranges.cover(of: place.range) == .whole
   }
 
+  /// Whether a file of this generation is there in part.
+  package func isIncomplete(_ path: ArchivePath, _ generation: Generation) -> Bool {
+    incomplete[path]?.generation == generation
+  }
+
+  /// How much is held, and how much of incomplete files is being written.
+  package var comingBytes: UInt64 { heldBytes.addingClamped(admittedBytes) }
+
   /// Whether an item of this mark is held complete, or refused.
   package func knows(_ mark: Mark) -> Bool { complete.contains(mark) || refused.holds(mark) }
 

@@ -21,7 +21,7 @@ struct StagingWorker: Sendable {
     let staging = transfer.staging
     let terms =
       staging?.terms ?? setup.importer.terms(of: transfer.identifier, keys: transfer.keys ?? .random())
-    let judgement = try setup.importer.judge(offer, held: staging?.settled ?? held, on: terms)
+    let judgement = try setup.importer.judge(offer, held: staging?.settled(of: offer) ?? held, on: terms)
     return WorkerReport(
       .examined(session, .success(Self.examination(judgement))),
       bringing: .judgement(session, JudgedOffer(terms: terms, judgement: judgement)))

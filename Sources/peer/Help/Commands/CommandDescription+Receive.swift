@@ -76,8 +76,9 @@ extension CommandDescription {
       "--max-size", "SIZE",
       """
       Take at most so many bytes of a transfer, as in 500k, 20M, 1.5G or 2T (k is 1000); with --keep, of each. What has
-      more is refused with exit code 6: at once if it says so, else when it has grown so far. Without it: as much as
-      there is room for.
+      more is refused with exit code 6: at once if it says so, else when a run has brought so much, or at its end. What an
+      earlier run left may take room besides, and a few small files more may be on the disk. Without it: as much as there
+      is room for.
       """),
     .flag("--keep", "Go on after a transfer, until the command is stopped."),
     .value(
