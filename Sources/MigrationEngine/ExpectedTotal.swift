@@ -11,15 +11,10 @@ package struct ExpectedTotal: Equatable, Sendable {
     self.isEstimate = isEstimate
   }
 
-  /// From where on a difference is worth a word.
-  private static let smallest: UInt64 = 1_048_576
-
-  /// What the sender's user, who may be the app's author, is told of an estimate that was off by more than its half: a clause. Nil
-  /// where it was not, and where that makes less than 1 MiB.
+  /// What the sender's user, who may be the app's author, is told of an estimate that was off: a clause. Nil where it was not.
   func correction(_ actual: UInt64, of contents: Offer.Contents) -> String? {
     guard isEstimate, case .app(let app) = contents else { return nil }
-    let difference = max(actual, tally.bytes) - min(actual, tally.bytes)
-    guard difference > tally.bytes / 2, difference >= Self.smallest else { return nil }
+    guard EstimatedSize.isOff(tally.bytes, from: actual) else { return nil }
     let sizes = [tally.bytes, actual].map { ReadableNumber.size($0) }
     return "the extension of \(VisibleText.of(app.bundleIdentifier)) estimated its export at \(sizes[0]), and it has "
       + "\(sizes[1]): room and time left are reckoned by resourcesSizeEstimate"

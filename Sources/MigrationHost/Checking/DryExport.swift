@@ -66,12 +66,6 @@ package struct DryExport: Sendable {
   /// How much of its temporary files the exporter has left.
   package let scratchBytes: UInt64
 
-  /// Estimates of little are no matter.
-  private static let smallest: UInt64 = 1_000_000
-
-  /// Whether the archive is more than half as large again as the estimate, or less than half of it.
-  package var isEstimateOff: Bool {
-    let (less, more) = (min(estimate, total.bytes), max(estimate, total.bytes))
-    return more - less > Self.smallest && more - less > total.bytes / 2
-  }
+  /// Whether it has to be said that the estimate was off.
+  package var isEstimateOff: Bool { EstimatedSize.isOff(estimate, from: total.bytes) }
 }
