@@ -1,6 +1,7 @@
 """A new app: what `peer app new` makes and refuses; and the page on it, whose commands are all run."""
 
 import os
+import plistlib
 import shutil
 import subprocess
 import time
@@ -16,19 +17,18 @@ from first_migration import steps
 
 PAGE = "docs/FirstMigration.md"
 
-FOLDERS = ["Counter", "My App", "test", "Foundation", "class", "2048", "APz", "R&D <new> \"q\"", "日本", "x" * 100]
+FOLDERS = ["Counter", "My App", "test", "Foundation", "class", "2048", "APz", "a&\u0301<\u0338", "R&D <new> \"q\"", "日本", "x" * 100]
 """What an author may call a folder."""
 
 SPOKEN = {
-    "peer receive --app org.example.counter": "test_migrating.py",
-    "peer send --app org.example.counter": "test_migrating.py",
-    "peer app status ID": "test_apps_on_one_device.py",
-    "man peer-app": "test_manual.py",
-    "peer app new Counter": "test_new_app.py",
-    "peer app check": "test_checking.py",
-    "peer app migrate": "test_checking.py",
+    "peer receive --app org.example.counter": ("test_migrating.py", "new.receive("),
+    "peer send --app org.example.counter": ("test_migrating.py", "old.send("),
+    "peer app status ID": ("test_apps_on_one_device.py", '("status", APP'),
+    "man peer-app": ("test_manual.py", '"man"'),
+    "peer app check": ("test_checking.py", '"app", "check"'),
+    "peer app migrate": ("test_checking.py", '"app", "migrate"'),
 }
-"""What the page names within its sentences, and which check runs that."""
+"""What the page names within its sentences, which check runs that, and by which words."""
 
 
 def make(work, *words, code=0, user=None):
@@ -50,6 +50,12 @@ def test_what_is_made(work):
         [created] = make(work, f"{place}/{folder}", "--package", ROOT, "--json").events("created")
         equal((created["path"], created["package"]), (f"{place}/{folder}", os.path.realpath(ROOT)), "paths that are told")
         require({"Package.swift", "README.md", "bundle", ".gitignore"} <= set(made(f"{place}/{folder}")), folder)
+        lists = [name for name in made(f"{place}/{folder}") if name.endswith(".plist")]
+        equal(len(lists), 4, f"property lists in {folder!r}")
+        for name in lists:
+            with open(f"{place}/{folder}/{name}", "rb") as file:
+                content = plistlib.load(file)
+            require(name != "Bundle/Info.plist" or content["CFBundleDisplayName"] == folder, f"{folder!r}: {content}")
     lint = subprocess.run(
         ["swift", "format", "lint", "--strict", "--recursive", "--configuration", f"{ROOT}/.swift-format", place],
         capture_output=True, timeout=PATIENCE, check=False)
@@ -115,6 +121,9 @@ def test_the_page_has_what_is_told():
     require(commands[0] == "peer app new Counter" and len(commands) > 10, f"commands of the page: {commands}")
     named, _ = spoken(page)
     equal([command for command in named if command not in SPOKEN and command not in commands], [], "what no check runs is")
+    for command, (check, words) in SPOKEN.items():
+        require(command in named, f"the page does not name '{command}' any more")
+        require(words in read(f"Tests/Acceptance/{check}"), f"'{command}': {check} does not have {words}")
 
 
 def test_the_next_commands_are_on_the_page(work):

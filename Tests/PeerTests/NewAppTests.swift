@@ -75,6 +75,13 @@ import Testing
     #expect(manifest.contains(".package(name: \"peer\", path: \(literal))"))
   }
 
+  @Test(arguments: [
+    ("a&\u{301}b", "a&amp;\u{301}b"), ("<\u{338}", "&lt;\u{338}"), ("<&>", "&lt;&amp;&gt;"), ("ü", "ü"),
+  ])
+  func `text in XML means exactly that text`(text: String, escaped: String) {
+    #expect(Array(XMLText.escaped(text).unicodeScalars) == Array(escaped.unicodeScalars))
+  }
+
   @Test(arguments: ["AAA", "APz", "Aq", "Zoo", "Test"])
   func `imports are in order, whatever the app is called`(folder: String) throws {
     for file in NewAppFile.all(names(folder), kit: "/") where file.path.hasSuffix(".swift") {

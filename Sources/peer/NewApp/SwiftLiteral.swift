@@ -20,12 +20,13 @@ enum SwiftLiteral {
 enum XMLText {
   /// The text as it stands between two tags.
   static func escaped(_ text: String) -> String {
-    text.map { character in
-      switch character {
+    // By scalars: a mark that is combined with one of these makes another character of it.
+    text.unicodeScalars.map { scalar in
+      switch scalar {
       case "&": "&amp;"
       case "<": "&lt;"
       case ">": "&gt;"
-      default: String(character)
+      default: String(scalar)
       }
     }.joined()
   }
