@@ -24,7 +24,9 @@ final class BundleFaults {
     do {
       return try body()
     } catch {
-      guard error.fault != nil else { throw error }
+      guard let fault = error.fault else { throw error }
+      // What is wrong with a file as a whole is one fault: a named pipe is no property list, and is not missing.
+      if fault.key == nil, all.contains(where: { $0.fault?.key == nil && $0.fault?.file == fault.file }) { return nil }
       all.append(error)
       return nil
     }

@@ -1,4 +1,5 @@
 import MigrationSystem
+import MigrationWire
 
 /// An app that is installed, and its data.
 ///
@@ -8,12 +9,7 @@ package final class InstalledApp: Sendable {
   let files: HomeFiles
 
   init(_ identifier: String, _ files: HomeFiles) throws(HostError) {
-    let bundle = try AppBundle(installedAt: Array(files.path("apps/\(identifier)/bundle").utf8))
-    guard bundle.identifier == identifier else {
-      throw .bundle(
-        "Info.plist", key: "CFBundleIdentifier", "it is not '\(identifier)', under which the app is installed")
-    }
-    self.bundle = bundle
+    self.bundle = try Self.bundle(of: identifier, files)
     self.files = files
   }
 
@@ -21,6 +17,26 @@ package final class InstalledApp: Sendable {
   init(_ bundle: AppBundle, in files: HomeFiles) {
     self.bundle = bundle
     self.files = files
+  }
+
+  private static func bundle(of identifier: String, _ files: HomeFiles) throws(HostError) -> AppBundle {
+    do throws(HostError) {
+      let bundle = try AppBundle(installedAt: Array(files.path("apps/\(identifier)/bundle").utf8))
+      guard bundle.identifier == identifier else {
+        throw HostError.bundle("Info.plist", key: "CFBundleIdentifier", "it is not '\(identifier)'")
+      }
+      return bundle
+    } catch {
+      // The file or directory is one of ours, and no user has named it.
+      let name = "the installed app \(identifier)"
+      let words = error.fault.map { fault in
+        "\(VisibleText.quoted(fault.file)): \(fault.key.map { "\($0): " } ?? "")\(fault.reason)"
+      }
+      throw HostError(
+        error.fault == nil && error.code != .source ? error.code : .bundle,
+        "\(name) is damaged: \(words ?? error.description)",
+        hint: "'peer app install' puts a whole one in its place; its data stays.", name: error.name)
+    }
   }
 
   package var identifier: String { bundle.identifier }
