@@ -93,6 +93,8 @@ struct AppReceiveOptions: Equatable, Sendable {
   var replaces = false
   /// Whether the extension is kept from what it need not reach; its author may want that otherwise.
   var isConfined = true
+  /// The path of the bundle that the app was just installed from, if its author tries it.
+  var draft: [UInt8]?
 }
 
 /// What `peer send` was told.

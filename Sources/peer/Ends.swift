@@ -27,6 +27,7 @@ enum Ends {
       wanted.replaces = app.replaces
       wanted.most = options.mostBytes.map { MostBytes($0) }
       wanted.isConfined = app.isConfined
+      wanted.draft = app.draft
       return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) { news in
         if let event = TransferEvent(news) { tell(event) }
       }
@@ -46,18 +47,27 @@ enum Ends {
     }
   }
 
-  /// What is sent comes from this app.
+  /// What is sent comes from this app; a home that is missing is not made.
+  ///
+  /// - Parameter edition: the bundle of another edition of the same app, whose extension exports the data.
   static func app(
-    _ app: String, _ options: SendOptions, home: [UInt8], until stop: StopSignal = StopSignal(),
+    _ app: String, _ options: SendOptions, home: [UInt8], edition: AppBundle? = nil,
+    until stop: StopSignal = StopSignal(),
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> AppSource {
     try failing { () throws in
-      try AppSource(
-        app: app, home: try AppHome(home: home), claim: options.claim, idleLimit: options.idleLimit,
-        isConfined: options.isConfined, until: stop
-      ) { news in
+      guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
+      let observer = { @Sendable (news: HostNews) in
         if let event = TransferEvent(news) { tell(event) }
       }
+      guard let edition else {
+        return try AppSource(
+          app: app, home: home, claim: options.claim, idleLimit: options.idleLimit, isConfined: options.isConfined,
+          until: stop, observer: observer)
+      }
+      return try AppSource(
+        edition: edition, home: home, claim: options.claim, idleLimit: options.idleLimit,
+        isConfined: options.isConfined, until: stop, observer: observer)
     }
   }
 

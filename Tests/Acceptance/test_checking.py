@@ -5,6 +5,7 @@ import os
 import plistlib
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -20,10 +21,10 @@ OTHER = "org.example.other"
 class Author:
     """A device with the app, and the bundle that its author works on."""
 
-    def __init__(self, work, identifier=ID, **files):
+    def __init__(self, work, identifier=ID, installed="TestAppExtension", **files):
         self.work = work
         self.folder, _ = work.place()
-        self.device = Device(work, self.folder)
+        self.device = Device(work, self.folder, program=installed)
         self.device.write(**{"kept": "what was written", **files})
         self.bundle = make_bundle(work.programs, f"{self.folder}/bundle", identifier)
         self.temporary = f"{self.folder}/tmp"
@@ -244,7 +245,8 @@ def test_a_migration(work):
     equal(os.path.dirname(home), author.temporary, "where the home is")
     require(run.events("migrated")[0]["importSeconds"] is not None, "no duration of the import")
     equal({event["side"] for event in run.events("done")}, {"exporter", "importer"}, "the ends that are done")
-    require(all(event["addresses"] == ["127.0.0.1"] for event in run.events("listening")), "it listened elsewhere")
+    equal([event["addresses"] for event in run.events("listening")], [["127.0.0.1"]], "where it listened")
+    equal(run.events("code"), [], "the codes that were told")
     lines = [(event["side"], event["line"]) for event in run.events("extensionOutput")]
     equal(lines, [("importer", f"importing version 2.7 of {ID}")], "what the extensions said")
     # The command that a person is told.
@@ -334,7 +336,10 @@ def test_an_interrupted_migration(work, files, line):
     before = data(author)
     run = author.start()
     wait_for(line, PATIENCE, lambda: line in said(run) or not run.is_running())
-    require(listening(run) or "behaviour" in files, "it listens nowhere")
+    # While it imports, it need not listen any more.
+    if "export" in files:
+        where = listening(run)
+        require(where and all("127.0.0.1:" in line for line in where), f"it listens elsewhere: {where}")
     run.signal(signal.SIGINT)
     equal(run.wait(), 130, f"the exit code; said: {run.text()[-600:]}")
     equal(data(author), before, "the source")
@@ -353,6 +358,76 @@ def test_a_killed_migration(work):
     author.device.run("status")
 
 
+@pytest.mark.parametrize("end", ["exporter", "importer"])
+def test_ctrl_c_while_an_extension_starts(work, end):
+    """app migrate: Ctrl-C and SIGTERM end the start of an extension that says nothing, and leave no home"""
+    # The exporter is that of the installed app where the other one has another identifier.
+    author = Author(work, OTHER, installed="Silent" if end == "exporter" else "TestAppExtension")
+    if end == "importer":
+        remove(author.bundle)
+        make_bundle(work.programs, author.bundle, OTHER, "Silent")
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        run = author.start()
+        wait_for("the extension", PATIENCE, lambda run=run: said(run) == ["silent"] or not run.is_running())
+        equal(run.events("extensionOutput")[0]["side"], end, "the end that starts")
+        begun = time.monotonic()
+        run.signal(number)
+        equal(run.wait(), code, f"the exit code; said: {run.text()[-600:]}")
+        require(time.monotonic() - begun < 10, f"it took {time.monotonic() - begun:.1f} s")
+        require("interrupted" in run.error()["message"], f"said: {run.error()}")
+        equal(os.listdir(author.temporary), [], "temporary files")
+    nothing_left(author)
+
+
+def test_the_exporter_of_the_bundle(work):
+    """app migrate: where the bundle is another edition of the app, its extension exports, and nothing of the try stays"""
+    # That of the installed app cannot.
+    author = Author(work, installed="OnlyImporting")
+    before = data(author)
+    run = author.migrate()
+    equal(Home(author, author.home(run)).documents(), author.device.documents(), "what arrived")
+    equal(data(author), before, "the source")
+    equal(os.listdir(author.temporary), [os.path.basename(author.home(run))], "temporary files")
+    nothing_left(author)
+    # Another one cannot either, and its author is told where to look.
+    remove(author.bundle)
+    make_bundle(work.programs, author.bundle, ID, "OnlyImporting")
+    error = author.migrate(code=4).error()
+    require("cannot export" in error["message"] and f"peer app check {author.bundle}" in error["hint"], f"said: {error}")
+
+
+def test_an_unusable_home(work):
+    """app check: a PEER_HOME that cannot be used is an error, and one that is missing is no app; neither is made"""
+    author = Author(work)
+    author.device.home = f"{author.folder}/file"
+    with open(author.device.home, "w", encoding="utf-8"):
+        pass
+    require("cannot be kept" in author.check(code=4).error()["message"], "it is not said that the home is unusable")
+    author.device.home = f"{author.folder}/none"
+    equal(author.check().events("bundle")[0]["data"], "empty", "the data")
+    author.migrate(code=2)
+    require(not os.path.exists(author.device.home), "it was made")
+
+
+def test_a_damaged_app(work):
+    """app migrate: an installed app that is damaged is told from a bundle"""
+    author = Author(work, OTHER)
+    remove(f"{author.device.home}/apps/{ID}/bundle/Info.plist")
+    error = author.migrate(code=4).error()
+    require(f"the installed app {ID} is damaged" in error["message"] and "peer app install" in error["hint"], f"said: {error}")
+
+
+def test_a_full_disk_for_the_output(work):
+    """app migrate: it fails where its last lines cannot be written"""
+    author = Author(work)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [f"{work.programs}/peer", "app", "migrate", ID, "--to", author.bundle], stdout=full, stderr=subprocess.PIPE,
+            env={**os.environ, **work.environment, "PEER_HOME": author.device.home}, timeout=PATIENCE, check=False)
+    equal(done.returncode, 1, f"the exit code; said: {done.stderr[-300:]}")
+    require(b"standard output could not be written" in done.stderr, f"said: {done.stderr[-300:]}")
+
+
 def test_homes_that_are_refused(work):
     """app migrate: homes that are refused"""
     author = Author(work)
@@ -364,6 +439,11 @@ def test_homes_that_are_refused(work):
     work.environment["TMPDIR"] = home
     author.migrate(code=4)
     equal([name for name in os.listdir(home) if name.startswith("peer-")], [], "what was made in the home")
+    work.environment["TMPDIR"] = f"{author.folder}/with space"
+    os.mkdir(work.environment["TMPDIR"])
+    error = author.migrate(code=4).error()
+    require("TMPDIR" in error["hint"] and "PEER_HOME" not in error["hint"], f"said: {error}")
+    equal(os.listdir(work.environment["TMPDIR"]), [], "temporary files")
 
 
 def test_aliases_and_claims(work):
@@ -388,5 +468,7 @@ def test_what_cannot_be_migrated(work):
     ended(author.device.start("app", "migrate", "org.none", "--to", author.bundle), 2)
     author.change("Info.plist", CFBundleShortVersionString=None)
     author.migrate(code=4)
+    author.migrate("--home", f"{author.folder}/new", code=4)
+    require(not os.path.exists(f"{author.folder}/new"), "a home was made")
     equal(os.listdir(author.temporary), [], "temporary files")
     require(os.path.isdir(author.device.group()), f"the group {GROUP} is gone")

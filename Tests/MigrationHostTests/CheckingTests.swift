@@ -47,6 +47,51 @@ import Testing
     #expect(faults.allSatisfy { !$0.reason.isEmpty && $0.hint.hasSuffix(".") })
   }
 
+  @Test func `a named pipe in a file's place is one fault`() throws {
+    for place in ["Info.plist", "Extensions/Migration.appex/Info.plist"] {
+      let scratch = try Scratch(inMemory: true)
+      var sample = SampleBundle()
+      sample.spoil = {
+        unlink("\($0)/\(place)")
+        mkfifo("\($0)/\(place)", 0o644)
+      }
+      let faults = try AppBundle.examine(try sample.write(in: scratch)).faults
+      #expect(faults.map(\.file) == [Array(place.utf8)] && faults.first?.reason == "it is a named pipe", "\(faults)")
+    }
+  }
+
+  @Test func `a home that is missing is not made, and one that cannot be used is an error`() throws {
+    let device = try AppDevice(["kept": "text"])
+    let missing = "\(device.scratch.path)/none"
+    #expect(try check(device, home: missing).data == .empty)
+    #expect(!exists(missing))
+    try write("text", to: "\(device.scratch.path)/file")
+    for home in ["file", "file/below"] {
+      let error = try #require(thrown { _ = try check(device, home: "\(device.scratch.path)/\(home)") } as? HostError)
+      #expect(error.code == .location, "\(error)")
+    }
+  }
+
+  @Test func `the extension of another edition exports the data of the app that is installed`() throws {
+    // The one that is installed cannot export; what the other one has for a new group is empty.
+    let device = try AppDevice(["kept": "text"], program: "OnlyImporting")
+    let other = try AppDevice(program: "OnlyExporting")
+    let home = try AppHome(home: Array("\(device.scratch.path)/home".utf8))
+    let new = try AppDevice(program: "OnlyImporting")
+    do {
+      let source = try AppSource(edition: other.app.bundle, home: home) { [news] in news.note($0) }
+      #expect(throws: HostError.self, "it is locked") { try device.app.lock(.running) }
+      try Migration(from: source).arrive(at: try new.importer())
+    }
+    _ = try device.app.lockOnceFree(.running)
+    #expect(content("\(new.app.containerPath)/Documents/arrived") == "yes")
+    let none = try AppHome(home: Array("\(device.scratch.path)/empty".utf8))
+    let error = thrown { _ = try AppSource(edition: other.app.bundle, home: none) { _ in } } as? HostError
+    #expect(error?.code == .notInstalled)
+    let unfit = thrown { _ = try AppSource(edition: device.app.bundle, home: home) { _ in } } as? HostError
+    #expect(unfit?.hint?.contains("'peer app check") == true, "\(String(describing: unfit))")
+  }
+
   @Test func `what an archive would hold is counted, and the data of an installed app only read`() throws {
     let device = try AppDevice(["kept": "text", "estimate": "7000000"])
     try write("shared", to: "\(device.groupPath)/shared")

@@ -34,7 +34,7 @@ import Testing
     var options = MigrateOptions(identifier: "a", bundle: [])
     options.isConfined = false
     options.replaces = true
-    let receiving = options.receiving(as: "b")
+    let receiving = options.receiving(as: "b", from: Array("/b".utf8))
     #expect(receiving.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
     #expect(receiving.app?.identifier == "b" && receiving.app?.replaces == true && receiving.app?.isConfined == false)
     #expect(options.sending.app == "a" && !options.sending.isConfined)
@@ -52,6 +52,10 @@ import Testing
       #expect(failure?.kind == .refused && failure?.hint != nil)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: source) == [])
+    // Nor is one made in which no app can be.
+    let stray = Array("\(scratch.path)/b c/d".utf8)
+    #expect(throws: TransferFailure.self) { try DestinationHome(stray, apart: Array(source.utf8)) }
+    #expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/b c"))
     // A name that only begins alike is another one.
     for home in ["a/source2", "b/c"] {
       let made = try DestinationHome(Array("\(scratch.path)/\(home)".utf8), apart: Array(source.utf8))

@@ -24,6 +24,17 @@ package final class AppHome: Sendable {
     try self.init(home: home, observer: nil)
   }
 
+  /// Uses a directory; nil where it is missing, and it is not made.
+  package static func ifThere(_ home: [UInt8]) throws(HostError) -> AppHome? {
+    do {
+      _ = try Directory.open(home)
+    } catch {
+      // Why another one cannot be used is found out below.
+      if error.isNotFound { return nil }
+    }
+    return try AppHome(home: home)
+  }
+
   /// - Parameters:
   ///   - renaming: plain for a file system without the kernel's flags, or as if it were one.
   ///   - observer: called before each change, for tests.
@@ -109,12 +120,12 @@ package final class AppHome: Sendable {
     "Set PEER_HOME to a directory of your own whose path has only letters, digits and any of !$&'()*+,-./:;=@_~ in it."
 
   /// Fails unless a path is the same in a URL: apps make paths out of their URLs.
-  private static func check(_ path: [UInt8]) throws(HostError) {
+  package static func check(_ path: [UInt8], hint: String? = nil) throws(HostError) {
     guard let stray = firstStray(in: path) else { return }
     throw HostError(
       .location,
       "apps cannot be kept in \(VisibleText.quoted(path)), because \(VisibleText.quoted([stray])) is not the same in a URL",
-      hint: hint, name: path)
+      hint: hint ?? Self.hint, name: path)
   }
 
   /// The first byte of a path that is not the same in a URL.
@@ -126,7 +137,7 @@ package final class AppHome: Sendable {
 
 extension HostError {
   /// There is no such app.
-  static func notInstalled(_ identifier: String) -> HostError {
+  package static func notInstalled(_ identifier: String) -> HostError {
     HostError(
       .notInstalled, "no app \(VisibleText.quoted(identifier)) is installed", hint: "'peer app list' shows which are.",
       name: Array(identifier.utf8))

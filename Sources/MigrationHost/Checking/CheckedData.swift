@@ -21,20 +21,20 @@ final class CheckedPlace: Sendable {
   init(
     _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, observer: @Sendable (HostNews) -> Void
   ) throws(HostError) {
-    self.home = try TemporaryHome()
+    let new: ExtensionSite
+    (self.home, new) = try Self.empty(bundle)
     do {
-      let new = InstalledApp(bundle, in: try AppHome(home: self.home.path).files)
-      try new.prepareContainer()
-      var site = new.site(nil)
+      var site = new
       if let container {
         site.container = try Self.path(of: container)
         data = .directory(container)
       } else if let installed = try Self.installed(bundle, home, observer) {
-        site = try Self.site(of: bundle, on: installed, missing: site)
+        site = try installed.of(bundle, missing: site.groups)
         data = .installed
       } else {
         data = .empty
       }
+      site.draft = bundle.path
       self.site = site
     } catch {
       self.home.remove()
@@ -42,37 +42,54 @@ final class CheckedPlace: Sendable {
     }
   }
 
-  deinit {
+  /// Takes the data of the app of which the bundle has another edition. It must be installed there.
+  init(_ bundle: AppBundle, installedIn home: AppHome, observer: @Sendable (HostNews) -> Void) throws(HostError) {
+    let installed = try home.site(of: bundle.identifier, observer: observer)
+    let site: ExtensionSite
+    (self.home, site) = try Self.empty(bundle)
+    do {
+      var site = try installed.of(bundle, missing: site.groups)
+      site.draft = bundle.path
+      self.site = site
+    } catch {
+      self.home.remove()
+      throw error
+    }
+    data = .installed
+  }
+
+  deinit { clear() }
+
+  /// Removes what was made. For a program that may end before this is gone.
+  func clear() {
     site.sweep()
     home.remove()
+  }
+
+  /// A container and groups as a new app finds them.
+  private static func empty(_ bundle: AppBundle) throws(HostError) -> (TemporaryHome, ExtensionSite) {
+    let home = try TemporaryHome(prefix: "peer-check-", hint: "Set TMPDIR to a directory elsewhere.")
+    do {
+      let new = InstalledApp(bundle, in: try AppHome(home: home.path).files)
+      try new.prepareContainer()
+      return (home, new.site(nil))
+    } catch {
+      home.remove()
+      throw error
+    }
   }
 
   /// The site of the app with the same identifier; nil if there is none. A home that is missing is not made.
   private static func installed(
     _ bundle: AppBundle, _ home: [UInt8], _ observer: @Sendable (HostNews) -> Void
   ) throws(HostError) -> ExtensionSite? {
-    guard (try? Directory.open(home)) != nil else { return nil }
-    let apps = try AppHome(home: home)
+    guard let apps = try AppHome.ifThere(home) else { return nil }
     do {
       return try apps.site(of: bundle.identifier, observer: observer)
     } catch {
       guard error.code == .notInstalled else { throw error }
       return nil
     }
-  }
-
-  /// The bundle in the place of the one that is installed. Groups that the app has not listed until now are empty ones.
-  private static func site(
-    of bundle: AppBundle, on installed: ExtensionSite, missing new: ExtensionSite
-  ) throws(HostError) -> ExtensionSite {
-    var site = installed
-    site.bundle = bundle
-    site.groups = new.groups
-    for group in bundle.migrationExtension.groups {
-      let place = AppHome.Folder.groups.place(group)
-      if try installed.files.kind(of: place) == .directory { site.groups[group] = installed.files.path(place) }
-    }
-    return site
   }
 
   private static func path(of container: [UInt8]) throws(HostError) -> String {

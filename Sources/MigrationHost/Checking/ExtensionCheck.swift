@@ -26,6 +26,11 @@ package final class ExtensionCheck: Sendable {
   /// The data that it is tried on.
   package var data: CheckedData { place.data }
 
+  /// What helps where it cannot be started.
+  package static func hint(for error: ArchiveError) -> String {
+    error.cause?.isPermissionDenied == true ? HostError.forbidden : "Mend the bundle, and check it again."
+  }
+
   /// Starts the extension and asks what it can do.
   package func abilities(until stop: StopSignal) throws(ArchiveError) -> ExtensionAbilities {
     try launch.probe(.probing, until: stop)

@@ -6,15 +6,23 @@ package struct TemporaryHome: Sendable {
   /// The absolute path, without links.
   package let path: [UInt8]
 
-  /// Makes a new one.
-  package init() throws(HostError) {
+  /// Makes a new one, whose name begins with the prefix. The hint is what helps where there is no room, or the path is not fit.
+  package init(prefix: String, hint: String) throws(HostError) {
     let parent = Environment.bytes("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? Array("/tmp".utf8)
-    let name = "peer-\(try InstalledApp.randomName())"
-    path = try HostError.wrapping(.storage, "no directory can be made in \(VisibleText.quoted(parent))") {
-      () throws(SystemError) in
+    let name = "\(prefix)\(try InstalledApp.randomName())"
+    do throws(SystemError) {
       let parent = try Directory.open(parent)
       try parent.makeDirectory(name, mode: 0o700)
-      return try parent.openChildDirectory(name).canonicalPath()
+      path = try parent.openChildDirectory(name).canonicalPath()
+    } catch {
+      throw HostError(
+        .storage, "no directory can be made in \(VisibleText.quoted(parent))", hint: hint, name: parent, cause: error)
+    }
+    do {
+      try AppHome.check(path, hint: hint)
+    } catch {
+      remove()
+      throw error
     }
   }
 

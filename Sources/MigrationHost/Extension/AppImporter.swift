@@ -16,6 +16,8 @@ package final class AppImporter: Importer {
     package var most: MostBytes?
     /// Whether the extension is kept from what it need not reach.
     package var isConfined = true
+    /// The path of the bundle that the app was just installed from, if its author tries it.
+    package var draft: [UInt8]?
 
     package init() {}
   }
@@ -44,13 +46,14 @@ package final class AppImporter: Importer {
     self.options = options
     var site = app.site(lock)
     site.isConfined = options.isConfined
+    site.draft = options.draft
     launch = ExtensionLaunch(site: site, observe: observer)
     if let weakness = site.weakness { observer(.notice(weakness)) }
     do {
       try launch.check(try launch.probe(.probing, until: stop), allow: .imports)
     } catch {
       launch.sweep()
-      throw .unfit(app.bundle, error, wanted: "import")
+      throw .unfit(site, error, wanted: "import")
     }
     try app.files.makeDirectory(app.stagingPlace)
     do {

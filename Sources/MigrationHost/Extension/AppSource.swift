@@ -9,6 +9,8 @@ package final class AppSource: ItemSource {
   package static let platform = "linux"
 
   private let launch: ExtensionLaunch
+  /// What was made for the data; nil where there is nothing but the app's own.
+  private let place: CheckedPlace?
   private let claim: SourceClaim
   private let idleLimit: IdleLimit
   /// How long the extension may take to describe its export.
@@ -37,12 +39,25 @@ package final class AppSource: ItemSource {
     try self.init(site, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
   }
 
-  /// Takes the data of a site, which is ready.
+  /// Takes the same for another edition of the app, which need not be installed: the extension in its bundle exports the data
+  /// of the app that is.
+  package convenience init(
+    edition bundle: AppBundle, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
+    isConfined: Bool = true, until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
+  ) throws(HostError) {
+    let place = try CheckedPlace(bundle, installedIn: home, observer: observer)
+    var site = place.site
+    site.isConfined = isConfined
+    try self.init(site, at: place, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
+  }
+
+  /// Takes the data of a site, which is ready; the place is cleared at the end, if it was made for this.
   init(
-    _ site: ExtensionSite, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
+    _ site: ExtensionSite, at place: CheckedPlace? = nil, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
     descriptionLimit: Double = ExportWatch.descriptionLimit, until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
+    self.place = place
     self.claim = claim ?? site.bundle.identity
     self.idleLimit = idleLimit
     self.descriptionLimit = descriptionLimit
@@ -52,7 +67,7 @@ package final class AppSource: ItemSource {
       first = Mutex(try launch.start(.export, until: stop))
     } catch {
       launch.sweep()
-      throw .unfit(site.bundle, error, wanted: "export")
+      throw .unfit(site, error, wanted: "export")
     }
   }
 
@@ -66,6 +81,7 @@ package final class AppSource: ItemSource {
       _ = waiting.close()
     }
     launch.sweep()
+    place?.clear()
   }
 
   private var site: ExtensionSite { launch.site }

@@ -16,8 +16,24 @@ package struct ExtensionSite: Sendable {
   let lock: AppLock?
   /// Whether it is kept from everything that docs/Apps.md does not name. Without that a debugger can be attached to it.
   package var isConfined = true
+  /// The path of the bundle that the app's author works on, if that is what is tried; nil for a user's app.
+  var draft: [UInt8]?
 
   package var identifier: String { bundle.identifier }
+
+  /// The same data under the same lock, for another edition of the app: its bundle takes the place of the one that is installed.
+  ///
+  /// - Parameter new: where empty groups are, for those that the app has not listed until now.
+  func of(_ bundle: AppBundle, missing new: [String: String]) throws(HostError) -> ExtensionSite {
+    var site = self
+    site.bundle = bundle
+    site.groups = new
+    for group in bundle.migrationExtension.groups {
+      let place = AppHome.Folder.groups.place(group)
+      if try files.kind(of: place) == .directory { site.groups[group] = files.path(place) }
+    }
+    return site
+  }
 
   /// The absolute path of the directory for its temporary files.
   var scratch: String { files.path(scratchPlace) }

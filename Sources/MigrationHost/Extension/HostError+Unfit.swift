@@ -1,16 +1,38 @@
 import MigrationArchive
+import MigrationSystem
 import MigrationWire
 
 extension HostError {
   /// An extension that is of no use for a migration: the file in the app's bundle, and the reason.
-  static func unfit(_ bundle: AppBundle, _ error: ArchiveError, wanted: String) -> HostError {
+  static func unfit(_ site: ExtensionSite, _ error: ArchiveError, wanted: String) -> HostError {
     if error.code == .stopped { return HostError(.stopped, "interrupted") }
-    let program = bundle.migrationExtension.executable
-    let file = Array(program.dropFirst(bundle.path.count + 1))
+    let program = site.bundle.migrationExtension.executable
+    let file = Array(program.dropFirst(site.bundle.path.count + 1))
     return HostError(
       .unfit, "the bundle is not fit: \(VisibleText.quoted(file)): \(error.description)",
-      hint:
-        "Install an edition of the app whose extension can \(wanted): 'peer app install' puts it in the place of this one.",
-      name: file)
+      hint: hint(for: site, error, wanted: wanted), name: file)
+  }
+
+  private static func hint(for site: ExtensionSite, _ error: ArchiveError, wanted: String) -> String {
+    let isForbidden = error.cause?.isPermissionDenied == true
+    switch site.draft {
+    case nil:
+      return isForbidden
+        ? "Set PEER_HOME to a directory on a disk that programs may run from."
+        : "Install an edition of the app whose extension can \(wanted): 'peer app install' puts it in the place of this one."
+    case site.bundle.path?:
+      return isForbidden
+        ? forbidden : mend(site.bundle.path)
+    case let draft?:
+      return isForbidden
+        ? "Set TMPDIR to a directory on a disk that programs may run from, or name one with --home." : mend(draft)
+    }
+  }
+
+  /// What helps where the kernel refuses to run a program of a bundle.
+  static let forbidden = "Put the bundle on a disk that programs may run from."
+
+  private static func mend(_ bundle: [UInt8]) -> String {
+    "Mend the bundle; 'peer app check \(VisibleText.listed(bundle))' says more."
   }
 }

@@ -80,8 +80,9 @@ extension MigrateOptions {
   }
 
   /// What the end that imports is told: to listen on this device alone, at a port of the kernel's choice.
-  func receiving(as identifier: String) -> ReceiveOptions {
+  func receiving(as identifier: String, from bundle: [UInt8]) -> ReceiveOptions {
     var app = AppReceiveOptions(identifier: identifier)
+    app.draft = bundle
     app.options = options
     app.replaces = replaces
     app.isConfined = isConfined

@@ -48,11 +48,9 @@ enum Checking {
 
   /// Tells of everything that is wrong with a bundle, and returns one with which nothing is.
   private static func examine(_ path: [UInt8], _ output: CheckOutput) throws(TransferFailure) -> AppBundle {
-    // Its program is started in another directory than this.
-    let path = (try? Directory.open(path).canonicalPath()) ?? path
     let (bundle, faults): (AppBundle?, [BundleFault])
     do {
-      (bundle, faults) = try AppBundle.examine(path)
+      (bundle, faults) = try AppBundle.examine(AppBundle.place(of: path))
     } catch {
       throw TransferFailure(error)
     }
@@ -73,7 +71,7 @@ enum Checking {
     do {
       abilities = try check.abilities(until: stop)
     } catch {
-      throw failure(error, as: .refused)
+      throw failure(error, as: .refused, hint: ExtensionCheck.hint(for: error))
     }
     output.say(.abilities(abilities))
     guard !abilities.isEmpty else {
@@ -92,9 +90,16 @@ enum Checking {
     for notice in export.notices(on: check.data) { output.say(.notice(notice)) }
   }
 
-  private static func failure(_ error: ArchiveError, as kind: TransferFailure.Kind) -> TransferFailure {
+  private static func failure(
+    _ error: ArchiveError, as kind: TransferFailure.Kind, hint: String? = nil
+  ) -> TransferFailure {
     if error.code == .stopped { return TransferFailure(.interrupted, "interrupted") }
     let failure = TransferFailure(error)
-    return TransferFailure(kind, failure.message, hint: failure.hint, about: failure.subject)
+    return TransferFailure(kind, failure.message, hint: hint ?? failure.hint, about: failure.subject)
   }
+}
+
+extension AppBundle {
+  /// The absolute path of a bundle: its programs are started in another directory than this one.
+  static func place(of path: [UInt8]) -> [UInt8] { (try? Directory.open(path).canonicalPath()) ?? path }
 }

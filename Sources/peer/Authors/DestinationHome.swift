@@ -19,12 +19,12 @@ struct DestinationHome: Equatable, Sendable {
     guard let chosen else {
       let home: TemporaryHome
       do {
-        home = try TemporaryHome()
+        home = try TemporaryHome(prefix: "peer-migrated-", hint: Self.elsewhere)
       } catch {
         throw TransferFailure(error)
       }
       do {
-        try Self.check(home.path, apart: source, hint: "Set TMPDIR to a directory elsewhere, or give --home DIR.")
+        try Self.check(home.path, apart: source, hint: Self.elsewhere)
       } catch {
         home.remove()
         throw error
@@ -32,9 +32,15 @@ struct DestinationHome: Equatable, Sendable {
       (path, isNew) = (home.path, true)
       return
     }
-    let hint = "Name a directory elsewhere, or leave --home out."
+    let hint = Self.other
     // Before anything is made there.
-    try Self.check(try Self.place(of: chosen), apart: source, hint: hint)
+    let place = try Self.place(of: chosen)
+    try Self.check(place, apart: source, hint: hint)
+    do {
+      try AppHome.check(place, hint: hint)
+    } catch {
+      throw TransferFailure(error)
+    }
     try TransferStore.check(chosen, hint: hint)
     do throws(SystemError) {
       path = try Directory.openOrMake(chosen, mode: 0o700).canonicalPath()
@@ -44,11 +50,25 @@ struct DestinationHome: Equatable, Sendable {
     isNew = false
   }
 
+  /// Installs the app that gets the data.
+  func install(_ bundle: AppBundle) throws(TransferFailure) {
+    do {
+      _ = try AppHome(home: path).install(bundle.path)
+    } catch {
+      let failure = TransferFailure(error)
+      guard error.code == .noSpace else { throw failure }
+      throw TransferFailure(
+        failure.kind, failure.message, hint: isNew ? Self.elsewhere : Self.other, about: failure.subject)
+    }
+  }
+
   /// Removes one that was made for this, where nothing has come of it.
   func discard() {
     if isNew { TemporaryHome(at: path).remove() }
   }
 
+  private static let elsewhere = "Set TMPDIR to a directory elsewhere, or give --home DIR."
+  private static let other = "Name a directory elsewhere, or leave --home out."
   private static let slash = UInt8(ascii: "/")
 
   private static func check(_ path: [UInt8], apart source: [UInt8], hint: String) throws(TransferFailure) {

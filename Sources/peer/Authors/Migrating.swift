@@ -19,37 +19,52 @@ enum Migrating {
     let interruption = try Interruption()
     prepareProcess()
     let sourceHome = try Home.path()
+    // All of it is there and free, or nothing is made.
+    let bundle = try read(options.bundle)
     try interruption.watch()
     interruption.tell { _ in output.hurry() }
-    // It is there and free, or nothing is made.
-    let source = try Ends.app(options.identifier, options.sending, home: sourceHome) {
-      output.handle($0, of: .exporter)
+    for other in bundle.otherExtensions {
+      output.handle(.notice(AppBundle.note(onOther: other)), of: .importer)
+    }
+    let source = try interruption.honoured { () throws(TransferFailure) in
+      try Ends.app(
+        options.identifier, options.sending, home: sourceHome,
+        edition: bundle.identifier == options.identifier ? bundle : nil, until: interruption.early
+      ) {
+        output.handle($0, of: .exporter)
+      }
     }
     defer { source.end() }
     let home = try DestinationHome(options.home, apart: sourceHome)
-    let (identifier, ends, store): (String, BothEnds, TransferStore)
-    do {
-      identifier = try install(options.bundle, in: home)
-      let receiving = options.receiving(as: identifier)
-      let importer = try Ends.importer(receiving, home: home.path) { output.handle($0, of: .importer) }
+    let results: BothEnds.Results
+    do throws(TransferFailure) {
+      try home.install(bundle)
+      let receiving = options.receiving(as: bundle.identifier, from: bundle.path)
+      let importer = try interruption.honoured { () throws(TransferFailure) in
+        try Ends.importer(receiving, home: home.path, until: interruption.early) { output.handle($0, of: .importer) }
+      }
       // Nothing of it is remembered where the data comes from.
-      store = TransferStore(home: home.path)
-      ends = try BothEnds(Receiver.Options(receiving), importer: importer, store: store) { output.handle($0, of: $1) }
+      let store = TransferStore(home: home.path)
+      let ends = try BothEnds(Receiver.Options(receiving), importer: importer, store: store) {
+        output.handle($0, of: $1)
+      }
+      if let kind = interruption.kind { throw TransferFailure(kind, "interrupted") }
+      interruption.tell { kind in
+        output.hurry()
+        ends.stop(kind)
+      }
+      results = try ends.run(options.sending, source: source, store: store)
     } catch {
+      // Nothing has begun.
       home.discard()
       throw error
     }
-    interruption.tell { kind in
-      output.hurry()
-      ends.stop(kind)
-    }
-    let results = try ends.run(options.sending, source: source, store: store)
-    return output.finish(results, identifier, in: home)
+    return output.finish(results, bundle.identifier, in: home)
   }
 
-  private static func install(_ bundle: [UInt8], in home: DestinationHome) throws(TransferFailure) -> String {
+  private static func read(_ path: [UInt8]) throws(TransferFailure) -> AppBundle {
     do {
-      return try AppHome(home: home.path).install(bundle).app.identifier
+      return try AppBundle(reading: AppBundle.place(of: path))
     } catch {
       throw TransferFailure(error)
     }

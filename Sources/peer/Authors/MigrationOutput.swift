@@ -35,6 +35,8 @@ final class MigrationOutput: Sendable {
 
   /// Takes note of something that happened at one end; returns at once.
   func handle(_ event: TransferEvent, of side: Side) {
+    // It is of no use to anything outside of this process.
+    if case .code = event { return }
     let now = BootInstant.now().seconds
     state.withLock { state in
       switch event {
@@ -87,8 +89,9 @@ final class MigrationOutput: Sendable {
     }
     let rendering = json ? line(identifier, home, failure) : text(identifier, home, failure)
     StandardStream.error.write(rendering.standardError)
-    StandardStream.output.write(rendering.standardOutput)
-    return code
+    if StandardStream.output.write(rendering.standardOutput) || StandardStream.output.hasLostReader { return code }
+    StandardStream.error.write(Answer.unwritten.text)
+    return code == ExitCode.done ? ExitCode.of(Answer.unwritten) : code
   }
 
   /// How long the import took; nil if there was none to its end.

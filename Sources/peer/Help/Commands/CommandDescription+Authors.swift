@@ -36,7 +36,9 @@ extension CommandDescription {
           the bundle is not made as it must be, the extension does not start or can do nothing, the app is in use, or PEER_HOME
           is not fit
           """),
-      .init(number: 9, meaning: "the exporter failed")))
+      .init(number: 6, meaning: "there is not enough space"),
+      .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C"),
+      .init(number: 143, meaning: "ended by SIGTERM")))
 
   static let appMigrate = CommandDescription(
     usage: "app migrate ID", summary: "try a migration on this device",
@@ -51,9 +53,14 @@ extension CommandDescription {
         """
         Installs an app from its bundle in a PEER_HOME of its own and migrates the data of an installed app to it, as
         'peer send' and 'peer receive' would, both ends in this process. The two may have different identifiers if the
-        PeerAliases of the one that gets the data say so. The data that is there is only read. What the extensions write is shown behind
-        exporter and importer. At the end stands where the app with its data is, and how it is started.
-        """)
+        PeerAliases of the one that gets the data say so. The data that is there is only read. What the extensions write is
+        shown behind exporter and importer. At the end stands where the app with its data is, and how it is started.
+        """),
+      .text(
+        """
+        If the bundle is another edition of the app with this ID, its extension exports too; else that of the installed app
+        does.
+        """),
     ],
     options: [
       .value("--to", "BUNDLE", .directory, "The bundle of the app that gets the data."),
@@ -61,10 +68,10 @@ extension CommandDescription {
         "--home", "DIR", .directory,
         """
         The PEER_HOME for that app, which may be there from an earlier try. It may not be in the PEER_HOME of the data, nor
-        have that in it. Without it: a new directory among the temporary files, which stays.
+        have that in it. Without it: a new directory among the temporary files, which stays; rm -r removes it.
         """),
       .value(
-        "--as", "PLATFORM[,STORE]",
+        "--as", "PLATFORM[,STORE]", .word(platforms),
         """
         Let the importer be told that the data comes from this platform, as by 'peer send'. Without a store: that of the
         platform, if it has one.
@@ -85,7 +92,8 @@ extension CommandDescription {
         meaning: "an app is in use, its bundle or a home is not fit, or the app that gets the data has some already"),
       .init(number: 6, meaning: "there is not enough space"),
       .init(number: 7, meaning: "the importer failed"), .init(number: 8, meaning: "some items did not arrive"),
-      .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C")))
+      .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C"),
+      .init(number: 143, meaning: "ended by SIGTERM")))
 
   private static let idleLimit = Option.value(
     "--idle-limit", "TIME",

@@ -113,7 +113,8 @@ extension CommandDescription {
     .json, .help,
   ]
 
-  private static let platforms = [
+  /// What `--as` may name; any other word will do as well.
+  static let platforms = [
     ValueKind.Choice(word: SourceClaim.android.platform, text: "An edition for Android."),
     ValueKind.Choice(word: AppSource.platform, text: "An edition for Linux."),
   ]
