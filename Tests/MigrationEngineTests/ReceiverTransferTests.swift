@@ -29,21 +29,23 @@ import Testing
     }
   }
 
-  @Test func `a root may have become something else, and an app is known by its name`() {
+  @Test func `a root may have become something else, and an app is known by its name, platform and store`() {
     func objection(_ one: Offer.Contents, _ other: Offer.Contents) -> Fault? {
       var transfer = IncomingTransfer(1, pairedWith: Script.key(1))
       transfer.contents = one
       return transfer.objection(
         to: Offer(transfer: 1, contents: other, items: 0, bytes: 0, allocated: 0, flags: []))
     }
-    func app(_ name: String, _ version: String) -> Offer.Contents {
-      .app(AppIdentity(bundleIdentifier: name, store: "", platform: "", version: version))
+    func app(_ name: String, _ version: String, platform: String = "linux", store: String = "") -> Offer.Contents {
+      .app(AppIdentity(bundleIdentifier: name, store: store, platform: platform, version: version))
     }
     let file = Offer.Contents.folders([Root(kind: .file, name: Script.root.name)])
     #expect(objection(.folders([Script.root]), file) == nil)
     #expect(objection(.folders([Script.root]), .folders([])) != nil)
     #expect(objection(app("a", "1"), app("a", "2")) == nil)
     #expect(objection(app("a", "1"), app("b", "1")) != nil)
+    #expect(objection(app("a", "1"), app("a", "1", platform: "android")) != nil)
+    #expect(objection(app("a", "1"), app("a", "1", store: "other")) != nil)
     #expect(objection(app("a", "1"), file) != nil)
     #expect(objection(file, app("a", "1")) != nil)
   }

@@ -153,11 +153,13 @@ extension [IncomingTransfer] {
 }
 
 extension Offer.Contents {
-  /// Whether these are the same roots, by name, or the same app. A root may have become something else.
+  /// Whether these are the same roots, by name, or the same app from the same platform and store. A root may have become
+  /// something else, and the app another version.
   fileprivate func isSame(as other: Offer.Contents) -> Bool {
     switch (self, other) {
     case (.folders(let one), .folders(let two)): one.map(\.name) == two.map(\.name)
-    case (.app(let one), .app(let two)): one.bundleIdentifier == two.bundleIdentifier
+    case (.app(let one), .app(let two)):
+      one.bundleIdentifier == two.bundleIdentifier && one.platform == two.platform && one.store == two.store
     case (.folders, .app), (.app, .folders): false
     }
   }
