@@ -73,6 +73,46 @@ import Testing
     }
   }
 
+  /// Its property makes a new one each time and keeps it, and the import moves the one that is kept when it begins.
+  final class Taking: ResourcesImporting {
+    @TaskLocal static var work = Work()
+    private let kept = Mutex<Progress?>(nil)
+    init() {}
+    var resourcesImportProgress: Progress {
+      kept.withLock { kept in
+        let progress = Progress(totalUnitCount: 4)
+        kept = progress
+        return progress
+      }
+    }
+    func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+      let taken = kept.withLock { $0 }
+      for count in 1...4 as ClosedRange<Int64> {
+        // Until the property was asked again.
+        while kept.withLock({ $0 === taken }) { await Task.yield() }
+        taken?.completedUnitCount = count
+        await Self.work.await()
+      }
+    }
+  }
+
+  /// One progress that stays, and one for each file that is no part of it and has nothing to say of the whole.
+  final class Filing: ResourcesImporting {
+    @TaskLocal static var work = Work()
+    let resourcesImportProgress = Progress(totalUnitCount: 4)
+    init() {}
+    func importResources(at url: URL, request: ResourcesImportRequest) async throws {
+      for _ in 1...4 {
+        let file = Progress(totalUnitCount: 10)
+        file.completedUnitCount = 10
+        // Longer than it takes until the next look.
+        try await Task.sleep(for: .milliseconds(250))
+        resourcesImportProgress.completedUnitCount += 1
+        await Self.work.await()
+      }
+    }
+  }
+
   /// One progress with two halves, which the import makes one after the other.
   final class Halving: ResourcesImporting {
     @TaskLocal static var work = Work()
@@ -135,6 +175,16 @@ import Testing
     let work = Work()
     let seen = try await Keeping.$work.withValue(work) { try await values(Keeping.self, work) }
     #expect(seen.count == 3, "each step was seen: \(seen)")
+  }
+
+  @Test func `one that was kept when the import began is followed, whatever the property returns later`() async throws {
+    let work = Work()
+    #expect(try await Taking.$work.withValue(work) { try await values(Taking.self, work) } == [25, 50, 75])
+  }
+
+  @Test func `a stored progress is the author's word, whatever else the import makes`() async throws {
+    let work = Work()
+    #expect(try await Filing.$work.withValue(work) { try await values(Filing.self, work) } == [25, 50, 75])
   }
 
   @Test func `a part of the progress is not taken for the whole`() async throws {

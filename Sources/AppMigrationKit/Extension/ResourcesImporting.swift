@@ -11,8 +11,9 @@ public protocol ResourcesImporting: AppMigrationExtension {
 
   /// How far the import is. It is asked for before the import begins, and then looked at a few times a second.
   ///
-  /// Return one progress from a stored property, or a new one each time with the counts of the moment. Where the property's
-  /// progress does not move, the first one is shown that the import makes by `Progress(totalUnitCount:)` in its own task.
+  /// Return one progress from a stored property, or a new one each time with the counts of the moment. Where the property
+  /// returns different ones and none moves, the first one is shown that the import makes by `Progress(totalUnitCount:)` in its own
+  /// task; one that it makes on the main actor is not seen.
   var resourcesImportProgress: Progress { get }
 }
 

@@ -4,16 +4,31 @@ internal import Synchronization
 /// An import whose progress is looked at again and again; Foundation on Linux tells nobody of changes.
 ///
 /// Authors show it in several ways. The property returns one progress that moves; or a new one each time, with the counts of
-/// that moment; or a new one each time that nothing ever moves, while the import makes its own where it begins. So all of them
-/// are looked at, and what was seen never goes back.
+/// that moment; or a new one each time, of which the import moves the one that was kept when it began; or a new one each time
+/// that nothing ever moves, while the import makes its own where it begins. So all of them are looked at, and what was seen never
+/// goes back. A property that returns the same one each time is its author's word, whatever else the import makes.
 final class WatchedImport: Sendable {
   private struct Sight {
-    /// What the property returned last, and how far that was then.
-    var returned: Progress
-    var beginning: UInt32
-    /// Whether it has returned more than one.
+    /// What the property returned before the import began, and what it returned last.
+    let first: Returned
+    var newest: Returned
+    /// Whether it has returned more than one, and so none that has to move.
     var isMade = false
     var shown: UInt32 = 0
+  }
+
+  /// A progress that the property returned.
+  private struct Returned {
+    let progress: Progress
+    /// How far it was then.
+    let beginning: UInt32
+
+    init(_ progress: Progress) {
+      self.progress = progress
+      beginning = progress.millionths
+    }
+
+    var hasMoved: Bool { progress.millionths != beginning }
   }
 
   private static let interval = Duration.milliseconds(100)
@@ -27,8 +42,8 @@ final class WatchedImport: Sendable {
   /// Asks for the progress for the first time.
   init(_ importer: any ResourcesImporting) {
     self.importer = importer
-    let progress = importer.resourcesImportProgress
-    sight = Mutex(Sight(returned: progress, beginning: progress.millionths))
+    let first = Returned(importer.resourcesImportProgress)
+    sight = Mutex(Sight(first: first, newest: first))
   }
 
   /// Imports, and meanwhile reports whenever more is done, in millionths; nothing is reported after it returns. What the author
@@ -59,24 +74,22 @@ final class WatchedImport: Sendable {
 
   /// How much is done, as far as can be seen.
   private func look() -> UInt32 {
-    let (returned, beginning) = sight.withLock { ($0.returned, $0.beginning) }
-    var now = returned.millionths
+    let (first, newest) = sight.withLock { ($0.first, $0.newest) }
     // One that moves is the one to look at: whoever makes and keeps a new one at each question would lose it by another.
-    if now == beginning {
-      let next = importer.resourcesImportProgress
-      if next !== returned {
-        let beginning = next.millionths
-        now = max(now, beginning)
+    if !first.hasMoved, !newest.hasMoved {
+      let next = Returned(importer.resourcesImportProgress)
+      if next.progress !== newest.progress {
         sight.withLock { sight in
-          sight.returned = next
-          sight.beginning = beginning
-          sight.isMade = true
+          sight.newest = next
+          // Where the author wants nothing to be shown, nothing is.
+          if !(next.progress is NoProgress) { sight.isMade = true }
         }
       }
     }
-    // What the import makes may be a part of the property's progress, and is over before that.
-    if now == 0 { now = made.share }
     return sight.withLock { sight in
+      var now = max(sight.first.progress.millionths, sight.newest.progress.millionths)
+      // What the import makes may be a part of the property's progress, and is over before that.
+      if now == 0, sight.isMade { now = made.share }
       sight.shown = max(sight.shown, now)
       return sight.shown
     }
@@ -87,7 +100,8 @@ final class WatchedImport: Sendable {
     guard look() == 0 else { return nil }
     return sight.withLock { sight in
       // The author wants none to be shown, or there was nothing to import.
-      if sight.returned is NoProgress || sight.returned.totalUnitCount <= 0 { return nil }
+      let newest = sight.newest.progress
+      if newest is NoProgress || newest.totalUnitCount <= 0 { return nil }
       return sight.isMade || time >= Self.patience ? .unmovedProgress : nil
     }
   }

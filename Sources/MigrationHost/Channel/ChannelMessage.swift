@@ -42,7 +42,7 @@ package struct ExtensionNotice: RawRepresentable, Hashable, Sendable {
     switch self {
     case .unmovedProgress:
       "showed no progress of its import until the end: nothing that resourcesImportProgress returned has moved, and the "
-        + "import made no Progress where it began"
+        + "import made no Progress where it began (one that is made on the main actor is not seen)"
     default: nil
     }
   }
