@@ -141,7 +141,7 @@ import Testing
     return code.withLock { $0 }
   }
 
-  @Test func `only the container, the groups and the temporary directory can be appended`() async throws {
+  @Test func `only the container, the groups, the temporary directory and the bundle can be appended`() async throws {
     for name in ["container/Documents/note", "group/note"] { scratch.write(name) }
     for name in ["container/Documents/note", "container", "group/note", "group"] {
       #expect(try await appending(scratch.path(name)) == nil, "\(name)")
@@ -150,6 +150,8 @@ import Testing
     try Data([1]).write(to: temporary)
     #expect(try await appending(temporary.path) == nil)
     try FileManager.default.removeItem(at: temporary)
+    let own = try #require(Bundle.main.executableURL)
+    #expect(try await appending(own.path) == nil, "the extension's own bundle")
 
     #expect(try await appending("/etc/hostname") == .fileReadNoPermission)
     #expect(try await appending("/etc") == .fileReadNoPermission)

@@ -6,6 +6,7 @@ enum SharedPreferences {
     /// How many configurations have a group now.
     var counts: [String: Int] = [:]
     var isSaid = false
+    var isOwnSaid = false
   }
 
   private static let use = Mutex(Use())
@@ -13,6 +14,7 @@ enum SharedPreferences {
   /// A configuration with these groups begins: their suites are emptied.
   static func begin(_ groups: some Sequence<String>) {
     for group in groups {
+      tellOfOwn(group)
       use.withLock { $0.counts[group, default: 0] += 1 }
       tell(group)
       Preferences.empty(group)
@@ -25,6 +27,27 @@ enum SharedPreferences {
       tell(group)
       use.withLock { $0.counts[group, default: 1] -= 1 }
     }
+  }
+
+  /// Empties the suites of a configuration that goes for the whole process.
+  static func empty(_ groups: some Sequence<String>) {
+    for group in groups {
+      tellOfOwn(group)
+      Preferences.empty(group)
+    }
+  }
+
+  /// Says once that a test has the developer's own preferences, which are not emptied.
+  private static func tellOfOwn(_ group: String) {
+    guard TestProcess.isOne, TestProcess.preferences == nil,
+      use.withLock({ use in
+        defer { use.isOwnSaid = true }
+        return !use.isOwnSaid
+      })
+    else { return }
+    TesterNotice.say(
+      "the defaults of the group \(group) and all others are your own in this process, and are not emptied: AppMigrationKit is in a "
+        + "dynamic library, or the process was started with an empty environment")
   }
 
   /// Says once where a suite has something that another test that goes on may have put there.

@@ -86,7 +86,7 @@ extension AppMigrationTester {
     extension type: any AppMigrationExtension.Type, container: URL, groups: [String: URL] = [:],
     bundleIdentifier: String = "org.example.app"
   ) {
-    for group in groups.keys { Preferences.empty(group) }
+    SharedPreferences.empty(groups.keys)
     TesterConfiguration.ofProcess = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
   }

@@ -1,13 +1,16 @@
 internal import MigrationSystem
 
-/// What an exporter may append in a test: what is in its app's container, in the containers of its groups, and in its directory
-/// for temporary files. On a device its sandbox keeps it from everything else.
+/// What an exporter may append in a test: what is in its app's container, in the containers of its groups, in its directory
+/// for temporary files, and in its own bundle. On a device its sandbox keeps it from everything else.
 struct Reach: Sendable {
   private let roots: [[UInt8]]
 
   /// That of an extension with these surroundings.
-  init(_ surroundings: Surroundings, temporary: URL = FileManager.default.temporaryDirectory) {
-    let places = [surroundings.container.containerRootDirectory, temporary] + surroundings.groups.values
+  init(
+    _ surroundings: Surroundings, temporary: URL = FileManager.default.temporaryDirectory,
+    bundle: URL = Bundle.main.bundleURL
+  ) {
+    let places = [surroundings.container.containerRootDirectory, temporary, bundle] + surroundings.groups.values
     roots = places.compactMap { place in
       // What is not there has nothing that could be appended.
       guard let bytes = try? place.fileSystemBytes() else { return nil }

@@ -1,0 +1,29 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import AppMigrationKit
+
+@Suite struct OwnPreferencesTests {
+  @Test func `a test that has the developer's own preferences is told so once`() throws {
+    let program = try #require(Bundle.main.executableURL).path
+    let command = "exec /usr/bin/env -i \"$0\" --testing-library swift-testing --filter OwnPreferencesProbe 2>&1"
+    let (code, output) = try run("/bin/sh", ["sh", "-c", command, program])
+    let text = String(decoding: output, as: UTF8.self)
+    #expect(code == 0, "\(text)")
+    let lines = text.split(separator: "\n").filter { $0.contains("AppMigrationTester: ") }
+    #expect(lines.count == 1, "\(text)")
+    #expect(lines.first?.contains("the group group.first and all others are your own") == true, "\(text)")
+  }
+}
+
+/// What a process does whose preferences could not be put elsewhere: this program once more, with an empty environment.
+@Suite(.enabled(if: TestProcess.isOne && TestProcess.preferences == nil)) struct OwnPreferencesProbe {
+  @Test func `configurations with groups`() async {
+    let place = FileManager.default.temporaryDirectory
+    for groups in [[:], ["group.first": place], ["group.second": place]] {
+      await AppMigrationTester.withConfiguration(extension: OnlyImporting.self, container: place, groups: groups) {}
+    }
+    AppMigrationTester.configure(extension: OnlyImporting.self, container: place, groups: ["group.third": place])
+  }
+}
