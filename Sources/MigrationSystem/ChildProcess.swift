@@ -64,6 +64,9 @@ package struct ChildProcess: ~Copyable, Sendable {
     case signalled(CInt)
   }
 
+  /// What CSpawn.c calls the stage at which the program itself is run.
+  fileprivate static let lastStage = "start it"
+
   package let id: CInt
   private let process: Descriptor
 
@@ -120,6 +123,13 @@ package struct ChildProcess: ~Copyable, Sendable {
   package func wait() throws(SystemError) -> End {
     let status = try calling("wait for a process") { csystem_wait(id) }
     return status < 256 ? .exited(status) : .signalled(status - 256)
+  }
+}
+
+extension SystemError {
+  /// Whether the program that was to be started is at fault: it is not there, nor its loader, or may not be run, or is none.
+  package var isOfProgram: Bool {
+    operation == ChildProcess.lastStage && (errno == ENOENT || errno == EACCES || errno == ENOEXEC)
   }
 }
 

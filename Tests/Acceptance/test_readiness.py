@@ -52,8 +52,8 @@ def receiving(device):
 @pytest.mark.parametrize("program, reason", [
     ("OnlyExporting", "OnlyExporting': the extension of org.example.test can export, and cannot import"),
     ("Neither", "can neither export nor import"), ("Crashing", "it was ended by signal 11"),
-    ("Leaving", "it ended with status 3"), ("Closing", "it gave up its channel")],
-    ids=["it only exports", "it does neither", "it crashes", "it ends", "it gives up its channel"])
+    ("Leaving", "it ended with status 3"), ("Closing", "it gave up its channel"), ("Trapping", "it was ended by signal")],
+    ids=["it only exports", "it does neither", "it crashes", "it ends", "it gives up its channel", "its object cannot be made"])
 def test_an_extension_that_cannot_import(work, program, reason):
     """app: an extension that cannot import is refused before a code is shown"""
     new = device(work, program)
@@ -67,8 +67,8 @@ def test_an_extension_that_cannot_import(work, program, reason):
 
 @pytest.mark.parametrize("program, reason", [
     ("OnlyImporting", "can import, and cannot export"), ("Neither", "can neither export nor import"),
-    ("Crashing", "it was ended by signal 11")],
-    ids=["it only imports", "it does neither", "it crashes"])
+    ("Crashing", "it was ended by signal 11"), ("Trapping", "it was ended by signal")],
+    ids=["it only imports", "it does neither", "it crashes", "its object cannot be made"])
 def test_an_extension_that_cannot_export(work, program, reason):
     """app: an extension that cannot export is refused before the code is asked for"""
     old = device(work, program, kept="text")
@@ -186,13 +186,13 @@ def test_time_in_which_the_sender_is_stopped(work):
     """app: time in which peer itself is stopped, as by Ctrl-Z, does not count as its extension's silence"""
     old, new = devices(work)
     receiver = new.receive("--platform", "pause once", "--option", "count=10")
-    sender = old.send(receiver.port, receiver.pairing_code, "--idle-limit", "7")
+    sender = old.send(receiver.port, receiver.pairing_code, "--idle-limit", "9")
     wait_for("the export", PATIENCE, lambda: "pausing" in said(sender) or not sender.is_running())
     for number, seconds in ((signal.SIGSTOP, 8), (signal.SIGCONT, 0)):
         sender.signal(number)
         begun = time.monotonic()
         wait_for("time to pass", PATIENCE, lambda begun=begun, seconds=seconds: time.monotonic() - begun >= seconds)
-    # The silence lasted for 10 s, and counts for less than 4.
+    # The silence lasted for 10 s, and counts for less than 4: half of the limit is 4.5.
     end_well(sender, receiver)
     equal(sender.events("notice"), [], "notices")
 

@@ -21,6 +21,7 @@ import Testing
       ("Neither", "Neither': the extension of org.example.test can neither export nor import"),
       ("Crashing", "it was ended by signal 11 (segmentation fault)"), ("Leaving", "it ended with status 3"),
       ("Closing", "it gave up its channel, and was ended"),
+      ("Trapping", "did not start as it should: it was ended by signal"),
     ])
   func `an app whose extension cannot import is not taken for an import`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
@@ -33,7 +34,11 @@ import Testing
     #expect(!exists("\(device.scratch.path)/home/scratch/org.example.test"))
   }
 
-  @Test(arguments: [("OnlyImporting", "can import, and cannot export"), ("Neither", "none of the protocols")])
+  @Test(
+    arguments: [
+      ("OnlyImporting", "can import, and cannot export"), ("Neither", "none of the protocols"),
+      ("Trapping", "did not start as it should: it was ended by signal"),
+    ])
   func `an app whose extension cannot export is not taken for an export`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
     let error = try #require(thrown { _ = try device.source() } as? HostError)
@@ -56,6 +61,79 @@ import Testing
     try write("#!/no/such/loader\n", to: program, mode: 0o755)
     let error = try #require(thrown { _ = try device.importer() } as? HostError)
     #expect(error.code == .unfit && error.description.contains("the loader that it names is not"), "\(error)")
+  }
+
+  @Test func `a program that the kernel cannot run is told so`() throws {
+    let device = try AppDevice()
+    let program = String(decoding: device.app.bundle.migrationExtension.executable, as: UTF8.self)
+    try write("no program at all", to: program, mode: 0o755)
+    for error in [thrown { _ = try device.importer() }, thrown { _ = try device.source() }] {
+      #expect((error as? HostError)?.code == .unfit, "\(error as Any)")
+    }
+  }
+
+  @Test func `a disk that fails before the program runs is no fault of the bundle`() throws {
+    let device = try AppDevice()
+    let place = "\(device.scratch.path)/home/scratch"
+    try? FileManager.default.removeItem(atPath: place)
+    try write("a file", to: place)
+    for thrown in [thrown { _ = try device.importer() }, thrown { _ = try device.source() }] {
+      let error = try #require(thrown as? HostError)
+      #expect(error.code == .storage && error.description.contains("scratch"), "\(error)")
+      #expect(!error.description.contains("not fit"), "\(error)")
+    }
+    #expect(device.isFree)
+  }
+
+  @Test(
+    arguments: [
+      (SystemError(errno: ENOENT, operation: "start it"), .unfit),
+      (SystemError(errno: EACCES, operation: "start it"), .unfit),
+      (SystemError(errno: ENOEXEC, operation: "start it"), .unfit),
+      (SystemError(errno: EAGAIN, operation: "start it"), .storage),
+      (SystemError(errno: EAGAIN, operation: "make it"), .storage),
+      (SystemError(errno: ENOENT, operation: "enter its directory"), .storage),
+      (SystemError(errno: ENOSPC, operation: "make a directory"), .noSpace),
+    ] as [(SystemError, HostError.Code)])
+  func `what the kernel says of a start is the program's fault, or this device's`(
+    cause: SystemError, code: HostError.Code
+  ) throws {
+    let device = try AppDevice()
+    let site = try device.scratch.home().site(of: AppDevice.identifier) { _ in }
+    let error = ExtensionLaunch(site: site, observe: { _ in }).failure(cause)
+    let told = HostError.unfit(site.bundle, error, wanted: "import")
+    #expect(told.code == code && told.description.hasSuffix(cause.words), "\(told)")
+    #expect(told.description.hasPrefix(Self.file) == (code == .unfit))
+    let full = ArchiveError(ofDevice: HostError(.storage, "it cannot be made", hint: "Make room.", cause: cause))
+    let kept = HostError.unfit(site.bundle, full, wanted: "import")
+    #expect(kept.code == (code == .noSpace ? .noSpace : .storage) && kept.hint == "Make room.")
+    #expect(kept.description == "it cannot be made: \(cause.words)")
+  }
+
+  @Test func `the time in which a start is stopped does not count, and the limit can be lifted`() throws {
+    let device = try AppDevice(program: "Stopping")
+    let news = News()
+    let site = try device.scratch.home().site(of: AppDevice.identifier) { _ in }
+    var launch = ExtensionLaunch(site: site) { news.note($0) }
+    launch.patience = 1.5
+    let waker = try RunningThread("waker") {
+      try news.wait(for: "stopping")
+      // What is waited for is that nothing happens.
+      sleep(5)
+      kill(try #require(news.lines.compactMap { Int32($0) }.first), SIGCONT)
+    }
+    #expect(try launch.probe(.probing, until: StopSignal()) == [.exports, .imports])
+    try waker.value()
+  }
+
+  @Test func `a start has a limit, which can be lifted`() throws {
+    let device = try AppDevice()
+    var launch = ExtensionLaunch(site: try device.scratch.home().site(of: AppDevice.identifier) { _ in }) { _ in }
+    launch.patience = 0
+    let error = archiveError { _ = try launch.probe(.probing, until: StopSignal()) }
+    #expect(error?.description.contains("did not say within 0 seconds what it can do") == true, "\(error as Any)")
+    launch.idleLimit = .off
+    #expect(try launch.probe(.probing, until: StopSignal()) == [.exports, .imports])
   }
 
   @Test func `a start is ended by a signal to stop`() throws {

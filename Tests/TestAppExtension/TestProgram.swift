@@ -8,6 +8,11 @@ enum TestProgram {
     case "OnlyExporting": try OnlyExporting.main()
     case "OnlyImporting": try OnlyImporting.main()
     case "Neither": try Neither.main()
+    case "Trapping": try Trapping.main()
+    case "Stopping":
+      tell("\(getpid())\nstopping")
+      kill(getpid(), SIGSTOP)
+      try TestAppExtension.main()
     case "Writing":
       let place = URL(fileURLWithPath: NSHomeDirectory()).appending(path: "Documents/made")
       tell("write inside: \((try? Data().write(to: place)) == nil ? "refused" : "DONE")")
@@ -49,6 +54,18 @@ struct OnlyImporting: ResourcesImporting {
     try "yes".write(
       to: appContainer.documentsDirectory.appending(path: "arrived"), atomically: false, encoding: .utf8)
   }
+}
+
+/// Can do everything, once its object is made; but that cannot be made.
+struct Trapping: ResourcesExporting, ResourcesImporting {
+  init() { fatalError("there is no such object") }
+
+  var resourcesSizeEstimate: Int { get async { 1 } }
+  var resourcesVersion: String { "1.0" }
+  var resourcesCompressible: Bool { true }
+
+  func exportResources(to archiver: sending ResourcesArchiver, request: MigrationRequest) async throws {}
+  func importResources(at url: URL, request: ResourcesImportRequest) async throws {}
 }
 
 /// Its author has forgotten what it is for.

@@ -5,7 +5,9 @@ public protocol AppExtension {
   /// How the extension is configured.
   associatedtype Configuration: AppExtensionConfiguration
 
-  /// Makes the extension; it is made once, on the main actor.
+  /// Makes the extension; it is made once in its process, on the main actor, before the process says what it can do.
+  ///
+  /// That a device asks before it lets another one send anything, and nothing of the app's data can be changed then.
   @MainActor @preconcurrency init()
 
   /// How this extension is configured.

@@ -26,7 +26,7 @@ final class ExtensionProcess: Sendable {
       let process = ExtensionProcess(type)
       let socket = PacketSocket(owning: try Descriptor.inherited(number))
       let host = try HostConnection(socket) { message, host in process.obey(message, host) }
-      try host.send(.ready(ExtensionWork.abilities(of: type)))
+      process.greet(host, with: ExtensionWork.abilities(of: type))
       let thread = try OwnerThread(name: "host") { host.serve() }
       // Not dispatchMain, which ends the main thread: timers and Thread.isMainThread would stop working.
       withExtendedLifetime(thread) { RunLoop.main.run() }
@@ -34,6 +34,19 @@ final class ExtensionProcess: Sendable {
       fail("the host cannot be reached: \(error)", code: 2)
     }
     fail("the main run loop has ended", code: 1)
+  }
+
+  /// Says what it can do once the author's object is made, which the main actor does as soon as it runs: an extension that ends
+  /// while that is made, or never comes back from it, is found out before its host needs it.
+  private func greet(_ host: HostConnection, with abilities: ExtensionAbilities) {
+    Task { @MainActor in
+      _ = await instance.value
+      do {
+        try host.send(.ready(abilities))
+      } catch {
+        Self.fail("the host cannot be reached: \(error)", code: 2)
+      }
+    }
   }
 
   private func obey(_ message: HostMessage, _ host: HostConnection) {

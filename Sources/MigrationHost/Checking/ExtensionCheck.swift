@@ -32,8 +32,12 @@ package final class ExtensionCheck: Sendable {
   }
 
   /// Starts the extension and asks what it can do.
-  package func abilities(until stop: StopSignal) throws(ArchiveError) -> ExtensionAbilities {
-    try launch.probe(.probing, until: stop)
+  package func abilities(
+    idleLimit: IdleLimit = .standard, until stop: StopSignal
+  ) throws(ArchiveError) -> ExtensionAbilities {
+    var launch = launch
+    launch.idleLimit = idleLimit
+    return try launch.probe(.probing, until: stop)
   }
 
   /// Lets it export everything, into nothing.
@@ -47,7 +51,11 @@ package final class ExtensionCheck: Sendable {
         if case .refused(let error) = news { refused.withLock { $0.note(error) } } else { observe(news) }
       }
     } catch {
-      throw ArchiveError(error.code == .stopped ? .stopped : .exportFailed, error.description)
+      switch error.code {
+      case .stopped: throw ArchiveError(.stopped, error.description)
+      case .unfit: throw ArchiveError(.exportFailed, error.description)
+      default: throw ArchiveError(ofDevice: error)
+      }
     }
     let summary = try source.prepare(until: stop)
     guard case .app(let identity) = summary.contents else { preconditionFailure("an app's source offers an app") }

@@ -167,7 +167,7 @@ package final class AppImporter: Importer {
     } catch {
       try hosting { () throws(HostError) in try app.abandonImport() }
       if error.code == .stopped { throw ArchiveError(.cancelled, "the import of \(app.identifier) was broken off") }
-      throw ArchiveError(.importFailed, error.description)
+      throw ArchiveError(error.code == .noSpace ? .noSpace : .importFailed, error.description, hint: error.hint)
     }
   }
 

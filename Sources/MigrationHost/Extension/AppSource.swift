@@ -61,7 +61,7 @@ package final class AppSource: ItemSource {
     self.claim = claim ?? site.bundle.identity
     self.idleLimit = idleLimit
     self.descriptionLimit = descriptionLimit
-    launch = ExtensionLaunch(site: site, observe: observer)
+    launch = ExtensionLaunch(site: site, idleLimit: idleLimit, observe: observer)
     if let weakness = site.weakness { observer(.notice(weakness)) }
     do {
       first = Mutex(try launch.start(.export, until: stop))
@@ -137,7 +137,17 @@ package final class AppSource: ItemSource {
     case .some(var conversation):
       conversation.heed(stop)
       return conversation
-    case .none: return try launch.start(.export, until: stop)
+    case .none: return try restart(until: stop)
+    }
+  }
+
+  /// A new process for another export. That it cannot be had ends the export, whatever the cause.
+  private func restart(until stop: StopSignal) throws(ArchiveError) -> ExtensionConversation {
+    do {
+      return try launch.start(.export, until: stop)
+    } catch {
+      guard error.code == .storage || error.code == .noSpace else { throw error }
+      throw ArchiveError(.exportFailed, error.description, hint: error.hint, name: error.name)
     }
   }
 

@@ -24,12 +24,14 @@ struct ExtensionLaunch: Sendable {
     var isImport: Bool { if case .importing = self { true } else { false } }
   }
 
-  /// How long it may take until an extension says what it can do.
-  private static let patience = Duration.seconds(30)
   /// How long one whose channel has ended may take to end itself, so that it can be told how.
   private static let endingTime = Duration.seconds(1)
 
   let site: ExtensionSite
+  /// Lifts the limit of the start as well, for an author with a debugger.
+  var idleLimit = IdleLimit.standard
+  /// How many seconds it may take until an extension says what it can do; time in which it is stopped does not count.
+  var patience: Double = 30
   let observe: @Sendable (HostNews) -> Void
 
   /// Starts it, and returns once it has said that it can do what is wanted. The conversation heeds the stop signal.
@@ -64,7 +66,8 @@ struct ExtensionLaunch: Sendable {
     throw ArchiveError(.exportFailed, "the extension of \(site.identifier) \(lack)")
   }
 
-  /// Starts it, and returns once it has said what it can do and that has been found to be enough.
+  /// Starts it, and returns once it has said what it can do and that has been found to be enough. A fault of the extension is
+  /// `exportFailed`; `storage` and `noSpace` are this device's.
   private func start(
     _ purpose: Purpose, until stop: StopSignal, judge: (ExtensionAbilities) throws(ArchiveError) -> Void
   ) throws(ArchiveError) -> ExtensionConversation {
@@ -82,10 +85,9 @@ struct ExtensionLaunch: Sendable {
     } catch let error as ArchiveError {
       throw error
     } catch let error as HostError {
-      throw ArchiveError(.exportFailed, error.description)
+      throw ArchiveError(ofDevice: error)
     } catch let error as SystemError {
-      throw ArchiveError(
-        .exportFailed, "the extension of \(site.identifier) cannot be started\(Self.loader(error))", cause: error)
+      throw failure(error)
     } catch {
       throw ArchiveError(.exportFailed, "the extension of \(site.identifier) broke the rules of its host (\(error))")
     }
@@ -109,13 +111,14 @@ struct ExtensionLaunch: Sendable {
   private func abilities(
     of conversation: inout ExtensionConversation, until stop: StopSignal
   ) throws -> ExtensionAbilities {
-    let deadline = BootInstant.now().advanced(by: Self.patience)
+    var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(patience), now: ExportWatch.now())
     while !stop.isSet {
-      let event = try conversation.next(until: deadline)
+      let event = try conversation.next(until: watch.wakeTime)
       switch consume event {
       case .message(.ready(let abilities), _): return abilities
-      case .nothing where BootInstant.now() < deadline: continue
-      case .nothing: throw Unready.silent
+      case .nothing:
+        let isStopped = watch.isIdle && conversation.isStopped
+        if case .hung? = watch.look(now: ExportWatch.now(), isStopped: isStopped) { throw Unready.silent }
       case .ended: throw Unready.ended
       case .message(_, _): throw Unready.early
       }
@@ -136,10 +139,18 @@ struct ExtensionLaunch: Sendable {
     let clause =
       switch unready {
       case .ended: end == .signalled(9) ? "gave up its channel, and was ended" : end.words
-      case .silent: "did not say within \(Self.patience.components.seconds) seconds what it can do, and was ended"
+      case .silent: "did not say within \(ExportWatch.words(patience)) what it can do, and was ended"
       case .early: "did not begin with what it can do, and was ended"
       }
     return ArchiveError(.exportFailed, "the extension of \(site.identifier) did not start as it should: it \(clause)")
+  }
+
+  /// What it means that the kernel refused something: the program itself cannot be run, or this device could not run any.
+  func failure(_ error: SystemError) -> ArchiveError {
+    let loader = error.isOfProgram ? Self.loader(error) : ""
+    return ArchiveError(
+      error.isOfProgram ? .exportFailed : .storage,
+      "the extension of \(site.identifier) cannot be started\(loader)", cause: error)
   }
 
   /// The kernel says of a program whose loader is missing only that something is not there.

@@ -3,9 +3,11 @@ import MigrationSystem
 import MigrationWire
 
 extension HostError {
-  /// An extension that is of no use for a migration: the file in the app's bundle, and the reason.
+  /// An extension that is of no use for a migration: the file in the app's bundle, and the reason. What is this device's fault
+  /// stays that.
   static func unfit(_ site: ExtensionSite, _ error: ArchiveError, wanted: String) -> HostError {
     if error.code == .stopped { return HostError(.stopped, "interrupted") }
+    if error.code != .exportFailed { return HostError(ofDevice: error) }
     let program = site.bundle.migrationExtension.executable
     let file = Array(program.dropFirst(site.bundle.path.count + 1))
     return HostError(

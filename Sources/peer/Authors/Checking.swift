@@ -69,7 +69,7 @@ enum Checking {
   ) throws(TransferFailure) {
     let abilities: ExtensionAbilities
     do {
-      abilities = try check.abilities(until: stop)
+      abilities = try check.abilities(idleLimit: options.idleLimit, until: stop)
     } catch {
       throw failure(error, as: .refused, hint: ExtensionCheck.hint(for: error))
     }
@@ -95,6 +95,8 @@ enum Checking {
   ) -> TransferFailure {
     if error.code == .stopped { return TransferFailure(.interrupted, "interrupted") }
     let failure = TransferFailure(error)
+    // What this device could not do is no fault of the extension.
+    if error.code == .storage || error.code == .noSpace { return failure }
     return TransferFailure(kind, failure.message, hint: hint ?? failure.hint, about: failure.subject)
   }
 }
