@@ -101,11 +101,11 @@ import Testing
     let device = try AppDevice()
     let site = try device.scratch.home().site(of: AppDevice.identifier) { _ in }
     let error = ExtensionLaunch(site: site, observe: { _ in }).failure(cause)
-    let told = HostError.unfit(site.bundle, error, wanted: "import")
+    let told = HostError.unfit(site, error, wanted: "import")
     #expect(told.code == code && told.description.hasSuffix(cause.words), "\(told)")
     #expect(told.description.hasPrefix(Self.file) == (code == .unfit))
     let full = ArchiveError(ofDevice: HostError(.storage, "it cannot be made", hint: "Make room.", cause: cause))
-    let kept = HostError.unfit(site.bundle, full, wanted: "import")
+    let kept = HostError.unfit(site, full, wanted: "import")
     #expect(kept.code == (code == .noSpace ? .noSpace : .storage) && kept.hint == "Make room.")
     #expect(kept.description == "it cannot be made: \(cause.words)")
   }

@@ -27,7 +27,10 @@ final class ShownProgress: Sendable {
   }
 
   /// One file more has been imported, or so many hundredths are done; seen only where one object stays.
-  func advance(to count: Int64? = nil) { stored.completedUnitCount = count ?? min(90, stored.completedUnitCount + 10) }
+  func advance(to count: Int64? = nil) {
+    guard way.withLock({ $0 == nil }) else { return }
+    stored.completedUnitCount = count ?? min(90, stored.completedUnitCount + 10)
+  }
 
   /// Does some steps, each for as long as somebody may look.
   func show(_ way: Way) async throws {
