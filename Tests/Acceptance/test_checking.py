@@ -13,7 +13,7 @@ from apps import GROUP, ID, Device, make_bundle, said
 from devices import PATIENCE, Process
 from needs import landlock, needs
 from outside import equal, remove, require, wait_for
-from test_migrating import processes_of
+from test_migrating import running_beneath
 
 OTHER = "org.example.other"
 
@@ -350,11 +350,11 @@ def test_a_killed_migration(work):
     """app migrate: an extension that is not confined ends with peer as well"""
     author = Author(work, export="hang")
     run = author.start("--no-confine", "--idle-limit", "off")
-    wait_for("the extension", PATIENCE, lambda: processes_of(author.device) or not run.is_running())
+    wait_for("the extension", PATIENCE, lambda: running_beneath(author.folder) or not run.is_running())
     require(run.is_running(), f"it ended too early: {run.text()[-300:]}")
     run.signal(signal.SIGKILL)
     run.wait()
-    wait_for("the extension's end", PATIENCE, lambda: not processes_of(author.device))
+    wait_for("the extension's end", PATIENCE, lambda: not running_beneath(author.folder))
     author.device.run("status")
 
 

@@ -14,11 +14,16 @@ from outside import MIB, NOBODY, equal, require, wait_for
 
 def processes_of(device):
     """The running extensions of a device."""
+    return running_beneath(device.home)
+
+
+def running_beneath(folder):
+    """The processes whose programs lie in a folder."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                if device.home in os.readlink(f"/proc/{name}/exe"):
+                if folder in os.readlink(f"/proc/{name}/exe"):
                     found.append(int(name))
             except OSError:
                 pass
