@@ -9,7 +9,7 @@ final class MadeProgress: Progress, @unchecked Sendable {
   // Progress itself says that it is safe to use everywhere; what is added here has a lock.
   private let first = Mutex<Progress?>(nil)
 
-  /// Made by nobody's code but ours: it is no child of the current one.
+  /// Made by our code alone: it is no child of the current one.
   init() { super.init(parent: nil) }
 
   /// How far the import's own progress is; zero before there is one.

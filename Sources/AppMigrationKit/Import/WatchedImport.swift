@@ -1,7 +1,7 @@
 internal import MigrationHost
 internal import Synchronization
 
-/// An import whose progress is looked at again and again; Foundation on Linux tells nobody of changes.
+/// An import whose progress is looked at again and again; Foundation on Linux does not tell of changes.
 ///
 /// Authors show it in several ways. The property returns one progress that moves; or a new one each time, with the counts of
 /// that moment; or a new one each time, of which the import moves the one that was kept when it began; or a new one each time
@@ -75,7 +75,7 @@ final class WatchedImport: Sendable {
   /// How much is done, as far as can be seen.
   private func look() -> UInt32 {
     let (first, newest) = sight.withLock { ($0.first, $0.newest) }
-    // One that moves is the one to look at: whoever makes and keeps a new one at each question would lose it by another.
+    // One that moves is the one to look at: an author who makes and keeps a new one at each question would lose it by another.
     if !first.hasMoved, !newest.hasMoved {
       let next = Returned(importer.resourcesImportProgress)
       if next.progress !== newest.progress {

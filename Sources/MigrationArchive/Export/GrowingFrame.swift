@@ -9,7 +9,7 @@ import Synchronization
 struct GrowingFrame<Place: SourceDirectory>: Sendable {
   /// How long the first item in a frame may wait for others, in seconds.
   static var patience: Double { 0.01 }
-  /// How many frames may wait to be sent: then the readers take what is added, and whoever adds it waits for them.
+  /// How many frames may wait to be sent: then the readers take what is added, and the thread that adds it waits for them.
   static var most: Int { 4 }
 
   /// Made when it is first needed.
