@@ -20,9 +20,8 @@ import Testing
     try appending.append(Descriptor(owning: file), at: Array(path.utf8))
   }
 
-  /// Stages everything that was appended, and shows the tree.
-  private func arrive() throws -> TreeSnapshot {
-    let result = appending.finish()
+  /// Stages the frames that there are; what they were offered as.
+  private func stage() throws -> (Staging, Offer) {
     let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
     let offer = Offer(
       transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
@@ -30,6 +29,13 @@ import Testing
     let staging = try Staging(on: disk, for: offer, transfer: 7, keys: testKeys)
     let writer = StagingWriter(staging, sealer: HashSealer())
     for frame in appending.outlet.frames { try writer.write(frame) }
+    return (staging, offer)
+  }
+
+  /// Stages everything that was appended, and shows the tree.
+  private func arrive() throws -> TreeSnapshot {
+    let result = appending.finish()
+    let (staging, _) = try stage()
     try staging.complete(result.finish) { _ in }
     return scratch.snapshot("destination/stage/tree")
   }
@@ -188,13 +194,7 @@ import Testing
     }
     try appendAll(to: appending, 15)
     appending.outlet.read(appending.export)
-    let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
-    let offer = Offer(
-      transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
-    let disk = try DirectoryDisk(making: Array("stage".utf8), in: try scratch.open("destination"))
-    let staging = try Staging(on: disk, for: offer, transfer: 7, keys: testKeys)
-    let writer = StagingWriter(staging, sealer: HashSealer())
-    for frame in appending.outlet.frames { try writer.write(frame) }
+    let (staging, offer) = try stage()
     #expect(staging.held.items == 30)
     let again = Appending(held: HeldItems(of: staging))
     staging.beginSession(offer)
@@ -205,6 +205,7 @@ import Testing
     #expect(sent == Set(fresh + ["many", "links"]))
     #expect(again.outlet.skipped == Tally(items: 30, bytes: (1...15).reduce(0, +)))
     #expect(result.stale.isEmpty)
+    let writer = StagingWriter(staging, sealer: HashSealer())
     for frame in again.outlet.frames { try writer.write(frame) }
     try staging.complete(result.finish) { _ in }
     #expect(names(scratch.snapshot("destination/stage/tree")).count == 42)

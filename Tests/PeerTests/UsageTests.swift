@@ -186,7 +186,7 @@ import Testing
       "app", "new", "a", "--id", String(repeating: "x", count: 191),
       message: "--id: '\(String(repeating: "x", count: 191))' is no identifier for an app", hint: "at most 190"),
     Mistake("app", "check", message: "'peer app check' needs the bundle", hint: "directory"),
-    Mistake("app", "migrate", "a", message: "it is not said which app the data is for", hint: "--to ./Notes.app"),
+    Mistake("app", "migrate", "a", message: "--to, the bundle of the other app, is missing", hint: "--to ./Notes.app"),
     Mistake("app", "migrate", "a", "--to=b", "--as", ",x", message: "--as: the platform is missing", hint: "android"),
     Mistake(
       "app", "migrate", "a", "--to=b", "--option", "x", message: "--option: 'x' has no value", hint: "NAME=VALUE"),

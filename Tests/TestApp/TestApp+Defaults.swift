@@ -2,7 +2,7 @@ import AppMigrationKit
 import Glibc
 
 extension TestApp {
-  /// Sets a default, of a suite or of the app itself where the suite is "standard", and lets nobody know that it is to be kept.
+  /// Sets a default, of a suite or of the app itself where the suite is "standard", and does not synchronize it.
   static func keep(_ words: [String]) {
     let defaults = words[1] == "standard" ? UserDefaults.standard : UserDefaults(suiteName: words[1])
     defaults?.set(words[3], forKey: words[2])

@@ -32,7 +32,7 @@ final class ShownProgress: Sendable {
     stored.completedUnitCount = count ?? min(90, stored.completedUnitCount + 10)
   }
 
-  /// Does some steps, each for as long as somebody may look.
+  /// Does some steps, each for longer than the host takes to look.
   func show(_ way: Way) async throws {
     self.way.withLock { $0 = way }
     let own = way == .made ? progress : nil

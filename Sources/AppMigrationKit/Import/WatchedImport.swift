@@ -107,7 +107,8 @@ final class WatchedImport: Sendable {
   }
 }
 
-/// What an extension returns whose author does not show how far the import is.
+/// What an extension returns whose author does not show how far the import is. Unchecked, as Foundation says of `Progress`; nothing
+/// is added here.
 final class NoProgress: Progress, @unchecked Sendable {}
 
 extension Progress {

@@ -12,7 +12,7 @@ package struct ExtensionSite: Sendable {
   var groups: [String: String]
   /// The file that keeps how the last import ended.
   let status: String
-  /// The extension has it as well, so that nobody else uses the data while it lives; nil for data that is no app's.
+  /// The extension has it as well, so that no other process uses the data while it lives; nil for data that is no app's.
   let lock: AppLock?
   /// Whether it is kept from everything that docs/Apps.md does not name. Without that a debugger can be attached to it.
   package var isConfined = true

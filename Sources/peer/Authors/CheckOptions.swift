@@ -57,7 +57,8 @@ extension MigrateOptions {
     identifier = VisibleText.of(try arguments.operand(.appMigrate, "app", hint: AppCommand.hint))
     guard let bundle = arguments.bytes("--to") else {
       throw .usage(
-        "it is not said which app the data is for", hint: "name the directory of its bundle, as in --to ./Notes.app")
+        "--to, the bundle of the other app, is missing",
+        hint: "name the directory of its bundle, as in --to ./Notes.app")
     }
     self.bundle = bundle
     home = arguments.bytes("--home")

@@ -9,7 +9,7 @@ import Synchronization
 /// What is said while an app's data is migrated on one device: to a person by one voice, to a program by both ends.
 final class MigrationOutput: Sendable {
   private struct State: Sendable {
-    /// What has been said already, so that it is not said for each of the ends.
+    /// The notices that were shown: one that both ends have is shown once.
     var notices: Set<String> = []
     /// When the import began, and when it was over, in seconds.
     var importing: (from: Double, to: Double?)?
