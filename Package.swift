@@ -26,6 +26,8 @@ let package = Package(
   name: "peer",
   products: [
     .library(name: "AppMigrationKit", targets: ["AppMigrationKit"]),
+    .library(name: "AuthenticationServices", targets: ["AuthenticationServices"]),
+    .library(name: "Security", targets: ["Security"]),
     .library(name: "PeerTransfer", targets: ["PeerTransfer"]),
     .executable(name: "peer", targets: ["peer"]),
   ],
@@ -38,6 +40,10 @@ let package = Package(
     // What AppMigrationKit does before and after main.
     .target(
       name: "CAppMigrationKit",
+      cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
+    // The way to the broker of credentials, which nothing that an app starts inherits.
+    .target(
+      name: "CCredentials",
       cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
 
     .target(name: "MigrationWire", swiftSettings: product),
@@ -59,14 +65,38 @@ let package = Package(
     // Announces receivers on the networks and looks for them: sockets and threads around MigrationDiscovery's values.
     .target(
       name: "MigrationFinding", dependencies: ["MigrationDiscovery", "MigrationSystem"], swiftSettings: product),
+    // Messages between processes of one machine.
     .target(
-      name: "MigrationHost", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
+      name: "MigrationChannel", dependencies: ["MigrationSystem", "MigrationWire"], swiftSettings: product),
+    .target(
+      name: "MigrationHost",
+      dependencies: ["MigrationArchive", "MigrationChannel", "MigrationSystem", "MigrationWire"],
+      swiftSettings: product),
+    // What apps may ask for their credentials, and the rules by which it is answered. No cryptography: apps link this.
+    .target(
+      name: "MigrationCredentials",
+      dependencies: ["CCredentials", "MigrationChannel", "MigrationSystem", "MigrationWire"], swiftSettings: product),
+    // Where credentials lie, sealed, and the broker that has the key.
+    .target(
+      name: "MigrationVault",
+      dependencies: [
+        "MigrationChannel", "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationWire",
+      ],
       swiftSettings: product),
     // Its nonisolated(nonsending) methods ask less of their callers than Apple's do: sources that were written for those
     // compile unchanged, in Swift 5 and 6 and with main-actor isolation by default (Tests/DependentPackage).
     .target(
       name: "AppMigrationKit",
-      dependencies: ["CAppMigrationKit", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire"],
+      dependencies: [
+        "CAppMigrationKit", "MigrationArchive", "MigrationChannel", "MigrationCredentials", "MigrationHost",
+        "MigrationSystem", "MigrationWire",
+      ],
+      swiftSettings: product),
+    // Apple's API for secrets, as far as a keychain helper of an app goes.
+    .target(name: "Security", dependencies: ["MigrationCredentials", "MigrationSystem"], swiftSettings: product),
+    // Apple's API for the state of a user's sign-in.
+    .target(
+      name: "AuthenticationServices", dependencies: ["MigrationCredentials", "MigrationSystem"],
       swiftSettings: product),
     // The transfer of folders for programs, and what the command has in common with it.
     .target(
@@ -79,8 +109,8 @@ let package = Package(
     .executableTarget(
       name: "peer",
       dependencies: [
-        "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationFinding", "MigrationHost",
-        "MigrationSystem", "MigrationTransfer", "MigrationWire", "PeerTransfer",
+        "MigrationArchive", "MigrationCredentials", "MigrationDiscovery", "MigrationEngine", "MigrationFinding",
+        "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer",
       ],
       swiftSettings: product),
 
@@ -118,7 +148,26 @@ let package = Package(
     .testTarget(
       name: "MigrationHostTests",
       dependencies: [
-        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension", "TestSupport",
+        "MigrationArchive", "MigrationChannel", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension",
+        "TestSupport",
+      ],
+      swiftSettings: common),
+    .testTarget(
+      name: "MigrationCredentialsTests",
+      dependencies: ["MigrationChannel", "MigrationCredentials", "MigrationSystem", "MigrationWire", "TestSupport"],
+      swiftSettings: common),
+    .testTarget(
+      name: "MigrationVaultTests",
+      dependencies: [
+        "MigrationChannel", "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS",
+        "MigrationVault", "MigrationWire", "TestSupport",
+      ],
+      swiftSettings: common),
+    .testTarget(
+      name: "SecurityTests",
+      dependencies: [
+        "AppMigrationKit", "AuthenticationServices", "MigrationCredentials", "MigrationSystem", "Security",
+        "TestSupport",
       ],
       swiftSettings: common),
     .executableTarget(
@@ -127,12 +176,13 @@ let package = Package(
     .testTarget(
       name: "AppMigrationKitTests",
       dependencies: [
-        "AppMigrationKit", "ExtensionFixture", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire",
-        "TestSupport",
+        "AppMigrationKit", "ExtensionFixture", "MigrationArchive", "MigrationChannel", "MigrationHost",
+        "MigrationSystem", "MigrationWire", "TestSupport",
       ],
       swiftSettings: common),
     .executableTarget(
-      name: "TestApp", dependencies: ["AppMigrationKit"], path: "Tests/TestApp", swiftSettings: common),
+      name: "TestApp", dependencies: ["AppMigrationKit", "AuthenticationServices", "Security"], path: "Tests/TestApp",
+      swiftSettings: common),
     .executableTarget(
       name: "TestAppExtension", dependencies: ["AppMigrationKit"], path: "Tests/TestAppExtension",
       swiftSettings: common),
@@ -152,8 +202,9 @@ let package = Package(
     .testTarget(
       name: "PeerTests",
       dependencies: [
-        "MigrationArchive", "MigrationEngine", "MigrationFinding", "MigrationHost", "MigrationSystem",
-        "MigrationTransfer", "MigrationWire", "PeerTransfer", "TestSupport", "peer",
+        "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationFinding", "MigrationHost",
+        "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer", "TestSupport",
+        "peer",
       ],
       swiftSettings: common),
   ],
@@ -161,8 +212,8 @@ let package = Package(
 )
 
 if !isWhole {
-  let kit = "AppMigrationKit"
-  var needed: Set = [kit]
+  let kit: Set = ["AppMigrationKit", "AuthenticationServices", "Security"]
+  var needed = kit
   var count = 0
   while count < needed.count {
     count = needed.count
@@ -170,6 +221,6 @@ if !isWhole {
       for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
     }
   }
-  package.products.removeAll { $0.name != kit }
+  package.products.removeAll { !kit.contains($0.name) }
   package.targets.removeAll { !needed.contains($0.name) }
 }

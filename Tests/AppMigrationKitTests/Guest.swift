@@ -1,3 +1,4 @@
+import MigrationChannel
 import MigrationHost
 import MigrationSystem
 import MigrationWire

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MigrationChannel
 import MigrationHost
 import MigrationSystem
 import MigrationWire

@@ -1,3 +1,4 @@
+import MigrationChannel
 import MigrationSystem
 import MigrationWire
 import TestSupport

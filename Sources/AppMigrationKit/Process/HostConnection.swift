@@ -1,3 +1,4 @@
+internal import MigrationChannel
 internal import MigrationHost
 internal import MigrationSystem
 internal import MigrationWire

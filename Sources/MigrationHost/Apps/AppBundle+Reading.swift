@@ -60,6 +60,7 @@ extension AppBundle {
     guard let identifier, let version, let executable, let extensions, let migrationExtension else { return nil }
     path = files.path
     self.identifier = identifier
+    role = .app(clip: nil)
     self.version = version
     self.platform = platform.flatMap { $0.isEmpty ? nil : $0 }
     self.store = store ?? self.platform.map(SourceClaim.usualStore) ?? ""

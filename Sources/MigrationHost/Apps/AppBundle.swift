@@ -7,6 +7,14 @@ package struct AppBundle: Equatable, Sendable {
     package let platform: String
   }
 
+  /// What the bundle is, with the other half of a hand-over on one device.
+  package enum Role: Equatable, Sendable {
+    /// An app, and the clip that it names, if it names one.
+    case app(clip: String?)
+    /// The clip of an app that it names.
+    case clip(of: String)
+  }
+
   /// The app's migration extension.
   package struct Extension: Equatable, Sendable {
     package let identifier: String
@@ -19,6 +27,7 @@ package struct AppBundle: Equatable, Sendable {
   /// Where the bundle is.
   package let path: [UInt8]
   package let identifier: String
+  package let role: Role
   /// CFBundleShortVersionString; any text.
   package let version: String
   /// Which store the app came from; where the bundle names none, the usual one of its platform, and empty if that has none.

@@ -1,3 +1,4 @@
+import MigrationChannel
 package import MigrationWire
 
 /// Messages of the channel as bytes: a type, then fields as in Protocol §5.

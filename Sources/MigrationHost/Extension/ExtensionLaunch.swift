@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationChannel
 import MigrationSystem
 import MigrationWire
 

@@ -1,12 +1,12 @@
 package import MigrationSystem
 import MigrationWire
 
-/// One end of the connection between a host and its extension: messages of any length, in packets, with descriptors.
+/// One end of the connection between two processes: messages of any length, in packets, with descriptors.
 ///
 /// One thread receives; several may send if they take turns.
 package struct Channel: ~Copyable, Sendable {
   /// The longest message. A request with all its options fits.
-  static let longestMessage = 2 << 20
+  package static let longestMessage = 2 << 20
 
   /// What has been received.
   package struct Incoming: ~Copyable {

@@ -1,0 +1,50 @@
+package import MigrationSystem
+
+/// Something secret, and what is said of it.
+package struct CredentialItem: Equatable, Sendable {
+  /// What kind of secret it is.
+  package enum Kind: UInt8, Sendable {
+    case genericPassword = 1
+    case key = 2
+  }
+
+  /// What an author can say of an item. Dates are the store's.
+  package enum Attribute: UInt8, CaseIterable, Sendable {
+    case account = 1
+    case service = 2
+    case label = 3
+    case description = 4
+    case comment = 5
+    case generic = 6
+    case accessible = 7
+    case applicationLabel = 8
+    case applicationTag = 9
+    case keyType = 10
+    case keyClass = 11
+    case keySize = 12
+  }
+
+  /// What an attribute can be.
+  package enum Value: Equatable, Sendable {
+    case text(String)
+    case data([UInt8])
+    case number(Int64)
+  }
+
+  package var kind: Kind
+  package var attributes: [Attribute: Value]
+  /// The secret itself.
+  package var data: [UInt8]
+  package var created: Timestamp
+  package var modified: Timestamp
+
+  package init(
+    _ kind: Kind, _ attributes: [Attribute: Value], data: [UInt8], created: Timestamp, modified: Timestamp
+  ) {
+    self.kind = kind
+    self.attributes = attributes
+    self.data = data
+    self.created = created
+    self.modified = modified
+  }
+}
