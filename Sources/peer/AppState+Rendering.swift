@@ -7,12 +7,12 @@ extension AppState {
     guard !states.isEmpty || !damaged.isEmpty else {
       return Rendering(standardError: "No app is installed.\n")
     }
-    var rows = [["ID", "VERSION", "NAME", "LAST IMPORT", "NOW"]]
+    // The column is there where it tells something.
+    let hasClips = states.contains { $0.role.words != nil }
+    var rows = [["ID", "VERSION", "NAME"] + (hasClips ? ["KIND"] : []) + ["LAST IMPORT", "NOW"]]
     rows += states.map { state in
-      [
-        state.identifier, VisibleText.of(state.version), VisibleText.of(state.name ?? ""), state.lastImport(now: now),
-        state.now,
-      ]
+      [state.identifier, VisibleText.of(state.version), VisibleText.of(state.name ?? "")]
+        + (hasClips ? [state.role.words ?? "app"] : []) + [state.lastImport(now: now), state.now]
     }
     let broken = damaged.map { Rendering(standardError: "peer: note: \($0.identifier): \($0.error.description)\n") }
     return Rendering(
@@ -51,6 +51,11 @@ extension AppState {
   /// For a person: sentences.
   func statusText(cleared: Bool) -> Rendering {
     var sentences: [String] = []
+    if let words = role.words {
+      sentences.append("It is the \(words), which takes its place when it is installed.")
+    } else if !hasExtension {
+      sentences.append("It has no migration extension, so that its data cannot be migrated.")
+    }
     switch record {
     case nil: sentences.append("There is nothing about an earlier import.")
     case let record?:
@@ -91,7 +96,7 @@ extension AppState {
       .init("unfinished", unfinished.map { .string($0.rawValue) } ?? .null),
       .init("use", holder.map { .string($0.use?.rawValue ?? "other") } ?? .null),
       .init("process", holder.flatMap { $0.process > 0 ? .integer(UInt64($0.process)) : nil } ?? .null),
-    ]
+    ] + role.members(hasExtension: hasExtension)
   }
 }
 

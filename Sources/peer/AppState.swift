@@ -16,6 +16,8 @@ struct AppState: Equatable, Sendable {
   /// Whether an import has begun and not ended.
   var hasUnfinishedImport = false
   var holder: AppLock.Holder?
+  var role = AppBundle.Role.app(clip: nil)
+  var hasExtension = true
 
   /// Whether an import has not ended, and how that is.
   var unfinished: Unfinished? {
@@ -34,5 +36,7 @@ extension AppState {
     holder = try app.holder()
     hasUnfinishedImport = try app.unfinishedImport != nil
     record = app.importRecord
+    role = app.bundle.role
+    hasExtension = app.bundle.migrationExtension != nil
   }
 }

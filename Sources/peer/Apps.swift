@@ -66,6 +66,10 @@ enum Apps {
     do {
       return try withApps { home throws(HostError) in
         let started = try home.start(identifier)
+        if let clip = started.replacedClip {
+          StandardStream.error.write(
+            "peer: note: the app \(started.app.identifier) has taken the place of its clip \(clip), and is started\n")
+        }
         if started.hasUndoneImport {
           StandardStream.error.write("peer: note: an import that was interrupted has been undone\n")
         }
@@ -93,31 +97,23 @@ enum Apps {
   }
 }
 
-extension AppBundle {
-  /// What is said of an extension of another kind; a lower-case clause.
-  static func note(onOther path: String) -> String {
-    "\(VisibleText.quoted(path)) is an extension of another kind, and is ignored"
-  }
-}
-
 extension AppHome.Installation {
   fileprivate var sentence: Rendering {
     let former = previousVersion.map { ", in the place of \(VisibleText.of($0))" } ?? ""
-    let notes = app.bundle.otherExtensions.map {
-      "peer: note: \(AppBundle.note(onOther: $0))\n"
-    }
+    let notes = app.bundle.notes.map { "peer: note: \($0)\n" }
     return Rendering(
       standardError: notes.joined()
-        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n")
+        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n" + replaced)
   }
 
   fileprivate var line: Rendering {
-    let object = JSONValue.object([
-      .init("event", .string("installed")), .init("id", .string(app.identifier)),
-      .init("version", .string(app.bundle.version)),
-      .init("previousVersion", previousVersion.map(JSONValue.string) ?? .null),
-      .init("ignoredExtensions", .array(app.bundle.otherExtensions.map(JSONValue.string))),
-    ])
+    let object = JSONValue.object(
+      [
+        .init("event", .string("installed")), .init("id", .string(app.identifier)),
+        .init("version", .string(app.bundle.version)),
+        .init("previousVersion", previousVersion.map(JSONValue.string) ?? .null),
+        .init("ignoredExtensions", .array(app.bundle.otherExtensions.map(JSONValue.string))),
+      ] + roleMembers)
     return Rendering(standardOutput: object.text + "\n")
   }
 }

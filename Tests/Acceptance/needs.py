@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import tempfile
 
@@ -233,6 +234,13 @@ def own_mounts():
 def own_mounts_of_nobody():
     reason = "an unprivileged user may not have mounts of its own, which confine an extension"
     return root() or (None if own_mounts_of(NOBODY) else reason)
+
+
+@functools.cache
+def tracing():
+    """Whether a process can be stopped before its system calls, and killed there."""
+    program = [sys.executable, f"{ROOT}/Tests/Acceptance/killed_at.py", "1", "/bin/sh", "-c", ": > /dev/null"]
+    return None if subprocess.run(program, **QUIET).returncode == 99 else "no process can be traced here"
 
 
 @functools.cache

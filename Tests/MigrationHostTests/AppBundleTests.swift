@@ -33,10 +33,10 @@ import Testing
         AppBundle.Alias(store: "googlePlay", bundleIdentifier: "org.example_notes", platform: "android"),
         AppBundle.Alias(store: "", bundleIdentifier: "org.example.notes-old", platform: "linux"),
       ])
-    #expect(bundle.migrationExtension.identifier == "org.example.notes.migration")
+    #expect(bundle.migrationExtension?.identifier == "org.example.notes.migration")
     #expect(
-      bundle.migrationExtension.executable == Array("\(base)/Extensions/Migration.appex/Migration".utf8))
-    #expect(bundle.migrationExtension.groups == ["group.a", "group.b"])
+      bundle.migrationExtension?.executable == Array("\(base)/Extensions/Migration.appex/Migration".utf8))
+    #expect(bundle.migrationExtension?.groups == ["group.a", "group.b"])
   }
 
   @Test func `store, name, aliases and groups may be missing, and so may the app's entitlements`() throws {
@@ -55,7 +55,7 @@ import Testing
     sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.both", "group.two"]
     let bundle = try AppBundle(reading: try sample.write(in: scratch))
     #expect(bundle.groups == ["group.both", "group.one"])
-    #expect(bundle.migrationExtension.groups == ["group.both", "group.two"])
+    #expect(bundle.migrationExtension?.groups == ["group.both", "group.two"])
     #expect(bundle.allGroups == ["group.both", "group.one", "group.two"])
   }
 
@@ -74,7 +74,20 @@ import Testing
     sample.add("Old", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
     let bundle = try AppBundle(reading: try sample.write(in: scratch))
     #expect(bundle.otherExtensions == ["Extensions/Old.appex", "Extensions/Widget.appex"])
-    #expect(bundle.migrationExtension.identifier == "org.example.notes.migration")
+    #expect(bundle.migrationExtension?.identifier == "org.example.notes.migration")
+  }
+
+  @Test func `an app needs no migration extension, and a bundle without one may have others`() throws {
+    var sample = SampleBundle()
+    sample.hasExtension = false
+    #expect(try AppBundle(reading: try sample.write(in: scratch)).migrationExtension == nil)
+    sample.add("Widget", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.widgetkit-extension"]])
+    let one = try AppBundle(reading: try sample.write(in: scratch))
+    #expect(one.migrationExtension == nil && one.otherExtensions == ["Extensions/Widget.appex"])
+    sample.add("Old", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
+    let two = try AppBundle(reading: try sample.write(in: scratch))
+    #expect(two.migrationExtension == nil && two.otherExtensions.count == 2)
+    #expect(two.allGroups == ["group.notes"])
   }
 
   /// One way to spoil a bundle, and what is said then.
@@ -164,13 +177,13 @@ import Testing
       $0.entitlements = [groups: [1]]
     },
     Fault("Entitlements.plist", "\(groups): '../x' is no group identifier") { $0.entitlements = [groups: ["../x"]] },
-    Fault("Extensions", "it is missing") { $0.spoil = { rename("\($0)/Extensions", "\($0)/Other") } },
-    Fault("Extensions", "there is no extension in it") {
-      $0.spoil = { rename("\($0)/\(inner)", "\($0)/Extensions/Migration") }
-    },
-    Fault("Extensions", "none of the 2 extensions in it is for migration") {
-      $0.extensionInfo["EXAppExtensionAttributes"] = ["EXExtensionPointIdentifier": "com.apple.other"]
-      $0.add("Other", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
+    Fault("Extensions", "it is no directory") {
+      $0.spoil = {
+        rename("\($0)/Extensions", "\($0)/Other")
+        rename("\($0)/Info.plist", "\($0)/Extensions")
+        try Data(contentsOf: URL(fileURLWithPath: "\($0)/Extensions")).write(
+          to: URL(fileURLWithPath: "\($0)/Info.plist"))
+      }
     },
     Fault("Extensions", "there are 2 extensions for migration in it") {
       $0.add("Other", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.app-migration"]])
@@ -196,9 +209,6 @@ import Testing
     Fault("\(inner)/Info.plist", "EXAppExtensionAttributes.EXExtensionPointIdentifier: it is not a string") {
       $0.extensionInfo["EXAppExtensionAttributes"] = ["EXExtensionPointIdentifier": 1]
     },
-    Fault(
-      "\(inner)/Info.plist", "EXAppExtensionAttributes.EXExtensionPointIdentifier: it names 'com.apple.widget'"
-    ) { $0.extensionInfo["EXAppExtensionAttributes"] = ["EXExtensionPointIdentifier": "com.apple.widget"] },
     Fault("\(inner)/Entitlements.plist", "it is missing") { $0.extensionEntitlements = nil },
     Fault("\(inner)/Entitlements.plist", "\(access): it is missing") { $0.extensionEntitlements?[access] = nil },
     Fault("\(inner)/Entitlements.plist", "\(access): it is not an array") {

@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func `an extension has its own groups, a channel, and no display`() throws {
-    let variables = app.site(nil).variables(channel: 9, from: caller)
+    let variables = try app.site(nil).variables(channel: 9, from: caller)
     #expect(variables["DISPLAY"] == nil && variables["LANG"] == "de_DE.UTF-8")
     #expect(variables["TMPDIR"] == "\(scratch.path)/home/scratch/org.example.notes")
     let text = try #require(variables[AppEnvironment.variable])
@@ -59,7 +59,7 @@ import Testing
   @Test func `processes of an app share a group's defaults, and keep their own in the container`() throws {
     try app.prepareContainer()
     let group = "group.notes"
-    let processes = [app.variables(), app.site(nil).variables(channel: 3)]
+    let processes = [app.variables(), try app.site(nil).variables(channel: 3)]
     for (process, former, value) in [(processes[0], "", "app"), (processes[1], "app", "extension")] {
       var variables = process
       variables["TMPDIR"] = "\(app.containerPath)/tmp"

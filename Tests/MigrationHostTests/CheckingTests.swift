@@ -145,7 +145,7 @@ import Testing
   @Test func `an extension that adopts no protocol says so`() throws {
     let device = try AppDevice()
     // What a confined one may not be is a script; this says that it is ready, and for nothing.
-    let program = String(decoding: device.app.bundle.migrationExtension.executable, as: UTF8.self)
+    let program = device.program
     try FileManager.default.removeItem(atPath: program)
     try write("#!/bin/sh\nprintf '\\000\\001\\001\\001\\000' >&3\nread line <&3\n", to: program, mode: 0o755)
     #expect(try check(device, isConfined: false).abilities(until: StopSignal()) == [])

@@ -33,6 +33,8 @@ struct AppDevice {
     for (name, text) in files { try write(text, to: "\(app.containerPath)/Documents/\(name)") }
   }
 
+  /// The path of the program of the extension that is installed.
+  var program: String { String(decoding: app.bundle.migrationExtension?.executable ?? [], as: UTF8.self) }
   var documents: [String: String?] { tree("\(app.containerPath)/Documents") }
   var groupPath: String { "\(scratch.path)/home/groups/\(Self.group)" }
 

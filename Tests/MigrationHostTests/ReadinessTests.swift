@@ -57,7 +57,7 @@ import Testing
 
   @Test func `a program whose loader is missing is told so`() throws {
     let device = try AppDevice()
-    let program = String(decoding: device.app.bundle.migrationExtension.executable, as: UTF8.self)
+    let program = device.program
     try write("#!/no/such/loader\n", to: program, mode: 0o755)
     let error = try #require(thrown { _ = try device.importer() } as? HostError)
     #expect(error.code == .unfit && error.description.contains("the loader that it names is not"), "\(error)")
@@ -65,7 +65,7 @@ import Testing
 
   @Test func `a program that the kernel cannot run is told so`() throws {
     let device = try AppDevice()
-    let program = String(decoding: device.app.bundle.migrationExtension.executable, as: UTF8.self)
+    let program = device.program
     try write("no program at all", to: program, mode: 0o755)
     for error in [thrown { _ = try device.importer() }, thrown { _ = try device.source() }] {
       #expect((error as? HostError)?.code == .unfit, "\(error as Any)")

@@ -12,6 +12,7 @@ struct SampleBundle {
     "EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.app-migration"],
   ]
   var extensionEntitlements: [String: Any]?
+  var hasExtension = true
   var format = PropertyListSerialization.PropertyListFormat.xml
   /// Further files by their paths, and those of other files to be replaced; nil for none.
   var files: [String: String?] = [:]
@@ -30,6 +31,30 @@ struct SampleBundle {
     ]
   }
 
+  static let parentKey = "com.apple.developer.parent-application-identifiers"
+  static let clipKey = "com.apple.developer.associated-appclip-app-identifiers"
+
+  /// The clip of an app.
+  static func clip(
+    _ identifier: String = "org.example.notes.clip", of app: String = "org.example.notes", version: String = "1.0",
+    groups: [String] = ["group.notes"]
+  ) -> SampleBundle {
+    var bundle = SampleBundle(identifier, version: version, groups: groups)
+    bundle.entitlements?[parentKey] = [app]
+    bundle.hasExtension = false
+    return bundle
+  }
+
+  /// An app that names a clip.
+  static func app(
+    _ identifier: String = "org.example.notes", clip: String? = "org.example.notes.clip", version: String = "1.0",
+    groups: [String] = ["group.notes"]
+  ) -> SampleBundle {
+    var bundle = SampleBundle(identifier, version: version, groups: groups)
+    if let clip { bundle.entitlements?[clipKey] = [clip] }
+    return bundle
+  }
+
   /// Adds an extension that has nothing but a property list.
   mutating func add(_ name: String, _ info: [String: Any]) {
     let data = try? PropertyListSerialization.data(fromPropertyList: info, format: .xml, options: 0)
@@ -39,14 +64,16 @@ struct SampleBundle {
   /// Writes the bundle into a new directory, and returns its path.
   func write(in scratch: Scratch) throws -> [UInt8] {
     let path = "\(scratch.path)/bundle-\(UUID().uuidString)"
-    let folder = "\(path)/Extensions/Migration.appex"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     try put(info, "\(path)/Info.plist")
     try put(entitlements, "\(path)/Entitlements.plist")
-    try put(extensionInfo, "\(folder)/Info.plist")
-    try put(extensionEntitlements, "\(folder)/Entitlements.plist")
     try MigrationHostTests.write("#!/bin/sh\n", to: "\(path)/Notes", mode: 0o755)
-    try MigrationHostTests.write("#!/bin/sh\n", to: "\(folder)/Migration", mode: 0o755)
+    if hasExtension {
+      let folder = "\(path)/Extensions/Migration.appex"
+      try MigrationHostTests.write("#!/bin/sh\n", to: "\(folder)/Migration", mode: 0o755)
+      try put(extensionInfo, "\(folder)/Info.plist")
+      try put(extensionEntitlements, "\(folder)/Entitlements.plist")
+    }
     for (name, text) in files {
       if let text { try MigrationHostTests.write(text, to: "\(path)/\(name)") } else { unlink("\(path)/\(name)") }
     }

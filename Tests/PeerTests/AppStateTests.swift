@@ -40,6 +40,32 @@ import Testing
     #expect(text.standardError == "peer: note: org.example.broken: the bundle is not fit\n")
   }
 
+  @Test func `of a clip a person sees whose it is, and a program as well`() {
+    var clip = state()
+    clip.role = .clip(of: "org.example.notes")
+    clip.hasExtension = false
+    let text = AppState.table([state(), clip], [], now: 0).standardOutput
+    #expect(
+      text == """
+        ID                 VERSION  NAME         KIND                       LAST IMPORT  NOW
+        org.example.notes  1.0      No\\u{1b}tes  app                        none
+        org.example.notes  1.0      No\\u{1b}tes  clip of org.example.notes  none
+
+        """)
+    #expect(
+      AppState.lines([clip], []).standardOutput.hasSuffix(
+        #""hasExtension":false,"clip":null,"clipOf":"org.example.notes"}"# + "\n"))
+    #expect(
+      clip.statusText(cleared: false).standardOutput == """
+        It is the clip of org.example.notes, which takes its place when it is installed.
+        There is nothing about an earlier import.
+
+        """)
+    var app = state()
+    app.hasExtension = false
+    #expect(app.statusText(cleared: false).standardOutput.hasPrefix("It has no migration extension, "))
+  }
+
   @Test func `where there is no app a person is told, and a program reads nothing`() {
     #expect(AppState.table([], [], now: 0) == Rendering(standardError: "No app is installed.\n"))
     #expect(AppState.lines([], []) == Rendering())
@@ -51,10 +77,12 @@ import Testing
     let head = #"{"event":"app","id":"org.example.notes","version":"1.0","name":"No\u001btes","store":"","lastImport":"#
     #expect(
       lines == [
-        head + #""none","date":null,"transfer":null,"failure":null,"unfinished":null,"use":null,"process":null}"#,
+        head + #""none","date":null,"transfer":null,"failure":null,"unfinished":null,"use":null,"process":null,"#
+          + #""hasExtension":true,"clip":null,"clipOf":null}"#,
         head + #""failed","date":"1970-01-01T00:16:40Z","transfer":"\#(Self.transfer)","#
           + #""failure":{"domain":"Notes","code":-7,"message":"no room\u001b[2J"},"#
-          + #""unfinished":"goingOn","use":"migrating","process":47}"#,
+          + #""unfinished":"goingOn","use":"migrating","process":47,"#
+          + #""hasExtension":true,"clip":null,"clipOf":null}"#,
         #"{"event":"damaged","id":"org.example.broken","message":"the bundle is not fit"}"#,
       ])
   }
@@ -79,7 +107,7 @@ import Testing
   @Test func `the status is one object`() {
     let line = state(success).statusLine(cleared: true).standardOutput
     #expect(line.hasPrefix(#"{"event":"appStatus","id":"org.example.notes","#))
-    #expect(line.hasSuffix(#""process":null,"cleared":true}"# + "\n"))
+    #expect(line.hasSuffix(#""clipOf":null,"cleared":true}"# + "\n"))
   }
 
   @Test(

@@ -51,16 +51,22 @@ extension AppBundle {
       try faults.noting { () throws(HostError) in try files.executable(info, in: "") }
     }
     let aliases = try info?.aliases(faults) ?? []
-    let entitlements = try faults.noting { () throws(HostError) in try files.propertiesIfThere("Entitlements.plist") }
-    let groups = try (entitlements ?? nil)?.groups(faults) ?? []
-    let extensions = try faults.noting { () throws(HostError) in try BundleExtensions(files) }
-    let migrationExtension = try extensions.flatMap { extensions throws(HostError) in
-      try Self.readExtension(files, in: extensions.migration, of: identifier, faults)
+    let entitlements =
+      try faults.noting { () throws(HostError) in try files.propertiesIfThere("Entitlements.plist") } ?? nil
+    let groups = try entitlements?.groups(faults) ?? []
+    let role = try faults.noting { () throws(HostError) in try entitlements?.role(of: identifier) } ?? nil
+    if case .clip? = role {
+      try Self.checkClip(info, files, faults)
     }
-    guard let identifier, let version, let executable, let extensions, let migrationExtension else { return nil }
+    let extensions = try faults.noting { () throws(HostError) in try BundleExtensions(files) }
+    var migrationExtension: Extension?
+    if let folder = extensions?.migration {
+      migrationExtension = try Self.readExtension(files, in: folder, of: identifier, faults)
+    }
+    guard let identifier, let version, let executable, let extensions else { return nil }
     path = files.path
     self.identifier = identifier
-    role = .app(clip: nil)
+    self.role = role ?? .app(clip: nil)
     self.version = version
     self.platform = platform.flatMap { $0.isEmpty ? nil : $0 }
     self.store = store ?? self.platform.map(SourceClaim.usualStore) ?? ""
@@ -78,6 +84,22 @@ extension AppBundle {
   ) throws(HostError) -> String? {
     let text = try faults.noting { () throws(HostError) in try info?.text(key) }
     return text ?? nil
+  }
+
+  /// Notes what a clip cannot have.
+  private static func checkClip(
+    _ info: BundleProperties?, _ files: BundleFiles, _ faults: BundleFaults
+  ) throws(HostError) {
+    if let info, info.values["PeerAliases"] != nil {
+      faults.note(
+        info.fault("PeerAliases", "a clip has none, since its data is not migrated", hint: "Leave the key out."))
+    }
+    let folders = try faults.noting { () throws(HostError) in try files.extensionFolders() } ?? []
+    for folder in folders {
+      faults.note(
+        .bundle(
+          folder, "a clip has no extension", hint: "Take it out of the bundle: the full app has the extensions."))
+    }
   }
 
   private static func readExtension(

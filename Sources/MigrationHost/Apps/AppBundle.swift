@@ -43,8 +43,17 @@ package struct AppBundle: Equatable, Sendable {
   package let platform: String?
   /// The extensions of other kinds in the bundle, by their paths within it, sorted. They have no part in a migration.
   package let otherExtensions: [String]
-  package let migrationExtension: Extension
+  /// Nil for a clip, and for an app whose data cannot be migrated.
+  package let migrationExtension: Extension?
 
   /// The groups of the app and of its extension.
-  package var allGroups: [String] { Set(groups + migrationExtension.groups).sorted() }
+  package var allGroups: [String] { Set(groups + (migrationExtension?.groups ?? [])).sorted() }
+
+  /// The path within the bundle of the list of entitlements that has a group of it.
+  func file(listing group: String) -> [UInt8] {
+    let file = Array("Entitlements.plist".utf8)
+    guard !groups.contains(group), let program = migrationExtension?.executable else { return file }
+    let folder = program.dropFirst(path.count + 1)
+    return Array(folder[..<(folder.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? folder.startIndex)]) + file
+  }
 }

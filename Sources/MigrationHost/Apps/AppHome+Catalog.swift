@@ -18,8 +18,19 @@ extension AppHome {
     return try body()
   }
 
-  /// Removes what a crash has left of installations and removals.
-  func sweep() throws(HostError) {
+  /// The apps that are installed, under the catalog's lock: also those that a crash has left without their places.
+  func catalog() throws(HostError) -> Listing {
+    let names = try files.names(in: "apps")
+    let former = names.filter { $0.hasPrefix(Self.formerPrefix) }
+    for name in former { try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count))) }
+    return try Self.listing(of: former.isEmpty ? names : try files.names(in: "apps"), in: files)
+  }
+
+  /// Removes what a crash has left of installations and removals, and of clips whose apps have taken their places.
+  ///
+  /// - Returns: the clips that were removed, with what went with each.
+  @discardableResult
+  func sweep() throws(HostError) -> [Replacement] {
     for name in try files.names(in: "apps") {
       if name.hasPrefix(Self.draftPrefix) {
         guard let draft = try files.open("apps/\(name)"), (try? draft.directory.descriptor.lock()) == true else {
@@ -35,5 +46,13 @@ extension AppHome {
         try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count)))
       }
     }
+    var replacements: [Replacement] = []
+    for clip in try catalog().outgoing {
+      guard let lock = try? AppLock.take(.removing, of: clip, in: files) else { continue }
+      defer { withExtendedLifetime(lock) {} }
+      replacements.append(try removeClip(clip))
+    }
+    try sweepGroups()
+    return replacements
   }
 }

@@ -7,24 +7,41 @@ extension AppHome {
     package let app: InstalledApp
     /// The version that it replaced; nil if there was none, or none that could be read.
     package let previousVersion: String?
+    /// The clip whose place the app has taken; nil if none was there.
+    package var replacement: Replacement?
   }
 
   /// Installs an app from its bundle, or puts another version in the place of the one that is there; its data stays.
   ///
-  /// Whoever looks sees the whole old version or the whole new one, also after a power loss.
+  /// Whoever looks sees the whole old version or the whole new one, also after a power loss. An app takes the place of its clip:
+  /// once the app is published the clip counts as gone, and what is left of it goes with the next command.
   package func install(_ bundle: [UInt8]) throws(HostError) -> Installation {
-    let identifier = try AppBundle(reading: bundle).identifier
-    try withCatalog { () throws(HostError) in try sweep() }
+    let source = try AppBundle(reading: bundle)
+    let identifier = source.identifier
+    let swept = try withCatalog { () throws(HostError) in
+      let swept = try sweep()
+      // All of it is checked again when nothing can change any more. This time nothing has been copied in vain.
+      try checkNeighbours(of: source)
+      return swept
+    }
     let lock = try AppLock.take(.installing, of: identifier, in: files)
     defer { withExtendedLifetime(lock) {} }
+    let clipLock = try lockClip(of: source)
+    defer { withExtendedLifetime(clipLock) {} }
     let draft = try withCatalog { () throws(HostError) in try Draft(in: files) }
     do {
-      try copy(bundle, to: draft, as: identifier)
-      let installation = try withCatalog { () throws(HostError) in
+      let copied = try copy(bundle, to: draft, as: source)
+      var installation = try withCatalog { () throws(HostError) in
         try finishRemoval(of: identifier)
         try settleReplacing(of: identifier)
-        return try publish(draft, as: identifier)
+        try checkNeighbours(of: copied)
+        try claimGroups(of: copied)
+        var installation = try publish(draft, as: identifier)
+        // Under the same lock: no process but one that comes after a crash sees both.
+        if case .app(let clip?) = copied.role { installation.replacement = try removeClipIfThere(clip) }
+        return installation
       }
+      installation.replacement = installation.replacement ?? swept.first { .app(clip: $0.clip) == copied.role }
       // Nobody needs what is in it; what cannot be removed now, the next one removes.
       try? files.removeTree(draft.place)
       return installation
@@ -34,19 +51,23 @@ extension AppHome {
     }
   }
 
-  private func copy(_ bundle: [UInt8], to draft: borrowing Draft, as identifier: String) throws(HostError) {
+  private func copy(
+    _ bundle: [UInt8], to draft: borrowing Draft, as source: AppBundle
+  ) throws(HostError) -> AppBundle {
     try files.makeDirectory("\(draft.place)/bundle")
     guard let target = try files.open("\(draft.place)/bundle") else {
       throw HostError(.storage, "\"\(files.path(draft.place))\" was removed meanwhile")
     }
     try BundleFiles(bundle).copy(to: target)
     // What counts is what was copied, whatever became of the source meanwhile.
-    guard try AppBundle(reading: Array(files.path("\(draft.place)/bundle").utf8)).identifier == identifier else {
+    let copied = try AppBundle(reading: Array(files.path("\(draft.place)/bundle").utf8))
+    guard copied.identifier == source.identifier, copied.role == source.role else {
       throw .bundle("Info.plist", "it changed while it was copied")
     }
     try files.change("synchronize", draft.place) { () throws(SystemError) in
       try target.directory.descriptor.synchronizeFileSystem()
     }
+    return copied
   }
 
   private func publish(_ draft: borrowing Draft, as identifier: String) throws(HostError) -> Installation {

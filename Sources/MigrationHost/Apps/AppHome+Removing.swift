@@ -1,25 +1,33 @@
 import MigrationSystem
 
 extension AppHome {
-  /// Removes an app with its data. A group's directory goes with the last app that lists the group.
+  /// Removes an app or a clip with its data. A group's directory goes with the last app that lists the group, and one that belongs
+  /// to a clip and its app with these.
   ///
   /// If it is interrupted, the app is gone already, and the rest goes with the next installation or removal.
   package func remove(_ identifier: String) throws(HostError) {
-    try withCatalog { () throws(HostError) in try sweep() }
-    let place = "apps/\(identifier)"
-    guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw .notInstalled(identifier) }
+    try withCatalog { () throws(HostError) in _ = try sweep() }
+    guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw try missing(identifier) }
     let lock = try AppLock.take(.removing, of: identifier, in: files)
     defer { withExtendedLifetime(lock) {} }
     try withCatalog { () throws(HostError) in
-      try files.move(place, to: "apps/\(Self.removalPrefix)\(identifier)")
+      // A clip may have given way to its app meanwhile.
+      guard try files.kind(of: Self.place(identifier)) != nil else { throw try missing(identifier) }
+      try files.move(Self.place(identifier), to: Self.removal(identifier))
       try finishRemoval(of: identifier)
     }
   }
 
+  /// Where an app is that is to go.
+  static func removal(_ identifier: String) -> String { Folder.apps.place("\(removalPrefix)\(identifier)") }
+
   /// Removes what is left of an app that is to go. Under its lock and the catalog's.
-  func finishRemoval(of identifier: String) throws(HostError) {
-    let place = "apps/\(Self.removalPrefix)\(identifier)"
-    guard try files.kind(of: place) != nil else { return }
+  ///
+  /// - Returns: the groups that went with it.
+  @discardableResult
+  func finishRemoval(of identifier: String) throws(HostError) -> [String] {
+    let place = Self.removal(identifier)
+    guard try files.kind(of: place) != nil else { return [] }
     for folder in ["containers", "replaced", "staging", "trash"] { try files.removeTree("\(folder)/\(identifier)") }
     let records = [
       "statuses/\(identifier).json", "statuses/\(identifier).starts", "imports/\(identifier).mark",
@@ -29,16 +37,8 @@ extension AppHome {
       // A crash may have left it beside.
       try files.remove("\(file).new")
     }
-    for group in try abandonedGroups(by: place) { try files.removeTree("groups/\(group)") }
+    let groups = try removeGroups(of: identifier, at: place)
     try files.removeTree(place)
-  }
-
-  /// The groups that an app lists and no other does; none where that cannot be known.
-  private func abandonedGroups(by place: String) throws(HostError) -> [String] {
-    guard let bundle = try? AppBundle(installedAt: Array(files.path("\(place)/bundle").utf8)) else { return [] }
-    let others = try Self.listing(of: try files.names(in: "apps"), in: files)
-    guard others.damaged.isEmpty else { return [] }
-    let listed = Set(others.apps.flatMap(\.bundle.allGroups))
-    return bundle.allGroups.filter { !listed.contains($0) }
+    return groups
   }
 }

@@ -50,6 +50,6 @@ extension AppHome {
     }
   }
 
-  private static func place(_ identifier: String) -> String { "apps/\(identifier)" }
+  static func place(_ identifier: String) -> String { Folder.apps.place(identifier) }
   private static func former(_ identifier: String) -> String { "apps/\(formerPrefix)\(identifier)" }
 }

@@ -6,13 +6,27 @@ extension AppHome {
     package let lock: AppLock
     /// Whether an import that was interrupted had to be undone first.
     package let hasUndoneImport: Bool
+    /// The clip that was to be started, where this is the app that has taken its place.
+    package var replacedClip: String?
   }
 
   /// How often an import may be interrupted just while the app is being started.
   private static let mostTries = 5
 
-  /// Puts an app's data in order and locks it, so that the app can be started.
+  /// Puts an app's data in order and locks it, so that the app can be started. For a clip whose app has taken its place that is
+  /// the app.
   package func start(_ identifier: String) throws(HostError) -> Started {
+    do {
+      return try startItself(identifier)
+    } catch {
+      guard error.code == .notInstalled, let app = try successor(of: identifier) else { throw error }
+      var started = try startItself(app.identifier)
+      started.replacedClip = identifier
+      return started
+    }
+  }
+
+  private func startItself(_ identifier: String) throws(HostError) -> Started {
     var hasUndoneImport = false
     for _ in 0..<Self.mostTries {
       if try app(identifier).isUnsettled {

@@ -9,6 +9,8 @@ package final class AppHome: Sendable {
     package var apps: [InstalledApp] = []
     /// Those whose bundles cannot be read any more.
     package var damaged: [Damaged] = []
+    /// Clips whose apps have taken their places, where a crash has left something of the clip. They count as gone.
+    var outgoing: [String] = []
   }
 
   /// An app whose bundle cannot be read any more.
@@ -49,10 +51,12 @@ package final class AppHome: Sendable {
   /// The directory's absolute path, without links.
   package var path: String { files.path }
 
-  /// An app that is installed.
+  /// An app, or a clip, that is installed.
   package func app(_ identifier: String) throws(HostError) -> InstalledApp {
-    guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw .notInstalled(identifier) }
-    return try InstalledApp(identifier, files)
+    guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw try missing(identifier) }
+    let app = try InstalledApp(identifier, files)
+    guard try settleReplacement(around: app) else { throw try missing(identifier) }
+    return app
   }
 
   /// An app that is installed, locked: nobody can put another version in its place any more.
@@ -63,8 +67,13 @@ package final class AppHome: Sendable {
     return (try app(identifier), lock)
   }
 
-  /// Every app that is installed.
-  package func list() throws(HostError) -> Listing { try Self.listing(of: try namesInstalled(), in: files) }
+  /// Every app and clip that is installed.
+  package func list() throws(HostError) -> Listing {
+    let listing = try Self.listing(of: try namesInstalled(), in: files)
+    // What cannot be removed just now counts as gone all the same.
+    for clip in listing.outgoing { try? finishReplacement(of: clip) }
+    return listing
+  }
 
   /// The apps that are installed, as they are found: a directory that is missing is not made, no lock is waited for, and what a
   /// crash has left stays as it is. An app that is without its place just now is not among them.
@@ -82,6 +91,7 @@ package final class AppHome: Sendable {
         listing.damaged.append(Damaged(identifier: identifier, error: error))
       }
     }
+    listing.takeOutgoing(names)
     return listing
   }
 

@@ -40,7 +40,11 @@ package final class AppLock: Sendable {
   }
 
   /// Takes the lock of an app, or says who has it.
-  static func take(_ use: Use, of identifier: String, in files: HomeFiles) throws(HostError) -> AppLock {
+  ///
+  /// - Parameter noun: what the app is called where it is told.
+  static func take(
+    _ use: Use, of identifier: String, in files: HomeFiles, called noun: String = "app"
+  ) throws(HostError) -> AppLock {
     let file = try open(identifier, in: files)
     let isTaken = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") { () throws(SystemError) in
       guard try file.descriptor.lockOnceFree(exclusive: use != .running) else { return false }
@@ -48,7 +52,7 @@ package final class AppLock: Sendable {
       try unsafe file.descriptor.write(at: 0, use.line.utf8.span.bytes)
       return true
     }
-    guard isTaken else { throw .inUse(identifier, holder(file.descriptor)) }
+    guard isTaken else { throw .inUse("\(noun) \(identifier)", holder(file.descriptor), name: identifier) }
     return AppLock(use, file)
   }
 
@@ -88,16 +92,16 @@ extension AppLock.Use {
 
 extension HostError {
   /// Somebody else has the lock of an app.
-  fileprivate static func inUse(_ identifier: String, _ holder: AppLock.Holder) -> HostError {
+  fileprivate static func inUse(_ app: String, _ holder: AppLock.Holder, name: String) -> HostError {
     let process = holder.process > 0 ? " (process \(holder.process))" : ""
     let (clause, hint) =
       switch holder.use {
-      case .running: ("the app \(identifier) is running", "Close it first.")
-      case .migrating: ("the data of \(identifier) is being migrated", "Wait until that is done.")
-      case .installing: ("the app \(identifier) is being installed", "Wait until that is done.")
-      case .removing: ("the app \(identifier) is being removed", "Wait until that is done.")
-      case nil: ("the app \(identifier) is in use", "Wait until that is over.")
+      case .running: ("the \(app) is running", "Close it first.")
+      case .migrating: ("the data of \(name) is being migrated", "Wait until that is done.")
+      case .installing: ("the \(app) is being installed", "Wait until that is done.")
+      case .removing: ("the \(app) is being removed", "Wait until that is done.")
+      case nil: ("the \(app) is in use", "Wait until that is over.")
       }
-    return HostError(.inUse, clause + process, hint: hint, name: Array(identifier.utf8))
+    return HostError(.inUse, clause + process, hint: hint, name: Array(name.utf8))
   }
 }

@@ -1,30 +1,28 @@
 import MigrationWire
 
-/// The extensions in a bundle: one for migration, and perhaps others, which an edition of the app for another system needs.
+/// The extensions in a bundle: one for migration, or none, and perhaps others, which an edition of the app for another system
+/// needs.
 struct BundleExtensions {
   static let hint =
-    "A bundle has one migration extension, in \"Extensions/NAME.appex\"; one of another kind names that in its Info.plist."
+    "A bundle has at most one migration extension, in \"Extensions/NAME.appex\"; one of another kind names that in its Info.plist."
 
-  /// The path within the bundle of the one that is for migration.
-  let migration: String
+  /// The path within the bundle of the one that is for migration; nil if there is none.
+  let migration: String?
   /// Those of the others, sorted.
   let others: [String]
 
   init(_ files: BundleFiles) throws(HostError) {
     let folders = try files.extensionFolders()
     var others: [String] = []
-    // A single one is for migration, or what is wrong with it is told when it is read.
-    for folder in folders where folders.count > 1 {
+    // One that names no extension point is for migration, or what is wrong with it is told when it is read.
+    for folder in folders {
       if Self.isOfOtherKind(try files.propertiesIfThere("\(folder)/Info.plist")) { others.append(folder) }
     }
     let rest = folders.filter { !others.contains($0) }
-    guard let first = rest.first else {
-      throw .bundle("Extensions", "none of the \(folders.count) extensions in it is for migration", hint: Self.hint)
-    }
-    guard rest.count == 1 else {
+    guard rest.count <= 1 else {
       throw .bundle("Extensions", "there are \(rest.count) extensions for migration in it", hint: Self.hint)
     }
-    migration = first
+    migration = rest.first
     self.others = others
   }
 

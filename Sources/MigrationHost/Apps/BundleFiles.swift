@@ -66,10 +66,14 @@ struct BundleFiles {
     return Array(file.utf8)
   }
 
-  /// The paths within the bundle of its extensions, sorted; at least one.
+  /// The paths within the bundle of its extensions, sorted.
   func extensionFolders() throws(HostError) -> [String] {
     let hint = BundleExtensions.hint
-    guard try kind(of: "Extensions") == .directory else { throw .bundle("Extensions", "it is missing", hint: hint) }
+    switch try kind(of: "Extensions") {
+    case nil: return []
+    case .directory: break
+    default: throw .bundle("Extensions", "it is no directory", hint: hint)
+    }
     var names: [[UInt8]] = []
     let suffix = Array(".appex".utf8)
     do throws(SystemError) {
@@ -81,7 +85,6 @@ struct BundleFiles {
     } catch {
       throw .bundle("Extensions", "it cannot be read: \(error.words)")
     }
-    guard !names.isEmpty else { throw .bundle("Extensions", "there is no extension in it", hint: hint) }
     var folders: [String] = []
     for name in names {
       guard let text = String(validating: name, as: UTF8.self) else {

@@ -72,7 +72,7 @@ final class CheckedPlace: Sendable {
     do {
       let new = InstalledApp(bundle, in: try AppHome(home: home.path).files)
       try new.prepareContainer()
-      return (home, new.site(nil))
+      return (home, try new.site(nil))
     } catch {
       home.remove()
       throw error

@@ -39,12 +39,12 @@ package final class AppImporter: Importer {
     app identifier: String, home: AppHome, options: Options = Options(), until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
-    let (app, lock) = try home.app(identifier, for: .migrating)
+    let (app, lock) = try home.appToMigrate(identifier)
     if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
     try app.prepareContainer()
     self.app = app
     self.options = options
-    var site = app.site(lock)
+    var site = try app.site(lock)
     site.isConfined = options.isConfined
     site.draft = options.draft
     launch = ExtensionLaunch(site: site, observe: observer)

@@ -100,7 +100,7 @@ struct ExtensionLaunch: Sendable {
   private func launch(_ purpose: Purpose) throws -> ExtensionConversation {
     try site.prepareScratch()
     let settings = ChildProcess.Settings(
-      executable: String(decoding: site.bundle.migrationExtension.executable, as: UTF8.self), arguments: [],
+      executable: String(decoding: site.migrationExtension.executable, as: UTF8.self), arguments: [],
       environment: site.variables(channel: ChildProcess.channelNumber), directory: site.container,
       confinement: site.isConfined ? ExtensionConfinement.rules(for: site, purpose) : nil)
     var pair = try PacketSocket.pair()

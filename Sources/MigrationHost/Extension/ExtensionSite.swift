@@ -4,6 +4,8 @@ import MigrationWire
 /// Where an extension runs: the bundle that it is in, and the data that it is let at.
 package struct ExtensionSite: Sendable {
   var bundle: AppBundle
+  /// The extension of that bundle.
+  private(set) var migrationExtension: AppBundle.Extension
   /// The home that it runs in: its scratch directory is there, and an importer may change modes and times there.
   let files: HomeFiles
   /// The absolute path of the container that is its home.
@@ -27,8 +29,9 @@ package struct ExtensionSite: Sendable {
   func of(_ bundle: AppBundle, missing new: [String: String]) throws(HostError) -> ExtensionSite {
     var site = self
     site.bundle = bundle
+    site.migrationExtension = try bundle.extensionToMigrate()
     site.groups = new
-    for group in bundle.migrationExtension.groups {
+    for group in site.migrationExtension.groups {
       let place = AppHome.Folder.groups.place(group)
       if try files.kind(of: place) == .directory { site.groups[group] = files.path(place) }
     }
@@ -79,18 +82,19 @@ extension AppHome {
   func site(
     of identifier: String, observer: @Sendable (HostNews) -> Void
   ) throws(HostError) -> ExtensionSite {
-    let (app, lock) = try app(identifier, for: .migrating)
+    let (app, lock) = try appToMigrate(identifier)
     if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
     try app.prepareContainer()
-    return app.site(lock)
+    return try app.site(lock)
   }
 }
 
 extension InstalledApp {
-  /// Where its extension runs while this lock is held; the container is prepared.
-  package func site(_ lock: AppLock?) -> ExtensionSite {
-    ExtensionSite(
-      bundle: bundle, files: files, container: containerPath, groups: groupPaths(bundle.migrationExtension.groups),
-      status: statusPath, lock: lock)
+  /// Where its extension runs while this lock is held; the container is prepared. Fails for an app that has none.
+  package func site(_ lock: AppLock?) throws(HostError) -> ExtensionSite {
+    let program = try bundle.extensionToMigrate()
+    return ExtensionSite(
+      bundle: bundle, migrationExtension: program, files: files, container: containerPath,
+      groups: groupPaths(program.groups), status: statusPath, lock: lock)
   }
 }

@@ -8,7 +8,7 @@ extension HostError {
   static func unfit(_ site: ExtensionSite, _ error: ArchiveError, wanted: String) -> HostError {
     if error.code == .stopped { return HostError(.stopped, "interrupted") }
     if error.code != .exportFailed { return HostError(ofDevice: error) }
-    let program = site.bundle.migrationExtension.executable
+    let program = site.migrationExtension.executable
     let file = Array(program.dropFirst(site.bundle.path.count + 1))
     return HostError(
       .unfit, "the bundle is not fit: \(VisibleText.quoted(file)): \(error.description)",

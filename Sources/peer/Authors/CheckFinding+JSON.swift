@@ -18,8 +18,8 @@ extension CheckFinding {
         [
           .init("id", .string(bundle.identifier)), .init("version", .string(bundle.version)),
           .init("name", bundle.displayName.map(JSONValue.string) ?? .null), .init("store", .string(bundle.store)),
-          .init("data", .string(data.name)),
-        ])
+          .init("data", (data?.name).map(JSONValue.string) ?? .null),
+        ] + bundle.role.members(hasExtension: bundle.migrationExtension != nil))
     case .abilities(let abilities):
       return Self.event(
         "abilities",

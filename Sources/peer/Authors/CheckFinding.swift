@@ -8,8 +8,8 @@ import PeerTransfer
 enum CheckFinding: Sendable {
   /// Something is wrong with the bundle.
   case fault(BundleFault)
-  /// The bundle is in order, and its extension is tried on this data.
-  case bundle(AppBundle, CheckedData)
+  /// The bundle is in order, and its extension is tried on this data; nil where it has none.
+  case bundle(AppBundle, CheckedData?)
   /// What the extension can do.
   case abilities(ExtensionAbilities)
   /// What the archive would hold.
@@ -36,7 +36,10 @@ extension CheckFinding {
       let name = bundle.displayName.map { " (\(VisibleText.of($0)))" } ?? ""
       return .result(
         "The bundle of \(bundle.identifier) \(VisibleText.of(bundle.version))\(name) is in order.\n"
-          + "Its extension is tried on \(data.words).")
+          + (data.map { "Its extension is tried on \($0.words)." }
+            ?? (bundle.role.words.map { "It is the \($0), and has no extension to try." }
+              ?? "There is no extension to try."))
+      )
     case .abilities(let abilities):
       switch (abilities.contains(.exports), abilities.contains(.imports)) {
       case (true, true): return .result("It can export and import.")

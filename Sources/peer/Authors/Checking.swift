@@ -24,6 +24,10 @@ enum Checking {
     let home = try Home.path()
     try interruption.watch()
     let bundle = try examine(options.bundle, output)
+    guard bundle.migrationExtension != nil else {
+      output.say(.bundle(bundle, nil))
+      return output.say(.checked(bundle.identifier))
+    }
     let check: ExtensionCheck
     do {
       check = try ExtensionCheck(
@@ -60,7 +64,7 @@ enum Checking {
         .refused, "the bundle is not fit: \(Figures.count(UInt64(faults.count), "fault"))",
         hint: "Mend what is named above; then its extension is tried.")
     }
-    for other in bundle.otherExtensions { output.say(.notice(AppBundle.note(onOther: other))) }
+    for note in bundle.notes { output.say(.notice(note)) }
     return bundle
   }
 

@@ -23,9 +23,7 @@ enum Migrating {
     let bundle = try read(options.bundle)
     try interruption.watch()
     interruption.tell { _ in output.hurry() }
-    for other in bundle.otherExtensions {
-      output.handle(.notice(AppBundle.note(onOther: other)), of: .importer)
-    }
+    for note in bundle.notes { output.handle(.notice(note), of: .importer) }
     let source = try interruption.honoured { () throws(TransferFailure) in
       try Ends.app(
         options.identifier, options.sending, home: sourceHome,
@@ -64,7 +62,9 @@ enum Migrating {
 
   private static func read(_ path: [UInt8]) throws(TransferFailure) -> AppBundle {
     do {
-      return try AppBundle(reading: AppBundle.place(of: path))
+      let bundle = try AppBundle(reading: AppBundle.place(of: path))
+      _ = try bundle.extensionToMigrate()
+      return bundle
     } catch {
       throw TransferFailure(error)
     }

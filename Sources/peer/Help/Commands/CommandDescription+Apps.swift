@@ -6,7 +6,8 @@ extension CommandDescription {
       .text(
         """
         An app whose author has written a migration extension can be moved with its data from one device to another. Each
-        app has its data in a container of its own.
+        app has its data in a container of its own. A clip is a small edition of an app that is there before the app is:
+        once the app is installed, the clip is gone, and the app has what they shared.
         """)
     ],
     options: [.help])
@@ -20,6 +21,9 @@ extension CommandDescription {
         """
         Installs an app from its bundle, or puts another version in the place of the one that is there; its data stays. An
         app that runs, or whose data is being migrated, is left as it is.
+
+        An app takes the place of its clip: the clip and its own data go, and their groups stay. A group of a clip belongs
+        to the clip and its app alone, from the clip's installation until the group's directory goes.
         """),
       .lines(
         """
@@ -29,8 +33,13 @@ extension CommandDescription {
             PeerPlatform, PeerStoreIdentifier, PeerAliases, if they are needed
           Entitlements.plist, which may be missing
             com.apple.security.application-groups
+            com.apple.developer.associated-appclip-app-identifiers:
+              an array of the app's clip alone
+            in a clip, com.apple.developer.parent-application-identifiers:
+              an array of its app alone; the clip's identifier is the app's,
+              a dot, and more
           the app's program, named by CFBundleExecutable, and its files
-          Extensions/NAME.appex/
+          Extensions/NAME.appex/, if its data can be migrated; never in a clip
             Info.plist
               CFBundleIdentifier, CFBundleExecutable, EXAppExtensionAttributes:
               EXExtensionPointIdentifier is com.apple.app-migration
@@ -48,7 +57,10 @@ extension CommandDescription {
       .init(
         number: 4,
         meaning:
-          "the bundle is not made as it must be, the app is in use, or apps cannot be kept in PEER_HOME"),
+          """
+          the bundle is not made as it must be or does not go with another one that is installed, the app or its clip is in
+          use, or apps cannot be kept in PEER_HOME
+          """),
       .init(number: 6, meaning: "there is not enough space")))
 
   static let appList = CommandDescription(
@@ -57,8 +69,8 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Shows the apps of this device: identifier, version, name, how the last import into each ended, and who uses it just
-        now.
+        Shows the apps of this device, and their clips: identifier, version, name, how the last import into each ended, and
+        who uses it just now.
         """)
     ],
     options: [.json, .help],
@@ -75,7 +87,8 @@ extension CommandDescription {
         """
         Starts an app, with its container for its home, and becomes it. Everything behind ID is the app's, options as well.
         While its data is being migrated, an app cannot be started. An import that was interrupted is undone first. At the
-        third start since an import, a note says so if the app has not cleared how that ended.
+        third start since an import, a note says so if the app has not cleared how that ended. For a clip whose app has
+        taken its place, the app is started, and a note says so.
         """)
     ],
     options: [.help("Show the help text. Behind ID it is the app's.")],
@@ -107,8 +120,8 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Removes an app and all of its data, without asking. What it shares with other apps of a group goes with the last of
-        them.
+        Removes an app, or a clip, and all of its data, without asking. What it shares with other apps of a group goes with
+        the last of them.
         """)
     ],
     options: [.json, .help],

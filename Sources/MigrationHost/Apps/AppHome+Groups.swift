@@ -1,0 +1,79 @@
+import MigrationSystem
+
+/// Groups: when they go, and whom they belong to.
+extension AppHome {
+  /// All that is recorded of owners, by groups.
+  func groupRecords() throws(HostError) -> [String: GroupOwner] {
+    var records: [String: GroupOwner] = [:]
+    for name in try files.names(in: Folder.groups.rawValue) {
+      guard let group = GroupOwner.group(name),
+        let bytes = try files.read(GroupOwner.place(of: group), limit: GroupOwner.longest),
+        let owner = GroupOwner(bytes)
+      else { continue }
+      records[group] = owner
+    }
+    return records
+  }
+
+  /// The owners that count: the group's directory is there, or the clip or its app is installed and lists it.
+  func groupOwners(among listing: Listing) throws(HostError) -> [String: GroupOwner] {
+    var owners: [String: GroupOwner] = [:]
+    for (group, owner) in try groupRecords() {
+      let isThere = try files.kind(of: Folder.groups.place(group)) != nil
+      let isListed = listing.apps.contains { owner.admits($0.bundle) && $0.bundle.allGroups.contains(group) }
+      if isThere || isListed { owners[group] = owner }
+    }
+    return owners
+  }
+
+  /// Records whom the groups of a clip belong to, durably, before the clip is published. Under the catalog's lock.
+  func claimGroups(of bundle: AppBundle) throws(HostError) {
+    guard case .clip(let app) = bundle.role else { return }
+    let owner = GroupOwner(app: app, clip: bundle.identifier)
+    let records = try groupRecords()
+    for group in bundle.allGroups where records[group] != owner {
+      try files.write(GroupOwner.place(of: group), owner.encoded)
+    }
+  }
+
+  /// Removes the groups that go with an app or clip whose bundle is at a place, under the lock of the catalog, and returns those
+  /// that were there: what it lists, and what belongs to it and its counterpart, where no app that is installed lists it. None
+  /// while that cannot be known.
+  func removeGroups(of identifier: String, at place: String) throws(HostError) -> [String] {
+    let others = try catalog()
+    guard others.damaged.isEmpty else { return [] }
+    let bundle = try? AppBundle(installedAt: Array(files.path("\(place)/bundle").utf8))
+    let owned = try groupRecords().filter { $0.value.app == identifier || $0.value.clip == identifier }
+    let listed = others.apps.flatMap(\.bundle.allGroups)
+    let abandoned = Set(bundle?.allGroups ?? []).union(owned.keys).subtracting(listed)
+    var removed: [String] = []
+    for group in abandoned.sorted() {
+      if try files.kind(of: Folder.groups.place(group)) != nil { removed.append(group) }
+      try removeGroup(group)
+    }
+    return removed
+  }
+
+  /// Removes the groups that belong to apps and clips of which neither is installed any more. Under the catalog's lock.
+  func sweepGroups() throws(HostError) {
+    let records = try groupRecords()
+    guard !records.isEmpty else { return }
+    let listing = try catalog()
+    guard listing.damaged.isEmpty else { return }
+    let listed = Set(listing.apps.flatMap(\.bundle.allGroups))
+    let installed = Set(listing.apps.map(\.identifier) + listing.outgoing)
+    for (group, owner) in records
+    where !listed.contains(group) && !installed.contains(owner.app) && !installed.contains(owner.clip) {
+      try removeGroup(group)
+    }
+  }
+
+  /// Removes a group's directory, and then whom it belonged to.
+  private func removeGroup(_ group: String) throws(HostError) {
+    try files.removeTree(Folder.groups.place(group))
+    let record = GroupOwner.place(of: group)
+    try files.remove(record)
+    // A crash may have left it beside.
+    try files.remove("\(record).new")
+  }
+}

@@ -1,0 +1,122 @@
+import MigrationWire
+
+/// What may be installed beside what: a clip and its app name each other or do not know each other, and a clip's groups are
+/// those of the two alone.
+extension AppHome {
+  /// Fails if a bundle cannot be installed because of what is. Under the catalog's lock.
+  func checkNeighbours(of bundle: AppBundle) throws(HostError) {
+    let listing = try catalog()
+    for other in listing.apps {
+      if let fault = fault(of: bundle, beside: other.bundle) { throw fault }
+    }
+    for other in listing.damaged { try check(bundle, beside: other) }
+    try checkGroups(of: bundle, among: listing)
+  }
+
+  private func fault(of bundle: AppBundle, beside other: AppBundle) -> HostError? {
+    let (name, neighbour) = (bundle.identifier, other.identifier)
+    if name == neighbour { return kindFault(of: bundle, inPlaceOf: other) }
+    switch (bundle.role, other.role) {
+    case (.clip(neighbour), .app(name)):
+      return .association(
+        ClipEntitlement.parent, "its app \(neighbour) is installed, and takes the clip's place",
+        hint: "'peer app run \(name)' starts the app. To try the clip, remove the app: 'peer app remove \(neighbour)'.")
+    case (.clip(neighbour), _):
+      return .association(
+        ClipEntitlement.parent, "the \(other.noun) \(neighbour) is installed, and does not name \(name) as its clip",
+        hint: "Remove it, 'peer app remove \(neighbour)', or install an edition of it that names the clip.")
+    case (.app(neighbour), .clip(name)):
+      return nil
+    case (.app(neighbour), _):
+      return .association(
+        ClipEntitlement.clip, "the \(other.noun) \(neighbour) is installed, and does not name \(name) as its app",
+        hint: "Remove it: 'peer app remove \(neighbour)'.")
+    case (_, .clip(name)):
+      return .association(
+        ClipEntitlement.clip, "the clip \(neighbour) is installed, which names \(name), and is not named",
+        hint: "Name it there, or remove it: 'peer app remove \(neighbour)'.")
+    case (_, .app(name)):
+      return .association(
+        ClipEntitlement.parent, "the app \(neighbour) is installed, which names \(name) as its clip, and is not named",
+        hint: "Remove the app: 'peer app remove \(neighbour)'.")
+    case (.app(let clip?), .app(let same)) where clip == same:
+      return .association(
+        ClipEntitlement.clip, "the app \(neighbour) is installed, and names the same clip, \(clip)",
+        hint: "Remove that app: 'peer app remove \(neighbour)'.")
+    default: return nil
+    }
+  }
+
+  /// Another version stays what it was: an app, or the clip of the same app. The data of the one is not the other's.
+  private func kindFault(of bundle: AppBundle, inPlaceOf former: AppBundle) -> HostError? {
+    let words: String
+    switch (bundle.role, former.role) {
+    case (.app, .app): return nil
+    case (.clip(let app), .clip(let same)) where app == same: return nil
+    case (_, .app): words = "an app"
+    case (_, .clip(let app)): words = "the clip of \(app)"
+    }
+    return .association(
+      ClipEntitlement.parent, "\(bundle.identifier) is installed as \(words)",
+      hint: "Remove it first: 'peer app remove \(bundle.identifier)'.")
+  }
+
+  /// Of a bundle that cannot be read, it cannot be known whether it agrees.
+  private func check(_ bundle: AppBundle, beside other: Damaged) throws(HostError) {
+    let key: String
+    switch bundle.role {
+    case .app(other.identifier): key = ClipEntitlement.clip
+    case .clip(other.identifier): key = ClipEntitlement.parent
+    default: return
+    }
+    throw .association(
+      key, "\(other.identifier) is installed, and its bundle is damaged",
+      hint: "Remove it: 'peer app remove \(other.identifier)'.")
+  }
+
+  private func checkGroups(of bundle: AppBundle, among listing: Listing) throws(HostError) {
+    let owners = try groupOwners(among: listing)
+    for group in bundle.allGroups {
+      if let owner = owners[group], !owner.admits(bundle) {
+        throw .group(
+          group, of: bundle, "belongs to the app \(owner.app) and its clip \(owner.clip)",
+          remove: remover(of: owner, among: listing))
+      }
+      guard case .clip = bundle.role else { continue }
+      if let other = listing.apps.first(where: {
+        $0.identifier != bundle.identifier && $0.bundle.allGroups.contains(group)
+      }) {
+        throw .group(group, of: bundle, "is listed by \(other.identifier) already", remove: other.identifier)
+      }
+      // Perhaps it is another app's data that is there.
+      guard owners[group] == nil, try files.kind(of: Folder.groups.place(group)) != nil else { continue }
+      if let other = listing.damaged.first(where: { $0.identifier != bundle.identifier }) {
+        throw .group(
+          group, of: bundle, "has data, and the bundle of \(other.identifier), which may list it, is damaged",
+          remove: other.identifier)
+      }
+    }
+  }
+
+  /// With which bundle a group goes.
+  private func remover(of owner: GroupOwner, among listing: Listing) -> String {
+    let installed = listing.apps.map(\.identifier) + listing.damaged.map(\.identifier)
+    return [owner.app, owner.clip].first { installed.contains($0) } ?? listing.damaged.first?.identifier ?? owner.app
+  }
+}
+
+extension HostError {
+  /// A bundle does not go with another one that is installed.
+  fileprivate static func association(_ key: String, _ reason: String, hint: String) -> HostError {
+    .bundle(ClipEntitlement.file, key: key, reason, hint: hint)
+  }
+
+  /// A bundle lists a group that it cannot have.
+  fileprivate static func group(
+    _ group: String, of bundle: AppBundle, _ reason: String, remove other: String
+  ) -> HostError {
+    .bundle(
+      bundle.file(listing: group), key: ExtensionPoint.groupsEntitlement, "the group '\(group)' \(reason)",
+      hint: "Take the group out of the list, or remove \(other) first: 'peer app remove \(other)'.")
+  }
+}
