@@ -25,7 +25,7 @@ package struct CredentialItem: Equatable, Sendable {
   }
 
   /// What an attribute can be.
-  package enum Value: Equatable, Sendable {
+  package enum Value: Hashable, Sendable {
     case text(String)
     case data([UInt8])
     case number(Int64)

@@ -1,4 +1,5 @@
 package import MigrationSystem
+import MigrationWire
 
 /// Answers the requests of one program out of a storage.
 package struct CredentialService<Storage: CredentialStorage>: Sendable {
@@ -13,6 +14,166 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
   /// The messages that answer a request, in their order; at least one. Bytes that are no request are refused by
   /// `CredentialStatus.parameter`, and change nothing.
   package func answer(_ request: [UInt8], now: Timestamp) -> [[UInt8]] {
-    []
+    let decoded: CredentialRequest
+    do {
+      decoded = try CredentialRequest(request)
+    } catch {
+      return [CredentialReply.ended(error.code == .limit ? .dataTooLarge : .parameter).encoded]
+    }
+    do {
+      return try replies(to: decoded, now: now.wholeMilliseconds).map(\.encoded)
+    } catch {
+      return [CredentialReply.ended(error).encoded]
+    }
+  }
+
+  private func replies(
+    to request: CredentialRequest, now: Timestamp
+  ) throws(CredentialStatus) -> [CredentialReply] {
+    switch request {
+    case .add(let kind, let attributes, let data, let group, let returning):
+      let item = CredentialItem(kind, attributes, data: data, created: now, modified: now)
+      try add(item, group: group)
+      return [found(item, of: principal.owner, returning)].compactMap(\.self) + [.ended(.success)]
+    case .copy(let query, let limit, let returning): return try copy(query, limit: Int(limit), returning)
+    case .update(let query, let changes):
+      try update(query, changes, now: now)
+      return [.ended(.success)]
+    case .delete(let query):
+      try delete(query)
+      return [.ended(.success)]
+    case .account(let user): return [.account(try account(user))]
+    }
+  }
+
+  private func add(_ item: CredentialItem, group: String?) throws(CredentialStatus) {
+    // Its clip's items are for the app to read and delete alone.
+    guard group ?? principal.owner.identifier == principal.owner.identifier else { throw .missingEntitlement }
+    guard item.isWithinLimits else { throw .dataTooLarge }
+    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+      let items = try storage.items(of: principal.owner)
+      if items.contains(where: { $0.item.identity == item.identity }) { return .duplicateItem }
+      guard items.count < CredentialLimits.items else { throw .full }
+      try storage.add(item, to: principal.owner)
+      return nil
+    }
+  }
+
+  private func copy(
+    _ query: CredentialQuery, limit: Int, _ returning: CredentialAspects
+  ) throws(CredentialStatus) -> [CredentialReply] {
+    let owners = try owners(of: query)
+    var replies: [CredentialReply] = []
+    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+      var count = 0
+      for owner in owners where count < limit {
+        let matching = try matching(query, of: owner).prefix(limit - count)
+        count += matching.count
+        replies += matching.compactMap { found($0.item, of: owner, returning) }
+      }
+      return count == 0 ? .itemNotFound : nil
+    }
+    return replies + [.ended(.success)]
+  }
+
+  private func update(
+    _ query: CredentialQuery, _ changes: CredentialChanges, now: Timestamp
+  ) throws(CredentialStatus) {
+    let own = principal.owner
+    guard changes.group ?? own.identifier == own.identifier else { throw .missingEntitlement }
+    guard try owners(of: query).contains(own) else { throw .itemNotFound }
+    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+      var changed: [StoredCredential] = []
+      var identities: Set<CredentialItem.Identity> = []
+      for stored in try storage.items(of: own) {
+        let isMeant = query.matches(stored.item)
+        let item = isMeant ? stored.item.changed(by: changes, now: now) : stored.item
+        guard identities.insert(item.identity).inserted else { return .duplicateItem }
+        guard isMeant else { continue }
+        guard item.isWithinLimits else { return .dataTooLarge }
+        changed.append(StoredCredential(name: stored.name, item: item))
+      }
+      for stored in changed { try storage.replace(stored.name, of: own, with: stored.item) }
+      return changed.isEmpty ? .itemNotFound : nil
+    }
+  }
+
+  private func delete(_ query: CredentialQuery) throws(CredentialStatus) {
+    let owners = try owners(of: query)
+    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+      // All are looked at before the first one goes: if one is damaged, all stay.
+      var names: [(CredentialOwner, String)] = []
+      for owner in owners { names += try matching(query, of: owner).map { (owner, $0.name) } }
+      for (owner, name) in names { try storage.remove(name, of: owner) }
+      return names.isEmpty ? .itemNotFound : nil
+    }
+  }
+
+  /// The app's own record counts first; what its clip was authorized for holds for the app.
+  private func account(_ user: String) throws(CredentialStatus) -> AccountState? {
+    do {
+      if let state = try storage.account(user, of: principal.owner) { return state }
+      guard let clip = principal.clip else { return nil }
+      return try storage.account(user, of: clip)
+    } catch {
+      throw CredentialStatus(error)
+    }
+  }
+
+  /// Whose items a query is about, in the order in which they are found.
+  private func owners(of query: CredentialQuery) throws(CredentialStatus) -> [CredentialOwner] {
+    let readable = [principal.owner, principal.clip].compactMap(\.self)
+    guard let group = query.group else { return readable }
+    let meant = readable.filter { $0.identifier == group }
+    guard !meant.isEmpty else { throw .missingEntitlement }
+    return meant
+  }
+
+  private func matching(
+    _ query: CredentialQuery, of owner: CredentialOwner
+  ) throws(CredentialStorageError) -> [StoredCredential] {
+    try storage.items(of: owner).filter { query.matches($0.item) }
+      .sorted { ($0.item.created, $0.name) < ($1.item.created, $1.name) }
+  }
+
+  private func found(
+    _ item: CredentialItem, of owner: CredentialOwner, _ returning: CredentialAspects
+  ) -> CredentialReply? {
+    guard !returning.isEmpty else { return nil }
+    var item = item
+    if !returning.contains(.data) { item.data = [] }
+    return .item(item, group: owner.identifier)
+  }
+
+  /// Does something while the storage is locked, and throws the status that `body` returns.
+  private func locked(
+    _ body: () throws(CredentialStorageError) -> CredentialStatus?
+  ) throws(CredentialStatus) {
+    let refusal: CredentialStatus?
+    do {
+      refusal = try storage.locked(body)
+    } catch {
+      throw CredentialStatus(error)
+    }
+    if let refusal { throw refusal }
+  }
+}
+
+extension CredentialStatus: Error {}
+
+extension CredentialItem {
+  fileprivate func changed(by changes: CredentialChanges, now: Timestamp) -> CredentialItem {
+    var item = self
+    item.attributes.merge(changes.attributes) { $1 }
+    if let data = changes.data { item.data = data }
+    item.modified = now
+    return item
+  }
+}
+
+extension Timestamp {
+  /// Dates of items are whole milliseconds, so that what a program reads finds the item again.
+  fileprivate var wholeMilliseconds: Timestamp {
+    Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1_000_000 * 1_000_000)
   }
 }

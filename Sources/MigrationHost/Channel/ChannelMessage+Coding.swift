@@ -187,17 +187,3 @@ extension ReportedError {
     return text
   }
 }
-
-extension Fields {
-  fileprivate func message(_ kind: UInt8) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.u8(kind)
-    write(to: &writer)
-    return writer.bytes
-  }
-
-  fileprivate static func message(_ bytes: [UInt8], _ subject: String) throws(Violation) -> (UInt8, Fields) {
-    guard let kind = bytes.first else { throw Violation(.truncated, subject) }
-    return (kind, try Fields(bytes.span, 1..<bytes.count, of: subject))
-  }
-}

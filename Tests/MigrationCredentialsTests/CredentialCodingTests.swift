@@ -1,0 +1,117 @@
+import MigrationChannel
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationCredentials
+
+struct CredentialCodingTests {
+  static let attributes: [CredentialItem.Attribute: CredentialItem.Value] = [
+    .account: .text("ann"), .service: .data([1, 2]), .label: .text(""), .generic: .data([]), .accessible: .text("ak"),
+  ]
+  static let key: [CredentialItem.Attribute: CredentialItem.Value] = [
+    .applicationLabel: .text("first"), .keySize: .number(-256), .comment: .text("größer"),
+  ]
+  static let time = Timestamp(seconds: -3, nanoseconds: 999_000_000)
+  static let item = CredentialItem(.genericPassword, attributes, data: [0, 255], created: time, modified: time)
+  static let query = CredentialQuery(.key, key, group: "org.example.a", created: time, modified: time)
+  static let requests: [CredentialRequest] = [
+    .add(.genericPassword, attributes, data: [7], group: nil, returning: []),
+    .add(.key, [:], data: [], group: "org.example.a", returning: .all), .copy(query, limit: 1, returning: .data),
+    .copy(CredentialQuery(.genericPassword), limit: .max, returning: .attributes),
+    .update(query, CredentialChanges(key, data: [], group: "")), .update(query, CredentialChanges(data: [1])),
+    .delete(query), .delete(CredentialQuery(.key)), .account(user: "u"),
+  ]
+  static let replies: [CredentialReply] = [
+    .item(item, group: "org.example.a.clip"), .ended(.success), .ended(.missingEntitlement), .account(nil),
+    .account(.revoked), .account(.authorized),
+  ]
+
+  @Test func `what is written is read as the same`() throws {
+    #expect(try CredentialItem(Self.item.encoded) == Self.item)
+    for request in Self.requests { #expect(try CredentialRequest(request.encoded) == request) }
+    for reply in Self.replies { #expect(try CredentialReply(reply.encoded) == reply) }
+  }
+
+  /// What can be read at all of bytes that were changed is written as those very bytes: there is one encoding of each value.
+  @Test func `bytes that were cut, added to or changed are refused or mean something else`() {
+    for bytes in Self.requests.map(\.encoded) {
+      for changed in Self.changes(of: bytes) {
+        guard let request = try? CredentialRequest(changed) else { continue }
+        #expect(request.encoded == changed)
+      }
+    }
+    for bytes in Self.replies.map(\.encoded) {
+      for changed in Self.changes(of: bytes) {
+        guard let reply = try? CredentialReply(changed) else { continue }
+        #expect(reply.encoded == changed)
+      }
+    }
+    for changed in Self.changes(of: Self.item.encoded) {
+      guard let item = try? CredentialItem(changed) else { continue }
+      #expect(item.encoded == changed)
+    }
+  }
+
+  private static func changes(of bytes: [UInt8]) -> [[UInt8]] {
+    var changes = (0..<bytes.count).map { Array(bytes.prefix($0)) } + [bytes + [0], bytes + [200, 0]]
+    for index in bytes.indices {
+      for bit in 0..<8 {
+        var changed = bytes
+        changed[index] ^= 1 << UInt8(bit)
+        changes.append(changed)
+      }
+    }
+    return changes
+  }
+
+  @Test func `a field that is not known is refused`() {
+    for bytes in Self.requests.map(\.encoded) {
+      #expect(throws: Violation.self) { try CredentialRequest(bytes + [200, 1, 0]) }
+    }
+    for bytes in Self.replies.map(\.encoded) {
+      #expect(throws: Violation.self) { try CredentialReply(bytes + [200, 1, 0]) }
+    }
+    #expect(throws: Violation.self) { try CredentialItem(Self.item.encoded + [200, 1, 0]) }
+  }
+
+  @Test func `an attribute of the other kind is refused`() {
+    let mixed = CredentialRequest.delete(CredentialQuery(.key, [.account: .text("ann")]))
+    #expect(throws: Violation.self) { try CredentialRequest(mixed.encoded) }
+  }
+
+  @Test func `the largest request fits into one packet`() throws {
+    let text = String(repeating: "x", count: CredentialLimits.attributes - 4)
+    let attributes: [CredentialItem.Attribute: CredentialItem.Value] = [.label: .text(text)]
+    let request = CredentialRequest.update(
+      CredentialQuery(
+        .key, attributes, group: String(repeating: "g", count: Limits.identifier), created: Self.time,
+        modified: Self.time),
+      CredentialChanges(
+        attributes, data: [UInt8](repeating: 1, count: CredentialLimits.data),
+        group: String(repeating: "g", count: Limits.identifier)))
+    #expect(attributes.encoded.count == CredentialLimits.attributes)
+    #expect(request.encoded.count <= PacketSocket.longestPacket)
+    #expect(try CredentialRequest(request.encoded) == request)
+  }
+
+  @Test(arguments: [
+    CredentialRequest.add(
+      .key, [:], data: [UInt8](repeating: 0, count: CredentialLimits.data + 1), group: nil, returning: []),
+    .delete(CredentialQuery(.key, [.label: .text(String(repeating: "x", count: CredentialLimits.attributes))])),
+    .account(user: String(repeating: "u", count: CredentialLimits.user + 1)),
+  ])
+  func `what exceeds a limit is refused as too large`(_ request: CredentialRequest) {
+    let error = #expect(throws: Violation.self) { try CredentialRequest(request.encoded) }
+    #expect(error?.code == .limit)
+  }
+
+  @Test(arguments: [
+    CredentialRequest.account(user: ""), .update(CredentialQuery(.key), CredentialChanges()),
+    .copy(CredentialQuery(.key), limit: 0, returning: []),
+    .copy(CredentialQuery(.key), limit: 1, returning: CredentialAspects(rawValue: 4)),
+  ])
+  func `a request without a sense is refused`(_ request: CredentialRequest) {
+    #expect(throws: Violation.self) { try CredentialRequest(request.encoded) }
+  }
+}
