@@ -37,7 +37,10 @@ package struct Descriptor: ~Copyable, Sendable {
   }
 
   /// Another descriptor for the same open file, with the same offset and locks.
-  package func duplicate() throws(SystemError) -> Descriptor {
+  package func duplicate() throws(SystemError) -> Descriptor { try Self.duplicate(of: raw) }
+
+  /// Another descriptor for an open file whose own descriptor no value here holds: an inherited one.
+  package static func duplicate(of raw: CInt) throws(SystemError) -> Descriptor {
     Descriptor(owning: try calling("duplicate a descriptor") { csystem_duplicate(raw) })
   }
 }

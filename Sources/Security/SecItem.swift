@@ -1,1 +1,70 @@
-internal import MigrationCredentials
+import MigrationCredentials
+import MigrationSystem
+
+/// Adds an item of this app. `errSecDuplicateItem` if there is one of the same identity.
+///
+/// - Parameters:
+///   - attributes: the item: `kSecClass`, `kSecValueData`, and what is said of it.
+///   - result: what `kSecReturnData` and `kSecReturnAttributes` ask for; may be nil.
+@discardableResult
+public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+  unsafe result?.pointee = nil
+  let isWanted = unsafe result != nil
+  return asking("SecItemAdd") { () throws(ItemDictionary.Fault) in
+    let item = try ItemDictionary(attributes, as: .adding)
+    let answer = CredentialConnection.current.ask(try item.addition(returning: isWanted))
+    if let value = answer.result(item.returning, isArray: false) { unsafe result?.pointee = value }
+    return answer.status
+  }
+}
+
+/// Finds items of this app, and then those of its clip. `errSecItemNotFound` if there is none.
+///
+/// - Parameters:
+///   - query: what the items must have, what is returned of them, and of how many: of one, unless `kSecMatchLimit` says so.
+///   - result: a dictionary with `kSecReturnAttributes`, `Data` with `kSecReturnData` alone; arrays of these unless the limit is
+///     one; nil if neither is asked for.
+@discardableResult
+public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+  unsafe result?.pointee = nil
+  let isWanted = unsafe result != nil
+  return asking("SecItemCopyMatching") { () throws(ItemDictionary.Fault) in
+    let query = try ItemDictionary(query, as: .copying)
+    let returning = isWanted ? query.returning : []
+    let answer = CredentialConnection.current.ask(.copy(try query.query(), limit: query.limit, returning: returning))
+    if let value = answer.result(returning, isArray: query.limit != 1) { unsafe result?.pointee = value }
+    return answer.status
+  }
+}
+
+/// Changes all items of this app that match; its clip's stay as they are. Nothing changes if two items would get one identity.
+@discardableResult
+public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
+  asking("SecItemUpdate") { () throws(ItemDictionary.Fault) in
+    let query = try ItemDictionary(query, as: .choosing).query()
+    let changes = try ItemDictionary(attributesToUpdate, as: .changing).changes(of: query.kind)
+    // Of dates alone, or nothing: there is nothing to do, which is a mistake.
+    guard changes != CredentialChanges() else { return .parameter }
+    return CredentialConnection.current.ask(.update(query, changes)).status
+  }
+}
+
+/// Deletes all items that match, of this app and of its clip.
+@discardableResult
+public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
+  asking("SecItemDelete") { () throws(ItemDictionary.Fault) in
+    CredentialConnection.current.ask(.delete(try ItemDictionary(query, as: .choosing).query())).status
+  }
+}
+
+/// Says what is wrong with a dictionary, on standard error.
+private func asking(
+  _ function: String, _ body: () throws(ItemDictionary.Fault) -> CredentialStatus
+) -> OSStatus {
+  do {
+    return try body().rawValue
+  } catch {
+    StandardStream.error.write("\(function): \(error.text).\n")
+    return errSecParam
+  }
+}

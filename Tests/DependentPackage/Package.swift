@@ -5,6 +5,11 @@ import PackageDescription
 // by default.
 let kit: Target.Dependency = .product(name: "AppMigrationKit", package: "peer")
 
+// What a Mac has of its own.
+let credentials: [Target.Dependency] = ["Security", "AuthenticationServices"].map {
+  .product(name: $0, package: "peer", condition: .when(platforms: [.linux]))
+}
+
 let package = Package(
   name: "DependentPackage",
   dependencies: [.package(name: "peer", path: "../..")],
@@ -18,8 +23,20 @@ let package = Package(
         .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
+    // An app's sources that keep secrets; the same ones as three targets.
+    .target(name: "ClipSharing", dependencies: credentials, swiftSettings: [.swiftLanguageMode(.v6)]),
+    .target(name: "ClipSharing5", dependencies: credentials, swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "ClipSharingMain", dependencies: credentials,
+      swiftSettings: [
+        .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      ]),
     .testTarget(
-      name: "DependentTests", dependencies: ["NotesMigration", "PhotosMigration", "MainActorMigrations", kit]),
+      name: "DependentTests",
+      dependencies: [
+        "NotesMigration", "PhotosMigration", "MainActorMigrations", "ClipSharing", "ClipSharing5", "ClipSharingMain", kit,
+      ]),
     // In Swift 5, as their authors have them.
     .testTarget(
       name: "AppleFormTests", dependencies: ["NotesMigration", kit], swiftSettings: [.swiftLanguageMode(.v5)]),

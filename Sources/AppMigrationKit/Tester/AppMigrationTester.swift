@@ -1,3 +1,5 @@
+internal import MigrationCredentials
+
 /// Runs an app's migration extension within a unit test, as the system would.
 ///
 /// Apple's tester finds the extension in the app that hosts the test. Here there is no such app: `withConfiguration` says
@@ -65,17 +67,22 @@ extension AppMigrationTester {
   ///   - container: the app's container, which exports read. It is not written to.
   ///   - groups: the containers of the app's groups.
   ///   - bundleIdentifier: the app's own name for itself.
+  ///   - credentials: what the app finds by the modules Security and AuthenticationServices; nothing without it. The
+  ///     extension finds nothing in any case: it gets `errSecNotAvailable`, as on a device.
   ///   - body: makes testers and uses them.
   public static func withConfiguration<Result>(
     extension type: any AppMigrationExtension.Type, container: URL, groups: [String: URL] = [:],
-    bundleIdentifier: String = "org.example.app", _ body: () async throws -> Result
+    bundleIdentifier: String = "org.example.app", credentials: Credentials? = nil,
+    _ body: () async throws -> Result
   ) async rethrows -> Result {
     let configuration = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
     SharedPreferences.begin(groups.keys)
     defer { SharedPreferences.end(groups.keys) }
     return try await TesterConfiguration.$ofTask.withValue(configuration) {
-      try await Surroundings.$ofTester.withValue(configuration.surroundings) { try await body() }
+      try await Surroundings.$ofTester.withValue(configuration.surroundings) {
+        try await (credentials ?? Credentials(ofApp: bundleIdentifier)).asApp(body)
+      }
     }
   }
 
@@ -84,9 +91,10 @@ extension AppMigrationTester {
   /// Added here; Apple's framework has no such method. The defaults of the groups are emptied. The parameters are those of `withConfiguration`.
   public static func configure(
     extension type: any AppMigrationExtension.Type, container: URL, groups: [String: URL] = [:],
-    bundleIdentifier: String = "org.example.app"
+    bundleIdentifier: String = "org.example.app", credentials: Credentials? = nil
   ) {
     SharedPreferences.empty(groups.keys)
+    CredentialConnection.ofProcess = (credentials ?? Credentials(ofApp: bundleIdentifier)).connectionOfApp
     TesterConfiguration.ofProcess = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
   }

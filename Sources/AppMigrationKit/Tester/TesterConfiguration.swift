@@ -1,3 +1,4 @@
+internal import MigrationCredentials
 internal import MigrationHost
 internal import Synchronization
 
@@ -58,6 +59,8 @@ struct TesterConfiguration: Sendable {
       // Another task may have been faster.
       if let registered { return registered }
       registered = configuration
+      CredentialConnection.ofProcess =
+        AppMigrationTester.Credentials(ofApp: environment.bundleIdentifier).connectionOfApp
       return configuration
     }
     return registeredNow

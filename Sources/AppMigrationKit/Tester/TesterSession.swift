@@ -1,3 +1,4 @@
+internal import MigrationCredentials
 internal import Synchronization
 
 /// What the controllers of one tester share.
@@ -26,9 +27,12 @@ final class TesterSession: Sendable {
   ) async throws -> Result {
     let type = configuration.type
     return try await Surroundings.$ofTester.withValue(surroundings) {
-      // The author's code may block here as it may in a process of its own.
-      try await withTaskExecutorPreference(BlockingExecutor.shared) {
-        try await body(await Self.make(type))
+      // An extension has no credentials.
+      try await CredentialConnection.$ofTask.withValue(CredentialConnection.none) {
+        // The author's code may block here as it may in a process of its own.
+        try await withTaskExecutorPreference(BlockingExecutor.shared) {
+          try await body(await Self.make(type))
+        }
       }
     }
   }

@@ -1,0 +1,59 @@
+internal import MigrationCredentials
+
+extension AppMigrationTester {
+  /// What an app and its clip keep by the modules Security and AuthenticationServices, in memory, for tests.
+  ///
+  /// One test can be the clip first and then the app. Added here; Apple's framework has no such type.
+  public final class Credentials: Sendable {
+    private let memory = MemoryCredentials()
+    private let app: CredentialOwner
+    private let clip: CredentialOwner?
+
+    /// An app without a clip, and nothing stored.
+    /// - Parameter app: the app's identifier.
+    public init(ofApp app: String) {
+      self.app = CredentialOwner(app: app)
+      clip = nil
+    }
+
+    /// An app and its clip, and nothing stored. Throws a `CocoaError` unless the clip's identifier is the app's, a dot, and more.
+    /// - Parameters:
+    ///   - app: the app's identifier.
+    ///   - clip: the clip's identifier. Each names the other in its entitlements.
+    public init(ofApp app: String, clip: String) throws {
+      guard let owner = CredentialOwner(clip: clip, of: app) else {
+        throw CocoaError(.featureUnsupported, "\"\(clip)\" is no clip of \"\(app)\": it does not begin with \"\(app).\"")
+      }
+      self.app = CredentialOwner(app: app)
+      self.clip = owner
+    }
+
+    /// Lets this task be the app within `body`.
+    public func asApp<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+      try await CredentialConnection.$ofTask.withValue(connectionOfApp) { try await body() }
+    }
+
+    /// Lets this task be the clip within `body`; the app itself where there is no clip.
+    public func asClip<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+      try await CredentialConnection.$ofTask.withValue(connection(CredentialPrincipal(owner: clip ?? app))) {
+        try await body()
+      }
+    }
+
+    /// Records for the app, or for its clip, that a user is authorized, as `peer account authorize` does.
+    public func authorize(_ user: String, forClip: Bool = false) { record(.authorized, user, forClip) }
+
+    /// Records that a user's sign-in is revoked, as `peer account revoke` does.
+    public func revoke(_ user: String, forClip: Bool = false) { record(.revoked, user, forClip) }
+
+    private func record(_ state: AccountState, _ user: String, _ forClip: Bool) {
+      memory.record(state, of: user, for: forClip ? clip ?? app : app)
+    }
+
+    var connectionOfApp: CredentialConnection { connection(CredentialPrincipal(owner: app, clip: clip)) }
+
+    private func connection(_ principal: CredentialPrincipal) -> CredentialConnection {
+      .memory(CredentialService(for: principal, storage: memory))
+    }
+  }
+}

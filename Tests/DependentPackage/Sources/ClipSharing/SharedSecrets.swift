@@ -1,0 +1,94 @@
+import AuthenticationServices
+import Foundation
+import Security
+
+#if canImport(UIKit)
+  import UIKit
+#endif
+
+/// What a clip leaves for its app, and how the app picks it up: a source as its author has it on a Mac.
+public struct SharedSecrets {
+  public enum Failure: Error {
+    case unhandled(OSStatus)
+    case unexpectedData
+  }
+
+  public init() {}
+
+  /// The clip keeps what its own service gave it.
+  public func leave(token: String, label: String) {
+    let item: [String: Any] = [
+      kSecClass as String: kSecClassGenericPassword,
+      kSecAttrAccount as String: "token",
+      kSecAttrService as String: "org.example.notes",
+      kSecAttrLabel as String: label,
+      // An optional, as it comes.
+      kSecValueData as String: token.data(using: .utf8) as Any,
+    ]
+    SecItemAdd(item as CFDictionary, nil)
+  }
+
+  /// The app reads one: its own first, or else its clip's.
+  public func token(label: String? = nil) throws -> (text: String, label: String)? {
+    var query: [String: Any] = [
+      kSecClass as String: kSecClassGenericPassword,
+      kSecAttrAccount as String: "token",
+      kSecReturnAttributes as String: true,
+      kSecReturnData as String: true,
+      kSecMatchLimit as String: kSecMatchLimitOne,
+    ]
+    if let label { query[kSecAttrLabel as String] = label }
+    var result: AnyObject?
+    let status = SecItemCopyMatching(query as CFDictionary, &result)
+    guard status != errSecItemNotFound else { return nil }
+    guard status == errSecSuccess else { throw Failure.unhandled(status) }
+    guard let found = result as? [String: Any], let data = found[kSecValueData as String] as? Data,
+      let text = String(data: data, encoding: .utf8)
+    else { throw Failure.unexpectedData }
+    return (text, found[kSecAttrLabel as String] as? String ?? "")
+  }
+
+  /// All copies that the app can see, by their labels.
+  public func labels() -> [String] {
+    let query =
+      [
+        kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: kCFBooleanTrue!,
+      ] as [CFString: Any]
+    var result: CFTypeRef?
+    guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess else { return [] }
+    return (result as! [[String: Any]]).compactMap { $0[kSecAttrLabel as String] as? String }
+  }
+
+  /// Deletes a copy that the app does not need.
+  public func forget(label: String) {
+    let query: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecAttrLabel as String: label]
+    SecItemDelete(query as CFDictionary)
+  }
+
+  /// A key that the author's own code made, kept as data.
+  public func keep(key: Data) -> OSStatus {
+    SecItemAdd(
+      [
+        kSecClass as String: kSecClassKey, kSecAttrApplicationLabel as String: "favourites",
+        kSecValueData as String: key,
+      ] as CFDictionary, nil)
+  }
+
+  /// Goes on without another sign-in if the user's still holds.
+  public func signIn(_ user: String, then show: @escaping @Sendable (String) -> Void) {
+    let provider = ASAuthorizationAppleIDProvider()
+    provider.getCredentialState(forUserID: user) { state, error in
+      switch state {
+      case .authorized: show("favourites of \(user)")
+      case .revoked: show("signed out")
+      case .notFound: show(error == nil ? "unknown" : "no answer")
+      case .transferred: break
+      @unknown default: break
+      }
+    }
+  }
+
+  public func isSignedIn(_ user: String) async throws -> Bool {
+    try await ASAuthorizationAppleIDProvider().credentialState(forUserID: user) == .authorized
+  }
+}

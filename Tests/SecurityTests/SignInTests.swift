@@ -1,0 +1,48 @@
+import AppMigrationKit
+import AuthenticationServices
+import Testing
+
+/// The state of a user's sign-in, as authors ask for it.
+@Suite struct SignInTests {
+  private typealias State = ASAuthorizationAppleIDProvider.CredentialState
+  private let credentials: AppMigrationTester.Credentials
+
+  init() throws {
+    credentials = try AppMigrationTester.Credentials(ofApp: "org.example.notes", clip: "org.example.notes.clip")
+  }
+
+  private static func state(_ user: String) async throws -> State {
+    try await ASAuthorizationAppleIDProvider().credentialState(forUserID: user)
+  }
+
+  @Test func `a clip's authorization holds for its app until the app's own record says otherwise`() async throws {
+    #expect(try await credentials.asApp { try await Self.state("u") } == .notFound)
+    credentials.authorize("u", forClip: true)
+    #expect(try await credentials.asClip { try await Self.state("u") } == .authorized)
+    #expect(try await credentials.asApp { try await Self.state("u") } == .authorized)
+    credentials.revoke("u")
+    #expect(try await credentials.asApp { try await Self.state("u") } == .revoked)
+    #expect(try await credentials.asClip { try await Self.state("u") } == .authorized)
+  }
+
+  @Test func `a completion is called once, with the state or an error`() async {
+    credentials.authorize("u")
+    await credentials.asApp {
+      let (state, error) = await withCheckedContinuation { continuation in
+        ASAuthorizationAppleIDProvider().getCredentialState(forUserID: "u") { continuation.resume(returning: ($0, $1)) }
+      }
+      #expect(state == .authorized && error == nil)
+    }
+  }
+
+  @Test func `a user without a name, and a program without a broker, get an error`() async throws {
+    await credentials.asApp {
+      let error = await #expect(throws: ASAuthorizationError.self) { try await Self.state("") }
+      #expect(error?.code == .failed)
+    }
+    let error = await #expect(throws: ASAuthorizationError.self) { try await Self.state("u") }
+    #expect(error?.code == .notHandled)
+    #expect(error?.localizedDescription == "Nothing answers here: the app was not started by peer.")
+    #expect((error as NSError?)?.code == 1003)
+  }
+}

@@ -1,0 +1,60 @@
+import AppMigrationKit
+import Security
+import Synchronization
+import TestSupport
+import Testing
+
+/// The extension under test: it tries to read what its app stored.
+struct AskingExtension: ResourcesExporting {
+  static let seen = Mutex<[OSStatus]>([])
+
+  func exportResources(to archiver: sending ResourcesArchiver, request: MigrationRequest) async throws {
+    let status = SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil)
+    Self.seen.withLock { $0.append(status) }
+  }
+  var resourcesSizeEstimate: Int { get async { 0 } }
+  var resourcesVersion: String { "1" }
+  var resourcesCompressible: Bool { true }
+}
+
+@Suite struct TesterTests {
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  @Test func `a tester's configuration has a store for the app, and none for its extension`() async throws {
+    let container = URL(filePath: scratch.path("container"))
+    try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
+    try await AppMigrationTester.withConfiguration(extension: AskingExtension.self, container: container) {
+      #expect(SecItemAdd(SecItemTests.ann as CFDictionary, nil) == errSecSuccess)
+      _ = try await AppMigrationTester(platform: .linux).exportController.exportResources(request: nil)
+      #expect(AskingExtension.seen.withLock { $0 } == [errSecNotAvailable])
+      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecSuccess)
+    }
+    await AppMigrationTester.withConfiguration(extension: AskingExtension.self, container: container) {
+      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecItemNotFound, "another store")
+    }
+  }
+
+  @Test func `one test is the clip first and then the app`() async throws {
+    let credentials = try AppMigrationTester.Credentials(ofApp: "org.example.notes", clip: "org.example.notes.clip")
+    await credentials.asClip { #expect(SecItemAdd(SecItemTests.ann as CFDictionary, nil) == errSecSuccess) }
+    let container = URL(filePath: scratch.path(""))
+    await AppMigrationTester.withConfiguration(
+      extension: AskingExtension.self, container: container, credentials: credentials
+    ) {
+      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecSuccess)
+    }
+    await AppMigrationTester.Credentials(ofApp: "org.example.notes").asApp {
+      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecItemNotFound)
+    }
+  }
+
+  @Test func `a clip that is not the app's is refused`() {
+    for clip in ["org.example.other.clip", "org.example.notes", "org.example.notes."] {
+      #expect(throws: CocoaError.self) {
+        try AppMigrationTester.Credentials(ofApp: "org.example.notes", clip: clip)
+      }
+    }
+  }
+}
