@@ -1,6 +1,7 @@
 import MigrationCredentials
 import MigrationSystem
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// Adds an item of this app. `errSecDuplicateItem` if there is one of the same identity.
 ///
 /// - Parameters:
@@ -18,6 +19,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
   }
 }
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// Finds items of this app, and then those of its clip. `errSecItemNotFound` if there is none.
 ///
 /// - Parameters:
@@ -37,6 +39,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
   }
 }
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// Changes all items of this app that match; its clip's stay as they are. Nothing changes if two items would get one identity.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
@@ -49,6 +52,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
   }
 }
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// Deletes all items that match, of this app and of its clip.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {

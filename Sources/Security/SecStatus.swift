@@ -27,6 +27,7 @@ public let errSecDecode: OSStatus = CredentialStatus.decode.rawValue
 /// The access group is neither the app's own identifier nor its clip's.
 public let errSecMissingEntitlement: OSStatus = CredentialStatus.missingEntitlement.rawValue
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// A sentence for a status.
 /// - Parameter reserved: nil.
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {

@@ -35,7 +35,8 @@ let package = Package(
     .testTarget(
       name: "DependentTests",
       dependencies: [
-        "NotesMigration", "PhotosMigration", "MainActorMigrations", "ClipSharing", "ClipSharing5", "ClipSharingMain", kit,
+        "NotesMigration", "PhotosMigration", "MainActorMigrations", "ClipSharing", "ClipSharing5", "ClipSharingMain",
+        kit,
       ]),
     // In Swift 5, as their authors have them.
     .testTarget(

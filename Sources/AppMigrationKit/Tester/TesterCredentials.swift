@@ -16,13 +16,16 @@ extension AppMigrationTester {
       clip = nil
     }
 
-    /// An app and its clip, and nothing stored. Throws a `CocoaError` unless the clip's identifier is the app's, a dot, and more.
+    /// An app and its clip, and nothing stored.
+    ///
+    /// Throws a `CocoaError` unless the clip's identifier is the app's, a dot, and more.
     /// - Parameters:
     ///   - app: the app's identifier.
     ///   - clip: the clip's identifier. Each names the other in its entitlements.
     public init(ofApp app: String, clip: String) throws {
       guard let owner = CredentialOwner(clip: clip, of: app) else {
-        throw CocoaError(.featureUnsupported, "\"\(clip)\" is no clip of \"\(app)\": it does not begin with \"\(app).\"")
+        throw CocoaError(
+          .featureUnsupported, "\"\(clip)\" is no clip of \"\(app)\": it is not \"\(app).\" and more")
       }
       self.app = CredentialOwner(app: app)
       self.clip = owner
