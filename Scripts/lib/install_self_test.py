@@ -83,7 +83,8 @@ def authors_of_apps_get_every_file_of_the_kit_and_an_example_that_uses_it(folder
     script("--root", folder, "--prefix", "/usr")
     equal(os.listdir(folder), ["usr"], "below the root")
     found, whole = modules(f"{folder}/usr/share/peer/package"), modules(ROOT)
-    require("AppMigrationKit" in found and "COpenSSL" not in found, f"the modules: {sorted(found)}")
+    products = {"AppMigrationKit", "AuthenticationServices", "Security"}
+    require(products <= set(found) and "COpenSSL" not in found, f"the modules: {sorted(found)}")
     equal(found, {name: whole[name] for name in found}, "the modules")
     with open(f"{folder}/usr/share/doc/peer/examples/Notes/Package.swift", encoding="utf-8") as file:
         require('path: "/usr/share/peer/package"' in file.read(), "the example does not name the package")

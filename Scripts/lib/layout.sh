@@ -72,8 +72,8 @@ printed() {
   fi
 }
 
-# The package that an author of an app builds an extension with: this project's manifest, which describes AppMigrationKit alone
-# where the rest is missing, and the sources of the targets that it names then.
+# The package that an author of an app builds it with: this project's manifest, which describes AppMigrationKit, Security and
+# AuthenticationServices alone where the rest is missing, and the sources of the targets that it names then.
 lay_out_package() {
   local package=$1 target
   mkdir -p "$package"

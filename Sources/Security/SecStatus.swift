@@ -28,8 +28,7 @@ public let errSecDecode: OSStatus = CredentialStatus.decode.rawValue
 public let errSecMissingEntitlement: OSStatus = CredentialStatus.missingEntitlement.rawValue
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// A sentence for a status.
-/// - Parameter reserved: nil.
+/// A sentence for a status. What is reserved is nil.
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
   switch status {
   case errSecSuccess: "No error."
