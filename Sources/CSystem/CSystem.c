@@ -257,6 +257,8 @@ void csystem_leave_loop(void) { is_loop = 0; }
 
 int csystem_is_loop(void) { return is_loop; }
 
+int csystem_keep_memory_secret(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
 void csystem_keep_little_memory(void) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 4 << 20);

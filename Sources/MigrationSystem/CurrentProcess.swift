@@ -56,6 +56,14 @@ package enum CurrentProcess {
     }
   }
 
+  /// From now on no memory of this process gets into a file when it crashes, and no process of the same user reads it or
+  /// follows it by ptrace; root can. Asked for before a secret is read; there is no way back but another program.
+  package static func keepMemorySecret() throws(SystemError) {
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    try perform("forbid a core file") { unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) }
+    try perform("keep other processes from this one's memory") { csystem_keep_memory_secret() }
+  }
+
   /// Ends the process at once: no other thread is waited for, and nothing that they hold is let go in order.
   package static func exitNow(_ code: CInt) -> Never { _exit(code) }
 

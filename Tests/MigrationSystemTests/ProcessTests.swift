@@ -47,6 +47,20 @@ import Testing
     }
   }
 
+  @Test func `a process that keeps its memory secret is dumped into no file, and others of its user cannot read it`() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      alarm(UInt32(patience))
+      try CurrentProcess.keepMemorySecret()
+      var core = rlimit()
+      guard getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core) == 0 else { exit(1) }
+      guard core.rlim_cur == 0, core.rlim_max == 0 else { exit(2) }
+      // The function takes any number of arguments, and so is invisible to Swift. 3 is PR_GET_DUMPABLE.
+      typealias Call = @convention(c) (CInt, CUnsignedLong, CUnsignedLong, CUnsignedLong, CUnsignedLong) -> CInt
+      let call = try unsafeBitCast(#require(dlsym(nil, "prctl")), to: Call.self)
+      exit(call(3, 0, 0, 0, 0) == 0 ? 42 : 3)
+    }
+  }
+
   @Test func `what is no program is not become`() {
     let error = CurrentProcess.replace(with: Array("/proc/none".utf8), arguments: [], environment: [:])
     #expect(error.errno == ENOENT)

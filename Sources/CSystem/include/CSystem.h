@@ -118,6 +118,9 @@ int csystem_is_loop(void);
 // Lets standard output be written line by line, whatever it leads to.
 int csystem_buffer_lines(void);
 
+// Makes the process one that is never dumped into a core file, and that only root may follow or read the memory of.
+int csystem_keep_memory_secret(void);
+
 // Lets the allocator ask the system for each large piece of memory, and give it back at once, in a process that goes on for
 // long: the C library would keep more and more of them, one for each arena of its threads.
 void csystem_keep_little_memory(void);
