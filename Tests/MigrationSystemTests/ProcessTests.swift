@@ -47,7 +47,9 @@ import Testing
     }
   }
 
-  @Test func `a process that keeps its memory secret is dumped into no file, and others of its user cannot read it`() async {
+  @Test func `a process that keeps its memory secret is dumped into no file, and others of its user cannot read it`()
+    async
+  {
     await #expect(processExitsWith: .exitCode(42)) {
       alarm(UInt32(patience))
       try CurrentProcess.keepMemorySecret()

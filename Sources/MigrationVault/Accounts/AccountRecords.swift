@@ -1,0 +1,109 @@
+package import MigrationCredentials
+import MigrationSystem
+import MigrationWire
+
+/// What `peer account` has recorded of users: a file of each owner in PEER_HOME's `accounts`, and in it a line of each user, with
+/// the state before the user's identifier. Nothing of it is secret.
+package struct AccountRecords: Sendable {
+  static let folderName = "accounts"
+  /// Users of one owner.
+  package static let most = 1024
+  /// The longest file: a state and a blank before each user, and the line's end.
+  static let longest = most * (CredentialLimits.user + 16)
+
+  /// A user, and what is recorded.
+  package struct Record: Equatable, Sendable {
+    package let user: String
+    package var state: AccountState
+
+    package init(user: String, state: AccountState) {
+      self.user = user
+      self.state = state
+    }
+  }
+
+  private let folder: VaultFolder
+
+  init(home: [UInt8], observer: VaultFolder.Observer? = nil) {
+    folder = VaultFolder(home: home, name: Self.folderName, observer: observer)
+  }
+
+  /// Whether a text can be a user's identifier: one line without control characters, neither empty nor too long.
+  package static func isUser(_ text: String) -> Bool {
+    (1...CredentialLimits.user).contains(text.utf8.count)
+      && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
+
+  /// What is recorded of a user; nil if nothing is.
+  func state(of user: String, for owner: CredentialOwner) throws(VaultError) -> AccountState? {
+    guard let found = try folder.openIfThere() else { return nil }
+    return try records(of: owner, in: found).first { $0.user == user }?.state
+  }
+
+  /// Who has records.
+  package func owners() throws(VaultError) -> [CredentialOwner] {
+    guard let found = try folder.openIfThere() else { return [] }
+    return try folder.owners(in: found)
+  }
+
+  /// An owner's records, in the order in which the users came.
+  package func records(of owner: CredentialOwner) throws(VaultError) -> [Record] {
+    guard let found = try folder.openIfThere() else { return [] }
+    return try records(of: owner, in: found)
+  }
+
+  /// Records what is so of a user; durable when it returns.
+  package func record(_ state: AccountState, of user: String, for owner: CredentialOwner) throws(VaultError) {
+    precondition(Self.isUser(user), "the caller has looked at the user's identifier")
+    let found = try folder.open()
+    try folder.lock(found)
+    defer { withExtendedLifetime(found) {} }
+    var records = try records(of: owner, in: found)
+    if let index = records.firstIndex(where: { $0.user == user }) {
+      records[index].state = state
+    } else {
+      guard records.count < Self.most else {
+        throw VaultError(.full, "\(Self.most) users are recorded for \(owner.name), and there can be no more")
+      }
+      records.append(Record(user: user, state: state))
+    }
+    let text = records.map { "\($0.state.word) \($0.user)\n" }.joined()
+    try folder.write(owner.name, in: found, Array(text.utf8))
+  }
+
+  private func records(of owner: CredentialOwner, in found: SharedDirectory) throws(VaultError) -> [Record] {
+    guard let bytes = try folder.read(owner.name, in: found, limit: Self.longest) else { return [] }
+    var records: [Record] = []
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+      let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, let state = AccountState(word: String(decoding: parts[0], as: UTF8.self)),
+        let user = String(validating: parts[1], as: UTF8.self), Self.isUser(user),
+        !records.contains(where: { $0.user == user })
+      else { throw damaged(owner) }
+      records.append(Record(user: user, state: state))
+    }
+    guard bytes.isEmpty || bytes.last == UInt8(ascii: "\n") else { throw damaged(owner) }
+    return records
+  }
+
+  private func damaged(_ owner: CredentialOwner) -> VaultError {
+    VaultError(
+      .damaged, "the account record \(VisibleText.quoted(folder.path + Array("/\(owner.name)".utf8))) is damaged",
+      hint: "Remove the file, and say again who is authorized.")
+  }
+}
+
+extension AccountState {
+  /// What the record and JSON call it.
+  package var word: String {
+    switch self {
+    case .revoked: "revoked"
+    case .authorized: "authorized"
+    }
+  }
+
+  init?(word: String) {
+    guard let state = [AccountState.revoked, .authorized].first(where: { $0.word == word }) else { return nil }
+    self = state
+  }
+}

@@ -1,0 +1,215 @@
+package import MigrationCredentials
+import MigrationSystem
+import MigrationWire
+import Synchronization
+
+/// The credentials of PEER_HOME: a directory of each owner in `credentials`, and in it a sealed file of each item.
+///
+/// Nothing is opened until it is asked for. The key is read when the first item is to be opened or sealed, and kept; who asks
+/// for items has called `CurrentProcess.keepMemorySecret()`.
+package final class CredentialVault: CredentialStorage {
+  static let folderName = "credentials"
+  /// The file with the store's name. No owner's name begins with a dot.
+  static let storeFile = ".store"
+
+  let folder: VaultFolder
+  private let keys: [UInt8]?
+  private let observer: VaultFolder.Observer?
+  private let opened = Mutex<StoreKey?>(nil)
+  /// What is recorded of users beside the credentials.
+  package let accounts: AccountRecords
+
+  /// - Parameters:
+  ///   - home: PEER_HOME, which need not be there yet.
+  ///   - keys: where the keys of stores are; nil if there is no such place.
+  package convenience init(home: [UInt8], keys: [UInt8]?) { self.init(home: home, keys: keys, observer: nil) }
+
+  init(home: [UInt8], keys: [UInt8]?, observer: VaultFolder.Observer?) {
+    // The process may go to another directory.
+    let isAbsolute = home.first == UInt8(ascii: "/")
+    let here = isAbsolute ? [] : ((try? Directory.open(".").canonicalPath()) ?? []) + [UInt8(ascii: "/")]
+    folder = VaultFolder(home: here + home, name: Self.folderName, observer: observer)
+    accounts = AccountRecords(home: here + home, observer: observer)
+    self.keys = keys
+    self.observer = observer
+  }
+
+  /// Where the keys of stores are, by the environment; nil where it names no place.
+  package static func keysDirectory() -> [UInt8]? { KeysDirectory.fromEnvironment() }
+
+  package func locked<Value>(
+    _ body: () throws(CredentialStorageError) -> Value
+  ) throws(CredentialStorageError) -> Value {
+    let lock = try coded { () throws(VaultError) in
+      let folder = try self.folder.open()
+      try self.folder.lock(folder)
+      return folder
+    }
+    defer { withExtendedLifetime(lock) {} }
+    return try body()
+  }
+
+  /// All items of an owner, the oldest first; throws if one of them is damaged.
+  package func items(of owner: CredentialOwner) throws(CredentialStorageError) -> [StoredCredential] {
+    try coded { () throws(VaultError) in
+      guard let folder = try self.folder.openIfThere(), let key = try key(of: folder) else { return [] }
+      guard let place = try place(of: owner, in: folder) else { return [] }
+      var items: [StoredCredential] = []
+      for name in try names(in: place) { items.append(try item(name, of: owner, in: place, with: key)) }
+      return items.sorted { ($0.item.created, $0.name) < ($1.item.created, $1.name) }
+    }
+  }
+
+  package func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStorageError) {
+    try coded { () throws(VaultError) in
+      let folder = try self.folder.open()
+      let key = if let key = try key(of: folder) { key } else { try makeStore(in: folder) }
+      let place = try makePlace(of: owner, in: folder)
+      guard try names(in: place).count < CredentialLimits.items else {
+        throw VaultError(
+          .full, "\(owner.name) has \(CredentialLimits.items) credentials, and may have no more",
+          hint: "'peer credentials remove' takes those that are not needed.")
+      }
+      let name = SealedItem.drawnName()
+      try self.folder.write(name, in: place, SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
+    }
+  }
+
+  package func replace(
+    _ name: String, of owner: CredentialOwner, with item: CredentialItem
+  ) throws(CredentialStorageError) {
+    try coded { () throws(VaultError) in
+      guard let folder = try self.folder.openIfThere(), let key = try key(of: folder),
+        let place = try place(of: owner, in: folder), try names(in: place).contains(name)
+      else { throw VaultError(.failed, "the credential is gone") }
+      try self.folder.write(name, in: place, SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
+    }
+  }
+
+  package func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStorageError) {
+    try coded { () throws(VaultError) in
+      guard let folder = try self.folder.openIfThere(), let place = try place(of: owner, in: folder) else { return }
+      try take([name], from: place, of: owner, in: folder)
+    }
+  }
+
+  package func account(_ user: String, of owner: CredentialOwner) throws(CredentialStorageError) -> AccountState? {
+    try coded { () throws(VaultError) in try accounts.state(of: user, for: owner) }
+  }
+
+  private func coded<Value>(_ body: () throws(VaultError) -> Value) throws(CredentialStorageError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw error.code
+    }
+  }
+}
+
+extension CredentialVault {
+  /// An owner's directory; nil where there is none.
+  func place(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) -> SharedDirectory? {
+    try VaultError.ifThere("the credentials of \(owner.name) cannot be opened") { () throws(SystemError) in
+      SharedDirectory(try folder.directory.openChildDirectory(owner.name))
+    }
+  }
+
+  /// The names of the items in an owner's directory, sorted.
+  func names(in place: SharedDirectory) throws(VaultError) -> [String] {
+    try folder.names(in: place).filter(SealedItem.isName)
+  }
+
+  /// Opens an item.
+  func item(
+    _ name: String, of owner: CredentialOwner, in place: SharedDirectory, with key: StoreKey
+  ) throws(VaultError) -> StoredCredential {
+    guard let bytes = try folder.read(name, in: place, limit: SealedItem.longest),
+      let item = try SealedItem.open(bytes, name, of: owner, in: key.store, with: key.key)
+    else {
+      throw VaultError(
+        .damaged, "the credential \(name) of \(owner.name) is damaged, or was stored as another one",
+        hint: "'peer credentials remove \(owner.name)' takes all that \(owner.name) has.")
+    }
+    return StoredCredential(name: name, item: item)
+  }
+
+  /// Removes items, and with the last one the owner's directory; durable when it returns.
+  func take(
+    _ names: [String], from place: SharedDirectory, of owner: CredentialOwner, in folder: SharedDirectory
+  ) throws(VaultError) {
+    for name in names {
+      try self.folder.change("remove", name) { () throws(SystemError) in try place.directory.remove(name) }
+    }
+    try self.folder.change("synchronize", owner.name) { () throws(SystemError) in try place.directory.synchronize() }
+    guard try self.names(in: place).isEmpty else { return }
+    try removeAll(of: owner, in: folder)
+  }
+
+  /// Removes an owner's directory with all that is in it; durable when it returns.
+  func removeAll(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) {
+    try self.folder.change("remove", owner.name) { () throws(SystemError) in
+      try folder.directory.removeTree(ifThere: owner.name)
+      try folder.directory.synchronize()
+    }
+  }
+
+  private func makePlace(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) -> SharedDirectory {
+    if let place = try place(of: owner, in: folder) { return place }
+    try self.folder.change("make", owner.name) { () throws(SystemError) in
+      try folder.directory.makeDirectory(owner.name, mode: 0o700)
+      try folder.directory.synchronize()
+    }
+    guard let place = try place(of: owner, in: folder) else {
+      throw VaultError(.failed, "the credentials of \(owner.name) were removed meanwhile")
+    }
+    return place
+  }
+
+  /// The store's key; nil if there is no store yet.
+  func key(of folder: SharedDirectory) throws(VaultError) -> StoreKey? {
+    guard let store = try storeName(in: folder) else { return nil }
+    let place = try storePlace(folder)
+    LoopThread.check("wait for the key of the credentials")
+    return try opened.withLock { (key) throws(VaultError) in
+      if let key, key.store == store, key.place == place { return key }
+      let read = try StoreKey.read(
+        store, at: place, in: try KeysDirectory(keys, besides: place.path, observer: observer))
+      key = read
+      return read
+    }
+  }
+
+  private func makeStore(in folder: SharedDirectory) throws(VaultError) -> StoreKey {
+    let place = try storePlace(folder)
+    // A crash behind this leaves a key that opens nothing.
+    let key = try StoreKey.make(for: place, in: try KeysDirectory(keys, besides: place.path, observer: observer))
+    try self.folder.write(Self.storeFile, in: folder, Array("\(key.store)\n".utf8))
+    opened.withLock { $0 = key }
+    return key
+  }
+
+  private func storeName(in folder: SharedDirectory) throws(VaultError) -> String? {
+    guard let bytes = try self.folder.read(Self.storeFile, in: folder, limit: 64) else {
+      // Items without a store are not overwritten by those of a new one.
+      if try self.folder.owners(in: folder).isEmpty { return nil }
+      throw VaultError(
+        .unavailable, "the file \"\(Self.storeFile)\" is missing beside the credentials, and without it their key",
+        hint: "Put it back, or remove the credentials.")
+    }
+    let name = String(decoding: bytes.dropLast(), as: UTF8.self)
+    guard bytes.last == UInt8(ascii: "\n"), SealedItem.isName(name) else {
+      throw VaultError(
+        .unavailable, "the file \"\(Self.storeFile)\" beside the credentials is damaged, and names no key",
+        hint: "Put it back as it was, or remove the credentials.")
+    }
+    return name
+  }
+
+  private func storePlace(_ folder: SharedDirectory) throws(VaultError) -> StoreKey.Place {
+    try VaultError.wrapping("\(VisibleText.quoted(self.folder.home)) cannot be examined") { () throws(SystemError) in
+      let status = try folder.directory.status()
+      let path = try Directory.open(self.folder.home).canonicalPath()
+      return StoreKey.Place(path: path, device: status.device, inode: status.inode)
+    }
+  }
+}

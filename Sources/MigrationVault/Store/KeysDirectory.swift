@@ -1,0 +1,94 @@
+import MigrationCredentials
+import MigrationSystem
+import MigrationWire
+
+/// The directory of keys, which must not be part of PEER_HOME: who has a copy of that has no key.
+struct KeysDirectory: Sendable {
+  private let path: [UInt8]
+  private let home: [UInt8]
+  private let observer: VaultFolder.Observer?
+
+  var shown: String { VisibleText.quoted(path) }
+
+  /// - Parameters:
+  ///   - path: nil where the environment names none.
+  ///   - home: PEER_HOME's absolute path, without links.
+  init(_ path: [UInt8]?, besides home: [UInt8], observer: VaultFolder.Observer? = nil) throws(VaultError) {
+    guard let path else {
+      throw VaultError(
+        .unavailable,
+        "there is no place for the key of the credentials: neither XDG_STATE_HOME nor HOME is an absolute path",
+        hint: "Set XDG_STATE_HOME to a directory of your own.")
+    }
+    self.path = path
+    self.home = home
+    self.observer = observer
+    try refuseInside(path)
+  }
+
+  /// Where the keys are, by the environment: in `peer/keys` in XDG_STATE_HOME, or in ~/.local/state. Nil where there is no
+  /// absolute path to either.
+  static func fromEnvironment() -> [UInt8]? {
+    func absolute(_ name: String) -> [UInt8]? {
+      Environment.bytes(name).flatMap { $0.first == UInt8(ascii: "/") ? $0 : nil }
+    }
+    let state = absolute("XDG_STATE_HOME") ?? absolute("HOME").map { $0 + Array("/.local/state".utf8) }
+    return state.map { $0 + Array("/peer/keys".utf8) }
+  }
+
+  /// The content of a file; nil where it is missing. One that other users may read is refused.
+  func read(_ name: String, limit: Int) throws(VaultError) -> [UInt8]? {
+    let found = try VaultError.ifThere("\(shown) cannot be opened") { () throws(SystemError) in
+      SharedDirectory(try Directory.open(path))
+    }
+    guard let found else { return nil }
+    try check(found)
+    let file = try VaultError.ifThere("the key in \(shown) cannot be opened") { () throws(SystemError) in
+      SharedDescriptor(try found.directory.openChild(name, .nonBlocking))
+    }
+    guard let file else { return nil }
+    return try VaultError.wrapping("the key in \(shown) cannot be read") {
+      () throws(SystemError) -> Result<[UInt8], VaultError> in
+      let status = try file.descriptor.status()
+      guard status.kind == .regular, status.mode & 0o077 == 0, status.owner == CurrentProcess.effectiveUserID else {
+        return .failure(
+          VaultError(
+            .unavailable, "the key of the credentials in \(shown) is not for this user alone",
+            hint: "If other users had it, remove the credentials; else: chmod 600"))
+      }
+      return .success(try file.descriptor.readAll(limit: limit))
+    }.get()
+  }
+
+  /// Writes a file, and makes the directory where it is missing; durable when it returns, with all directories above it.
+  func write(_ name: String, _ bytes: [UInt8]) throws(VaultError) {
+    try observer?("write the key")
+    let made = try VaultError.wrapping("\(shown) cannot be made") { () throws(SystemError) in
+      SharedDirectory(try Directory.openOrMake(path, mode: 0o700))
+    }
+    try check(made)
+    try VaultError.wrapping("the key in \(shown) cannot be written") { () throws(SystemError) in
+      try made.directory.replaceFile(Array(name.utf8), with: bytes)
+      try made.directory.descriptor.synchronizeFileSystem()
+    }
+  }
+
+  private func check(_ directory: SharedDirectory) throws(VaultError) {
+    let (status, canonical) = try VaultError.wrapping("\(shown) cannot be examined") { () throws(SystemError) in
+      (try directory.directory.status(), try directory.directory.canonicalPath())
+    }
+    guard status.owner == CurrentProcess.effectiveUserID, status.mode & 0o022 == 0 else {
+      throw VaultError(
+        .unavailable, "other users may change what is in \(shown), where the key of the credentials is",
+        hint: "Take that from them: chmod 700")
+    }
+    try refuseInside(canonical)
+  }
+
+  private func refuseInside(_ path: [UInt8]) throws(VaultError) {
+    guard path == home || path.starts(with: home + [UInt8(ascii: "/")]) else { return }
+    throw VaultError(
+      .unavailable, "the key of the credentials would be in PEER_HOME, where each copy of it has it: \(shown)",
+      hint: "Set XDG_STATE_HOME to a directory outside of PEER_HOME.")
+  }
+}

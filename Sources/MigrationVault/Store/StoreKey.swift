@@ -1,0 +1,94 @@
+import MigrationCredentials
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// The key of a store, in a file outside of PEER_HOME that is named by the store. It says for which place it was made: it opens
+/// no copy of the store, also on this machine.
+final class StoreKey: Sendable {
+  /// Where a store is. A store that was moved has another path, and one that was put back from a backup another inode.
+  struct Place: Equatable, Sendable {
+    /// PEER_HOME's absolute path, without links.
+    let path: [UInt8]
+    let device: UInt64
+    let inode: UInt64
+
+    /// Whether a store that was here is the one that is there.
+    func isSame(as other: Place) -> Bool {
+      path == other.path || inode == other.inode && device == other.device
+    }
+  }
+
+  /// The store's name.
+  let store: String
+  let key: SealingKey
+  let place: Place
+
+  init(_ store: String, _ key: consuming SealingKey, _ place: Place) {
+    self.store = store
+    self.key = key
+    self.place = place
+  }
+
+  private static let magic = Array("PCK".utf8) + [1]
+  /// With a path of PATH_MAX.
+  private static let longest = 8 << 10
+
+  /// The file's content.
+  private var encoded: [UInt8] {
+    var writer = ByteWriter()
+    writer.array(Self.magic)
+    key.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe writer.array(Array($0)) } }
+    writer.u64(place.device)
+    writer.u64(place.inode)
+    writer.array(place.path)
+    return writer.bytes
+  }
+
+  private convenience init(_ store: String, decoding bytes: [UInt8]) throws(Violation) {
+    var reader = ByteReader(0..<bytes.count, of: "a key")
+    guard try reader.array(bytes.span, Self.magic.count) == Self.magic else { throw Violation(.value, "a key") }
+    var key = try reader.array(bytes.span, SealingKey.byteCount)
+    defer { cleanse(&key) }
+    let (device, inode) = (try reader.u64(bytes.span), try reader.u64(bytes.span))
+    let place = Place(path: try reader.rest(bytes.span), device: device, inode: inode)
+    self.init(store, SealingKey(copying: unsafe key.span.bytes), place)
+  }
+
+  /// Draws the key of a new store, and writes it; durable when it returns.
+  static func make(for place: Place, in keys: KeysDirectory) throws(VaultError) -> StoreKey {
+    let key = StoreKey(SealedItem.drawnName(), .drawn(), place)
+    var bytes = key.encoded
+    defer { cleanse(&bytes) }
+    try keys.write(key.store, bytes)
+    return key
+  }
+
+  /// Reads the key of the store at a place. What is noted of the place is brought up to date, where that goes.
+  static func read(_ store: String, at place: Place, in keys: KeysDirectory) throws(VaultError) -> StoreKey {
+    guard var bytes = try keys.read(store, limit: longest) else {
+      throw VaultError(
+        .unavailable,
+        "the key of the credentials is missing: there is no file \(VisibleText.quoted(store)) in \(keys.shown)",
+        hint: "A copy of PEER_HOME has no key; where the key is lost, the credentials can only be removed.")
+    }
+    defer { cleanse(&bytes) }
+    guard let found = try? StoreKey(store, decoding: bytes) else {
+      throw VaultError(
+        .unavailable, "the key of the credentials, \(VisibleText.quoted(store)) in \(keys.shown), is damaged",
+        hint: "Without it, the credentials can only be removed.")
+    }
+    guard found.place.isSame(as: place) else {
+      throw VaultError(
+        .unavailable, "the key of the credentials is for \(VisibleText.quoted(found.place.path)), and this is a copy",
+        hint: "Use PEER_HOME where it was.")
+    }
+    guard found.place != place else { return found }
+    let moved = found.key.withBytes { StoreKey(store, SealingKey(copying: $0), place) }
+    var rewritten = moved.encoded
+    defer { cleanse(&rewritten) }
+    // A directory that cannot be written to is no reason to open nothing.
+    try? keys.write(store, rewritten)
+    return moved
+  }
+}

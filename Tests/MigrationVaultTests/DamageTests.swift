@@ -1,0 +1,102 @@
+import MigrationCredentials
+import MigrationSystem
+import TestSupport
+import Testing
+
+@testable import MigrationVault
+
+/// What is not as it was stored is refused, and the store stays as it is.
+@Suite struct DamageTests {
+  private let home: Home
+
+  init() throws {
+    home = try Home()
+    try home.add(password("one"))
+    try home.add(password("two"))
+    try home.add(password("other's"), to: other)
+  }
+
+  /// Requires that an owner's items are refused by every operation that looks at one, and that nothing changes by that.
+  private func refused(_ owner: CredentialOwner, _ comment: Comment? = nil) throws {
+    let content = home.content()
+    #expect(home.refusal(owner) == .damaged, comment)
+    let error = thrown { () throws(VaultError) in
+      _ = try home.vault().remove(labelled: "two", of: owner)
+    }
+    #expect(error?.code == .damaged, comment)
+    #expect(error?.hint?.contains("peer credentials remove \(owner.name)") == true)
+    let listing = try home.vault().list { $0 == owner }
+    #expect(listing.items.filter { $0.item == nil && $0.problem?.contains("is damaged") == true }.count == 1, comment)
+    #expect(home.content() == content, comment)
+  }
+
+  @Test func `an item with a bit changed, anywhere in its file`() throws {
+    let file = home.files()[0]
+    let bytes = home.scratch.read(file)
+    for index in bytes.indices {
+      home.scratch.patch(file, [bytes[index] ^ 1 << UInt8(index % 8)], at: index)
+      #expect(home.refusal() == .damaged, "byte \(index)")
+      home.scratch.patch(file, [bytes[index]], at: index)
+    }
+    #expect(home.refusal() == nil)
+    home.scratch.patch(file, [bytes[20] ^ 1], at: 20)
+    try refused(notes)
+  }
+
+  @Test func `an item that was cut, or has more`() throws {
+    let file = home.files()[0]
+    let bytes = home.scratch.read(file)
+    for count in 0..<bytes.count {
+      home.scratch.write(file, bytes[..<count])
+      #expect(home.refusal() == .damaged, "\(count) bytes")
+    }
+    home.scratch.write(file, bytes + [0])
+    #expect(home.refusal() == .damaged)
+    home.scratch.write(file, bytes + [UInt8](repeating: 0, count: SealedItem.longest))
+    #expect(home.refusal() == .damaged)
+    home.scratch.write(file, bytes.dropLast())
+    try refused(notes)
+  }
+
+  @Test func `an item that was moved to another owner`() throws {
+    let name = home.files(other)[0].split(separator: "/").last!
+    try home.shell("mv \(home.files(other)[0]) home/credentials/\(notes.name)/\(name)")
+    try refused(notes)
+  }
+
+  @Test func `an item in the place of another one of its owner`() throws {
+    let files = home.files()
+    try home.shell("cp \(files[0]) \(files[1])")
+    try refused(notes)
+  }
+
+  @Test func `an item of another store`() throws {
+    let elsewhere = try Home()
+    try elsewhere.add(password("one"))
+    // Under this store's key: it is the store's name that is authenticated.
+    let name = String(elsewhere.files()[0].split(separator: "/").last!)
+    let vault = elsewhere.vault()
+    let key = try #require(try vault.key(of: vault.folder.open()))
+    let sealed = try SealedItem.seal(
+      password("one"), name, of: notes, in: String(repeating: "0", count: 32), with: key.key)
+    elsewhere.scratch.write(elsewhere.files()[0], sealed)
+    #expect(elsewhere.refusal() == .damaged)
+  }
+
+  @Test(arguments: ["mkfifo", "mkdir", "ln -s two"]) func `what is no file`(maker: String) throws {
+    let file = home.files()[0]
+    try home.shell("mv \(file) kept; \(maker) \(file)")
+    #expect(home.refusal() != nil)
+    try home.shell("rm -r \(file); mv kept \(file)")
+    #expect(home.refusal() == nil)
+  }
+
+  @Test func `another owner's items are found all the same, and everything of one can be removed`() throws {
+    let file = home.files()[0]
+    home.scratch.write(file, [])
+    #expect(try home.items(other) == [password("other's")])
+    #expect(try home.vault().removeAll(of: notes) == 2)
+    #expect(try home.items() == [])
+    #expect(try home.items(other) == [password("other's")])
+  }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import MigrationCredentials
+import MigrationSystem
+import TestSupport
+import Testing
+
+@testable import MigrationVault
+
+/// Without the key nothing is opened, and nothing overwritten.
+@Suite struct KeyTests {
+  private let home: Home
+
+  init() throws {
+    home = try Home()
+    try home.add(password("a"))
+    try home.add(password("clip's"), to: clip)
+  }
+
+  /// Requires that a vault opens nothing and changes nothing, says why, and can still remove.
+  private func isClosed(_ vault: CredentialVault, _ reason: String, content: () -> [String: [UInt8]]) throws {
+    let before = content()
+    let reading = thrown { () throws(CredentialStorageError) in
+      try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: notes) }
+    }
+    #expect(reading == .unavailable)
+    let adding = thrown { () throws(CredentialStorageError) in
+      try vault.locked { () throws(CredentialStorageError) in try vault.add(password("b"), to: notes) }
+    }
+    #expect(adding == .unavailable)
+    // An owner without items is told the same.
+    let looking = thrown { () throws(CredentialStorageError) in
+      try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: other) }
+    }
+    #expect(looking == .unavailable)
+    let listing = try vault.list()
+    #expect(listing.obstacle?.description.contains(reason) == true, "\(listing.obstacle?.description ?? "open")")
+    #expect(listing.items.map(\.owner) == [notes, clip])
+    #expect(listing.items.allSatisfy { $0.item == nil && $0.problem == listing.obstacle?.description })
+    #expect(content() == before)
+    #expect(try vault.removeAll(of: notes) == 1)
+    #expect(try vault.owners() == [clip])
+  }
+
+  @Test func `a key that is missing`() throws {
+    home.scratch.remove(home.key)
+    try isClosed(home.vault(), "the key of the credentials is missing", content: home.content)
+    #expect(home.scratch.names("state/peer/keys") == [])
+  }
+
+  @Test func `a copy of PEER_HOME, beside it or elsewhere`() throws {
+    let elsewhere = try Home()
+    try home.shell("cp -a home copy; cp -a home \(elsewhere.scratch.path)/home")
+    let copy = CredentialVault(home: home.scratch.at("copy"), keys: home.keys, observer: nil)
+    #expect(try copy.list().obstacle?.description.contains("and this is a copy") == true)
+    #expect(try copy.list().items.allSatisfy { $0.item == nil })
+    let error = thrown { () throws(CredentialStorageError) in
+      try copy.locked { () throws(CredentialStorageError) in _ = try copy.items(of: notes) }
+    }
+    #expect(error == .unavailable)
+    try isClosed(elsewhere.vault(), "the key of the credentials is missing", content: elsewhere.content)
+    #expect(try home.items() == [password("a")])
+  }
+
+  @Test func `a PEER_HOME that was moved, and one that was put back from a backup, still open`() throws {
+    try home.shell("mv home moved")
+    let moved = CredentialVault(home: home.scratch.at("moved"), keys: home.keys, observer: nil)
+    #expect(try moved.list().items.count { $0.item != nil } == 2)
+    // From now on this is its place, also with another inode.
+    try home.shell("cp -a moved backup; rm -r moved; mv backup moved")
+    let again = CredentialVault(home: home.scratch.at("moved"), keys: home.keys, observer: nil)
+    #expect(try again.list().items.count { $0.item != nil } == 2)
+  }
+
+  @Test func `another key, and one that is cut`() throws {
+    let bytes = home.scratch.read(home.key)
+    home.scratch.patch(home.key, [bytes[10] ^ 1], at: 10)
+    #expect(home.refusal() == .damaged)
+    for count in 0..<52 {
+      home.scratch.write(home.key, bytes[..<count])
+      #expect(home.refusal() == .unavailable, "\(count) bytes")
+    }
+    home.scratch.write(home.key, [0] + bytes.dropFirst())
+    try isClosed(home.vault(), "is damaged", content: home.content)
+  }
+
+  @Test func `a key that other users may read`() throws {
+    #expect(chmod(home.scratch.path(home.key), 0o640) == 0)
+    try isClosed(home.vault(), "is not for this user alone", content: home.content)
+  }
+
+  @Test func `a directory of keys that other users may change`() throws {
+    #expect(chmod(home.scratch.path("state/peer/keys"), 0o720) == 0)
+    try isClosed(home.vault(), "other users may change", content: home.content)
+  }
+
+  @Test(arguments: ["keys", "", "a/../keys"]) func `a directory of keys in PEER_HOME is refused, and not made`(
+    name: String
+  ) throws {
+    let fresh = try Home()
+    let vault = CredentialVault(home: fresh.path, keys: fresh.path + Array("/\(name)".utf8), observer: nil)
+    let error = thrown { () throws(CredentialStorageError) in
+      try vault.locked { () throws(CredentialStorageError) in try vault.add(password("a"), to: notes) }
+    }
+    #expect(error == .unavailable)
+    #expect(fresh.scratch.names("home") == ["credentials"])
+    #expect(fresh.scratch.names("home/credentials") == [])
+  }
+
+  @Test func `a directory of keys that a link leads into PEER_HOME`() throws {
+    let fresh = try Home()
+    try fresh.shell("mkdir -m 700 -p home/inside state/peer; ln -s ../../home/inside state/peer/keys")
+    let error = thrown { () throws(any Error) in try fresh.add(password("a")) }
+    #expect(error as? CredentialStorageError == .unavailable)
+    #expect(fresh.scratch.names("home/inside") == [])
+  }
+
+  @Test func `without a place for keys`() throws {
+    try isClosed(
+      CredentialVault(home: home.path, keys: nil, observer: nil), "there is no place for the key", content: home.content
+    )
+  }
+
+  @Test func `a store without its name is not made anew over its items`() throws {
+    home.scratch.remove("home/credentials/.store")
+    try isClosed(home.vault(), "\".store\" is missing", content: home.content)
+    home.scratch.write("home/credentials/.store", "../../../etc/passwd\n")
+    try #expect(
+      home.vault().list().obstacle?.description.contains("\".store\" beside the credentials is damaged") == true)
+  }
+
+  @Test func `where the keys are is what the environment says`() async {
+    // In a process of its own: another thread may read the environment of this one.
+    await #expect(processExitsWith: .success) {
+      alarm(UInt32(patience))
+      setenv("HOME", "/home/me", 1)
+      for (state, keys) in [
+        ("/var/state", "/var/state/peer/keys"), ("relative", "/home/me/.local/state/peer/keys"),
+        ("", "/home/me/.local/state/peer/keys"),
+      ] {
+        setenv("XDG_STATE_HOME", state, 1)
+        guard CredentialVault.keysDirectory() == Array(keys.utf8) else { exit(1) }
+      }
+      unsetenv("XDG_STATE_HOME")
+      unsetenv("HOME")
+      exit(CredentialVault.keysDirectory() == nil ? 0 : 2)
+    }
+  }
+}

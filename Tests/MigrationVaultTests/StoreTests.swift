@@ -1,0 +1,135 @@
+import Glibc
+import MigrationCredentials
+import MigrationSystem
+import TestSupport
+import Testing
+
+@testable import MigrationVault
+
+@Suite struct StoreTests {
+  @Test func `an item is found again, by another process, until it is removed`() throws {
+    let home = try Home()
+    try home.add(password("late", at: 2_000))
+    try home.add(password("early"))
+    try home.add(password("clip's"), to: clip)
+    #expect(try home.items().map(\.attributes) == [password("early"), password("late")].map(\.attributes))
+    #expect(try home.items(clip) == [password("clip's")])
+    #expect(try home.items(other) == [])
+
+    let vault = home.vault()
+    try vault.locked { () throws(CredentialStorageError) in
+      let first = try vault.items(of: notes)[0]
+      try vault.replace(first.name, of: notes, with: password("early", "another"))
+      #expect(try vault.items(of: notes)[0] == StoredCredential(name: first.name, item: password("early", "another")))
+      try vault.remove(first.name, of: notes)
+    }
+    #expect(try home.items() == [password("late", at: 2_000)])
+    try vault.locked { () throws(CredentialStorageError) in
+      for item in try vault.items(of: notes) { try vault.remove(item.name, of: notes) }
+    }
+    #expect(!home.scratch.exists("home/credentials/\(notes.name)"))
+    #expect(vault.hasItems(of: clip) && !vault.hasItems(of: notes))
+  }
+
+  @Test func `nothing is made before something is stored`() throws {
+    let home = try Home()
+    let vault = home.vault()
+    #expect(try vault.list() == CredentialVault.Listing())
+    #expect(try vault.owners() == [])
+    #expect(try vault.removeAll(of: notes) == 0)
+    #expect(try vault.remove(labelled: "a", of: notes) == 0)
+    #expect(try vault.accounts.records(of: notes) == [])
+    #expect(home.scratch.names() == [])
+    #expect(try home.items() == [])
+    #expect(home.scratch.names() == ["home"])
+  }
+
+  @Test func `files are this user's alone, whatever the umask, and hold nothing in the open`() throws {
+    let home = try Home()
+    try home.add(password("a label", "a long secret that is looked for"))
+    let item = try #require(home.files().first)
+    for file in [item, "home/credentials/.store", home.key] { #expect(home.mode(file) == 0o600) }
+    for folder in ["home", "home/credentials", "home/credentials/\(notes.name)", "state/peer/keys"] {
+      #expect(home.mode(folder) == 0o700)
+    }
+    let bytes = home.scratch.read(item)
+    for text in ["a label", "a long secret that is looked for", "account of"] {
+      #expect(bytes.firstRange(of: Array(text.utf8)) == nil)
+    }
+    let key = home.scratch.read(home.key)[4..<36]
+    #expect(home.scratch.read("home/credentials/.store").firstRange(of: key) == nil)
+    #expect(bytes.firstRange(of: key) == nil)
+  }
+
+  @Test func `what is written again is sealed with another nonce`() throws {
+    let home = try Home()
+    try home.add(password("a"))
+    let file = try #require(home.files().first)
+    var seen: Set<[UInt8]> = [home.scratch.read(file)]
+    let vault = home.vault()
+    try vault.locked { () throws(CredentialStorageError) in
+      let name = try vault.items(of: notes)[0].name
+      for _ in 0..<8 {
+        try vault.replace(name, of: notes, with: password("a"))
+        seen.insert(home.scratch.read(file))
+      }
+    }
+    #expect(seen.count == 9)
+    #expect(Set(seen.map { $0[4..<16] }).count == 9)
+  }
+
+  @Test func `the largest item fits, and there is a most of items`() throws {
+    let home = try Home()
+    let vault = home.vault()
+    var item = password("a", String(repeating: "s", count: CredentialLimits.data))
+    item.attributes[.comment] = .text(String(repeating: "c", count: CredentialLimits.attributes - 64))
+    let largest = item
+    try vault.locked { () throws(CredentialStorageError) in try vault.add(largest, to: notes) }
+    #expect(try home.items() == [largest])
+    for number in 1..<CredentialLimits.items {
+      let digits = String(number, radix: 16)
+      home.scratch.write(
+        "home/credentials/\(notes.name)/" + String(repeating: "0", count: 32 - digits.count) + digits, [])
+    }
+    let error = thrown { () throws(CredentialStorageError) in
+      try vault.locked { () throws(CredentialStorageError) in try vault.add(largest, to: notes) }
+    }
+    #expect(error == .full)
+    #expect(home.files().count == CredentialLimits.items)
+  }
+
+  @Test func `two writers at once lose nothing`() throws {
+    let home = try Home()
+    let writers = try (0..<2).map { number in
+      try RunningThread("writer \(number)") {
+        // Each one is like a process of its own; both may find that there is no store yet.
+        for count in 0..<20 { try home.add(password("\(number) \(count)")) }
+      }
+    }
+    for writer in writers { try writer.value() }
+    #expect(Set(try home.items().map { $0.attributes[.label] }).count == 40)
+    #expect(home.scratch.names("state/peer/keys").count == 1)
+  }
+
+  @Test func `a lock that is held for too long ends in a refusal, and who holds it is said`() throws {
+    let home = try Home()
+    try home.add(password("a"))
+    let folder = VaultFolder(home: home.path, name: "credentials", observer: nil)
+    let (one, two) = (try folder.open(), try folder.open())
+    try folder.lock(one)
+    let error = thrown { () throws(VaultError) in try folder.lock(two, within: .milliseconds(50)) }
+    #expect(error?.code == .unavailable)
+    #expect(error?.description.contains("(process \(getpid()))") == true)
+  }
+
+  @Test func `a directory of another name is no owner's`() throws {
+    let home = try Home()
+    try home.add(password("a"))
+    for name in [".hidden", "a@", "@a", "a..b", "a@b@c", "a b"] {
+      home.scratch.makeDirectory("home/credentials/\(name)")
+    }
+    #expect(try home.vault().owners() == [notes])
+    for name in ["..", ".", "", "a/b", "org.example@../../x"] { #expect(CredentialOwner(stored: name) == nil) }
+    #expect(CredentialOwner(stored: clip.name) == clip)
+  }
+}
