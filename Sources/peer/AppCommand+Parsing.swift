@@ -15,29 +15,16 @@ extension AppCommand {
         throw .usage("'peer app list' takes no \(VisibleText.quoted(stray))", verb)
       }
       self = .list(json: json)
-    case .appRemove: self = .remove(try Self.identifier(arguments, verb), json: json)
+    case .appRemove:
+      self = .remove(
+        try Self.identifier(arguments, verb), credentials: arguments.has("--credentials"), json: json)
     case .appStatus:
       self = .status(try Self.identifier(arguments, verb), clear: arguments.has("--clear"), json: json)
     case .appNew: self = .new(try NewAppOptions(arguments))
     case .appCheck: self = .check(try CheckOptions(arguments))
     case .appMigrate: self = .migrate(try MigrateOptions(arguments))
-    default:
-      guard let first = arguments.operands.first else {
-        throw .usage("'peer app' needs a command behind it", hint: "run 'peer app --help' to see which there are")
-      }
-      throw Self.unknown(VisibleText.of(first))
+    default: throw .noCommand(of: .app, arguments)
     }
-  }
-
-  /// A word behind `peer app` that is none of its commands.
-  static func unknown(_ word: String) -> TransferFailure {
-    let names = Verb.allCases.filter { $0.rawValue.hasPrefix("app ") }.map {
-      String($0.rawValue.dropFirst(Verb.app.rawValue.count + 1))
-    }
-    let close = Suggestion.closest(to: word, among: names)
-    return .usage(
-      "'peer app' has no command '\(word)'",
-      hint: close.map { "did you mean 'peer app \($0)'?" } ?? "run 'peer app --help' to see which there are")
   }
 
   private static func identifier(_ arguments: Arguments, _ verb: Verb) throws(TransferFailure) -> String {

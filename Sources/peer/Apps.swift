@@ -16,10 +16,15 @@ enum Apps {
         return json ? installation.line : installation.sentence
       }
     case .list(let json): Answer.give(json: json) { () throws(TransferFailure) in try list(json: json) }
-    case .remove(let identifier, let json):
+    case .remove(let identifier, let credentials, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        try withApps { home throws(HostError) in try home.remove(identifier) }
-        return removed(identifier, json: json)
+        var left = try withApps { home throws(HostError) in
+          let left = CredentialsLeft(by: identifier, in: home)
+          try home.remove(identifier)
+          return left
+        }
+        if credentials { try left.remove() }
+        return removed(left, json: json)
       }
     case .status(let identifier, let clear, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
@@ -90,9 +95,14 @@ enum Apps {
     }
   }
 
-  private static func removed(_ identifier: String, json: Bool) -> Rendering {
-    guard json else { return Rendering(standardError: "\(identifier) and its data are removed.\n") }
-    let object = JSONValue.object([.init("event", .string("removed")), .init("id", .string(identifier))])
+  private static func removed(_ left: CredentialsLeft, json: Bool) -> Rendering {
+    guard json else {
+      return Rendering(standardError: "\(left.identifier) and its data are removed.\n" + left.sentence)
+    }
+    let object = JSONValue.object([
+      .init("event", .string("removed")), .init("id", .string(left.identifier)),
+      .init("credentials", .string(left.outcome.rawValue)),
+    ])
     return Rendering(standardOutput: object.text + "\n")
   }
 }
@@ -103,7 +113,7 @@ extension AppHome.Installation {
     let notes = app.bundle.notes.map { "peer: note: \($0)\n" }
     return Rendering(
       standardError: notes.joined()
-        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n" + replaced)
+        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n" + replaced + noteOnCredentials)
   }
 
   fileprivate var line: Rendering {
@@ -113,6 +123,7 @@ extension AppHome.Installation {
         .init("version", .string(app.bundle.version)),
         .init("previousVersion", previousVersion.map(JSONValue.string) ?? .null),
         .init("ignoredExtensions", .array(app.bundle.otherExtensions.map(JSONValue.string))),
+        .init("earlierCredentials", .bool(hasEarlierCredentials)),
       ] + roleMembers)
     return Rendering(standardOutput: object.text + "\n")
   }

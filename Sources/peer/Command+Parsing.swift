@@ -43,6 +43,10 @@ extension Command {
         case .help: self = try Self.help(rest)
         case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus, .appNew, .appCheck, .appMigrate:
           self = .app(try AppCommand(verb, arguments))
+        case .credentials, .credentialsList, .credentialsRemove:
+          self = .credentials(try CredentialsCommand(verb, arguments))
+        case .account, .accountAuthorize, .accountRevoke, .accountList:
+          self = .account(try AccountCommand(verb, arguments))
         }
       }
     }

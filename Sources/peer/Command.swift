@@ -16,6 +16,10 @@ enum Command: Equatable, Sendable {
   case forget(String, json: Bool)
   /// Something about the apps of this device.
   case app(AppCommand)
+  /// Something about what apps have stored in secret.
+  case credentials(CredentialsCommand)
+  /// Something about the state of a user's sign-in.
+  case account(AccountCommand)
   /// Make a code for two devices: in a new file, or on standard output.
   case newCode(file: [UInt8]?)
   /// A help text: of a verb, or of the whole program.
@@ -36,7 +40,7 @@ enum AppCommand: Equatable, Sendable {
   /// The path of a bundle.
   case install([UInt8], json: Bool)
   case list(json: Bool)
-  case remove(String, json: Bool)
+  case remove(String, credentials: Bool, json: Bool)
   case status(String, clear: Bool, json: Bool)
   /// What stands behind the identifier is the app's affair.
   case run(String, arguments: [[UInt8]])

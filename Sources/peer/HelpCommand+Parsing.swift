@@ -16,8 +16,8 @@ extension Command {
     guard let first = words.first else { return nil }
     guard let verb = Verb(words) else { throw unknown(first) }
     guard words.count == verb.length else {
-      if verb == .app { throw AppCommand.unknown(words[1]) }
       if verb == .code { throw unknownCodeCommand(words[1]) }
+      if !verb.members.isEmpty { throw .unknown(words[1], in: verb) }
       throw .usage("'peer help' takes one command at most", hint: "run 'peer help' to see which there are")
     }
     return verb

@@ -44,6 +44,8 @@ import PeerTransfer
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
     case .app(let command): return Apps.perform(command)
+    case .credentials(let command): return Credentials.perform(command)
+    case .account(let command): return Accounts.perform(command)
     case .newCode(let file): return NewCode.make(in: file)
     }
   }

@@ -171,7 +171,8 @@ import Testing
   @Test(
     arguments: [
       (["install", "b", "--json"], .install(Array("b".utf8), json: true)), (["list"], .list(json: false)),
-      (["remove", "--json", "x.y"], .remove("x.y", json: true)),
+      (["remove", "--json", "x.y"], .remove("x.y", credentials: false, json: true)),
+      (["remove", "x.y", "--credentials"], .remove("x.y", credentials: true, json: false)),
       (["status", "x", "--clear"], .status("x", clear: true, json: false)),
       (["new", "d"], .new(NewAppOptions(directory: Array("d".utf8)))),
       (

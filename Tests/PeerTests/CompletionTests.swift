@@ -13,12 +13,19 @@ import Testing
   }
 
   @Test func `commands come first`() {
-    let all = ["receive", "send", "discover", "resume", "forget", "app", "code", "completion", "help"]
+    let all = [
+      "receive", "send", "discover", "resume", "forget", "app", "credentials", "account", "code", "completion", "help",
+    ]
     #expect(words("") == all)
     #expect(words() == all)
     #expect(words("-") == ["--version", "--help"])
     #expect(words("app", "") == ["install", "list", "run", "status", "remove", "new", "check", "migrate"])
     #expect(words("app", "-") == ["--help"])
+    #expect(words("credentials", "") == ["list", "remove"])
+    #expect(words("account", "") == ["authorize", "revoke", "list"])
+    #expect(offer("credentials", "remove", "") == .owners)
+    #expect(offer("credentials", "list", "o") == .owners)
+    #expect(offer("account", "revoke", "u", "--app", "") == .apps)
     #expect(words("code", "") == ["new"])
     #expect(words("resume", "") == ["list"])
     #expect(words("completion", "") == Shell.allCases.map(\.rawValue))

@@ -48,6 +48,26 @@ import Testing
     Mistake("code", "old", message: "'peer code' has no command 'old'", hint: "peer code new"),
     Mistake("code", "new", "x", message: "'peer code new' takes no 'x'", hint: "code new --help"),
     Mistake("help", "code", "old", message: "'peer code' has no command 'old'", hint: "peer code new"),
+    Mistake("credentials", message: "'peer credentials' needs a command behind it", hint: "credentials --help"),
+    Mistake(
+      "account", "lsit", message: "'peer account' has no command 'lsit'",
+      hint: "did you mean 'peer account list'?"),
+    Mistake("help", "account", "x", message: "'peer account' has no command 'x'", hint: "peer account --help"),
+    Mistake(
+      "credentials", "list", "a", "b", message: "'peer credentials list' takes one app, and 'b' is a second one",
+      hint: "list --help"),
+    Mistake("credentials", "remove", message: "'peer credentials remove' needs the owner", hint: "credentials list"),
+    Mistake(
+      "credentials", "remove", "../x", message: "'../x' can be no owner of credentials", hint: "credentials list"),
+    Mistake("credentials", "remove", "a@", message: "'a@' can be no owner of credentials", hint: "credentials list"),
+    Mistake("credentials", "remove", "a", "--label", message: "--label needs a value", hint: "--label TEXT"),
+    Mistake("account", "list", "x", message: "'peer account list' takes no 'x'", hint: "account list --help"),
+    Mistake(
+      "account", "authorize", message: "'peer account authorize' needs the user", hint: "the identifier of the user"),
+    Mistake(
+      "account", "authorize", "a\nb", "--app=x", message: "$'a\\nb' can be no user's identifier",
+      hint: "at most 1024 bytes"),
+    Mistake("account", "revoke", "u", message: "missing required option --app", hint: "peer app list"),
     Mistake("receive", "--option", "a=b", message: "--option is for apps only", hint: "--app ID"),
     Mistake("receive", "--platform=x", message: "--platform is for apps only", hint: "--app ID"),
     Mistake("receive", "--app=x", "--option", "a", message: "--option: 'a' has no value", hint: "NAME=VALUE"),

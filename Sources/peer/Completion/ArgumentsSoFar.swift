@@ -77,6 +77,7 @@ struct ArgumentsSoFar {
     case .choice(let choices), .word(let choices):
       .words(choices.map { .init(word: $0.word, meaning: Option.brief($0.text)) })
     case .app: .apps
+    case .owner: .owners
     case .transfer: .transfers
     case .device: Self.canBeginAddress(typed) ? .devices : .words([])
     case .command: .words(commands)

@@ -2,6 +2,7 @@ import MigrationFinding
 import MigrationHost
 import MigrationSystem
 import MigrationTransfer
+import MigrationVault
 import MigrationWire
 
 extension Completion {
@@ -12,7 +13,7 @@ extension Completion {
   var firstLine: String {
     let kind =
       switch offer {
-      case .words, .apps, .transfers, .devices: "words"
+      case .words, .apps, .owners, .transfers, .devices: "words"
       case .files: "files"
       case .directories: "directories"
       }
@@ -29,6 +30,7 @@ extension Completion {
       case .words(let words): words
       case .files, .directories: []
       case .apps: (try? Self.apps()) ?? []
+      case .owners: (try? withVault { vault throws(VaultError) in try vault.owners().map { Candidate($0) } }) ?? []
       case .transfers: (try? Self.transfers()) ?? []
       case .devices: (try? Self.devices()) ?? []
       }

@@ -21,6 +21,7 @@ struct Completion: Equatable {
     case directories
     /// What this device knows, or finds.
     case apps
+    case owners
     case transfers
     case devices
   }
@@ -64,7 +65,7 @@ struct Completion: Equatable {
     let rest = before.dropFirst(verb.length)
     switch verb {
     case .appRun: self = Self.ofRun(Array(rest), typed)
-    case .app, .code: self = Self.ofGroup(verb, isNamed: !rest.isEmpty, typed)
+    case .app, .credentials, .account, .code: self = Self.ofGroup(verb, isNamed: !rest.isEmpty, typed)
     default: self = ArgumentsSoFar(rest, of: verb).completion(typed)
     }
   }

@@ -70,6 +70,8 @@ enum ValueKind: Equatable, Sendable {
   case word([Choice])
   /// The identifier of an app that is installed here.
   case app
+  /// Whose credentials there are.
+  case owner
   /// The ID of an unfinished transfer.
   case transfer
   /// The address of a device that waits.

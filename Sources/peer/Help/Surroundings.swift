@@ -34,7 +34,14 @@ enum Surroundings {
         ~/.local/share.
         """),
     Note(
-      name: "HOME", text: "The directory of the user, ~ in this manual. It counts where neither of the others is set."),
+      name: "XDG_STATE_HOME",
+      text: """
+        The directory with peer/keys, where the key of the credentials is, if the path is absolute. Without it:
+        ~/.local/state. It must not be in PEER_HOME.
+        """),
+    Note(
+      name: "HOME",
+      text: "The directory of the user, ~ in this manual. It counts where one of the others is needed and not set."),
   ]
 
   /// What is kept, as far as it concerns a page.
@@ -52,12 +59,21 @@ enum Surroundings {
     let apps = AppHome.Folder.allCases.map {
       Note(name: "PEER_HOME/\($0.rawValue)", text: $0.summary, isVariable: true)
     }
+    let credentials = [
+      Note(
+        name: "PEER_HOME/credentials", text: "What apps have stored in secret, sealed.", isVariable: true),
+      Note(
+        name: "PEER_HOME/accounts", text: "What 'peer account' has recorded of users.", isVariable: true),
+      Note(
+        name: "~/.local/state/peer/keys",
+        text: "The key of the credentials, outside of PEER_HOME: who has a copy of that alone cannot open them."),
+    ]
     let home = [Note(name: "~/.local/share/peer", text: "PEER_HOME, where no variable names another.")]
     return switch page {
-    case .peer: home + transfers + staging + apps
+    case .peer: home + transfers + staging + apps + credentials
     case .receive: home + transfers + staging
     case .send: home + transfers
-    case .app: home + apps
+    case .app: home + apps + credentials
     }
   }
 }

@@ -14,6 +14,13 @@ enum Verb: String, CaseIterable, Sendable {
   case appNew = "app new"
   case appCheck = "app check"
   case appMigrate = "app migrate"
+  case credentials
+  case credentialsList = "credentials list"
+  case credentialsRemove = "credentials remove"
+  case account
+  case accountAuthorize = "account authorize"
+  case accountRevoke = "account revoke"
+  case accountList = "account list"
   case code
   case codeNew = "code new"
   case completion
@@ -61,6 +68,13 @@ enum Verb: String, CaseIterable, Sendable {
     case .appNew: .appNew
     case .appCheck: .appCheck
     case .appMigrate: .appMigrate
+    case .credentials: .credentials
+    case .credentialsList: .credentialsList
+    case .credentialsRemove: .credentialsRemove
+    case .account: .account
+    case .accountAuthorize: .accountAuthorize
+    case .accountRevoke: .accountRevoke
+    case .accountList: .accountList
     case .code: .code
     case .codeNew: .codeNew
     case .completion: .completion

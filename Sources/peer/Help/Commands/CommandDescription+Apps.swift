@@ -115,16 +115,18 @@ extension CommandDescription {
 
   static let appRemove = CommandDescription(
     usage: "app remove ID", summary: "remove an app and its data",
-    forms: [Form(.operand("ID"), .optional(["--json"]))],
+    forms: [Form(.operand("ID"), .optional(["--credentials", "--json"]))],
     operands: [Operand(value: .app)],
     blocks: [
       .text(
         """
         Removes an app, or a clip, and all of its data, without asking. What it shares with other apps of a group goes with
-        the last of them.
+        the last of them. Credentials stay, and it says whose: the app finds them again when it is installed again.
         """)
     ],
-    options: [.json, .help],
+    options: [
+      .flag("--credentials", "Remove its credentials as well, and those of its clips."), .json, .help,
+    ],
     exitCodes: ExitCodes(
       .done, .failed, .noSuchApp,
       .init(number: 4, meaning: "the app runs, its data is being migrated, or PEER_HOME is not fit")))
@@ -164,6 +166,6 @@ extension CommandDescription {
 }
 
 extension ExitCodes.Code {
-  fileprivate static let noSuchApp = Self(
+  static let noSuchApp = Self(
     number: 2, meaning: "the command line is wrong, or there is no such app")
 }

@@ -1,0 +1,102 @@
+import MigrationCredentials
+import MigrationEngine
+import MigrationHost
+import MigrationTransfer
+import MigrationVault
+import MigrationWire
+
+/// `peer account`: what apps are told of the state of a user's sign-in.
+enum Accounts {
+  /// A user of an app or clip, and what is recorded.
+  struct Entry: Equatable {
+    let owner: CredentialOwner
+    let record: AccountRecords.Record
+  }
+
+  /// Does what is asked for, and returns the program's exit code.
+  static func perform(_ command: AccountCommand) -> Int32 {
+    switch command {
+    case .list(let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let (entries, damaged) = try list()
+        return json ? lines(entries, damaged) : table(entries, damaged)
+      }
+    case .record(let state, let user, let app, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let owner = try owner(app, state, user)
+        try withVault { vault throws(VaultError) in try vault.accounts.record(state, of: user, for: owner) }
+        if json { return lines([Entry(owner: owner, record: .init(user: user, state: state))], []) }
+        let sentence = state == .authorized ? "is authorized for" : "is not authorized any more for"
+        return Rendering(standardError: "\(VisibleText.of(user)) \(sentence) \(owner.name).\n")
+      }
+    }
+  }
+
+  /// The app or clip that an identifier means: one that is installed, or, to revoke, one that has a record of the user.
+  private static func owner(
+    _ identifier: String, _ state: AccountState, _ user: String
+  ) throws(TransferFailure) -> CredentialOwner {
+    do {
+      return try withApps { home throws(HostError) in CredentialPrincipal(try home.app(identifier).bundle).owner }
+    } catch {
+      guard state == .revoked else { throw error }
+      let found = try withVault { vault throws(VaultError) in
+        var found: [CredentialOwner] = []
+        for owner in try vault.accounts.owners() where [owner.name, owner.identifier].contains(identifier) {
+          if try vault.accounts.records(of: owner).contains(where: { $0.user == user }) { found.append(owner) }
+        }
+        return found
+      }
+      guard let first = found.first else { throw error }
+      guard found.count == 1 else {
+        throw .usage(
+          "more than one has the identifier \(VisibleText.quoted(identifier))",
+          hint: "write one of \(found.map(\.name).joined(separator: ", "))")
+      }
+      return first
+    }
+  }
+
+  private static func list() throws(TransferFailure) -> ([Entry], [(owner: CredentialOwner, error: VaultError)]) {
+    try withVault { vault throws(VaultError) in
+      var entries: [Entry] = []
+      var damaged: [(owner: CredentialOwner, error: VaultError)] = []
+      for owner in try vault.accounts.owners() {
+        do throws(VaultError) {
+          entries += try vault.accounts.records(of: owner).map { Entry(owner: owner, record: $0) }
+        } catch {
+          damaged.append((owner, error))
+        }
+      }
+      return (entries, damaged)
+    }
+  }
+
+  /// For a person: columns as wide as they must be.
+  static func table(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: VaultError)]) -> Rendering {
+    let notes = damaged.map { "peer: note: \($0.error.description)\n" }.joined()
+    guard !entries.isEmpty else {
+      return Rendering(standardError: notes + (damaged.isEmpty ? "No account is recorded.\n" : ""))
+    }
+    let rows = entries.map { [$0.owner.name, VisibleText.of($0.record.user), $0.record.state.word] }
+    return Rendering(standardError: notes, standardOutput: Table.text([["OWNER", "USER", "STATE"]] + rows))
+  }
+
+  /// For a program: an object a line.
+  static func lines(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: VaultError)]) -> Rendering {
+    let objects =
+      entries.map { entry in
+        JSONValue.object([
+          .init("event", .string("account")), .init("owner", .string(entry.owner.name)),
+          .init("user", .string(entry.record.user)), .init("state", .string(entry.record.state.word)),
+        ])
+      }
+      + damaged.map {
+        .object([
+          .init("event", .string("damaged")), .init("id", .string($0.owner.name)),
+          .init("message", .string($0.error.description)),
+        ])
+      }
+    return Rendering(standardOutput: objects.map { $0.text + "\n" }.joined())
+  }
+}

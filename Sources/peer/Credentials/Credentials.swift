@@ -1,0 +1,137 @@
+import MigrationCredentials
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationVault
+import MigrationWire
+
+/// `peer credentials`: what apps have stored, shown without what is secret, and removed.
+enum Credentials {
+  /// Does what is asked for, and returns the program's exit code.
+  static func perform(_ command: CredentialsCommand) -> Int32 {
+    switch command {
+    case .list(let app, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        try keepSecrets()
+        let listing = try withVault { vault throws(VaultError) in
+          try vault.list { app == nil || [$0.app, $0.identifier, $0.name].contains(app) }
+        }
+        return json ? listing.lines : listing.table
+      }
+    case .remove(let owner, let label, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let removed = Removed(owner: owner, label: label, count: try remove(owner, label))
+        return json ? removed.line : removed.sentence
+      }
+    }
+  }
+
+  private static func remove(_ owner: CredentialOwner, _ label: String?) throws(TransferFailure) -> Int {
+    let count: Int
+    if let label {
+      try keepSecrets()
+      count = try withVault { vault throws(VaultError) in try vault.remove(labelled: label, of: owner) }
+    } else {
+      count = try withVault { vault throws(VaultError) in try vault.removeAll(of: owner) }
+    }
+    guard count > 0 else {
+      let others = try withVault { vault throws(VaultError) in try vault.owners() }
+      let close = others.first { $0 != owner && $0.identifier == owner.identifier }
+      let labelled = label.map { " with the label \(VisibleText.quoted($0))" } ?? ""
+      throw TransferFailure(
+        .usage, "there are no credentials of \(owner.name)\(labelled)",
+        hint: close.map { "did you mean \($0.name)?" } ?? "'peer credentials list' shows which there are.")
+    }
+    return count
+  }
+
+  /// Before a key is read.
+  private static func keepSecrets() throws(TransferFailure) {
+    do {
+      try CurrentProcess.keepMemorySecret()
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+  }
+}
+
+extension CredentialVault.Listing {
+  /// For a person: columns as wide as they must be, and notes on what cannot be opened.
+  var table: Rendering {
+    guard !items.isEmpty else { return Rendering(standardError: "There are no credentials.\n") }
+    var notes: [String] = []
+    if let obstacle { notes = [obstacle.description] + (obstacle.hint.map { [$0] } ?? []) }
+    var rows = [["OWNER", "CLASS", "LABEL", "CHANGED"]]
+    for item in items {
+      if let found = item.item {
+        let label = VisibleText.of(found.label ?? "")
+        rows.append([item.owner.name, found.kind.word, label, CalendarTime.text(found.modified.seconds)])
+      } else {
+        rows.append([item.owner.name, obstacle == nil ? "damaged" : "sealed", "", ""])
+        if obstacle == nil, let problem = item.problem { notes.append(problem) }
+      }
+    }
+    return Rendering(
+      standardError: notes.map { "peer: note: \($0)\n" }.joined(), standardOutput: Table.text(rows))
+  }
+
+  /// For a program: an object a line.
+  var lines: Rendering {
+    let objects = items.map { item in
+      JSONValue.object([
+        .init("event", .string("credential")), .init("owner", .string(item.owner.name)),
+        .init("class", item.item.map { .string($0.kind.name) } ?? .null),
+        .init("label", item.item?.label.map(JSONValue.string) ?? .null),
+        .init("date", item.item.map { .string(CalendarTime.text($0.modified.seconds)) } ?? .null),
+        .init("problem", item.problem.map(JSONValue.string) ?? .null),
+      ])
+    }
+    return Rendering(standardOutput: objects.map { $0.text + "\n" }.joined())
+  }
+}
+
+/// What was removed.
+private struct Removed {
+  let owner: CredentialOwner
+  let label: String?
+  let count: Int
+
+  var sentence: Rendering {
+    Rendering(
+      standardError: count == 1
+        ? "One credential of \(owner.name) is removed.\n" : "\(count) credentials of \(owner.name) are removed.\n")
+  }
+
+  var line: Rendering {
+    let object = JSONValue.object([
+      .init("event", .string("credentialsRemoved")), .init("owner", .string(owner.name)),
+      .init("label", label.map(JSONValue.string) ?? .null), .init("count", .integer(UInt64(count))),
+    ])
+    return Rendering(standardOutput: object.text + "\n")
+  }
+}
+
+extension CredentialItem.Kind {
+  /// For a person.
+  fileprivate var word: String {
+    switch self {
+    case .genericPassword: "password"
+    case .key: "key"
+    }
+  }
+
+  /// For a program.
+  fileprivate var name: String {
+    switch self {
+    case .genericPassword: "genericPassword"
+    case .key: "key"
+    }
+  }
+}
+
+extension Completion.Candidate {
+  /// An owner of credentials, for a shell that completes one.
+  init(_ owner: CredentialOwner) {
+    self.init(word: owner.name, meaning: owner.suffix == nil ? "an app" : "the clip \(owner.identifier)")
+  }
+}

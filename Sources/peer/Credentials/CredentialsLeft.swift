@@ -1,0 +1,73 @@
+import MigrationCredentials
+import MigrationEngine
+import MigrationHost
+import MigrationTransfer
+import MigrationVault
+
+/// The credentials that an app leaves behind when it is removed: its own, and those of its clips.
+struct CredentialsLeft: Equatable {
+  /// What became of them.
+  enum Outcome: String {
+    case none
+    case kept
+    case removed
+  }
+
+  let identifier: String
+  private let owners: [CredentialOwner]
+  private(set) var outcome: Outcome
+
+  /// Looks, while the app is still there: its bundle says whether it is a clip, and whose.
+  init(by identifier: String, in home: AppHome) {
+    self.identifier = identifier
+    let stored = (try? CredentialVault(home: Array(home.path.utf8), keys: nil).owners()) ?? []
+    if let bundle = try? home.app(identifier).bundle {
+      let own = CredentialPrincipal(bundle).owner
+      owners = stored.filter { $0 == own || own.suffix == nil && $0.app == own.app }
+    } else {
+      // A bundle that cannot be read says no more than its identifier.
+      owners = stored.filter { $0.identifier == identifier }
+    }
+    outcome = owners.isEmpty ? .none : .kept
+  }
+
+  /// Removes them, the app being gone.
+  mutating func remove() throws(TransferFailure) {
+    guard !owners.isEmpty else { return }
+    do {
+      try withVault { vault throws(VaultError) in
+        for owner in owners { try vault.removeAll(of: owner) }
+      }
+    } catch {
+      throw TransferFailure(
+        error.kind, "\(identifier) and its data are removed, but not its credentials: \(error.message)",
+        hint: "'peer credentials remove' takes them: \(names).")
+    }
+    outcome = .removed
+  }
+
+  private var names: String { owners.map(\.name).joined(separator: ", ") }
+
+  /// What a person is told.
+  var sentence: String {
+    switch outcome {
+    case .none: ""
+    case .kept: "peer: note: credentials stay: 'peer credentials remove' takes those of \(names)\n"
+    case .removed: "The credentials of \(names) are removed.\n"
+    }
+  }
+}
+
+extension AppHome.Installation {
+  /// Whether the app finds credentials that an earlier installation of it has stored.
+  var hasEarlierCredentials: Bool {
+    guard previousVersion == nil, let home = try? Home.path() else { return false }
+    return CredentialVault(home: home, keys: nil).hasItems(of: CredentialPrincipal(app.bundle).owner)
+  }
+
+  /// What a person is told of them.
+  var noteOnCredentials: String {
+    hasEarlierCredentials
+      ? "peer: note: credentials of an earlier installation of \(app.identifier) are here, and it finds them\n" : ""
+  }
+}

@@ -1,0 +1,102 @@
+import MigrationCredentials
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import Testing
+
+@testable import MigrationVault
+@testable import peer
+
+/// What `peer credentials` and `peer account` show, and what they understand.
+@Suite struct CredentialsTests {
+  private let notes = CredentialOwner(app: "org.example.notes")
+  private let clip = CredentialOwner(clip: "org.example.notes.Clip", of: "org.example.notes")!
+
+  private func command(_ words: String...) throws -> Command { try Command(words.map { Array($0.utf8) }) }
+
+  @Test func `the commands are understood`() throws {
+    #expect(try command("credentials", "list") == .credentials(.list(of: nil, json: false)))
+    #expect(try command("credentials", "list", "a.b", "--json") == .credentials(.list(of: "a.b", json: true)))
+    #expect(
+      try command("credentials", "remove", "org.example.notes@Clip")
+        == .credentials(.remove(clip, label: nil, json: false)))
+    #expect(
+      try command("credentials", "remove", "org.example.notes", "--label=a b", "--json")
+        == .credentials(.remove(notes, label: "a b", json: true)))
+    #expect(
+      try command("account", "authorize", "u 1", "--app", "x")
+        == .account(.record(.authorized, user: "u 1", app: "x", json: false)))
+    #expect(
+      try command("account", "revoke", "--json", "--app=x", "u")
+        == .account(.record(.revoked, user: "u", app: "x", json: true)))
+    #expect(try command("account", "list", "--json") == .account(.list(json: true)))
+  }
+
+  @Test func `a person sees a table without a secret, and why an item cannot be opened`() {
+    var listing = CredentialVault.Listing()
+    #expect(listing.table == Rendering(standardError: "There are no credentials.\n"))
+    let time = Timestamp(seconds: 1_000)
+    listing.items = [
+      .init(owner: notes, item: .init(kind: .genericPassword, label: "sign\u{1B}in", modified: time), problem: nil),
+      .init(owner: notes, item: nil, problem: "the credential 00 is damaged"),
+      .init(owner: clip, item: .init(kind: .key, label: nil, modified: time), problem: nil),
+    ]
+    #expect(
+      listing.table.standardOutput == """
+        OWNER                   CLASS     LABEL         CHANGED
+        org.example.notes       password  sign\\u{1b}in  1970-01-01T00:16:40Z
+        org.example.notes       damaged
+        org.example.notes@Clip  key                     1970-01-01T00:16:40Z
+
+        """)
+    #expect(listing.table.standardError == "peer: note: the credential 00 is damaged\n")
+    let head = #"{"event":"credential","owner":"org.example.notes"#
+    #expect(
+      listing.lines.standardOutput.split(separator: "\n").map(String.init) == [
+        head
+          + #"","class":"genericPassword","label":"sign\u001bin","date":"1970-01-01T00:16:40Z","problem":null}"#,
+        head + #"","class":null,"label":null,"date":null,"problem":"the credential 00 is damaged"}"#,
+        head + #"@Clip","class":"key","label":null,"date":"1970-01-01T00:16:40Z","problem":null}"#,
+      ])
+  }
+
+  @Test func `without the key a person sees whose they are, and is told why once`() {
+    var listing = CredentialVault.Listing()
+    listing.obstacle = VaultError(.unavailable, "the key is missing", hint: "Find it.")
+    listing.items = [notes, clip].map { .init(owner: $0, item: nil, problem: "the key is missing") }
+    #expect(listing.table.standardError == "peer: note: the key is missing\npeer: note: Find it.\n")
+    #expect(
+      listing.table.standardOutput.split(separator: "\n").map(String.init) == [
+        "OWNER                   CLASS   LABEL  CHANGED", "org.example.notes       sealed",
+        "org.example.notes@Clip  sealed",
+      ])
+  }
+
+  @Test func `accounts are shown`() {
+    let entries = [
+      Accounts.Entry(owner: notes, record: .init(user: "001", state: .revoked)),
+      Accounts.Entry(owner: clip, record: .init(user: "a\u{202E}", state: .authorized)),
+    ]
+    #expect(Accounts.table([], []) == Rendering(standardError: "No account is recorded.\n"))
+    let rows = Accounts.table(entries, []).standardOutput.split(separator: "\n").map(String.init)
+    #expect(rows[0].split(separator: " ") == ["OWNER", "USER", "STATE"])
+    #expect(rows[1].split(separator: " ") == ["org.example.notes", "001", "revoked"])
+    #expect(!rows[2].unicodeScalars.contains("\u{202E}") && rows[2].hasSuffix("authorized"))
+    let damaged = [(owner: notes, error: VaultError(.damaged, "the record is damaged"))]
+    #expect(Accounts.table([], damaged) == Rendering(standardError: "peer: note: the record is damaged\n"))
+    #expect(
+      Accounts.lines([entries[0]], damaged).standardOutput == """
+        {"event":"account","owner":"org.example.notes","user":"001","state":"revoked"}
+        {"event":"damaged","id":"org.example.notes","message":"the record is damaged"}
+
+        """)
+  }
+
+  @Test(
+    arguments: [(.unavailable, 1), (.damaged, 1), (.failed, 1), (.full, 4)] as [(CredentialStorageError, Int32)])
+  func `each kind of failure has its exit code`(code: CredentialStorageError, number: Int32) {
+    #expect(ExitCode.of(TransferFailure(VaultError(code, "a"))) == number)
+    let full = SystemError(errno: 28, operation: "write")
+    #expect(ExitCode.of(TransferFailure(VaultError(.failed, "a", cause: full))) == 6)
+  }
+}
