@@ -2,6 +2,8 @@
 
 #include "CSpawn.h"
 
+#include "CMounts.h"
+
 #include <errno.h>
 #include <link.h>
 #include <fcntl.h>
@@ -165,43 +167,9 @@ int csystem_confine_writing(const char *const *directories, size_t count) {
 
 // Mounts
 
-static int write_file(const char *path, const char *text, size_t size) {
-  int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file == -1) return -1;
-  ssize_t count = write(file, text, size);
-  close(file);
-  return count == (ssize_t)size ? 0 : -1;
-}
-
-// Lets one number be itself in a new user namespace; no formatted output between fork and exec.
-static int map_number(const char *path, unsigned number) {
-  char digits[10];
-  int count = 0;
-  do digits[count++] = (char)('0' + number % 10);
-  while (number /= 10);
-  char line[32];
-  size_t size = 0;
-  for (int time = 0; time < 2; time++) {
-    for (int index = count; index > 0; index--) line[size++] = digits[index - 1];
-    line[size++] = ' ';
-  }
-  line[size++] = '1';
-  return write_file(path, line, size);
-}
-
-static int leave_mounts(void) {
-  if (syscall(SYS_unshare, CLONE_NEWNS) == 0) return 0;
-  // Whoever may not, may where he is alone.
-  unsigned user = geteuid(), group = getegid();
-  if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) == -1) return -1;
-  if (write_file("/proc/self/setgroups", "deny", 4) == -1) return -1;
-  if (map_number("/proc/self/gid_map", group) == -1) return -1;
-  return map_number("/proc/self/uid_map", user);
-}
-
 // Gives the process mounts of its own, which are read-only but for one directory, if there is one.
 static int seal_files(const char *changeable) {
-  if (leave_mounts() == -1) return -1;
+  if (csystem_leave_mounts() == -1) return -1;
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1) return -1;
   if (changeable && mount(changeable, changeable, NULL, MS_BIND | MS_REC, NULL) == -1) return -1;
   struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY}, writable = {.attr_clr = MOUNT_ATTR_RDONLY};

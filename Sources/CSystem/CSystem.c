@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -184,6 +185,12 @@ ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int desc
   return sendmsg(socket, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
 }
 
+// Whether nothing received means the end, and not a packet without a byte.
+static int is_over(int socket, int descriptor) {
+  struct pollfd end = {.fd = socket, .events = POLLRDHUP};
+  return descriptor == -1 && poll(&end, 1, 0) == 1;
+}
+
 ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait) {
   struct iovec part = {.iov_base = buffer, .iov_len = size};
   union descriptor_message control;
@@ -202,6 +209,11 @@ ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descr
   if (message.msg_flags & MSG_TRUNC) {
     if (*descriptor != -1) close(*descriptor);
     errno = EMSGSIZE;
+    return -1;
+  }
+  if (count == 0 && !is_over(socket, *descriptor)) {
+    if (*descriptor != -1) close(*descriptor);
+    errno = EBADMSG;
     return -1;
   }
   return count;

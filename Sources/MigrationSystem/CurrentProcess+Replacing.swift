@@ -26,7 +26,7 @@ extension CurrentProcess {
 }
 
 /// Texts for the kernel: a pointer to each, and nil at the end.
-@unsafe private struct CStrings {
+@unsafe struct CStrings {
   private(set) var pointers: [UnsafeMutablePointer<CChar>?]
 
   init(_ texts: [[UInt8]]) {

@@ -122,6 +122,8 @@ extension SystemError {
   package var isUnsupported: Bool { errno == ENOSYS || errno == EOPNOTSUPP }
   /// The process, or the machine, has no descriptor left.
   package var isDescriptorShortage: Bool { errno == EMFILE || errno == ENFILE }
+  /// What was received is no packet of ours: it has no byte, or more than one may have. It is gone, and the next one can come.
+  package var isMalformedPacket: Bool { errno == EBADMSG || errno == EMSGSIZE }
   /// Another socket has the port.
   package var isAddressInUse: Bool { errno == EADDRINUSE }
   /// Nobody listens there.

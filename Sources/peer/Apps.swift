@@ -83,12 +83,7 @@ enum Apps {
             "peer: note: this is the third start since the last import, and the app has not cleared how that ended: "
               + "it finds the same until it calls MigrationStatus.clearImportStatus()\n")
         }
-        try started.lock.keepOnExec()
-        let program = started.app.bundle.executable
-        let error = CurrentProcess.replace(
-          with: program, arguments: [program] + arguments, environment: started.app.variables())
-        withExtendedLifetime(started.lock) {}
-        return TransferFailure(.failed, error.description)
+        return Running.become(started, arguments, in: home)
       }
     } catch {
       return error
@@ -113,7 +108,8 @@ extension AppHome.Installation {
     let notes = app.bundle.notes.map { "peer: note: \($0)\n" }
     return Rendering(
       standardError: notes.joined()
-        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n" + replaced + noteOnCredentials)
+        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n" + replaced + noteOnCredentials
+    )
   }
 
   fileprivate var line: Rendering {

@@ -36,6 +36,23 @@ import Testing
     }
   }
 
+  @Test func `a packet without a byte is no end, and the next one comes`() throws {
+    var pair = try PacketSocket.pair()
+    let receiving = pair.takeOne()
+    do {
+      let sending = pair.takeOther()
+      #expect(Glibc.send(sending.raw, nil, 0, 0) == 0)
+      #expect(try sending.send([7]))
+      let error = #expect(throws: SystemError.self) { _ = try receiving.receive() }
+      #expect(error?.isMalformedPacket == true)
+      let arrival = try receiving.receive()
+      guard case .packet(let packet) = consume arrival else { return #expect(Bool(false), "nothing came") }
+      #expect(packet.bytes == [7])
+    }
+    let arrival = try receiving.receive()
+    guard case .end = consume arrival else { return #expect(Bool(false), "there is no end") }
+  }
+
   private func send(_ bytes: [UInt8], passing descriptors: [CInt], through socket: CInt) throws {
     // The header is two words: its length; its level and type.
     var control: [UInt64] = [UInt64(16 + 4 * descriptors.count), UInt64(Self.rights) << 32 | UInt64(SOL_SOCKET)]

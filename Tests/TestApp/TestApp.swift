@@ -14,6 +14,7 @@ import AppMigrationKit
     case "set": set(Array(words.dropFirst()))
     case "keep", "keep and exit": keep(Array(words))
     case "tester": tester()
+    case "credentials": credentials()
     case "get": print(get(Array(words.dropFirst())))
     case "group": print(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group)?.path ?? "none")
     case "stay":

@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "CDetach.h"
 #include "CSpawn.h"
+#include "CView.h"
 
 // Declared, not included: a header that is included here becomes part of this module for Swift.
 struct sockaddr;
@@ -67,7 +69,8 @@ int csystem_signal_event(int descriptor);
 int csystem_packet_pair(int sockets[2]);
 // Sends one packet, and with it a descriptor unless that is -1.
 ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int descriptor, int wait);
-// Receives one packet, and the descriptor that came with it (-1 if none; others are closed). 0 when the other end is gone.
+// Receives one packet, and the descriptor that came with it (-1 if none; others are closed). 0 when the other end is gone; -1
+// with EBADMSG for a packet without a byte, and with EMSGSIZE for one that is longer than the buffer: both are received then.
 ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait);
 
 // A datagram as it came: its size, the interface that it came in by, its hop limit (-1 where the kernel does not say), and

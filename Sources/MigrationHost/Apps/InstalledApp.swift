@@ -54,6 +54,14 @@ package final class InstalledApp: Sendable {
       groups.map { ($0, files.path(AppHome.Folder.groups.place($0))) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// Everything in PEER_HOME that is the app's own and that is there: its bundle, its container, its groups and how its last import
+  /// ended.
+  package var ownPaths: [String] {
+    let groups = bundle.allGroups.map { AppHome.Folder.groups.place($0) }
+    let places = [AppHome.Folder.apps.place(identifier), container, status] + groups
+    return places.filter { ((try? files.kind(of: $0)) ?? nil) != nil }.map { files.path($0) }
+  }
+
   /// Takes the app's lock; a refusal says who has it.
   package func lock(_ use: AppLock.Use) throws(HostError) -> AppLock {
     try AppLock.take(use, of: identifier, in: files)

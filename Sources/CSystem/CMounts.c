@@ -1,0 +1,154 @@
+#define _GNU_SOURCE
+
+#include "CMounts.h"
+
+#include "CView.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_open_tree
+#define SYS_open_tree 428
+#endif
+#ifndef SYS_move_mount
+#define SYS_move_mount 429
+#endif
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+static int write_file(const char *path, const char *text, size_t size) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file == -1) return -1;
+  ssize_t count = write(file, text, size);
+  close(file);
+  return count == (ssize_t)size ? 0 : -1;
+}
+
+// Lets one number be itself in a new user namespace; no formatted output between fork and exec.
+static int map_number(const char *path, unsigned number) {
+  char digits[10];
+  int count = 0;
+  do digits[count++] = (char)('0' + number % 10);
+  while (number /= 10);
+  char line[32];
+  size_t size = 0;
+  for (int time = 0; time < 2; time++) {
+    for (int index = count; index > 0; index--) line[size++] = digits[index - 1];
+    line[size++] = ' ';
+  }
+  line[size++] = '1';
+  return write_file(path, line, size);
+}
+
+int csystem_leave_mounts(void) {
+  if (syscall(SYS_unshare, CLONE_NEWNS) == 0) return 0;
+  // Whoever may not, may where he is alone.
+  unsigned user = geteuid(), group = getegid();
+  if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) == -1) return -1;
+  if (write_file("/proc/self/setgroups", "deny", 4) == -1) return -1;
+  if (map_number("/proc/self/gid_map", group) == -1) return -1;
+  return map_number("/proc/self/uid_map", user);
+}
+
+// Makes the directories that a path has after its first `from` bytes and before its last slash.
+static int make_parents(const char *path, size_t from) {
+  char beginning[PATH_MAX];
+  for (const char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
+    size_t length = (size_t)(slash - path);
+    if (length >= sizeof beginning) {
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    memcpy(beginning, path, length);
+    beginning[length] = 0;
+    if (mkdir(beginning, 0700) == -1 && errno != EEXIST) return -1;
+  }
+  return 0;
+}
+
+// Makes what a tree can be mounted on: a directory, or a file.
+static int make_place(const char *path, size_t from, int tree) {
+  struct stat status;
+  if (fstat(tree, &status) == -1 || make_parents(path, from) == -1) return -1;
+  if (S_ISDIR(status.st_mode)) return mkdir(path, 0700) == -1 && errno != EEXIST ? -1 : 0;
+  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  return file == -1 ? -1 : close(file);
+}
+
+// Covers a directory with an empty one.
+static int cover(const char *directory) {
+  return mount("peer", directory, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700,size=64k");
+}
+
+// What is written to a directory that is not there outside would be lost without a word.
+static int close_for_writing(const char *directory) {
+  struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+  return (int)syscall(SYS_mount_setattr, AT_FDCWD, directory, 0, &read_only, sizeof read_only);
+}
+
+static int show(const struct csystem_view *view, int *trees) {
+  for (size_t index = 0; index < view->shown_count; index++) {
+    trees[index] = (int)syscall(
+        SYS_open_tree, AT_FDCWD, view->shown[index], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    if (trees[index] == -1) return -1;
+  }
+  if (cover(view->directory) == -1) return -1;
+  for (size_t index = 0; index < view->shown_count; index++) {
+    const char *path = view->shown[index];
+    if (make_place(path, strlen(view->directory) + 1, trees[index]) == -1) return -1;
+    if (syscall(SYS_move_mount, trees[index], "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == -1) return -1;
+    close(trees[index]);
+  }
+  return close_for_writing(view->directory);
+}
+
+static int hide(const char *directory) {
+  if (cover(directory) == 0) return close_for_writing(directory);
+  // One within the directory of which only some things are shown is hidden by that.
+  return errno == ENOENT ? 0 : -1;
+}
+
+// A directory that was entered before leads past everything that was mounted since.
+static void enter_again(void) {
+  char path[PATH_MAX];
+  if (!getcwd(path, sizeof path) || path[0] != '/' || chdir(path) == -1) {
+    if (chdir("/") == -1) _exit(127);
+  }
+}
+
+int csystem_narrow(const struct csystem_view *view) {
+  int *trees = malloc((view->shown_count + 1) * sizeof *trees);
+  if (!trees) return -1;
+  int result = csystem_leave_mounts();
+  // What is mounted outside later is seen here as well.
+  if (result == 0) result = mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL);
+  if (result == 0) result = show(view, trees);
+  free(trees);
+  if (result == 0 && view->hidden) result = hide(view->hidden);
+  if (result == 0) enter_again();
+  return result;
+}
+
+int csystem_try_to_narrow(const struct csystem_view *view) {
+  pid_t child = fork();
+  if (child == -1) return errno;
+  if (child == 0) _exit(csystem_narrow(view) == 0 ? 0 : errno);
+  int status;
+  while (waitpid(child, &status, 0) == -1) {
+    if (errno != EINTR) return errno;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+}
