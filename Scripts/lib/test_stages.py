@@ -114,6 +114,7 @@ def checks():
         Stage("Debian package", 60, shell('folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; "$root/Scripts/package" --check "$folder"'),
               reader=lambda: Table(CHECKS), **release),
         Stage("demo of an app", 60, script("demo", "--app"), alone="release folder", **release),
+        Stage("demo of a clip", 60, script("demo", "--clip"), alone="release folder", **release),
     ]
 
 

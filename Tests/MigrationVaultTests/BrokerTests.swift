@@ -122,7 +122,8 @@ private final class Talk: Sendable {
     for number in 0..<20 {
       #expect(try talk.add("\(number)", data: Talk.longPassword) == [.ended(.success)])
     }
-    let everything = CredentialRequest.copy(CredentialQuery(.genericPassword), limit: .max, returning: [.attributes, .data]).encoded
+    let query = CredentialQuery(.genericPassword)
+    let everything = CredentialRequest.copy(query, limit: .max, returning: [.attributes, .data]).encoded
     try CurrentProcess.raiseDescriptorLimit()
     let watch = try Stopwatch()
     var unanswered: [SharedDescriptor] = []

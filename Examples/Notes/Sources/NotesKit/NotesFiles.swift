@@ -3,6 +3,7 @@ import AppMigrationKit
 /// Where the app's data is, for the app and for its extension.
 public struct NotesFiles: Sendable {
   public static let groupIdentifier = "group.org.example.notes"
+  private static let draftsName = "Drafts"
 
   public let database: URL
   /// A directory with pictures and recordings.
@@ -10,7 +11,7 @@ public struct NotesFiles: Sendable {
   /// The container that all apps of the group share.
   public let group: URL
   /// A directory in the group's container, with a file for each draft.
-  public var drafts: URL { group.appending(path: "Drafts") }
+  public var drafts: URL { group.appending(path: Self.draftsName) }
 
   public init(documents: URL, applicationSupport: URL, group: URL) {
     database = applicationSupport.appending(path: "notes.db")
@@ -20,9 +21,24 @@ public struct NotesFiles: Sendable {
 
   /// Throws a `NotesError` where the group has no container.
   public init(documents: URL, applicationSupport: URL) throws {
-    let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: Self.groupIdentifier)
-    guard let group else { throw NotesError.noGroup }
-    self.init(documents: documents, applicationSupport: applicationSupport, group: group)
+    self.init(documents: documents, applicationSupport: applicationSupport, group: try Self.ownGroup)
+  }
+
+  /// The container of the group, which the app has in common with its clip.
+  private static var ownGroup: URL {
+    get throws {
+      let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: groupIdentifier)
+      guard let group else { throw NotesError.noGroup }
+      return group
+    }
+  }
+
+  /// Keeps a draft where the app and its clip find it.
+  public static func keepDraft(_ text: String) throws {
+    let drafts = try ownGroup.appending(path: draftsName)
+    try FileManager.default.createDirectory(at: drafts, withIntermediateDirectories: true)
+    let number = try FileManager.default.items(in: drafts).count + 1
+    try Data(text.utf8).write(to: drafts.appending(path: "\(number).txt"), options: .atomic)
   }
 }
 

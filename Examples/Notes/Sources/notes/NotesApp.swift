@@ -9,18 +9,20 @@ enum NotesApp {
            notes attach FILE    copies a file to the media
            notes draft TEXT     keeps a draft for every app of the group
            notes set NAME TEXT  sets "sort" (oldest, newest), or "signature" for every app of the group
+           notes account        says who is signed in, also by the clip
            notes list           shows everything
     """
 
-  static func main() {
+  static func main() async {
     do {
       if let greeting = Greeting.afterMigration() { print(greeting) }
       let app = try NotesCommands()
       switch Array(CommandLine.arguments.dropFirst()) {
       case let words where words.count == 2 && words[0] == "add": try app.add(words[1])
       case let words where words.count == 2 && words[0] == "attach": try app.attach(URL(filePath: words[1]))
-      case let words where words.count == 2 && words[0] == "draft": try app.draft(words[1])
+      case let words where words.count == 2 && words[0] == "draft": try NotesFiles.keepDraft(words[1])
       case let words where words.count == 3 && words[0] == "set": try app.set(words[1], to: words[2])
+      case ["account"]: try await app.account()
       case ["list"]: try app.list()
       default: throw UsageError()
       }

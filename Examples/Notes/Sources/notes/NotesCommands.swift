@@ -26,12 +26,6 @@ struct NotesCommands {
     try FileManager.default.copyItem(at: file, to: files.media.appending(path: file.lastPathComponent))
   }
 
-  func draft(_ text: String) throws {
-    try FileManager.default.createDirectory(at: files.drafts, withIntermediateDirectories: true)
-    let number = try FileManager.default.items(in: files.drafts).count + 1
-    try Data(text.utf8).write(to: files.drafts.appending(path: "\(number).txt"), options: .atomic)
-  }
-
   func set(_ name: String, to value: String) throws {
     switch name {
     case "sort": settings.set(value, forKey: "sortOrder")
@@ -41,6 +35,18 @@ struct NotesCommands {
     // On Linux nothing is written before this.
     settings.synchronize()
     sharedSettings?.synchronize()
+  }
+
+  /// Goes on where the clip has stopped: no second sign-in, while the account stands.
+  func account() async throws {
+    let signIn = SignIn(of: .app)
+    guard let user = signIn.user, try await signIn.isAuthorized else {
+      print("signed in  no")
+      return
+    }
+    // What the clip has stored becomes the app's own.
+    let hasSecret = try signIn.takeSecret() != nil
+    print("signed in  \(user)\(hasSecret ? "" : ", but the secret is missing")")
   }
 
   func list() throws {

@@ -1,0 +1,31 @@
+import AppMigrationKit
+import NotesKit
+
+/// The clip: enough to write a first draft and to sign in. What it leaves is there in the app.
+@main
+enum NotesClip {
+  private static let usage = """
+    usage: NotesClip draft TEXT    keeps a draft
+           NotesClip sign-in USER  keeps the secret that the notes' service has given a user: a line of standard input
+    """
+
+  static func main() {
+    do {
+      switch Array(CommandLine.arguments.dropFirst()) {
+      case let words where words.count == 2 && words[0] == "draft": try NotesFiles.keepDraft(words[1])
+      case let words where words.count == 2 && words[0] == "sign-in":
+        try SignIn(of: .clip).begin(user: words[1], secret: readLine() ?? "")
+      default:
+        complain(usage)
+        exit(2)
+      }
+    } catch {
+      complain("NotesClip: \(error.localizedDescription)")
+      exit(1)
+    }
+  }
+
+  private static func complain(_ sentence: String) {
+    FileHandle.standardError.write(Data("\(sentence)\n".utf8))
+  }
+}
