@@ -33,6 +33,7 @@ ELSEWHERE = {
     "Scripts/package": ("Scripts/try-package", "it makes the package twice, which takes minutes"),
     "Scripts/demo": (STAGES, "it is the stage 'demo'"),
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
+    "Scripts/demo --clip": (STAGES, "it is the stage 'demo of a clip'"),
     "Scripts/test": (STAGES, "this check is part of it"),
     "Scripts/bench": ("Scripts/lib/bench_self_test.py", "it measures for minutes; its own test runs its parts"),
 }
