@@ -39,7 +39,7 @@ package struct SealingKey: ~Copyable, Sendable {
     try bytes.withBytes(body)
   }
 
-  /// Seals a message for a place; nobody can open it for another one.
+  /// Seals a message for a place; it opens for no other one.
   package func seal(_ message: [UInt8], for place: [UInt8]) throws(TLSError) -> [UInt8] {
     try seal(message, for: place, nonce: randomBytes(Self.nonceByteCount))
   }

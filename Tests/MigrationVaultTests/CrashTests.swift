@@ -91,7 +91,7 @@ private final class Life: Sendable {
     }
   }
 
-  @Test func `what a write has left beside an item is no item, and is in nobody's way`() throws {
+  @Test func `a rest of an interrupted write is no item, and keeps no later write out`() throws {
     let home = try Home()
     try home.add(password("a"))
     let file = home.files()[0]

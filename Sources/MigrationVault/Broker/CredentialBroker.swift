@@ -2,7 +2,7 @@ import MigrationChannel
 package import MigrationCredentials
 package import MigrationSystem
 
-/// Answers one program, in a process of its own: the requests of whoever has the other end of its socket, until the last one that
+/// Answers one program, in a process of its own: the requests that come by its socket, until the last one that
 /// has it closes it.
 ///
 /// Each request is a packet with a socket, by which the answer goes. Nothing that comes ends the process: what is no request is
