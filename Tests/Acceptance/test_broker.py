@@ -12,7 +12,7 @@ import pytest
 from devices import PATIENCE
 from needs import needs, own_mounts, own_mounts_of_nobody, root
 from outside import IS_ROOT, NOBODY, equal, require, wait_for
-from programs import APP, CLIP, GROUP, OTHER, Place
+from programs import APP, CLIP, GROUP, OTHER, Place, is_over
 
 SUCCESS, PARAMETER, NOT_AVAILABLE, DUPLICATE, NOT_FOUND = 0, -50, -25291, -25299, -25300
 SECRET = "the-secret-of-robin-0xC0FFEE"
@@ -187,7 +187,7 @@ def test_kills_while_an_item_changes(work, victim):
             app.process.wait(random.Random(number).uniform(0.02, 0.1))
         if victim == "broker":
             os.kill(broker, signal.SIGKILL)
-            wait_for("the broker's end", PATIENCE, lambda app=app: not app.broker())
+            wait_for("the broker's end", PATIENCE, lambda broker=broker: is_over(broker))
             require(app("attempt(copy)") in ("Broken pipe", "Connection reset by peer"), "it answers without a broker")
         app.kill()
         wait_for("the broker's end", PATIENCE, lambda app=app: not app.broker())

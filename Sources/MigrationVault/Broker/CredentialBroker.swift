@@ -2,8 +2,8 @@ import MigrationChannel
 package import MigrationCredentials
 package import MigrationSystem
 
-/// Answers one program, in a process of its own: the requests that come by its socket, until the last one that
-/// has it closes it.
+/// Answers one program, in a process of its own: the requests that come by its socket, until the last process that has the other
+/// end closes it.
 ///
 /// Each request is a packet with a socket, by which the answer goes. Nothing that comes ends the process: what is no request is
 /// refused, or left without an answer where nothing leads to who asked.
