@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppMigrationKit
 
-@Suite(.serialized) struct PreferencesTests {
+@Suite struct PreferencesTests {
   private let scratch: Scratch
   static let suite = "group.org.example.preferences"
 
@@ -55,30 +55,35 @@ import Testing
     }
   }
 
-  @Test func `that tests share a group's defaults is said once`() async throws {
-    let result = try await #require(
-      processExitsWith: .success, observing: [\.standardErrorContent],
-      performing: {
-        let place = FileManager.default.temporaryDirectory
-        func nested(_ group: String, value: Int?) async {
-          await AppMigrationTester.withConfiguration(
-            extension: OnlyImporting.self, container: place, groups: [group: place]
-          ) {
-            if let value { UserDefaults(suiteName: group)?.set(value, forKey: "key") }
-            await AppMigrationTester.withConfiguration(
-              extension: OnlyImporting.self, container: place, groups: [group: place]
-            ) {}
+  @Test func `configurations with a common group run one after the other`() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          try await configured {
+            let defaults = try #require(UserDefaults(suiteName: Self.suite))
+            #expect(defaults.object(forKey: "key") == nil)
+            defaults.set(number, forKey: "key")
+            for _ in 0..<20 { await Task.yield() }
+            #expect(defaults.integer(forKey: "key") == number)
           }
         }
-        await nested("group.without", value: nil)
-        await nested("group.first", value: 1)
-        await nested("group.second", value: 2)
-      })
-    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n").filter {
-      $0.contains("AppMigrationTester")
+      }
+      try await group.waitForAll()
     }
-    #expect(lines.count == 1)
-    #expect(lines.first?.contains("the group group.first") == true)
+  }
+
+  @Test func `a configuration inside another one shares its groups`() async throws {
+    try await configured {
+      UserDefaults(suiteName: Self.suite)?.set("outer", forKey: "key")
+      try await configured {
+        #expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key") == "outer")
+      }
+    }
+  }
+
+  @Test func `an error gives the groups back`() async throws {
+    await #expect(throws: CancellationError.self) { try await configured { throw CancellationError() } }
+    try await configured {}
   }
 
   @Test func `defaults that a failed import changed are among what it left`() async throws {

@@ -1,35 +1,33 @@
 internal import Synchronization
 
-/// The preferences of groups in tests. A process has one suite of each name, so that tests that run at the same time share it.
+/// The preferences of groups in tests. A process has one suite of each name, so configurations that
+/// have a group in common run one after the other.
 enum SharedPreferences {
-  private struct Use {
-    /// How many configurations have a group now.
-    var counts: [String: Int] = [:]
-    var isSaid = false
-    var isOwnSaid = false
-  }
+  /// The groups that this task, or the task that started it, holds.
+  @TaskLocal private static var held: Set<String> = []
 
-  private static let use = Mutex(Use())
+  private static let turns = Mutex(GroupTurns<CheckedContinuation<Void, Never>>())
+  private static let isOwnSaid = Mutex(false)
 
-  /// A configuration with these groups begins: their suites are emptied.
-  static func begin(_ groups: some Sequence<String>) {
-    for group in groups {
-      tellOfOwn(group)
-      use.withLock { $0.counts[group, default: 0] += 1 }
-      tell(group)
-      Preferences.empty(group)
+  /// Runs `body` while no other configuration uses these groups, whose suites are empty at its start.
+  ///
+  /// A configuration inside `body` shares the groups that both have, and empties only the others.
+  static func holding<Result>(
+    _ groups: some Sequence<String>, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    let new = Set(groups).subtracting(held)
+    guard !new.isEmpty else { return try await body() }
+    await withCheckedContinuation { turn in
+      if turns.withLock({ $0.begin(new, else: turn) }) { turn.resume() }
     }
-  }
-
-  /// The configuration ends.
-  static func end(_ groups: some Sequence<String>) {
-    for group in groups {
-      tell(group)
-      use.withLock { $0.counts[group, default: 1] -= 1 }
+    defer {
+      for turn in turns.withLock({ $0.end(new) }) { turn.resume() }
     }
+    empty(new)
+    return try await $held.withValue(held.union(new)) { try await body() }
   }
 
-  /// Empties the suites of a configuration that goes for the whole process.
+  /// Empties the suites of these groups.
   static func empty(_ groups: some Sequence<String>) {
     for group in groups {
       tellOfOwn(group)
@@ -40,26 +38,47 @@ enum SharedPreferences {
   /// Says once that a test has the developer's own preferences, which are not emptied.
   private static func tellOfOwn(_ group: String) {
     guard TestProcess.isOne, TestProcess.preferences == nil,
-      use.withLock({ use in
-        defer { use.isOwnSaid = true }
-        return !use.isOwnSaid
+      isOwnSaid.withLock({ isSaid in
+        defer { isSaid = true }
+        return !isSaid
       })
     else { return }
     TesterNotice.say(
       "the defaults of the group \(group) and all others are your own in this process, and are not emptied: AppMigrationKit is in a "
         + "dynamic library, or the process was started with an empty environment")
   }
+}
 
-  /// Says once where a suite has something that another test that goes on may have put there.
-  private static func tell(_ group: String) {
-    guard use.withLock({ $0.counts[group, default: 0] > 1 && !$0.isSaid }), !Preferences.contents(of: group).isEmpty,
-      use.withLock({ use in
-        defer { use.isSaid = true }
-        return !use.isSaid
-      })
-    else { return }
-    TesterNotice.say(
-      "tests that run at the same time share the defaults of the group \(group), which are one suite in this process and "
-        + "which each withConfiguration empties; those that use them belong into a suite that is .serialized")
+/// The order in which users of groups take their turns: a user begins when no other user has one of
+/// its groups and no earlier user waits for one of them.
+struct GroupTurns<User> {
+  private var groupsInUse: Set<String> = []
+  private var waiting: [(groups: Set<String>, user: User)] = []
+
+  /// Returns whether the groups are free, and takes them. If they are not, the user waits for them.
+  mutating func begin(_ groups: Set<String>, else user: User) -> Bool {
+    if waiting.allSatisfy({ $0.groups.isDisjoint(with: groups) }), groupsInUse.isDisjoint(with: groups) {
+      groupsInUse.formUnion(groups)
+      return true
+    }
+    waiting.append((groups, user))
+    return false
+  }
+
+  /// Gives groups back, and returns the users whose turn begins.
+  mutating func end(_ groups: Set<String>) -> [User] {
+    groupsInUse.subtract(groups)
+    var (begun, waitedFor, remaining) = ([User](), groupsInUse, [(groups: Set<String>, user: User)]())
+    for entry in waiting {
+      if waitedFor.isDisjoint(with: entry.groups) {
+        begun.append(entry.user)
+        groupsInUse.formUnion(entry.groups)
+      } else {
+        remaining.append(entry)
+      }
+      waitedFor.formUnion(entry.groups)
+    }
+    waiting = remaining
+    return begun
   }
 }

@@ -59,9 +59,11 @@ extension AppMigrationTester {
   /// Lets testers that are made within `body` test this extension, and this task find the app's data here.
   ///
   /// Added here; Apple's framework has no such method. `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`
-  /// and `MigrationStatus` answer accordingly within `body`. What testers wrote is removed after it. The defaults of the groups
-  /// are emptied before it; they are those of the process, kept in a directory of its own, so that tests that run at the same
-  /// time share them.
+  /// and `MigrationStatus` answer accordingly within `body`. The files that testers wrote are removed after it.
+  ///
+  /// A process has one `UserDefaults` suite for each group. Configurations that have a group in common therefore run one after
+  /// the other, and each begins with empty defaults. A configuration inside `body` shares the groups that both have. A detached
+  /// task that `body` waits for must not configure one of them: both would wait for each other.
   /// - Parameters:
   ///   - type: the extension's type.
   ///   - container: the app's container, which exports read. It is not written to.
@@ -77,11 +79,11 @@ extension AppMigrationTester {
   ) async rethrows -> Result {
     let configuration = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
-    SharedPreferences.begin(groups.keys)
-    defer { SharedPreferences.end(groups.keys) }
-    return try await TesterConfiguration.$ofTask.withValue(configuration) {
-      try await Surroundings.$ofTester.withValue(configuration.surroundings) {
-        try await (credentials ?? Credentials(ofApp: bundleIdentifier)).asApp(body)
+    return try await SharedPreferences.holding(groups.keys) {
+      try await TesterConfiguration.$ofTask.withValue(configuration) {
+        try await Surroundings.$ofTester.withValue(configuration.surroundings) {
+          try await (credentials ?? Credentials(ofApp: bundleIdentifier)).asApp(body)
+        }
       }
     }
   }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import NotesMigration
 
-/// One after the other: the defaults of a group are the whole process's.
-@Suite(.serialized) struct SignInTests {
+struct SignInTests {
   private let user = "robin"
 
   /// A device with the app and its clip, and nothing stored.
