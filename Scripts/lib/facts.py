@@ -1,4 +1,4 @@
-"""Compares the facts that two states of the project tell its readers, so that a new wording loses none.
+"""Compares the facts that two commits tell their readers, so that a new wording loses none.
 
 Usage: facts.py BEFORE [AFTER]
 """
@@ -48,6 +48,28 @@ DUTY = re.compile(r"\b(?:MUST|SHOULD|MAY|MUST NOT|SHOULD NOT)\b")
 PATH = re.compile(r"(?<![\w/`])(?:~|/)(?:[\w.$-]+/)*[\w.$-]*[\w$]/?")
 KEY = re.compile(r'"([a-zA-Z][A-Za-z0-9]*)"\s*:')
 CODE = re.compile(r"\b(?:exit code|exits? with|status|code) (\d+)\b|^\s+(\d+)  [a-z]", re.MULTILINE)
+
+
+COMMAND_OPTION = re.compile(
+    r'\.(?:value|flag|repeatable)\(\s*"(--[a-z-]+)"(?:, short: "[^"]*")?,?\s*(?:"([A-Z\[][A-Z0-9:=,\[\]/]*)")?'
+    r'((?:"""(?:.|\n)*?"""|"(?:[^"\\]|\\.)*"|[^"])*?)\n? *\)(?=,|\n|\])'
+)
+"""An option in the description of a command, from which the parser is made."""
+
+DEFAULT = re.compile(
+    r"[Ww]ithout (?:it|the option)(?:: |, | )([^.;]*(?:\.\d[^.;]*)*)|\(default: ([^)]*)\)"
+)
+
+
+def defaults(path, text):
+    """The options of a command, each with its value's name and its default."""
+    if not path.startswith("Sources/peer/Help/Commands/"):
+        return
+    for match in COMMAND_OPTION.finditer(text):
+        words = " ".join(match.group(3).split())
+        found = DEFAULT.search(words)
+        default = (found.group(1) or found.group(2)).strip() if found else "none"
+        yield f"{match.group(1)} {match.group(2) or ''}".strip() + f" = {default}"
 
 
 def tree(commit):
@@ -101,6 +123,8 @@ def spoken(path, text):
 
 def facts(path, text):
     """The facts of a file: pairs of a kind and a fact."""
+    for default in defaults(path, text):
+        yield "default", default
     text = spoken(path, text)
     for match in OPTION.finditer(text):
         yield "option", match.group(0)

@@ -96,7 +96,7 @@ RULES = [
     rule(
         "picture for a word",
         r"\b(?:mend(?:s|ed|ing)?|bears?|bore|gets? company|at sight|for ever|at its own|brings? about|comes? to nothing|"
-        r"takes? (?:its|their|the) place|stands? (?:in|at|on|for|before|behind|beside|beneath|there|by itself)|"
+        r"takes? (?:its|their|the) place|stands? (?:in|at|on|before|behind|beside|beneath|there|by itself)|"
         r"is over|to its end|beneath|has to do with)\b",
         "use the plain word: fix, keep, replace, below, is, ends",
     ),
