@@ -17,18 +17,21 @@ MARKUP = re.compile(r"^(?:[-+*|>#]|\d+\.$|[-+*#]+$|\d+\)$|///?$|</?[a-z])")
 
 def filled(words, width, first="", rest=""):
     """Lines of words; none begins with what Markdown takes for the beginning of something else."""
-    lines, line = [], first
-    fresh = True
-    for index, word in enumerate(words):
-        if fresh:
-            line += word
-            fresh = False
-        elif len(line) + 1 + len(word) <= width or MARKUP.match(word):
-            line += f" {word}"
-        else:
-            lines.append(line)
-            line = rest + word
-    return [*lines, line]
+    lines, held = [], []
+
+    def line():
+        return (rest if lines else first) + " ".join(held)
+
+    for word in words:
+        held.append(word)
+        if len(line()) > width and len(held) > 1:
+            count = next(
+                (index for index in range(len(held) - 1, 0, -1) if not MARKUP.match(held[index])), None
+            )
+            if count is not None:
+                held, following = held[:count], held[count:]
+                lines, held = [*lines, line()], following
+    return [*lines, line()]
 
 
 def wrapped(lines, width):

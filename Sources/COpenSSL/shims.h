@@ -29,8 +29,8 @@
 #include <sys/auxv.h>
 #endif
 
-// Swift sees functions and plain integer macros. What follows gives a function or a constant to the other macros
-// that are needed, one to one: `peer_X` is `X`.
+// Swift sees functions and plain integer macros. The following lines give a function or a constant
+// to the other macros that are needed, one to one: `peer_X` is `X`.
 
 // SSL_OP_*
 
@@ -115,7 +115,8 @@ static inline int peer_BN_mod(BIGNUM *remainder, const BIGNUM *number, const BIG
   return BN_mod(remainder, number, modulus, ctx);
 }
 
-/// Whether this processor multiplies for AES-GCM in hardware: AES rounds and carry-less multiplication, both.
+/// Whether this processor multiplies for AES-GCM in hardware: AES rounds and carry-less
+/// multiplication, both.
 static inline int peer_cpu_has_aes_gcm(void) {
 #if defined(__x86_64__)
   unsigned int a = 0, b = 0, c = 0, d = 0;

@@ -1,4 +1,5 @@
-/// A bounded queue of bytes that lie in one piece, so that C can read and write them where they are.
+/// A bounded queue of bytes that lie in one piece, so that C can read and write them where they
+/// are.
 @safe struct ByteQueue: ~Copyable {
   /// The most bytes that the queue holds.
   let limit: Int
@@ -10,8 +11,8 @@
   /// Makes an empty queue.
   init(limit: Int) {
     self.limit = limit
-    // Twice the limit: the bytes then move to the front at most once for every `limit` bytes that pass. Memory that is
-    // never used costs an address, no page.
+    // Twice the limit: the bytes then move to the front at most once for every `limit` bytes that
+    // pass. Memory that is never used costs an address, no page.
     unsafe storage = .allocate(byteCount: 2 * limit, alignment: 16)
   }
 

@@ -1,10 +1,11 @@
 import COpenSSL
 import MigrationWire
 
-/// An X.509 certificate that only carries a key: no subject, no extensions, valid from 2000 to 9999.
+/// An X.509 certificate that only carries a key: no subject, no extensions, valid from 2000
+/// to 9999.
 @safe struct Certificate: ~Copyable, @unchecked Sendable {
-  // Unchecked because of the C pointer: the object is counted by reference with atomic operations, and nothing changes
-  // it once it is made.
+  // Unchecked because of the C pointer: OpenSSL counts references atomically, and the object never
+  // changes after its creation.
   private let certificate: OpaquePointer
 
   private init(adopting certificate: OpaquePointer) {

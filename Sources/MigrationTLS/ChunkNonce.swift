@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// 96 bits that must never serve twice under one key.
+/// A 96-bit nonce. It must never be used twice under one key.
 struct ChunkNonce: Hashable, Sendable {
   /// The first 8 bytes, big-endian: drawn at random once for many nonces.
   var prefix: UInt64

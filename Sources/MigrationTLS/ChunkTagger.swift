@@ -1,11 +1,13 @@
 import COpenSSL
 package import MigrationWire
 
-/// Makes and checks the tags of chunks under one key, with AES-128-GCM over associated data alone (GMAC).
+/// Makes and checks the tags of chunks under one key, with AES-128-GCM over associated data alone
+/// (GMAC).
 ///
-/// Neither call copies or allocates, whatever the length of a chunk.
+/// Neither call copies or allocates, for a chunk of any length.
 @safe package struct ChunkTagger: ~Copyable, @unchecked Sendable {
-  // Unchecked because of the C pointer: the object has this one owner, and whatever uses it is `mutating`.
+  // Unchecked because of the C pointer: this is the object's only owner, and every method that uses
+  // it is `mutating`.
   private let cipher: OpaquePointer
   private var nonce: ChunkNonce
 
@@ -14,7 +16,8 @@ package import MigrationWire
 
   /// Makes a tagger with a key of 16 bytes.
   ///
-  /// Many taggers may share a key, one after the other or at once: each draws 8 bytes of its nonces at random.
+  /// Many taggers may share a key, one after the other or at once: each draws 8 bytes of its nonces
+  /// at random.
   package init(key: [UInt8]) throws(TLSError) {
     try self.init(key: key, firstNonce: .drawn())
   }
@@ -38,8 +41,8 @@ package import MigrationWire
     unsafe EVP_CIPHER_CTX_free(cipher)
   }
 
-  /// Tags a chunk: `header` and `data` as if they lay one behind the other, so the header's length must be fixed or
-  /// be told by the header itself.
+  /// Tags the concatenation of `header` and `data`. The header's length must be fixed, or the
+  /// header itself must state it.
   package mutating func tag(header: RawSpan, data: RawSpan) -> ChunkSeal {
     tag(nonce: nonce.next(), header, data)
   }
@@ -67,7 +70,7 @@ package import MigrationWire
         && EVP_EncryptFinal_ex(cipher, out, &none) == 1
         && EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, 16, out) == 1
     }
-    // With a key in place there is nothing in this that can fail; a tag that is not one must not get out.
+    // With a key in place no call here can fail. Only a correct tag may leave this function.
     guard done else { fatalError("OpenSSL made no tag") }
     return ChunkSeal(
       nonceHigh: nonce.prefix, nonceLow: nonce.counter,

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// Runs one of OpenSSL's `i2d_` functions twice, for the length and for the bytes; nil when it refuses.
+/// Runs one of OpenSSL's `i2d_` functions twice, for the length and for the bytes; nil when it
+/// refuses.
 func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8]? {
   let count = Int(encode(nil))
   guard count > 0 else { return nil }
@@ -13,7 +14,8 @@ func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) ->
   return Int(written) == count ? bytes : nil
 }
 
-/// Runs one of OpenSSL's `d2i_` functions over all of `bytes`; nil when it refuses or leaves something over.
+/// Runs one of OpenSSL's `d2i_` functions over all of `bytes`; nil when it refuses or leaves
+/// something over.
 ///
 /// The caller owns the result; `release` frees it when something was left over.
 func parseDER(

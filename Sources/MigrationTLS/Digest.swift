@@ -17,7 +17,8 @@ func sha256(_ message: RawSpan, into digest: UnsafeMutableRawBufferPointer) {
   let done = unsafe message.withUnsafeBytes { bytes in
     unsafe SHA256(bytes.baseAddress, bytes.count, digest.baseAddress?.assumingMemoryBound(to: UInt8.self))
   }
-  // Only a lack of memory, or a library built without SHA-256, could end here: nothing can go on without it.
+  // Only a lack of memory, or a library built without SHA-256, leads here. Without a digest the
+  // process cannot continue safely.
   guard unsafe done != nil else { fatalError("OpenSSL has no SHA-256") }
 }
 

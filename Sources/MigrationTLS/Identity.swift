@@ -1,9 +1,10 @@
 import COpenSSL
 package import MigrationWire
 
-/// A device's key for one pairing: a P-256 key pair and the certificate that carries its public half.
+/// A device's key for one pairing: a P-256 key pair and the certificate that carries its public
+/// half.
 ///
-/// The certificate names nobody and does not expire; what counts is the fingerprint.
+/// The certificate names no person or device and does not expire. Only the fingerprint counts.
 package final class Identity: Sendable {
   private let key: PrivateKey
   private let certificate: Certificate
@@ -37,17 +38,17 @@ package final class Identity: Sendable {
     try self.init(key: key, certificate: certificate)
   }
 
-  /// Gives key and certificate as bytes, for a file that nobody else can read.
+  /// Writes key and certificate as bytes, for a file that only its owner can read.
   ///
-  /// The format is two fields, each a length in two bytes, big-endian, and that many bytes: the private key as PKCS #8
-  /// in DER, not encrypted, and the certificate in DER. Nothing follows.
+  /// The format is two fields, each a length in two bytes, big-endian, and that many bytes: the
+  /// private key as PKCS #8 in DER, not encrypted, and the certificate in DER. Nothing follows.
   package func encoded() throws(TLSError) -> [UInt8] {
     ERR_clear_error()
     var keyBytes = try key.pkcs8()
     defer { cleanse(&keyBytes) }
     let certificateBytes = try certificate.der()
     var result: [UInt8] = []
-    // Reserved at once: an array that grows would leave copies of the key in freed memory.
+    // Reserves the space in advance: a growing array would leave copies of the key in freed memory.
     result.reserveCapacity(4 + keyBytes.count + certificateBytes.count)
     for field in [keyBytes, certificateBytes] {
       result.append(UInt8(field.count >> 8))

@@ -130,7 +130,7 @@ extension P256 {
   @safe struct Point: ~Copyable {
     /// The length of a point that is neither compressed nor infinity.
     static let byteCount = 65
-    /// What such a point begins with.
+    /// The first byte of such a point.
     static let uncompressed: UInt8 = 0x04
 
     fileprivate let point: OpaquePointer

@@ -1,9 +1,10 @@
 package import MigrationWire
 
-/// What ties a pairing to the TLS session that it runs in: the names and the associated data of its SPAKE2.
+/// The values that tie a pairing to its TLS session: the identities and the associated data of
+/// SPAKE2.
 ///
-/// A man in the middle has two TLS sessions. Their channel bindings differ, so do the identities, and both
-/// confirmations fail although he forwards every byte.
+/// A man in the middle has two TLS sessions with different channel bindings. The identities
+/// therefore differ, and both confirmations fail even if the attacker forwards every byte.
 package enum PairingBinding {
   private static let label = "peer-pair-v1"
 
@@ -17,7 +18,8 @@ package enum PairingBinding {
     Array("\(label) server".utf8) + [0] + server.bytes + channelBinding
   }
 
-  /// The associated data, from both HELLO frames as they were on the wire, type and length included.
+  /// The associated data, from both HELLO frames as they were on the wire, type and length
+  /// included.
   package static func associatedData(clientHello: [UInt8], serverHello: [UInt8]) -> [UInt8] {
     let hellos = clientHello + serverHello
     let digest = unsafe sha256(hellos.span.bytes)

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// How the digits of a pairing code become the secret number of SPAKE2.
+/// Derives the secret number of SPAKE2 from the digits of a pairing code.
 package enum PairingSecret {
   private static let salt = Array("peer-pair-v1 scrypt".utf8)
   private static let cost: UInt64 = 1 << 14
@@ -10,8 +10,8 @@ package enum PairingSecret {
 
   /// Stretches eight ASCII digits into w, 32 bytes, big-endian.
   ///
-  /// This takes tens of milliseconds and 16 MiB by design: call it once a code, never once a connection, and wipe what
-  /// it returns with `cleanse(_:)`.
+  /// This takes tens of milliseconds and 16 MiB by design: call it once a code, never once a
+  /// connection, and wipe what it returns with `cleanse(_:)`.
   package static func scalar(fromDigits digits: [UInt8]) throws(TLSError) -> [UInt8] {
     precondition(digits.count == 8 && digits.allSatisfy { (0x30...0x39).contains($0) }, "a code has eight digits")
     ERR_clear_error()
@@ -22,7 +22,8 @@ package enum PairingSecret {
     }
   }
 
-  /// scrypt over the digits, 48 bytes: 128 bits more than the modulus, so that the remainder is all but uniform.
+  /// scrypt over the digits, 48 bytes: 128 bits more than the modulus, so that the remainder is
+  /// almost uniform.
   static func stretch(_ digits: [UInt8]) throws(TLSError) -> SecretBytes {
     var stretched = SecretBytes(zeros: stretchedByteCount)
     let done = unsafe stretched.withMutablePointer { out in

@@ -2,8 +2,8 @@ import COpenSSL
 
 /// A private key of P-256.
 @safe struct PrivateKey: ~Copyable, @unchecked Sendable {
-  // Unchecked because of the C pointer: the object is counted by reference with atomic operations, and nothing changes
-  // it once it is made.
+  // Unchecked because of the C pointer: OpenSSL counts references atomically, and the object never
+  // changes after its creation.
   private let key: OpaquePointer
 
   private init(adopting key: OpaquePointer) {
@@ -43,7 +43,7 @@ import COpenSSL
     return bytes
   }
 
-  /// Runs `body` with the C object, which stays ours.
+  /// Runs `body` with the C object. This object keeps the ownership.
   func withPointer<R, E: Error>(_ body: (OpaquePointer) throws(E) -> R) throws(E) -> R {
     try unsafe body(key)
   }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Draws bytes that nobody can predict.
+/// Draws unpredictable bytes.
 package func randomBytes(_ count: Int) -> [UInt8] {
   unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
     // Without randomness there are no keys; no caller could do better than to stop.
@@ -9,7 +9,8 @@ package func randomBytes(_ count: Int) -> [UInt8] {
   }
 }
 
-/// Draws a number from 0 to 9,999,999, each with the same probability: the random digits of a pairing code.
+/// Draws a number from 0 to 9,999,999, each with the same probability: the random digits of a
+/// pairing code.
 package func randomSevenDigitNumber() -> Int {
   uniform(below: 10_000_000) {
     randomBytes(4).reduce(0) { $0 << 8 | UInt32($1) }
@@ -18,7 +19,8 @@ package func randomSevenDigitNumber() -> Int {
 
 /// Turns words from `source` into a number below `bound` without favouring any.
 ///
-/// Words above the last whole multiple of `bound` are drawn again: a mere remainder would favour small numbers.
+/// Words above the last whole multiple of `bound` are drawn again, because a plain remainder would
+/// favour small numbers.
 func uniform(below bound: UInt32, source: () -> UInt32) -> Int {
   let limit = UInt32.max - UInt32.max % bound
   while true {

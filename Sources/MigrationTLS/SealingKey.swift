@@ -1,13 +1,15 @@
 import COpenSSL
 
-/// A key under which small messages are sealed by AES-256-GCM: encrypted, and authenticated together with the place that they
-/// belong to.
+/// A key that seals small messages by AES-256-GCM: it encrypts each message and authenticates it
+/// together with its place.
 ///
-/// Each message gets a nonce drawn at random, so that a key is good for some four thousand million messages (NIST SP 800-38D, 8.3).
+/// Each message gets a nonce drawn at random, so that a key is good for some four thousand million
+/// messages (NIST SP 800-38D, 8.3).
 package struct SealingKey: ~Copyable, Sendable {
   /// The number of bytes of a key.
   package static let byteCount = 32
-  /// How much longer a sealed message is: the nonce before it, the tag behind it.
+  /// The number of bytes that sealing adds: the nonce in front of the message and the tag behind
+  /// it.
   package static let overhead = nonceByteCount + tagByteCount
 
   private static let nonceByteCount = 12
@@ -39,7 +41,7 @@ package struct SealingKey: ~Copyable, Sendable {
     try bytes.withBytes(body)
   }
 
-  /// Seals a message for a place; it opens for no other one.
+  /// Seals a message for a place. The message opens only for the same place.
   package func seal(_ message: [UInt8], for place: [UInt8]) throws(TLSError) -> [UInt8] {
     try seal(message, for: place, nonce: randomBytes(Self.nonceByteCount))
   }
@@ -68,12 +70,13 @@ package struct SealingKey: ~Copyable, Sendable {
     return nonce + sealed + tag
   }
 
-  /// Opens a message that was sealed for a place; nil unless it was sealed under this key, for this place, and is whole.
+  /// Opens a message that was sealed for a place. Returns nil unless the message is intact and was
+  /// sealed under this key for this place.
   ///
-  /// The caller wipes what it gets.
+  /// The caller wipes the result.
   package func open(_ sealed: ArraySlice<UInt8>, for place: [UInt8]) throws(TLSError) -> [UInt8]? {
     guard sealed.count >= Self.overhead else { return nil }
-    let operation = "opening what was sealed"
+    let operation = "opening a sealed message"
     let cipher = try GCM(operation)
     let nonce = Array(sealed.prefix(Self.nonceByteCount))
     let content = Array(sealed.dropFirst(Self.nonceByteCount).dropLast(Self.tagByteCount))

@@ -1,8 +1,9 @@
 import COpenSSL
 
-/// Bytes that are wiped when nobody needs them any more.
+/// Bytes that are wiped when their last user is gone.
 @safe package struct SecretBytes: ~Copyable, @unchecked Sendable {
-  // Unchecked because of the pointer: the memory has this one owner, and only `mutating` functions write to it.
+  // Unchecked because of the pointer: the memory has this one owner, and only `mutating` functions
+  // write to it.
   private let storage: UnsafeMutableRawBufferPointer
 
   /// Makes `count` zero bytes.
@@ -44,7 +45,7 @@ import COpenSSL
     SecretBytes(unsafe UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(storage)[range]).bytes)
   }
 
-  /// Gives the bytes as an array, which nobody wipes.
+  /// Copies the bytes into an array. The caller wipes it.
   package func copied() -> [UInt8] {
     unsafe Array(storage)
   }
@@ -52,13 +53,14 @@ import COpenSSL
 
 /// Overwrites an array's bytes with zeros and empties it.
 ///
-/// Copies that were made of the array before are not reached.
+/// Earlier copies of the array are not reached.
 package func cleanse(_ bytes: inout [UInt8]) {
   unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
   bytes = []
 }
 
-/// Compares two byte strings in a time that tells nothing about where they differ; lengths are not secret.
+/// Compares two byte strings in a time that tells nothing about where they differ; lengths are not
+/// secret.
 package func constantTimeEqual(_ first: [UInt8], _ second: [UInt8]) -> Bool {
   unsafe first.count == second.count && CRYPTO_memcmp(first, second, first.count) == 0
 }

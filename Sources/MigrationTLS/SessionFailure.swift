@@ -1,12 +1,13 @@
 import COpenSSL
 
-/// How far a session had come when it failed: the same reason means different things.
+/// The progress of a session at the moment of its failure: the same reason means different things
+/// at different times.
 enum SessionPhase {
   /// The handshake has not finished.
   case handshake
-  /// It has, but no data from the peer proves that the peer sees it so too.
+  /// The handshake has finished, but no data from the peer proves that the peer sees it so too.
   case unanswered
-  /// Data has come.
+  /// Data has arrived.
   case inUse
 }
 
@@ -21,7 +22,8 @@ extension TLSError {
     guard ERR_GET_LIB(error) == ERR_LIB_SSL else { return .protocolViolation }
     let reason = ERR_GET_REASON(error)
     if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .truncated }
-    // An alert's number is its reason less this offset; the numbers that OpenSSL gives its own reasons are lower.
+    // An alert's number is its reason less this offset; the numbers that OpenSSL gives its own
+    // reasons are lower.
     if reason > SSL_AD_REASON_OFFSET { return phase == .inUse ? .alertReceived : .handshakeRefused }
     if certificateReasons.contains(reason) { return .certificateUnacceptable }
     if phase == .handshake, refusalReasons.contains(reason) { return .handshakeRefused }
@@ -34,7 +36,7 @@ extension TLSError {
     SSL_R_UNKNOWN_CERTIFICATE_TYPE, SSL_R_WRONG_SIGNATURE_TYPE,
   ]
 
-  /// The two ends have nothing in common to agree on.
+  /// The two ends support no common algorithm.
   private static let refusalReasons: Set<Int32> = [
     SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_WRONG_SSL_VERSION, SSL_R_WRONG_VERSION_NUMBER, SSL_R_VERSION_TOO_LOW,
     SSL_R_NO_PROTOCOLS_AVAILABLE, SSL_R_NO_SHARED_CIPHER, SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS,

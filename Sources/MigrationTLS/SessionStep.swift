@@ -1,22 +1,22 @@
-/// How far a handshake has come.
+/// The progress of a handshake.
 package enum HandshakeStep: Sendable, Equatable {
   /// The session is established; output may still be pending.
   case finished
-  /// Nothing goes on before more ciphertext comes; output may be pending, and the peer may wait for it.
+  /// The handshake needs more ciphertext. Output may be pending, and the peer may wait for it.
   case needsInput
 }
 
-/// What reading gave.
+/// The result of a read.
 package enum ReadStep: Sendable, Equatable {
   /// This many bytes of plaintext, at least one; there may be more.
   case bytes(Int)
-  /// All plaintext that has come is read.
+  /// All plaintext that has arrived is read.
   case needsInput
   /// The peer has sent its close_notify and will send nothing more.
   case closed
 }
 
-/// What writing gave.
+/// The result of a write.
 package enum WriteStep: Sendable, Equatable {
   /// This many bytes of plaintext were taken, from the front; output is pending.
   case bytes(Int)

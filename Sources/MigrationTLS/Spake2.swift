@@ -30,12 +30,13 @@ package struct Spake2: ~Copyable {
   private let secret: P256.Scalar
   private let ephemeral: P256.Scalar
 
-  /// What the peer has to be sent: a point, 65 bytes.
+  /// The share for the peer: a point, 65 bytes.
   package let share: [UInt8]
 
   /// Starts a run with a fresh random number.
   ///
-  /// `secret` is w, 32 bytes big-endian, from 1 to the order of the curve less one, as `PairingSecret` gives it.
+  /// `secret` is w, 32 bytes big-endian, from 1 to the order of the curve less one, as
+  /// `PairingSecret` gives it.
   package init(role: Role, secret: [UInt8], idA: [UInt8], idB: [UInt8], aad: [UInt8]) throws(TLSError) {
     let curve = try P256()
     let ephemeral = try curve.randomScalar()
@@ -56,7 +57,8 @@ package struct Spake2: ~Copyable {
     precondition(secret.count == P256.Scalar.byteCount && secret.contains { $0 != 0 }, "a secret has 32 bytes")
     let secret = try unsafe P256.Scalar(secret.span.bytes)
     let blind = try curve.decode(role == .a ? Self.blindA : Self.blindB)
-    // Two products and a sum: the one call that does all three takes a time that depends on the secrets in some builds.
+    // Two products and a sum: the one call that does all three takes a time that depends on the
+    // secrets in some builds.
     let blinding = try curve.multiply(blind, by: secret)
     let own = try curve.multiplyGenerator(by: ephemeral)
     share = try curve.encode(curve.add(blinding, own))
@@ -69,7 +71,7 @@ package struct Spake2: ~Copyable {
 
   /// Takes the peer's share and gives the keys and both confirmations.
   ///
-  /// Throws `.invalidShare` for anything but a point that an honest peer could have sent.
+  /// Throws `.invalidShare` for a point that no honest peer could have sent.
   package consuming func finish(peerShare: [UInt8]) throws(TLSError) -> Spake2Keys {
     let shared = try sharedPoint(peerShare: peerShare)
     let (shareA, shareB) = role == .a ? (share, peerShare) : (peerShare, share)
@@ -82,13 +84,13 @@ package struct Spake2: ~Copyable {
     ERR_clear_error()
     let operation = "the check of a pairing share"
     guard peerShare != share else {
-      throw TLSError(.invalidShare, operation: operation, detail: "our own share came back")
+      throw TLSError(.invalidShare, operation: operation, detail: "the other side sent back this side's own share")
     }
     let received = try curve.point(share: peerShare)
     let blind = try curve.decode(role == .a ? Self.blindB : Self.blindA)
     let unblinded = try curve.subtract(received, curve.multiply(blind, by: secret))
     guard !curve.isInfinity(unblinded) else {
-      throw TLSError(.invalidShare, operation: operation, detail: "nothing is left without the blinding")
+      throw TLSError(.invalidShare, operation: operation, detail: "the share without its blinding is infinity")
     }
     let shared = try curve.multiply(unblinded, by: ephemeral)
     guard !curve.isInfinity(shared) else {

@@ -1,10 +1,10 @@
-/// What a run of SPAKE2 ends in: two confirmations and a key.
+/// The result of a SPAKE2 run: two confirmations and a key.
 package struct Spake2Keys: ~Copyable, Sendable {
-  /// What A sends to prove that it knows the code, 32 bytes.
+  /// The confirmation by which A proves that it knows the code, 32 bytes.
   package let confirmA: [UInt8]
-  /// What B sends to prove that it knows the code, 32 bytes.
+  /// The confirmation by which B proves that it knows the code, 32 bytes.
   package let confirmB: [UInt8]
-  /// Ke, 16 bytes that both sides share and nobody else knows.
+  /// Ke, 16 bytes that only both sides know.
   package let encryptionKey: SecretBytes
 
   /// Derives everything from TT and the associated data (RFC 9382 §3.4 and §4).

@@ -1,13 +1,14 @@
-/// The public inputs of a run of SPAKE2: who A and B are, and the associated data.
+/// The public inputs of a run of SPAKE2: the identities of A and B, and the associated data.
 struct Spake2Names: Sendable {
   /// The identity of A.
   let idA: [UInt8]
   /// The identity of B.
   let idB: [UInt8]
-  /// What the confirmations vouch for besides; it does not enter the key.
+  /// The associated data: the confirmations vouch for it, but it does not enter the key.
   let aad: [UInt8]
 
-  /// TT, all that both sides must agree on: six fields, each after its length in 8 bytes, little-endian.
+  /// TT, all values on which both sides must agree: six fields, each after its length in 8 bytes,
+  /// little-endian.
   func transcript(
     shareA: [UInt8], shareB: [UInt8], sharedPoint: borrowing SecretBytes, secret: borrowing SecretBytes
   ) -> SecretBytes {

@@ -1,13 +1,13 @@
 import COpenSSL
 import MigrationWire
 
-/// What all TLS sessions of one role and one identity have in common.
+/// The settings that all TLS sessions of one role and one identity share.
 ///
-/// TLS 1.3 alone, certificates on both sides, no resumption and no early data; the certificates carry keys and prove
-/// nothing, so that whoever uses a session decides by its `peerFingerprint`.
+/// TLS 1.3 only, certificates on both sides, no resumption and no early data. The certificates
+/// carry keys and prove nothing: the caller decides by the session's `peerFingerprint`.
 @safe package final class TLSContext: @unchecked Sendable {
-  // Unchecked because of the C pointer: an SSL_CTX is counted by reference with atomic operations, locks what it shares,
-  // and is not changed here once `init` has returned.
+  // Unchecked because of the C pointer: OpenSSL counts the references of an SSL_CTX atomically and
+  // locks its shared state. Nothing here changes it once `init` has returned.
   private let context: OpaquePointer
 
   /// Which side of TLS a session takes.
@@ -39,7 +39,7 @@ import MigrationWire
     try unsafe identity?.install(in: context)
   }
 
-  /// Takes over an SSL_CTX as it is; tests play peers with it that keep other rules.
+  /// Takes over an SSL_CTX without changes. Tests use it to play peers with other rules.
   init(role: Role, adopting context: OpaquePointer, ownFingerprint: KeyFingerprint?) {
     self.role = role
     unsafe self.context = unsafe context
@@ -61,7 +61,7 @@ import MigrationWire
     return unsafe connection
   }
 
-  /// Runs `body` with the C object, which stays ours.
+  /// Runs `body` with the C object. This object keeps the ownership.
   func withPointer<R, E: Error>(_ body: (OpaquePointer) throws(E) -> R) throws(E) -> R {
     try unsafe body(context)
   }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What went wrong in this module: what kind of thing, during what, and OpenSSL's reason where it has one.
+/// An error of this module: its kind, the operation, and OpenSSL's reason where OpenSSL gave one.
 package struct TLSError: Error, Sendable, Equatable {
   /// The kind of an error; callers decide by it and must expect kinds that they do not know.
   package struct Code: RawRepresentable, Hashable, Sendable {
@@ -12,9 +12,9 @@ package struct TLSError: Error, Sendable, Equatable {
       self.rawValue = rawValue
     }
 
-    /// One end turned the other down before any data came: no common version, cipher or key exchange, or an alert.
+    /// One end refused the handshake: no common version, cipher or key exchange, or an alert.
     package static let handshakeRefused = Code(rawValue: "the handshake was refused")
-    /// The peer, or somebody on the way, sent bytes that the protocol does not allow.
+    /// The peer, or an attacker on the network, sent bytes that the protocol does not allow.
     package static let protocolViolation = Code(rawValue: "the other side broke the protocol")
     /// The peer ended an established session with an alert.
     package static let alertReceived = Code(rawValue: "the other side ended the session with an alert")
@@ -26,15 +26,15 @@ package struct TLSError: Error, Sendable, Equatable {
     package static let reflected = Code(rawValue: "the other side shows our own key")
     /// A SPAKE2 share is not a point that may be worked with.
     package static let invalidShare = Code(rawValue: "the pairing share is invalid")
-    /// Bytes that should describe an identity do not.
+    /// The bytes of a stored identity are not valid.
     package static let invalidIdentity = Code(rawValue: "the stored identity is damaged")
-    /// OpenSSL could not do its work, for want of memory or of an algorithm.
+    /// OpenSSL failed, for lack of memory or of an algorithm.
     package static let library = Code(rawValue: "the cryptographic library failed")
   }
 
   /// The kind of the error.
   package let code: Code
-  /// What was being done, as a noun.
+  /// The operation, as a noun.
   package let operation: String
   /// The reason, in OpenSSL's words where the error came from there, or empty.
   package let detail: String

@@ -1,13 +1,16 @@
 import COpenSSL
 package import MigrationWire
 
-/// One TLS session over memory: ciphertext goes in and out through two bounded buffers, and no socket is touched.
+/// One TLS session over memory: ciphertext goes in and out through two bounded buffers, and no
+/// socket is touched.
 ///
-/// One thread owns a session at a time. Before it waits for ciphertext it reads until `.needsInput`: plaintext may lie
-/// in the library. Any call may leave output pending. The first error ends the session, and every later call that could
-/// fail throws that error again; the alert for the peer, if there is one, is pending output.
+/// One thread owns a session at a time. Before it waits for ciphertext it reads until
+/// `.needsInput`: plaintext may lie in the library. Any call may leave output pending. The first
+/// error ends the session, and every later call that could fail throws that error again; the alert
+/// for the peer, if there is one, is pending output.
 @safe package struct TLSSession: ~Copyable, @unchecked Sendable {
-  // Unchecked because of the two pointers: both objects have this one owner, and whatever changes them is `mutating`.
+  // Unchecked because of the two pointers: this is the only owner of both objects, and every method
+  // that changes them is `mutating`.
   private let connection: OpaquePointer
   private let transport: UnsafeMutablePointer<Transport>
 
@@ -26,18 +29,19 @@ package import MigrationWire
   /// How often our sending key has been renewed.
   package private(set) var keyUpdates = 0
 
-  /// What a buffer holds unless another size is asked for: 256 KiB.
+  /// The default size of a buffer: 256 KiB.
   package static let defaultBufferSize = 256 << 10
 
-  /// The records that are sent under one key unless another number is asked for: 64 GiB, AES-GCM allows about 362.
+  /// The default number of records under one key: 64 GiB. AES-GCM allows about 362 GiB.
   package static let defaultRecordsPerKey = 1 << 22
 
-  /// Room beyond the mark, for the record that crosses it and for the answers that TLS itself gives.
+  /// Room above the mark, for the record that crosses it and for TLS's own answers.
   private static let outputReserve = 64 << 10
 
   /// Makes a session that has not shaken hands.
   ///
-  /// `bufferSize` bounds the input, and is the mark from which on `write` takes nothing.
+  /// `bufferSize` bounds the input. It is also the mark from which on `write` takes no more
+  /// plaintext.
   package init(
     _ context: TLSContext, bufferSize: Int = defaultBufferSize, recordsPerKey: Int = defaultRecordsPerKey
   ) throws(TLSError) {
@@ -74,18 +78,19 @@ package import MigrationWire
 // MARK: - Ciphertext
 
 extension TLSSession {
-  /// How many bytes of ciphertext `receive` can take now.
+  /// The number of bytes of ciphertext that `receive` can take now.
   package var inputSpace: Int { unsafe transport.pointee.input.space }
 
-  /// How many bytes of ciphertext wait to be sent.
+  /// The number of bytes of ciphertext that wait to be sent.
   package var pendingOutput: Int { unsafe transport.pointee.output.count }
 
-  /// Whether `write` would take something.
+  /// Whether `write` would take any plaintext.
   package var canWrite: Bool { pendingOutput < outputMark }
 
-  /// Lets `body` put ciphertext where it belongs, as with recv(2), and say how many bytes it put there.
+  /// Lets `body` write received ciphertext into the input buffer, as recv(2) does. `body` returns
+  /// the number of bytes.
   ///
-  /// The place is all of `inputSpace`, which must not be 0: read first.
+  /// `body` gets all of `inputSpace`, which must not be 0: read first.
   @discardableResult
   package mutating func receive<E: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
@@ -94,16 +99,17 @@ extension TLSSession {
     return try unsafe transport.pointee.input.fill(body)
   }
 
-  /// Lets `body` take pending ciphertext, as with send(2), and say how many bytes it took.
+  /// Lets `body` take pending ciphertext, as send(2) does. `body` returns the number of bytes that
+  /// it took.
   @discardableResult
   package mutating func send<E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> Int) throws(E) -> Int {
     try unsafe transport.pointee.output.drain(body)
   }
 
-  /// What the peer has sent since the handshake that is no plaintext.
+  /// The records and key updates without plaintext that the peer has sent since the handshake.
   package var silent: SilentTally { unsafe transport.pointee.tally }
 
-  /// Notes that no ciphertext will come after what was received: the transport's FIN.
+  /// Records that no ciphertext follows the received bytes: the transport's FIN.
   ///
   /// Reading then ends in `.truncated`, unless the peer's close_notify comes first.
   package mutating func transportEnded() {
@@ -114,10 +120,10 @@ extension TLSSession {
 // MARK: - Handshake and end
 
 extension TLSSession {
-  /// Goes on with the handshake as far as the received ciphertext allows.
+  /// Continues the handshake as far as the received ciphertext allows.
   ///
-  /// A client's handshake finishes before the server has judged its certificate: only what the server says after that
-  /// proves that the server took it.
+  /// A client's handshake finishes before the server has judged its certificate. Only later data
+  /// from the server proves that the server accepted it.
   package mutating func handshake() throws(TLSError) -> HandshakeStep {
     if let failure { throw failure }
     if isEstablished { return .finished }
@@ -133,15 +139,17 @@ extension TLSSession {
     }
   }
 
-  /// Queues a close_notify: we will write nothing more. Reading goes on until the peer's own close_notify.
+  /// Queues a close_notify: this end will write no more. Reading continues until the peer's own
+  /// close_notify.
   ///
-  /// Does nothing before the handshake has finished, and nothing the second time.
+  /// Does nothing before the handshake has finished, and nothing on a second call.
   package mutating func close() throws(TLSError) {
     guard isEstablished, !isClosing else { return }
     if let failure { throw failure }
     isClosing = true
     ERR_clear_error()
-    // 0 says that the peer's close_notify has not come, which is no error. Asking again would be one while it still sends.
+    // 0 means that the peer's close_notify has not come, which is no error. A second call would be
+    // an error while the peer still sends.
     let result = unsafe SSL_shutdown(connection)
     if result < 0 { throw failed(during: "the closing of the session") }
   }
@@ -166,7 +174,7 @@ extension TLSSession {
 // MARK: - Plaintext
 
 extension TLSSession {
-  /// Reads as much plaintext as there is and `target` has room for, across records.
+  /// Reads as much plaintext as there is and as fits into `target`, across records.
   package mutating func read(into target: UnsafeMutableRawBufferPointer) throws(TLSError) -> ReadStep {
     precondition(isEstablished || failure != nil, "reading begins after the handshake")
     precondition(target.count > 0, "reading needs room")
@@ -180,7 +188,7 @@ extension TLSSession {
         }
       } catch {
         if total == 0 { throw error }
-        // What came before the fault is authentic; the next call throws.
+        // The plaintext from before the fault is authentic. The next call throws.
         return .bytes(total)
       }
       switch outcome {
@@ -194,7 +202,8 @@ extension TLSSession {
     return .bytes(total)
   }
 
-  /// Encrypts as much of `source` as fits below the mark of the output; the caller offers the rest again.
+  /// Encrypts as much of `source` as fits below the mark of the output. The caller offers the rest
+  /// again.
   package mutating func write(_ source: UnsafeRawBufferPointer) throws(TLSError) -> WriteStep {
     precondition(isEstablished || failure != nil, "writing begins after the handshake")
     precondition(!isClosing, "nothing is written after the close")
@@ -214,9 +223,11 @@ extension TLSSession {
     return .bytes(total)
   }
 
-  /// OpenSSL never renews a key by itself. No write is pending here: a record is always written as a whole.
+  /// OpenSSL never renews a key by itself. No write is pending here, because a record is always
+  /// written as a whole.
   ///
-  /// The peer is not asked to renew its own key in return: in full duplex such a request ends the session.
+  /// This end does not ask the peer to renew its key in return: in full duplex such a request ends
+  /// the session.
   private mutating func renewKeyIfDue() throws(TLSError) {
     guard recordsUnderKey >= recordsPerKey else { return }
     _ = try unsafe run("the renewal of a key") { unsafe SSL_key_update($0, SSL_KEY_UPDATE_NOT_REQUESTED) }
@@ -225,10 +236,10 @@ extension TLSSession {
   }
 }
 
-// MARK: - What was agreed on
+// MARK: - Agreed values
 
 extension TLSSession {
-  /// 32 bytes that both ends of this session share and no other session has (RFC 9266).
+  /// 32 bytes that both ends of this session share and that no other session has (RFC 9266).
   package func channelBinding() throws(TLSError) -> [UInt8] {
     precondition(isEstablished, "a channel binding exists after the handshake")
     ERR_clear_error()
@@ -255,7 +266,7 @@ extension TLSSession {
     case closed
   }
 
-  /// Makes one call, and asks for its outcome before anything else can touch this thread's error queue.
+  /// Makes one call, and reads its outcome before another call can touch this thread's error queue.
   private mutating func run(
     _ operation: String, _ body: (OpaquePointer) -> Int32
   ) throws(TLSError) -> Outcome {
@@ -267,13 +278,15 @@ extension TLSSession {
     case SSL_ERROR_WANT_READ: return .needsInput
     case SSL_ERROR_ZERO_RETURN: return .closed
     case SSL_ERROR_WANT_WRITE:
-      // Our own records always fit, so this is an answer that TLS gives by itself, one too many.
-      throw fail(TLSError(.protocolViolation, operation: operation, detail: "more questions than answers are taken"))
+      // The session's own records always fit. An answer that does not fit is therefore one of TLS's
+      // own, and one too many.
+      throw fail(TLSError(.protocolViolation, operation: operation, detail: "the peer takes too few answers"))
     default: throw failed(during: operation)
     }
   }
 
-  /// Runs `body` with the C object, which stays ours; tests make it do what a session of ours never does.
+  /// Runs `body` with the C object, and keeps the ownership. Tests use it to misbehave as no
+  /// session of this type does.
   mutating func withPointer(_ body: (OpaquePointer) -> Void) {
     unsafe body(connection)
   }
@@ -283,7 +296,7 @@ extension TLSSession {
     return fail(.ofSession(in: phase, operation: operation))
   }
 
-  /// Makes an error the session's last word.
+  /// Ends the session with an error, which every later call throws again.
   private mutating func fail(_ error: TLSError) -> TLSError {
     failure = error
     return error

@@ -3,18 +3,19 @@ import MigrationWire
 
 /// The settings of every context, in both roles.
 ///
-/// Those that are OpenSSL's defaults are set as well: a system's openssl.cnf may have changed them.
+/// OpenSSL's defaults are set as well, because a system's openssl.cnf may have changed them.
 enum TLSSettings {
-  /// The most bytes of certificates that a peer may show; ours have about 300.
+  /// The most bytes of certificates that a peer may show. This program's have about 300.
   static let certificateLimit = 4096
 
-  /// Key exchange groups by preference; before version 3.5 OpenSSL does not know the first of the first list.
+  /// Key exchange groups by preference. OpenSSL before version 3.5 does not know the first group of
+  /// the first list.
   static let groupLists = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]
 
   /// The one signature algorithm, for both sides.
   static let signatureAlgorithms = "ecdsa_secp256r1_sha256"
 
-  /// Cipher suites by preference: AES first where the processor does it in hardware.
+  /// Cipher suites by preference: AES first where the processor has it in hardware.
   static let cipherSuites =
     peer_cpu_has_aes_gcm() != 0
     ? "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
@@ -31,14 +32,14 @@ enum TLSSettings {
     unsafe chooseOptions(context)
     try unsafe refuseResumption(context, operation)
     unsafe askForCertificate(context)
-    // The session's own input buffer is what reads ahead. If OpenSSL did it as well, it would move all that it holds to
-    // the front of its buffer for every record: at 256 KiB that more than halves the speed.
+    // The session's own input buffer reads ahead. If OpenSSL did so as well, it would move its
+    // whole buffer to the front for every record: at 256 KiB that more than halves the speed.
     unsafe peer_SSL_CTX_set_read_ahead(context, 0)
   }
 
   private static func chooseGroups(_ context: OpaquePointer, _ operation: String) throws(TLSError) {
     for list in groupLists where unsafe peer_SSL_CTX_set1_groups_list(context, list) == 1 {
-      // What a refused longer list left in the queue is no error.
+      // An error that a refused longer list left in the queue does not count.
       ERR_clear_error()
       return
     }
@@ -57,7 +58,8 @@ enum TLSSettings {
   }
 
   private static func refuseResumption(_ context: OpaquePointer, _ operation: String) throws(TLSError) {
-    // The option against tickets leaves the stateful ones of TLS 1.3, so their number is set as well.
+    // The option against tickets does not cover the stateful tickets of TLS 1.3, so their number is
+    // set to 0 as well.
     try unsafe require(SSL_CTX_set_num_tickets(context, 0), operation)
     try unsafe require(SSL_CTX_set_max_early_data(context, 0), operation)
     try unsafe require(SSL_CTX_set_recv_max_early_data(context, 0), operation)
@@ -71,7 +73,8 @@ enum TLSSettings {
   }
 }
 
-/// Whether the peer shows one certificate, with a P-256 key; nothing else about it is looked at.
+/// Whether the peer shows one certificate, with a P-256 key. The rest of the certificate is not
+/// judged.
 private func judge(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
   if unsafe peer_sk_X509_num(X509_STORE_CTX_get0_untrusted(store)) == 1,
     let certificate = unsafe X509_STORE_CTX_get0_cert(store),

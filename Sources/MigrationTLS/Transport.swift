@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// The ciphertext of one session on its way in and out: what OpenSSL takes for a socket.
+/// The ciphertext of one session in both directions. OpenSSL uses it like a socket.
 struct Transport: ~Copyable {
   /// Ciphertext that came from the peer.
   var input: ByteQueue
   /// Ciphertext for the peer.
   var output: ByteQueue
-  /// Whether nothing more will come after `input`.
+  /// Whether `input` is complete.
   var inputEnded = false
-  /// What the peer has sent beside plaintext since `tally` was set anew.
+  /// The peer's messages without plaintext since `tally` was last set to zero.
   var tally = SilentTally()
 
   /// Makes both queues empty.
@@ -18,7 +18,7 @@ struct Transport: ~Copyable {
   }
 }
 
-/// How much a peer sends in a session that is up beside plaintext: the messages that TLS keeps for itself.
+/// Counts the messages that TLS exchanges for itself in an established session.
 package struct SilentTally: Equatable, Sendable {
   /// Records without plaintext.
   package var records = 0
@@ -32,7 +32,8 @@ package struct SilentTally: Equatable, Sendable {
 }
 
 extension Transport {
-  /// Lets OpenSSL tell `transport`, which must outlive the connection, what it reads that is no plaintext.
+  /// Makes OpenSSL report each message without plaintext to a transport, which must outlive the
+  /// connection.
   static func watch(_ connection: OpaquePointer, on transport: UnsafeMutablePointer<Transport>) {
     unsafe SSL_set_msg_callback(connection, noteMessage)
     unsafe peer_SSL_set_msg_callback_arg(connection, transport)
@@ -46,9 +47,10 @@ extension Transport {
     return unsafe bio
   }
 
-  /// The C functions that every BIO of ours shares.
+  /// The C functions that every BIO of this program shares.
   @safe private struct Method: @unchecked Sendable {
-    // Unchecked because of the C pointer: nothing changes the table once it is made, and it lives as long as the program.
+    // Unchecked because of the C pointer: the table never changes after its creation, and it lives
+    // as long as the program.
     let pointer: OpaquePointer
 
     init() {
@@ -64,7 +66,7 @@ extension Transport {
   private static let method = Method()
 }
 
-/// Gives as much input as there is and OpenSSL has room for.
+/// Gives OpenSSL as much input as there is and as OpenSSL has room for.
 private func readInput(
   _ bio: OpaquePointer?, _ target: UnsafeMutablePointer<CChar>?, _ room: Int, _ moved: UnsafeMutablePointer<Int>?
 ) -> Int32 {
@@ -85,7 +87,7 @@ private func readInput(
   return 1
 }
 
-/// Takes all of the bytes, or none when they do not fit, so that no record is ever half written.
+/// Takes all of the bytes, or none if they do not fit, so that no record is ever half written.
 private func writeOutput(
   _ bio: OpaquePointer?, _ source: UnsafePointer<CChar>?, _ count: Int, _ moved: UnsafeMutablePointer<Int>?
 ) -> Int32 {
@@ -104,7 +106,8 @@ private func writeOutput(
   return 1
 }
 
-/// Answers what OpenSSL asks a BIO besides; 0 means "no" or "not known", also for the kernel's TLS.
+/// Answers OpenSSL's other questions to a BIO. 0 means "no" or "not known", also for the kernel's
+/// TLS.
 private func control(
   _ bio: OpaquePointer?, _ command: Int32, _ number: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int {
@@ -125,7 +128,8 @@ extension Transport {
   fileprivate var hasEnded: Bool { inputEnded && input.count == 0 }
 }
 
-/// Counts what came: OpenSSL calls this for each record with the type inside it, and for each message of TLS itself.
+/// Counts received messages: OpenSSL calls this for each record with the type inside it, and for
+/// each message of TLS itself.
 private func noteMessage(
   _ isWritten: Int32, _ version: Int32, _ type: Int32, _ content: UnsafeRawPointer?, _ count: Int,
   _ connection: OpaquePointer?, _ transport: UnsafeMutableRawPointer?

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: vectors(in: "gmac"))
-  func `a published code is met wherever the header ends`(vector: Vector) throws {
+  func `the tagger computes a published tag for every length of the header`(vector: Vector) throws {
     let data = vector["data"]
     for split in 0...data.count {
       var tagger = try ChunkTagger(key: vector["key"], firstNonce: nonce(vector["nonce"]))
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `a tag vouches for what was tagged, also to another tagger with the key`() throws {
+  @Test func `another tagger with the same key accepts a tag`() throws {
     var tagger = try ChunkTagger(key: key)
     let tag = tagger.tag(header: header.span.bytes, data: data.span.bytes)
     let verified = tagger.verify(tag, header: header.span.bytes, data: data.span.bytes)
@@ -90,7 +90,7 @@ import Testing
     #expect(!verified)
   }
 
-  @Test func `no nonce serves twice`() throws {
+  @Test func `the tagger uses no nonce twice`() throws {
     var tagger = try ChunkTagger(key: key)
     var seen: Set<ChunkNonce> = []
     for _ in 0..<100_000 { seen.insert(ChunkNonce(tagger.tag(header: header.span.bytes, data: header.span.bytes))) }
@@ -105,7 +105,7 @@ import Testing
     #expect(one.nonceHigh != other.nonceHigh)
   }
 
-  @Test func `when the counter is used up a new prefix is drawn`() throws {
+  @Test func `the tagger draws a new prefix when its counter is used up`() throws {
     var tagger = try ChunkTagger(key: key, firstNonce: ChunkNonce(prefix: 1, counter: .max))
     let last = tagger.tag(header: header.span.bytes, data: header.span.bytes)
     let next = tagger.tag(header: header.span.bytes, data: header.span.bytes)

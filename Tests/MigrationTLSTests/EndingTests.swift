@@ -4,7 +4,7 @@ import Testing
 @testable import MigrationTLS
 
 @Suite struct EndingTests {
-  @Test func `a close is told after all that was written before it`() throws {
+  @Test func `a reader gets all data that was written before the close, then the close`() throws {
     var link = try Link.established()
     _ = try link.client.writeAll([1, 2, 3])
     try link.client.close()
@@ -17,7 +17,7 @@ import Testing
     #expect(again.closed)
   }
 
-  @Test func `an end without a close is truncation, told after all that came`() throws {
+  @Test func `an end without a close is truncation, reported after all received data`() throws {
     var link = try Link.established()
     _ = try link.client.writeAll([1, 2, 3])
     link.carryToServer()
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `an end within a record is truncation, wherever it falls`() throws {
+  @Test func `an end within a record is truncation, at any offset`() throws {
     var sample = try Link.established()
     _ = try sample.client.writeAll([1, 2, 3])
     let count = sample.client.pendingOutput

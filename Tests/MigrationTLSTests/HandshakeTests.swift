@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HandshakeTests {
   @Test(arguments: [1, 7, 1_000, Int.max])
-  func `both ends learn each other's fingerprint, however the bytes come`(batch: Int) throws {
+  func `both ends learn each other's fingerprint, in pieces of any size`(batch: Int) throws {
     let client = try Identity.generate()
     let server = try Identity.generate()
     var link = Link(
@@ -17,13 +17,13 @@ import Testing
     #expect(seen.1 == client.fingerprint)
   }
 
-  @Test func `nobody is known before the handshake`() throws {
+  @Test func `neither end knows a fingerprint before the handshake`() throws {
     let link = try Link()
     let seen = (link.client.peerFingerprint, link.server.peerFingerprint, link.client.negotiatedCipher)
     #expect(seen == (nil, nil, ""))
   }
 
-  @Test func `both ends agree on a cipher that the processor is good at`() throws {
+  @Test func `both ends agree on the cipher that is fast on this processor`() throws {
     let link = try Link.established()
     let ciphers = [link.client.negotiatedCipher, link.server.negotiatedCipher]
     let expected = peer_cpu_has_aes_gcm() != 0 ? "TLS_AES_128_GCM_SHA256" : "TLS_CHACHA20_POLY1305_SHA256"
@@ -79,7 +79,7 @@ import Testing
     #expect(record == 5 + 3 + 1 + 16)
   }
 
-  @Test func `the first error is told again by every later call`() throws {
+  @Test func `every later call throws the first error again`() throws {
     var link = try Link()
     link.server.put(Array("GET / HTTP/1.1\r\n\r\n".utf8))
     let errors = (0..<2).map { _ in #expect(throws: TLSError.self) { _ = try link.server.handshake() } }
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: TLSError.self) { _ = try link.server.readAll() }
   }
 
-  @Test func `a transport that ends in the handshake is told as truncation`() throws {
+  @Test func `a transport that ends in the handshake is reported as truncation`() throws {
     var link = try Link()
     _ = try link.client.handshake()
     let hello = link.client.takeOutput()

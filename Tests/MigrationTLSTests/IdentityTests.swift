@@ -5,7 +5,7 @@ import Testing
 @testable import MigrationTLS
 
 @Suite struct IdentityTests {
-  @Test func `an identity comes back from its bytes`() throws {
+  @Test func `an identity is restored from its bytes`() throws {
     let identity = try Identity.generate()
     let encoded = try identity.encoded()
     let restored = try Identity(encoded: encoded)
@@ -48,7 +48,7 @@ import Testing
     #expect { try Identity(encoded: mixed) } throws: { ($0 as? TLSError)?.code == .invalidIdentity }
   }
 
-  @Test func `the certificate names nobody and does not expire`() throws {
+  @Test func `the certificate has no subject and does not expire`() throws {
     let encoded = try Identity.generate().encoded()
     let certificate = certificate(of: encoded)
     defer { X509_free(certificate) }

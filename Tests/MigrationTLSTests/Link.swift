@@ -52,14 +52,14 @@ struct Link: ~Copyable {
     carry(from: &server, to: &client, batch)
   }
 
-  /// What each end's handshake ends in, when both go on until nothing moves.
+  /// The result of each end's handshake, after both have continued until nothing moves.
   mutating func handshakeErrors() -> (client: TLSError?, server: TLSError?) {
     var errors: (client: TLSError?, server: TLSError?) = (nil, nil)
     repeat {
       do { _ = try client.handshake() } catch { errors.client = error }
       do { _ = try server.handshake() } catch { errors.server = error }
     } while carryToServer() + carryToClient() > 0
-    // A client whose certificate was refused hears of it only when it reads.
+    // A client learns that its certificate was refused only when it reads.
     if errors.client == nil, client.peerFingerprint != nil {
       do { _ = try client.readAll() } catch { errors.client = error as? TLSError }
     }
@@ -104,7 +104,7 @@ extension TLSSession {
     try bytes.withUnsafeBytes { try write($0) == .bytes(bytes.count) }
   }
 
-  /// Reads until nothing is left; throws what the session ends in.
+  /// Reads until nothing is left. Throws the session's final error.
   mutating func readAll() throws -> (bytes: [UInt8], closed: Bool) {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 10_000)

@@ -16,20 +16,20 @@ import Testing
     )
   }
 
-  @Test func `the digits of a code become the known secret`() throws {
+  @Test func `the secret of a code matches the vector`() throws {
     let stretched = try PairingSecret.stretch(known["code"])
     #expect(stretched.copied() == known["scrypt48"])
     #expect(try PairingSecret.scalar(fromDigits: known["code"]) == known["w"])
   }
 
-  @Test func `names and associated data are the known ones`() throws {
+  @Test func `identities and associated data match the vector`() throws {
     let names = try names(binding: known["binding"])
     #expect(names.idA == known["idA"])
     #expect(names.idB == known["idB"])
     #expect(names.aad == known["AAD"])
   }
 
-  @Test func `a whole pairing gives the known answers on both sides`() throws {
+  @Test func `a whole pairing matches the vector on both sides`() throws {
     let names = try names(binding: known["binding"])
     for role in [Spake2.Role.a, .b] {
       let run = try Spake2(

@@ -3,7 +3,7 @@ import Testing
 @testable import MigrationTLS
 
 @Suite struct RandomTests {
-  @Test func `random bytes have the length that was asked for and do not repeat`() {
+  @Test func `random bytes have the requested length and do not repeat`() {
     #expect(randomBytes(0).isEmpty)
     #expect(randomBytes(37).count == 37)
     #expect(Set((0..<100).map { _ in randomBytes(16) }).count == 100)

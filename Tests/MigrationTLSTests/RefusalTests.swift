@@ -60,7 +60,7 @@ import Testing
     #expect(error?.code == .certificateUnacceptable)
   }
 
-  @Test func `a key in its compressed spelling has no fingerprint`() throws {
+  @Test func `a key in its compressed encoding has no fingerprint`() throws {
     let key = peer_EVP_EC_gen("P-256")
     defer { EVP_PKEY_free(key) }
     let plain = peerCertificate(key)
@@ -73,7 +73,7 @@ import Testing
     #expect(error?.code == .certificateUnacceptable)
   }
 
-  @Test func `a server with a P-256 key in its compressed spelling is refused by its certificate`() throws {
+  @Test func `a server with a P-256 key in its compressed encoding is refused by its certificate`() throws {
     let key = peer_EVP_EC_gen("P-256")
     #expect(EVP_PKEY_set_utf8_string_param(key, "point-format", "compressed") == 1)
     var link = Link(try honest(.client), try TLSSession(peerContext(.server, key: key)))
@@ -94,7 +94,7 @@ import Testing
     #expect(errors.client?.code == .certificateUnacceptable)
   }
 
-  @Test func `a peer that shows our own key is refused on both sides`() throws {
+  @Test func `a peer that shows this end's own key is refused on both sides`() throws {
     let identity = try Identity.generate()
     var link = Link(
       try TLSSession(TLSContext(role: .client, identity: identity)),
@@ -129,7 +129,8 @@ import Testing
   }
 }
 
-/// A context that keeps none of our rules and takes any peer; it owns `key` from now on.
+/// A context that keeps none of the product's rules and accepts any peer. It owns `key` from now
+/// on.
 private func peerContext(
   _ role: TLSContext.Role, key: OpaquePointer?, maximum: Int32 = TLS1_3_VERSION
 ) -> TLSContext {

@@ -22,7 +22,7 @@ import Testing
     #expect(opened == vector["message"])
   }
 
-  @Test func `what was sealed is opened for its place, and under the same key`() throws {
+  @Test func `a sealed message opens only for its place and under its key`() throws {
     let sealed = try key.seal(message, for: place)
     #expect(sealed.count == message.count + SealingKey.overhead)
     #expect(try opened(sealed, for: place) == message)

@@ -53,7 +53,7 @@ import Testing
     try expectRefused(share, "not an uncompressed point")
   }
 
-  @Test func `infinity is refused in every spelling`() throws {
+  @Test func `infinity is refused in every encoding`() throws {
     try expectRefused([0], "not an uncompressed point")
     try expectRefused([UInt8](repeating: 0, count: 65), "not an uncompressed point")
     try expectRefused([4] + [UInt8](repeating: 0, count: 64))
@@ -70,13 +70,13 @@ import Testing
     try expectRefused([4] + [UInt8](repeating: 0xff, count: 64))
   }
 
-  @Test func `our own share is refused`() throws {
-    try expectRefused(vector["pA"], "our own share came back")
-    try expectRefused(vector["pB"], "our own share came back", role: .b)
+  @Test func `this side's own share is refused`() throws {
+    try expectRefused(vector["pA"], "the other side sent back this side's own share")
+    try expectRefused(vector["pB"], "the other side sent back this side's own share", role: .b)
   }
 
   @Test(arguments: [Spake2.Role.a, .b])
-  func `a share that is nothing but blinding is refused`(role: Spake2.Role) throws {
+  func `a share that is only the blinding is refused`(role: Spake2.Role) throws {
     let blind =
       role == .a
       ? "03d8bbd6c639c62937b04d997f38c3770719c629d7014d49a24b4f98baa1292b49"
@@ -84,7 +84,7 @@ import Testing
     let curve = try P256()
     let secret = try P256.Scalar(vector["w"].span.bytes)
     let crafted = try curve.encode(curve.multiply(curve.decode(bytes(hex: blind)), by: secret))
-    try expectRefused(crafted, "nothing is left without the blinding", role: role)
+    try expectRefused(crafted, "the share without its blinding is infinity", role: role)
   }
 
   @Test func `a refusal leaves no error behind for the next call`() throws {

@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(arguments: published, [Spake2.Role.a, .b])
-  func `a published vector is met in both roles`(vector: Vector, role: Spake2.Role) throws {
+  func `both roles match the published vectors`(vector: Vector, role: Spake2.Role) throws {
     let scalar = vector[role == .a ? "x" : "y"]
     let run = try Spake2(
       role: role, secret: vector["w"], idA: vector["A"], idB: vector["B"], aad: [], scalar: scalar)

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [20_000, 70_000, 99_000])
-  func `what came before an altered byte is intact and nothing follows it`(position: Int) throws {
+  func `the data before an altered byte is intact, and nothing follows it`(position: Int) throws {
     let message = pattern(100_000, seed: 8)
     var link = try Link.established()
     _ = try link.client.writeAll(message)

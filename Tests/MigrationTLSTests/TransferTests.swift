@@ -54,7 +54,7 @@ import Testing
     #expect(pending == 23)
   }
 
-  @Test func `the output stops at its mark and goes on when it is sent`() throws {
+  @Test func `the output stops at its mark and resumes when it is sent`() throws {
     var link = try Link.established(bufferSize: 50_000)
     let message = pattern(1 << 20, seed: 5)
     let first = try message.withUnsafeBytes { try link.client.write($0) }
@@ -87,7 +87,7 @@ import Testing
     #expect(third == .needsInput)
   }
 
-  @Test func `a peer that asks for our key over and over cannot make the output grow`() throws {
+  @Test func `a peer that asks for new keys over and over cannot make the output grow`() throws {
     var link = try Link.established(bufferSize: 1_000)
     let limit = 1_000 + 64 << 10
     var error: TLSError?
@@ -121,7 +121,7 @@ import Testing
   }
 }
 
-/// One direction's bytes: what is written of them, and whether what is read is the same.
+/// One direction's bytes: the number of written bytes, and whether the read bytes are the same.
 private struct Flow {
   private let bytes: [UInt8]
   private var written = 0
