@@ -1,4 +1,5 @@
-/// The numbers of Protocol §11; every length and count is checked against one of them before anything is allocated.
+/// The numbers of Protocol §11; every length and count is checked against one of them before
+/// anything is allocated.
 package enum Limits {
   /// The port that is used unless another is chosen.
   package static let defaultPort: UInt16 = 47470
@@ -8,7 +9,7 @@ package enum Limits {
   package static let frameBody = 1_310_720
   /// The most entries bytes that one DATA frame stands for.
   package static let plainLength = 1_310_000
-  /// How far back compressed data may refer (Protocol §6.8): 8 MiB, which every decoder has to bear.
+  /// The window of compressed data (Protocol §6.8): 8 MiB, which every decoder must have room for.
   package static let compressionWindow: UInt64 = 8 << 20
   /// The most data in one chunk.
   package static let chunk = 1_048_576
@@ -33,8 +34,8 @@ package enum Limits {
   package static let streams = 64
   /// The smallest window that a receiver may offer: two frames.
   package static let smallestWindow: UInt64 = 2_621_440
-  /// How many bytes may be under way to a receiver of this program (Protocol §6.3); a sender of it keeps no more, whatever a
-  /// receiver allows. So much an interruption costs at most.
+  /// The default window of this program's receiver in bytes (Protocol §6.3). Its sender uses no
+  /// more, even if a receiver allows more. An interruption costs at most this much.
   package static let window: UInt64 = 33_554_432
   package static let label = 255
   package static let software = 64
@@ -48,7 +49,8 @@ package enum Limits {
   package static let unknownFields = 32_768
   /// Bytes of records that may come beyond those that were announced.
   package static let metadataMargin: UInt64 = 16_777_216
-  /// What the journal says of a piece of a file, besides its path; so much is counted for it.
+  /// The journal's bytes for a piece of a file, besides its path. The receiver counts so many for
+  /// it.
   package static let pieceOverhead: UInt64 = 96
   /// How often a sender may start one file afresh in one session.
   package static let restarts: UInt64 = 8

@@ -1,6 +1,6 @@
 /// A breach of the protocol by the other end, or bytes that are no valid encoding.
 package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What kind of breach it is; more may be added.
+  /// The kind of a breach. Later versions may add kinds.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -30,7 +30,7 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   package let code: Code
-  /// What was being read or done, a lower-case phrase such as "the offer's roots".
+  /// The object of the read or the action, a lower-case phrase such as "the offer's roots".
   package let subject: String
 
   package init(_ code: Code, _ subject: String) {
@@ -49,7 +49,7 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
       case .unknown: "is of an unknown type"
       case .state: "came at the wrong time"
       case .path: "is not a valid path"
-      case .conflict: "contradicts what came before"
+      case .conflict: "contradicts an earlier statement"
       case .tag: "does not fit its tag"
       case .announcement: "is more than was announced"
       default: "breaks the protocol"

@@ -15,7 +15,7 @@ import Testing
       (Script.offer(67), "12 this transfer is not known here"),
       (
         Script.offer(66, roots: [Root(kind: .directory, name: [98])]),
-        "3 the other device broke the protocol: an offer of other roots than at first contradicts what came before"
+        "3 the other device broke the protocol: an offer of other roots than at first contradicts an earlier statement"
       ),
     ] {
       var script = Script()

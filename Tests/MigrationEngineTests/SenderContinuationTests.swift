@@ -12,7 +12,7 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
     #expect(
       other.hear(.done(Done(total: Tally(items: 1)))).first
-        == "say 2 close 3 the other device broke the protocol: the receiver's last word contradicts what came before")
+        == "say 2 close 3 the other device broke the protocol: the receiver's last word contradicts an earlier statement")
   }
 
   @Test func `an offer before any FINISH of this run is not answered by DONE, that of an earlier run may be`() {

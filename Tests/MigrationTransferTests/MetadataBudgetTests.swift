@@ -92,7 +92,7 @@ import Testing
               ? try full("root/x", body, generation) : try record("root/x", body, generation))
         }
       }
-      #expect(failure?.message.hasSuffix("a second state of an item contradicts what came before") == true)
+      #expect(failure?.message.hasSuffix("a second state of an item contradicts an earlier statement") == true)
       #expect(code == .violation && onDisk < 1 << 20)
     }
     try attack.expectHarmless()

@@ -25,7 +25,7 @@ import Testing
     #expect(try front([0x40, 0, 0, 0]).contentSize == 256)
   }
 
-  @Test func `the window is what is stated, or the whole of a single segment`() throws {
+  @Test func `the window is the stated one, or the whole of a single segment`() throws {
     #expect(try front([0x00, 0x00]).window == 1024)
     #expect(try front([0x00, 0x07]).window == 1024 + 7 * 128)
     #expect(try front([0x00, 0x68]).window == 8 << 20)
@@ -41,7 +41,7 @@ import Testing
     #expect(try front([0x23, 0, 0, 0, 0, 9]).contentSize == 9)
   }
 
-  @Test func `what a data frame does not hold is refused`() {
+  @Test func `a frame with other content than a DATA frame may have is refused`() {
     #expect(code(Self.magic + [0x60, 232, 2]) == nil)
     #expect(code(Self.magic + [0x00, 0x68]) == nil)
     #expect(code(Self.magic + [0x60, 233, 2]) == .conflict)

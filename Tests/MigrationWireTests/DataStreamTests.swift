@@ -27,7 +27,7 @@ import Testing
     Acknowledgement(written: 3, durable: 0),
     Acknowledgement(), Acknowledgement(written: 2, durable: 3), Acknowledgement(written: 3, durable: .max),
   ])
-  func `an acknowledgement that goes back, beyond what was sent, or is durable before written is refused`(
+  func `an acknowledgement that falls, exceeds the sent frames, or is durable before written is refused`(
     ack: Acknowledgement
   ) throws {
     var stream = OutgoingStream()
@@ -45,7 +45,7 @@ import Testing
     #expect(try stream.received(Acknowledgement(written: 1, durable: 1)) == 1)
   }
 
-  @Test func `an incoming stream joins, counts, tells what is new, and ends`() throws {
+  @Test func `an incoming stream joins, counts, reports new acknowledgements, and ends`() throws {
     var stream = IncomingStream()
     try stream.joined()
     #expect(stream.acknowledge() == nil)

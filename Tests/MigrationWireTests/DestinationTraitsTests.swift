@@ -51,7 +51,7 @@ import Testing
     #expect(Lack.longNames.reason == .nameTooLong)
   }
 
-  @Test func `what is in a directory that cannot be held cannot be held either`() {
+  @Test func `a destination that cannot hold a directory cannot hold its items`() {
     let traits = Self.traits(.noTrailingDot)
     #expect(traits.lack(forPath: path("a./b")) == .directory && traits.lack(forPath: path("a/b./c/d")) == .directory)
     #expect(traits.lack(forPath: path("a./b.")) == .directory && traits.lack(forPath: path("a/b.")) == .trailingDots)
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: [1, 100, 1000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000] as [UInt32])
-  func `the granularity is found by what was kept of two times`(granularity: UInt32) {
+  func `two kept times tell the granularity`(granularity: UInt32) {
     let times = [
       ItemTime(seconds: 1_700_000_001, nanoseconds: 987_654_321),
       ItemTime(seconds: 1_700_000_002, nanoseconds: 123_456_789),
@@ -150,7 +150,7 @@ import Testing
     #expect(ItemTime.granularity(of: times.map { ($0, $0.rounded(to: granularity)) }) == granularity)
   }
 
-  @Test func `what no granularity explains is none`() {
+  @Test func `times that no granularity explains give none`() {
     let time = ItemTime(seconds: 5, nanoseconds: 5)
     #expect(ItemTime.granularity(of: [(time, ItemTime(seconds: 6, nanoseconds: 0))]) == nil)
   }

@@ -1,6 +1,7 @@
 @testable import MigrationWire
 
-/// What the vectors say, written down a second time as values. Those with unknown fields have no such value.
+/// The content of the vectors, written down a second time as values. Vectors with unknown fields
+/// have no such value.
 enum Expected {
   static let all = early.merging(openings) { $1 }.merging(ledger) { $1 }.merging(endings) { $1 }
     .merging(streams) { $1 }

@@ -71,7 +71,7 @@ enum Frame: Equatable {
     }
   }
 
-  /// Entries as they stand in a frame.
+  /// Entries as a frame has them.
   static func encode(_ pieces: [Piece]) -> [UInt8] {
     var writer = ByteWriter()
     for piece in pieces {

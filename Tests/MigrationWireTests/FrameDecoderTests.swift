@@ -42,7 +42,7 @@ import Testing
     #expect(seen == Self.frames)
   }
 
-  @Test func `who reads only what is missing has one frame at a time, at the beginning of the room`() throws {
+  @Test func `a caller that reads only the missing bytes has one frame at a time`() throws {
     var decoder = FrameDecoder()
     var rest = Self.stream[...]
     var seen: [Seen] = []

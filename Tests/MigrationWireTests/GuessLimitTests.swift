@@ -19,7 +19,7 @@ import Testing
     #expect(GuessLimit.commonDelay(after: 99) == 10)
   }
 
-  @Test func `who has not guessed waits for a fifth of what the others wait for`() {
+  @Test func `a network without a guess waits a fifth of the common delay`() {
     var guesses = GuessLimit()
     #expect(!guesses.delays("honest", now: 0))
     guesses.spend(from: "early", now: 0)

@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: records)
-  func `a record is read as it was written, whatever follows`(record: JournalRecord) throws {
+  func `a record is read as it was written, with any bytes behind it`(record: JournalRecord) throws {
     let bytes = bytes(record, at: 42)
     for rest in [[], [0], [UInt8](repeating: 0xFF, count: 100)] as [[UInt8]] {
       let (found, length) = try #require(try read(bytes + rest, at: 42))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MigrationWire
 
-/// What a session may bring besides what is held: records, pieces, attempts.
+/// The additions that a session may bring to the held items: records, pieces, attempts.
 @Suite struct LedgerBudgetTests {
   private let keys = TransferKeys(tagKey: 1, hashKey: 2)
 
@@ -64,7 +64,7 @@ import Testing
         == .announcement)
   }
 
-  @Test func `what comes again costs nothing`() throws {
+  @Test func `repeated entries cost nothing`() throws {
     var ledger = ledger()
     try make(directory("d"), in: &ledger)
     let file = record("f", .file(size: 9))
@@ -98,7 +98,8 @@ import Testing
   @Test func `over an estimate every record that arrives brings room of its own`() throws {
     var ledger = Ledger(keys: keys, bound: Bound(items: 100, bytes: 1 << 30, metadata: 1_000, metadataPerItem: 300))
     for number in 0..<20 { try make(directory("d\(number)", attribute: 200), in: &ledger) }
-    // 20 records of less than 300 bytes: what they left, and the fixed part, holds as many pieces.
+    // 20 records of less than 300 bytes: the rest of their room, and the fixed part, hold as many
+    // pieces.
     let left = 1_000 + 20 * 300 - ledger.metadata
     for piece in 0..<left / 97 { _ = try ledger.admit(place(2 * piece..<2 * piece + 1, isHole: true)) }
     #expect(throws: Violation(.announcement, "the items' metadata")) {
@@ -112,7 +113,8 @@ import Testing
     var ledger = ledger(metadata: 3 * 97)
     for hole in 0..<3 as Range<UInt64> { _ = try ledger.admit(place(hole * 2..<hole * 2 + 1, isHole: true)) }
     #expect(throws: Violation(.announcement, "the items' metadata")) { try ledger.admit(place(6..<7, isHole: true)) }
-    // What came costs nothing: a chunk that brings what it and a hole cost makes room for that.
+    // Content counts nothing: a chunk whose content exceeds its own cost and that of a hole makes
+    // room for both.
     ledger = self.ledger(metadata: 3 * 97)
     for hole in 0..<3 as Range<UInt64> { _ = try ledger.admit(place(hole * 2..<hole * 2 + 1, isHole: true)) }
     _ = try ledger.admit(place(1_000..<1_000 + 2 * 97))
@@ -149,7 +151,7 @@ import Testing
 
   // MARK: States
 
-  @Test func `one path has one state in one session, whatever it is`() throws {
+  @Test func `one path has one state in one session, of any kind`() throws {
     let bodies: [ItemRecord.Body] = [.directory, .hardLink(target: path("f"))]
     for body in bodies {
       var ledger = ledger()
@@ -184,7 +186,7 @@ import Testing
     #expect(throws: Violation.self) { try ledger.admit(place(0..<100, generation: 9)) }
   }
 
-  @Test func `what the journal was not told of is forgotten in the next session`() throws {
+  @Test func `the next session forgets the items that the journal does not have`() throws {
     var ledger = ledger()
     for name in ["a", "b"] { try make(directory(name), in: &ledger) }
     ledger.place(directory("a"), at: 5)

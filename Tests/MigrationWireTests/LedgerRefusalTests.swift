@@ -3,7 +3,8 @@ import Testing
 
 @testable import MigrationWire
 
-/// Items that the destination cannot hold count like those that are held, in totals and digest, and nothing of them is there.
+/// Items that the destination cannot hold count like those that are held, in totals and digest, and
+/// nothing of them is there.
 @Suite struct LedgerRefusalTests {
   private let keys = TransferKeys(tagKey: 1, hashKey: 2)
 
@@ -21,7 +22,7 @@ import Testing
       digest: records.reduce(0) { $0 &+ mark($1) })
   }
 
-  @Test func `what the sender counts is what is there and what is refused together`() throws {
+  @Test func `the sender's totals are those of the held and the refused items together`() throws {
     var ledger = ledger()
     let (kept, refused) = (file("a"), file("a:b", 7))
     #expect(try ledger.receive(kept, hasContent: true) == .create(discarded: nil))
@@ -45,7 +46,7 @@ import Testing
     let told = try #require(refused)
     #expect(told.number == 0 && told.record == nil)
     #expect(ledger.refusable(path("big"), 1) == nil && ledger.refuse(path("big"), 1) == nil)
-    // What another stream was just writing counts for nothing.
+    // The bytes that another stream was just writing do not count.
     #expect(ledger.stage(place(50..<60, "big")) == nil)
     #expect(try ledger.admit(place(60..<100, "big")) == .held)
     #expect(ledger.heldBytes == 0 && ledger.partials.isEmpty && ledger.refusedTotal == Tally())
@@ -85,7 +86,7 @@ import Testing
     #expect(ledger.agrees(with: finish([])) && !ledger.refuses(path: path("a:b")) && ledger.marks.isEmpty)
   }
 
-  @Test func `what the journal tells is taken back`() throws {
+  @Test func `a claim of the journal is taken back`() throws {
     var ledger = ledger()
     ledger.restore(refused: path("a:b"), 1, size: 7)
     ledger.restore(refused: path("big"), 7, size: nil)

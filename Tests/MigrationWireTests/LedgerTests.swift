@@ -86,7 +86,7 @@ import Testing
     #expect(ledger.linkPositions == [nil] && ledger.hasHardLink(path("h")) && !ledger.hasDirectory(path("h")))
   }
 
-  @Test func `what is held already is held, before and after the file is complete`() throws {
+  @Test func `a held piece is held, before and after the file is complete`() throws {
     var ledger = ledger()
     _ = try write(place(0..<500), to: &ledger)
     #expect(try ledger.admit(place(0..<500)) == .held && ledger.admit(place(10..<20)) == .held)
@@ -99,7 +99,7 @@ import Testing
     #expect(ledger.total == Tally(items: 1, bytes: 1_000))
   }
 
-  @Test func `whoever completes a file is told once, though its chunks and record come again`() throws {
+  @Test func `the stream that completes a file learns it once, though its chunks and record come again`() throws {
     var ledger = ledger()
     let (half, rest) = (place(0..<500), place(500..<1_000))
     _ = try write(half, to: &ledger)
@@ -172,7 +172,7 @@ import Testing
     #expect(ledger.total == Tally(items: 1))
   }
 
-  @Test func `a new generation discards what was held of the old one`() throws {
+  @Test func `a new generation discards the held parts of the old one`() throws {
     var ledger = ledger()
     _ = try write(place(0..<700), to: &ledger)
     #expect(try ledger.admit(place(0..<10, generation: 2)) == .write(1, isNew: true, discarded: 0))
@@ -185,7 +185,7 @@ import Testing
     #expect(ledger.incompleteBytes == 0 && ledger.partials.isEmpty)
   }
 
-  @Test func `in another session a new generation of a directory or hard link takes the place of the old one`() throws {
+  @Test func `in another session a new generation of a directory or hard link replaces the old one`() throws {
     var ledger = ledger()
     let link = ItemRecord(path: path("h"), generation: 1, body: .hardLink(target: path("f")))
     let old = [directory("d"), link]
@@ -208,7 +208,8 @@ import Testing
     #expect(try ledger.receive(file(), hasContent: false) == .create(discarded: nil))
     #expect(try ledger.await(file()) == 0)
     ledger.begin(Bound(items: 10, bytes: 10_000, metadata: 1_000))
-    // The file may have changed before these were read: their sender has not said yet that it did not.
+    // The file may have changed before these were read: their sender has not said yet that it did
+    // not.
     #expect(try write(place(0..<1_000), to: &ledger) == file())
     try ledger.finish(file())
     #expect(ledger.unvouched == [keys.mark(path: path("big"), generation: 1)])
@@ -325,7 +326,7 @@ import Testing
     #expect(try Frame(ControlMessage.partial(partial).frame) == .control(.partial(partial)))
   }
 
-  @Test func `random scripts end with what was sent, however chunks are cut, ordered and repeated`() throws {
+  @Test func `random scripts end with the sent bytes, with chunks cut, ordered and repeated in any way`() throws {
     for seed in 0..<30 as Range<UInt64> {
       var random = Seeded(100 + seed)
       var ledger = ledger()

@@ -49,7 +49,7 @@ import Testing
     ]
   }
 
-  @Test func `every field of an offer is required but the transfer`() {
+  @Test func `every field of an offer except the transfer is required`() {
     for tag in [2, 3, 4, 5, 6, 8] as [UInt8] { #expect(code(.offer, changed(offer, tag, nil)) == .field, "\(tag)") }
     for tag in [2, 4, 5, 6, 7, 8] as [UInt8] { #expect(code(.offer, changed(appOffer, tag, nil)) == .field, "\(tag)") }
     #expect(code(.offer, body(offer)) == nil && code(.offer, body(appOffer)) == nil)
@@ -231,7 +231,7 @@ import Testing
     let fields: [Field] = [(1, ascii("../x")), (2, [1])]
     #expect(code(.unsent, body(fields)) == nil)
     #expect(code(.unsent, changed(fields, 2, [0])) == .unknown && code(.unsent, changed(fields, 2, [8])) == .unknown)
-    // What the destination cannot hold of it belongs to reason 7 alone.
+    // Only reason 7 has the trait that the destination lacks.
     #expect(code(.unsent, changed(fields, 2, [7])) == .field && code(.unsent, body(fields + [(4, [1])])) == .field)
     #expect(code(.unsent, body([fields[0], (2, [7]), (4, [9])])) == nil)
     #expect(code(.unsent, body([fields[0], (2, [7]), (4, [10])])) == .unknown)
@@ -295,7 +295,7 @@ import Testing
     #expect(Close(Violation(.state, "x")).code == .violation)
   }
 
-  @Test func `what is bound by an offer does not overflow`() {
+  @Test func `the bounds of an offer do not overflow`() {
     let most = Offer(
       transfer: nil, contents: .folders([]), items: Limits.fileSize, bytes: Limits.fileSize, allocated: 0, flags: [])
     #expect(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationWire
 
-/// Whatever the bytes: they are refused with a violation, may be ignored, or mean exactly what they say.
+/// Any bytes are refused with a violation, may be ignored, or mean exactly one value.
 @Suite struct MutationTests {
   private enum Fate { case refused, ignored, exact, inexact }
 
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: Vector.all)
-  func `a body that is cut is refused or means what is left`(vector: Vector) {
+  func `a truncated body is refused or means its remaining fields`(vector: Vector) {
     let header = vector.isEarly ? PairingFrame.headerSize : Limits.frameHeader
     for count in 0..<vector.bytes.count - header {
       var cut = Array(vector.bytes.prefix(header + count))
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `entries are refused or exact whatever the bytes`() {
+  @Test func `entries of any bytes are refused or exact`() {
     var random = Seeded(3)
     let entries = Array(Vector.named("data-mixed").bytes.dropFirst(18))
     for _ in 0..<10_000 {

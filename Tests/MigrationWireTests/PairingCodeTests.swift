@@ -60,7 +60,7 @@ import Testing
     "4829\u{2013}1367",
     "4829\u{A0}1367", "4829136\u{0}", "48291367\u{0}",
   ])
-  func `anything but eight ASCII digits is malformed`(text: String) {
+  func `every text except eight ASCII digits is malformed`(text: String) {
     #expect(mistake(text) == .malformed)
   }
 
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `what is shown can be typed`() throws {
+  @Test func `a shown code can be typed`() throws {
     var random = Seeded(5)
     for _ in 0..<1_000 {
       let code = PairingCode(number: UInt32.random(in: 0..<10_000_000, using: &random))

@@ -3,7 +3,7 @@ import Testing
 @testable import MigrationWire
 
 @Suite struct PairingCodesTests {
-  @Test func `three wrong tries burn a code, and a burned code is over`() {
+  @Test func `three wrong tries burn a code, and a burned code is no longer open`() {
     var codes = PairingCodes()
     let code = codes.issue(now: 0)
     for tries in 1...2 {
@@ -22,7 +22,8 @@ import Testing
     #expect(codes.attempt(next, from: "4", now: 2) == .compare)
   }
 
-  /// Spends guesses, each from a network of its own and after all delays, until none is left or so many are spent; the time.
+  /// Spends guesses, each from a network of its own and after all delays, until none is left or so
+  /// many are spent; the time.
   private func spend(_ count: Int, of codes: inout PairingCodes, now start: Double = 0) -> Double {
     var now = start
     for number in 0..<count {
@@ -102,7 +103,7 @@ import Testing
     var codes = PairingCodes()
     let code = codes.issue(now: 0)
     #expect(codes.attempt(code, from: "a", now: 0) == .compare)
-    // Before it is known whether the first was right: exchanges side by side get no further.
+    // The result of the first exchange is not known yet: exchanges side by side get no further.
     for _ in 0..<10 { #expect(codes.attempt(code, from: "a", now: 0.5) == .delayed) }
     #expect(codes.guessesLeft == 98 && codes.delays("a", now: 0.5) && !codes.delays("b", now: 0.5))
     #expect(codes.mismatched(code) == .wrong(tries: 1))
@@ -145,7 +146,7 @@ import Testing
     #expect(codes.isTaken && !codes.wantsCode)
   }
 
-  @Test func `a pairing that came to nothing makes room for another code, and the wait goes on`() {
+  @Test func `a failed pairing makes room for another code, and the wait continues`() {
     var codes = PairingCodes()
     for round in 1...99 {
       let now = Double(round) * 10

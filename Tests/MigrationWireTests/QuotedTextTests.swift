@@ -25,7 +25,7 @@ import Testing
     ("a b", "'a b'"), ("a, b", "'a, b'"), ("a;b", "'a;b'"), ("-x", "'-x'"), ("~x", "'~x'"), ("=x", "'=x'"), ("", "''"),
     ("a ", "'a '"), ("x\u{200B}", #"$'x\u200b'"#), ("\u{308}x", "'\u{308}x'"), ("a\u{3000}b", "'a\u{3000}b'"),
   ])
-  func `in a list only what is one plain word goes without quotes`(name: String, shown: String) {
+  func `in a list only a single plain word has no quotes`(name: String, shown: String) {
     #expect(VisibleText.listed(Array(name.utf8)) == shown)
   }
 
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `a shell that is given what was quoted has that name and nothing else`() throws {
+  @Test func `a shell reads exactly the quoted name`() throws {
     let names = Self.names()
     for show in [{ VisibleText.quoted($0) }, { VisibleText.listed($0) }] as [([UInt8]) -> String] {
       let script = names.map { "printf '%s\\0' \(show($0))\n" }.joined()
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func `what is quoted has no control, and two names never look the same`() {
+  @Test func `a quoted name has no control characters, and two names never look the same`() {
     var shown: [String: [UInt8]] = [:]
     for name in Self.names() {
       let text = VisibleText.quoted(name)

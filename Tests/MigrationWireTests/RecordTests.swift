@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func `content stands behind the record of a file of its size`() {
+  @Test func `content follows the record of a file of its size`() {
     #expect(code(item(size: 3) + content(3, data: 3)) == nil)
     #expect(code(item(size: 4) + content(3, data: 3)) == .value)
     #expect(code(item(size: 0) + content(0, data: 0)) == .value)
@@ -230,7 +230,7 @@ import Testing
     #expect(code(item(size: 3) + place(kind: 2, offset: 0, length: 1, data: 1) + content(3, data: 3)) == .field)
   }
 
-  @Test func `a record longer than what is left is refused`() {
+  @Test func `a record longer than the remaining bytes is refused`() {
     #expect(code([1, 0xFF, 0xFF, 0xFF, 0xFF] + [UInt8](repeating: 0, count: 50)) == .truncated)
     #expect(code([1, 0, 0, 0, 0]) == .field)
   }

@@ -55,7 +55,7 @@ enum Sample {
     return session
   }
 
-  /// The table of Protocol §7.1: what may come, and which state it leads to.
+  /// The table of Protocol §7.1: the allowed messages, and the next state of each.
   private func next(_ state: SenderState, _ message: ControlMessage) -> SenderState? {
     switch (state, message) {
     case (.greeting, .greeting(let greeting)) where greeting.role == .receiver: .preparing
@@ -155,7 +155,7 @@ enum Sample {
     }
   }
 
-  @Test func `PING is answered with its token in every state but closed`() throws {
+  @Test func `PING is answered with its token in every state except closed`() throws {
     for state in SenderState.allCases where state != .closed {
       var session = try sender(state)
       #expect(try session.received(.ping(9)) == .say(.pong(9)))
@@ -166,7 +166,7 @@ enum Sample {
     }
   }
 
-  @Test func `CLOSE ends every state, and whatever comes after a close is ignored`() throws {
+  @Test func `CLOSE ends every state, and later messages are ignored`() throws {
     for state in SenderState.allCases where state != .closed {
       var session = try sender(state)
       #expect(try session.received(.close(Sample.close)) == .stop(Sample.close))
@@ -222,7 +222,7 @@ enum Sample {
     #expect(talk.sender.isDone && talk.receiver.isDone)
   }
 
-  @Test func `a resumed transfer tells the ledger and drops what is gone`() throws {
+  @Test func `a resumed transfer tells the ledger and drops stale items`() throws {
     var talk = self
     try talk.begin()
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
@@ -239,7 +239,7 @@ enum Sample {
     #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
   }
 
-  @Test func `what the destination cannot hold is told while it is received and imported, where both ends know of it`()
+  @Test func `refused items are reported while the receiver receives and imports, if both ends can`()
     throws
   {
     for features in [.refusals, []] as [Features] {
@@ -297,7 +297,8 @@ enum Sample {
     #expect(try talk.toReceiver(.receipt) == .finish)
   }
 
-  /// Whether a receiver names an item in front of a DONE that answers the offer; the sender takes it in the same cases.
+  /// Whether a receiver names an item in front of a DONE that answers the offer; the sender takes
+  /// it in the same cases.
   private func namesAgain(_ sender: Features, _ receiver: Features, _ offer: Offer) throws -> Bool {
     var talk = self
     (talk.sender, talk.receiver) = (SenderSession(features: sender), ReceiverSession(features: receiver))
@@ -316,7 +317,7 @@ enum Sample {
     return true
   }
 
-  @Test func `what is not stored is named in front of the last word that answers an offer, where both ends know of it`()
+  @Test func `refused items are named before the DONE that answers an offer, if both ends can`()
     throws
   {
     let app = Offer.Contents.app(
@@ -504,7 +505,7 @@ enum Sample {
     #expect(sender.finish(Sample.finish) == .finish(Sample.finish))
   }
 
-  @Test func `what the other device says was left out can be counted on`() {
+  @Test func `the counts of left-out items from the other device can be added`() {
     var leftOut = LeftOut(differing: 5)
     leftOut.add(differing: 2)
     #expect(leftOut == LeftOut(differing: 7))

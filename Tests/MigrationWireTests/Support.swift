@@ -30,7 +30,7 @@ struct Vector: Sendable, CustomStringConvertible {
   let bytes: [UInt8]
 
   var description: String { name }
-  /// It stands before READY, where frames have another form.
+  /// A frame before READY, where frames have another form.
   var isEarly: Bool { name.hasPrefix("pairing-") }
 
   /// All of them, by name.
@@ -46,7 +46,7 @@ struct Vector: Sendable, CustomStringConvertible {
   /// The vector of that name.
   static func named(_ name: String) -> Vector { all.first { $0.name == name }! }
 
-  /// What it says.
+  /// Its text.
   func decoded() throws(Violation) -> Frame {
     guard let frame = try isEarly ? .early(PairingFrame(bytes.span)) : Frame(bytes) else {
       throw Violation(.unknown, "a vector")

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: Vector.all.filter { Expected.all[$0.name] != nil })
-  func `a vector says what is expected, and the expected says the vector`(vector: Vector) throws {
+  func `a vector decodes to the expected value, and the value encodes to the vector`(vector: Vector) throws {
     let expected = Expected.all[vector.name]!
     let decoded = try vector.decoded()
     #expect(decoded == expected)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: Vector.all.filter { $0.name.hasPrefix("close") })
-  func `CLOSE stands on data streams too`(vector: Vector) throws {
+  func `CLOSE is valid on data streams too`(vector: Vector) throws {
     let message = try #require(try Frame.onStream(vector.bytes))
     #expect(message.frame() == vector.bytes)
   }
@@ -86,7 +86,7 @@ import Testing
     #expect(Array(payload.dropFirst(9)) == Array(Vector.named("data-directory").bytes.dropFirst(18)))
   }
 
-  @Test func `what a tag covers is laid out as the document says`() throws {
+  @Test func `the covered bytes of a tag have the layout of the document`() throws {
     guard case .data(_, let pieces) = try Vector.named("data-hole").decoded(), case .hole(let place, _) = pieces[0]
     else {
       Issue.record("no hole")

@@ -24,7 +24,7 @@ import Testing
     ("\u{E000}", #"\u{e000}"#), ("\u{10FFFF}", #"\u{10ffff}"#), ("\u{34F}", #"\u{34f}"#), ("\u{17B4}", #"\u{17b4}"#),
     ("\u{1D173}", #"\u{1d173}"#), ("\u{180E}", #"\u{180e}"#),
   ])
-  func `what is invisible or misleading is shown as an escape`(text: String, shown: String) {
+  func `invisible and misleading characters are shown as escapes`(text: String, shown: String) {
     #expect(VisibleText.of(text) == shown)
     #expect(VisibleText.of("a" + text + "b") == "a" + shown + "b")
   }

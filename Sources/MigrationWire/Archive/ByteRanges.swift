@@ -35,7 +35,7 @@ package struct ByteRanges: Equatable, Sendable {
     all.replaceSubrange(first..<last, with: CollectionOfOne(joined))
   }
 
-  /// What of `range` is not in the set, in ascending order.
+  /// The parts of `range` that are not in the set, in ascending order.
   package func gaps(in range: Range<UInt64>) -> [Range<UInt64>] {
     var gaps: [Range<UInt64>] = []
     var start = range.lowerBound

@@ -1,4 +1,4 @@
-/// What a zstd frame says of itself before its blocks (RFC 8878 §3.1.1.1), judged before anything of it is decoded.
+/// The header of a zstd frame (RFC 8878 §3.1.1.1), judged before any of the frame is decoded.
 package struct CompressedFrame: Equatable, Sendable {
   private static let subject = "compressed data"
   private static let magic: UInt64 = 0xFD2F_B528
@@ -10,7 +10,8 @@ package struct CompressedFrame: Equatable, Sendable {
   /// Whether the bytes are to be decoded with a dictionary.
   package let usesDictionary: Bool
 
-  /// Reads the front of a frame that is all of `bytes`. Skippable frames and those of older formats are none.
+  /// Reads the front of a frame that is all of `bytes`. Skippable frames and those of older formats
+  /// are none.
   package init(_ bytes: Span<UInt8>) throws(Violation) {
     var rest = 0..<bytes.count
     guard try Self.number(of: 4, in: bytes, &rest) == Self.magic else { throw Violation(.unknown, Self.subject) }
@@ -38,7 +39,7 @@ package struct CompressedFrame: Equatable, Sendable {
     guard contentSize ?? UInt64(plainLength) == UInt64(plainLength) else { throw Violation(.conflict, Self.subject) }
   }
 
-  /// What is thrown where the blocks are not what the front promises.
+  /// The error for blocks that do not keep the promises of the header.
   package static let undecodable = Violation(.value, subject)
 
   private static func window(_ descriptor: UInt64) -> UInt64 {

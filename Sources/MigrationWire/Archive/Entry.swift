@@ -39,7 +39,7 @@ package struct ChunkPlace: Equatable, Sendable {
     self.isHole = isHole
   }
 
-  /// What the tag covers besides the data (Protocol §9.3).
+  /// The fields that the tag covers besides the data (Protocol §9.3).
   package func writeTagged(to writer: inout ByteWriter) {
     writer.u8(isHole ? 3 : 2)
     writer.u64(range.lowerBound)
@@ -143,7 +143,7 @@ package struct EntryReader: Sendable {
   }
 }
 
-/// Writes the parts of entries that stand in front of data.
+/// Writes the headers of entries, which precede their data.
 package enum EntryWriter {
   /// The whole ITEM entry.
   package static func item(_ record: ItemRecord, to writer: inout ByteWriter) {

@@ -59,7 +59,7 @@ package struct AccessEntry: Equatable, Sendable {
     self.id = id
   }
 
-  /// What an entry takes on the wire.
+  /// The length of an entry on the wire.
   static let size = 6
 
   static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [AccessEntry] {

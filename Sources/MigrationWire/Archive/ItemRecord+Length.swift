@@ -1,5 +1,6 @@
 extension ItemRecord {
-  /// How many bytes `write` writes: what the record counts for (Protocol §6.2, metadata).
+  /// The number of bytes that `write` writes. The record counts for so many (Protocol §6.2,
+  /// metadata).
   package var length: Int {
     // Kind and generation, and their tags and lengths.
     var length = Fields.length(ofValue: path.bytes.count) + 3 + 18
@@ -18,11 +19,11 @@ extension ItemRecord {
     return length + unknown.length
   }
 
-  /// The same item with nothing but what names it and what it is.
+  /// The same item with only its path, kind and generation.
   package var bare: ItemRecord { ItemRecord(path: path, generation: generation, body: body) }
 }
 
 extension ExtendedAttribute {
-  /// What the attribute takes in a list.
+  /// The length of the attribute in a list.
   fileprivate var length: Int { 1 + name.count + ByteWriter.varintSize(UInt64(value.count)) + value.count }
 }

@@ -1,4 +1,4 @@
-/// What kind of thing an item is; the numbers are those of Protocol §8.2.
+/// The kind of an item; the numbers are those of Protocol §8.2.
 package enum ItemKind: UInt8, Sendable {
   case directory = 1
   case file = 2
@@ -22,7 +22,7 @@ package typealias Generation = UInt128
 /// Names one item in one generation to both ends (Protocol §9.2).
 package typealias Mark = UInt128
 
-/// An item's record: everything about it but its bytes.
+/// An item's record: everything about it except its bytes.
 package struct ItemRecord: Equatable, Sendable {
   package struct Owner: Equatable, Sendable {
     package let user: UInt32
@@ -34,7 +34,7 @@ package struct ItemRecord: Equatable, Sendable {
     }
   }
 
-  /// What the kind brings with it.
+  /// The fields that only this kind has.
   package enum Body: Equatable, Sendable {
     case directory
     case file(size: UInt64)

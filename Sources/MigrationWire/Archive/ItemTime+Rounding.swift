@@ -13,7 +13,8 @@ extension ItemTime {
       seconds: Int64(clamping: (rounded - fraction) / second), nanoseconds: UInt32(truncatingIfNeeded: fraction))
   }
 
-  /// The finest granularity of those that file systems have under which these times were kept; nil where none explains them.
+  /// The finest granularity of those that file systems have under which these times were kept; nil
+  /// where none explains them.
   package static func granularity(of kept: [(set: ItemTime, got: ItemTime)]) -> UInt32? {
     granularities.first { granularity in kept.allSatisfy { $0.set.rounded(to: granularity) == $0.got } }
   }

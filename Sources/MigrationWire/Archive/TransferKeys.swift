@@ -3,7 +3,7 @@ package typealias TransferID = UInt128
 /// Names one session of a transfer.
 package typealias SessionID = UInt128
 
-/// The secrets of one transfer that both ends hold, and what is computed under them.
+/// The secrets of one transfer that both ends hold, and the values that they compute under them.
 package struct TransferKeys: Equatable, Sendable {
   /// The AES-128 key of the chunk tags.
   package let tagKey: UInt128
@@ -67,7 +67,8 @@ package struct TransferKeys: Equatable, Sendable {
     return hash.finish()
   }
 
-  /// The generation of a hard link (Protocol §9.1). It is never that of a file, which the same name may have been before.
+  /// The generation of a hard link (Protocol §9.1). It is never that of a file, which the same name
+  /// may have been before.
   package func generation(ofLinkTo target: ArchivePath, _ generation: Generation) -> Generation {
     var hash = SipHash(key: hashKey)
     hash.combine(4 as UInt8)
@@ -84,7 +85,7 @@ package struct TransferKeys: Equatable, Sendable {
   }
 }
 
-/// What the kernel tells about one state of a source item, without a look at its content.
+/// The kernel's description of one state of a source item, without a look at its content.
 package struct SourceFingerprint: Equatable, Sendable {
   package let fileSystem: UInt64
   package let inode: UInt64

@@ -1,6 +1,6 @@
 /// Bytes being put together, big-endian.
 package struct ByteWriter: Sendable {
-  /// What has been written so far.
+  /// The written bytes.
   package private(set) var bytes: [UInt8] = []
 
   package init() {}

@@ -1,4 +1,5 @@
-/// Writes a field body in place, for records of which there are many: what `Fields` does, without a copy of any value.
+/// Writes a field body in place, as `Fields` does but without a copy of any value: for records, of
+/// which there are many.
 struct FieldWriter {
   private var last: UInt8 = 0
   private var unknown: ArraySlice<Fields.Field>
@@ -8,7 +9,8 @@ struct FieldWriter {
     self.unknown = unknown.all[...]
   }
 
-  /// Adds a field whose value has `length` bytes, which `body` writes; tags must be added in ascending order.
+  /// Adds a field whose value has `length` bytes, which `body` writes; tags must be added in
+  /// ascending order.
   mutating func append(_ tag: UInt8, length: Int, to writer: inout ByteWriter, _ body: (inout ByteWriter) -> Void) {
     precondition(tag > last, "fields are written in ascending order")
     last = tag

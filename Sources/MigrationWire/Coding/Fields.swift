@@ -1,4 +1,5 @@
-/// A field body: values by tag, in ascending order, with the tags that this version does not know kept as they came.
+/// A field body: values by tag, in ascending order, with the tags that this version does not know
+/// kept as they came.
 package struct Fields: Equatable, Sendable {
   struct Field: Equatable {
     let tag: UInt8

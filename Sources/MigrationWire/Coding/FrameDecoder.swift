@@ -1,24 +1,26 @@
 /// Takes whole frames out of a stream of bytes (Protocol §6), however the bytes come.
 ///
-/// Bytes are read right into its room. Who reads no more than is `missing` never has the beginning of another frame behind one,
-/// so that nothing is moved; who reads more gets the frames one after another.
+/// A caller reads bytes directly into the decoder's room. A caller that reads no more than
+/// `missing` bytes never gets the beginning of the next frame, so the decoder moves nothing. A
+/// caller that reads more gets the frames one after another.
 package struct FrameDecoder: Sendable {
-  /// A whole frame: its body lies at a range of the decoder's bytes until the next call that changes the decoder.
+  /// A whole frame: its body lies at a range of the decoder's bytes until the next call that
+  /// changes the decoder.
   package struct Frame: Equatable, Sendable {
     package let type: FrameType
     package let body: Range<Int>
   }
 
-  /// What has come, and room behind it.
+  /// The received bytes, and room behind them.
   package private(set) var bytes: [UInt8] = []
-  /// Where the next frame begins, and where what has come ends.
+  /// The start of the next frame, and the end of the received bytes.
   private var start = 0
   private var end = 0
 
   package init() {}
 
-  /// How many bytes of the next frame are missing, as far as that is known: first those of its header. Throws what the header
-  /// breaks.
+  /// How many bytes of the next frame are missing, as far as that is known: first those of its
+  /// header. Throws what the header breaks.
   package var missing: Int {
     get throws(Violation) {
       guard let header = try header else { return Limits.frameHeader - (end - start) }
@@ -33,7 +35,8 @@ package struct FrameDecoder: Sendable {
     }
   }
 
-  /// Lets `read` fill room for at most so many bytes; what it gives is how many came, or nil for none.
+  /// Lets `read` fill room for at most so many bytes. `read` returns the number of bytes, or nil
+  /// for none.
   package mutating func read<Failure: Error>(
     atMost count: Int, _ read: (inout [UInt8], Range<Int>) throws(Failure) -> Int?
   ) throws(Failure) -> Int? {

@@ -1,4 +1,5 @@
-/// SipHash-2-4 with 128 bits of output (Aumasson and Bernstein): a keyed hash for marks, generations and journal records.
+/// SipHash-2-4 with 128 bits of output (Aumasson and Bernstein): a keyed hash for marks,
+/// generations and journal records.
 package struct SipHash: Sendable {
   private var v0: UInt64
   private var v1: UInt64

@@ -17,8 +17,9 @@ package struct Bound: Equatable, Sendable {
 }
 
 extension Offer {
-  /// The most that the receiver takes upon this offer: sources live, so a quarter and a fixed margin may come on top; of an
-  /// estimate more. What an app's exporter makes has no bound in bytes but the room that there is.
+  /// The most that the receiver takes upon this offer. Sources change while they are sent, so a
+  /// quarter and a fixed margin may come on top, and more on top of an estimate. The bytes of an
+  /// app's exporter are bounded only by the free room.
   package var bound: Bound {
     if flags.contains(.estimated) {
       return Bound(
@@ -31,7 +32,8 @@ extension Offer {
       metadata: metadata + metadata / 4 + Limits.metadataMargin)
   }
 
-  /// Whether more bytes than announced may come, as many as there is room for: only an app's exporter knows what it will make.
+  /// Whether more bytes than announced may come, as many as there is room for: only an app's
+  /// exporter knows what it will make.
   package var isOpenEnded: Bool { if case .app = contents { true } else { false } }
 
   private func mostBytes(_ ofFolders: UInt64) -> UInt64 {

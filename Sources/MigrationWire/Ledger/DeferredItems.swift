@@ -1,10 +1,12 @@
-/// What waits for the end: directories, whose metadata is set when everything is in them, and hard links.
+/// The items that wait for the end: directories, whose metadata is set when all their items are in
+/// them, and hard links.
 ///
-/// Their records are in the journal; here is where. A million directories take some hundred megabytes, whatever they have.
+/// The journal has their records; this type has the positions. A million directories take some
+/// hundred megabytes, with any metadata.
 struct DeferredItems: Sendable {
   struct Entry: Sendable {
     let mark: Mark
-    /// What tells the record from any other.
+    /// The value that tells the record from any other.
     let digest: UInt128
     let depth: Int
     let isLink: Bool
@@ -23,7 +25,7 @@ struct DeferredItems: Sendable {
   init(_ keys: TransferKeys) { self.keys = keys }
 
   func entry(_ path: ArchivePath) -> Entry? {
-    // Of files alone there is nothing to look for.
+    // An archive that has only files has no deferred items.
     entries.isEmpty ? nil : entries[keys.digest(of: path)]
   }
 
@@ -50,7 +52,8 @@ struct DeferredItems: Sendable {
     entries[keys.digest(of: path)]?.position = position
   }
 
-  /// Another session begins. What the journal was not told of is forgotten; its marks.
+  /// Begins another session. Forgets the items that the journal does not have, and returns their
+  /// marks.
   mutating func begin() -> [Mark] {
     let lost = entries.values.filter { $0.position == nil }.map(\.mark)
     if !lost.isEmpty { entries = entries.filter { $0.value.position != nil } }
@@ -62,7 +65,8 @@ struct DeferredItems: Sendable {
     return lost
   }
 
-  /// Where the records of the hard links are, ascending; nil for one of which the journal does not tell.
+  /// Where the records of the hard links are, ascending; nil for one of which the journal does not
+  /// tell.
   var linkPositions: [UInt64?] {
     entries.values.filter(\.isLink).map(\.position).sorted { $0 ?? 0 < $1 ?? 0 }
   }
@@ -75,7 +79,7 @@ struct DeferredItems: Sendable {
 }
 
 extension TransferKeys {
-  /// What stands for a path in memory.
+  /// The stand-in for a path in memory.
   func digest(of path: ArchivePath) -> UInt128 {
     var hash = SipHash(key: hashKey)
     hash.combine(0x80 as UInt8)
@@ -83,7 +87,7 @@ extension TransferKeys {
     return hash.finish()
   }
 
-  /// What stands for a whole record in memory.
+  /// The stand-in for a whole record in memory.
   fileprivate func digest(of record: ItemRecord) -> UInt128 {
     var writer = ByteWriter()
     record.write(to: &writer)

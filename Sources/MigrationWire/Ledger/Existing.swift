@@ -1,10 +1,11 @@
-/// What becomes of an arriving item whose name is taken at the destination; the numbers are those of the journal.
+/// The treatment of an arriving item whose name is taken at the destination; the numbers are those
+/// of the journal.
 package enum Existing: UInt8, CaseIterable, Sendable {
   /// The transfer is refused, and nothing is written.
   case refuse = 1
-  /// Folders are merged, and what is there stays as it is.
+  /// Folders are merged, and existing files stay as they are.
   case skip = 2
-  /// What arrives gets another name.
+  /// The arriving item gets another name.
   case keepBoth = 3
   /// Folders are merged, and files and links take the places of those that are there.
   case replace = 4

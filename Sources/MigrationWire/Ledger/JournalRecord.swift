@@ -1,4 +1,4 @@
-/// One line of the receiver's journal: a claim about what is in staging.
+/// One line of the receiver's journal: a claim about the staging directory.
 package enum JournalRecord: Equatable, Sendable {
   /// The first record: which transfer the journal belongs to.
   case opened(TransferID)
@@ -8,30 +8,33 @@ package enum JournalRecord: Equatable, Sendable {
   case range(ChunkPlace, ChunkSeal)
   /// The record of a file whose bytes are told as ranges.
   case sealed(ItemRecord)
-  /// Whatever was said of this path before is void.
+  /// Every earlier claim about this path is void.
   case discarded(ArchivePath)
-  /// Whatever was said of this path, and of everything beneath it, before is void.
+  /// Every earlier claim about this path, and about every path below it, is void.
   case discardedTree(ArchivePath)
   /// The record at this position was found untrue.
   case void(at: UInt64)
   /// Everything in front of this position is durable.
   case synced(upTo: UInt64)
-  /// Everything arrived and agrees; the import may begin, and what is missing from staging from now on was moved.
+  /// Everything has arrived and agrees with FINISH. The import may begin: an item that is missing
+  /// from staging from now on was moved.
   case concluded(Tally)
-  /// What is staged at this path and has this inode is about to be moved to that one at the destination.
+  /// The import is about to move the staged item at this path, which has this inode, to that path
+  /// at the destination.
   case moving(ArchivePath, inode: UInt64, to: ArchivePath)
-  /// Somebody else's importer begins, which may move and change what is staged: if it does not come to its end, every claim
-  /// in front of this counts only once it is checked.
+  /// Another program's importer begins. It may move and change staged items: if it does not finish,
+  /// every claim in front of this record counts only after a check.
   case exposed
   /// Everything is imported and durable.
   case imported
-  /// What becomes of items whose names are taken at the destination, from now on.
+  /// The treatment of items whose names are taken at the destination, from now on.
   case existing(Existing)
-  /// The destination cannot hold this state of an item: whatever is said of it anywhere in the journal is void. Without a size
-  /// its record had not come.
+  /// The destination cannot hold this state of an item. Every claim about it, anywhere in the
+  /// journal, is void. Without a size its record had not come.
   case refused(path: ArchivePath, generation: Generation, size: UInt64?, RefusalReason)
-  /// The staged item at this path is about to be given that one at the destination, whose name is free, in several steps: from
-  /// now on an empty entry there, or a second name of the same thing, is this import's. Nil takes that back.
+  /// The import is about to give the staged item at this path that path at the destination, whose
+  /// name is free, in several steps. From now on an empty entry there, or a second name of the same
+  /// item, belongs to this import. Nil takes that back.
   case placing(ArchivePath, to: ArchivePath?)
 
   /// Bytes around a record's body: length, kind, authentication code.
@@ -48,7 +51,8 @@ package enum JournalRecord: Equatable, Sendable {
     writer.u128(Self.code(key, position, kind, writer.bytes.span.extracting(body...)))
   }
 
-  /// Reads the record at the start of `bytes`, which stands at `position`; nil where the bytes end too early.
+  /// Reads the record at the start of `bytes`, whose position is `position`; nil where the bytes
+  /// end too early.
   ///
   /// A record that is not authentic, or authentic and malformed, is a violation.
   package static func read(
@@ -67,9 +71,11 @@ package enum JournalRecord: Equatable, Sendable {
     return (try JournalRecord(kind, bytes, body), overhead + length)
   }
 
-  /// The greatest position that an authentic sync mark anywhere in `bytes` vouches for; the first byte stands at `position`.
+  /// The greatest position that an authentic sync mark anywhere in `bytes` vouches for. The first
+  /// byte has the position `position`.
   ///
-  /// Behind a record that is not authentic this tells damage in what was durable from an end that was cut short.
+  /// Behind a record that is not authentic, this tells damage in durable records from an end that
+  /// was cut short.
   package static func greatestSyncMark(_ bytes: Span<UInt8>, position: UInt64, key: UInt128) -> UInt64? {
     var greatest: UInt64?
     var start = 0

@@ -1,4 +1,4 @@
-/// What comes: whether it is new, held or contradictory, and whether the offer allows it.
+/// Arriving entries: whether each is new, held or contradictory, and whether the offer allows it.
 extension Ledger {
   /// A chunk or hole came, and its tag fits.
   package mutating func admit(_ place: ChunkPlace) throws(Violation) -> Admission {
@@ -33,7 +33,8 @@ extension Ledger {
     admittedBytes = admittedBytes.addingClamped(count)
   }
 
-  /// The bytes of an admitted place are written. The file's number and record, once, if that was the last thing missing.
+  /// The bytes of an admitted place are written. The file's number and record, once, if that was
+  /// the last thing missing.
   package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
     admittedBytes = admittedBytes.subtractingClamped(UInt64(place.range.count))
     guard let index = incomplete.index(forKey: place.path),
@@ -72,7 +73,8 @@ extension Ledger {
       return .create(discarded: try startAfresh(record.path))
     }
     guard let file = incomplete[record.path], file.generation == record.generation else {
-      // The record overtook its chunks on another stream: the file is made when the first of them comes.
+      // The record overtook its chunks on another stream: the file is made when the first of them
+      // comes.
       return .create(discarded: try startAfresh(record.path))
     }
     note(record)
@@ -86,13 +88,13 @@ extension Ledger {
     incomplete[record.path]?.hasNewRecord = true
   }
 
-  /// Fails when this session has brought a directory or hard link with this path in another state: what it brought never
-  /// gives way. Files and symbolic links are found on the disk.
+  /// Fails if this session has brought a directory or hard link with this path in another state: an
+  /// item of this session never gives way. Files and symbolic links are found on the disk.
   private func checkPlace(of path: ArchivePath) throws(Violation) {
     guard deferred.entry(path)?.isNew != true else { throw Violation(.conflict, "a second state of an item") }
   }
 
-  /// Fails when what is held of the same generation contradicts the record.
+  /// Fails if the held parts of the same generation contradict the record.
   private func checkStaged(_ record: ItemRecord) throws(Violation) {
     guard let file = incomplete[record.path], file.generation == record.generation else { return }
     if let known = file.record, known != PackedRecord(record) {
@@ -118,7 +120,8 @@ extension Ledger {
   }
 
   private mutating func open(_ path: ArchivePath, _ generation: Generation) throws(Violation) -> FileNumber {
-    // Only where there are many is it worth counting those that are refused, of which as many may wait for their records.
+    // Only where there are many is it worth counting those that are refused, of which as many may
+    // wait for their records.
     if incomplete.count >= Limits.incompleteFiles {
       let refused = incomplete.values.count { $0.isRefused }
       guard incomplete.count - refused < Limits.incompleteFiles, refused < Limits.incompleteFiles else {

@@ -1,4 +1,4 @@
-/// What waits for the end: the journal tells of it at these positions.
+/// The items that wait for the end, with the positions of their records in the journal.
 extension Ledger {
   /// Whether a directory at this path has a record.
   package func hasDirectory(_ path: ArchivePath) -> Bool { deferred.entry(path)?.isLink == false }
@@ -12,7 +12,8 @@ extension Ledger {
     return entry.position
   }
 
-  /// Where the records of the hard links are, ascending; nil for one of which the journal does not tell.
+  /// Where the records of the hard links are, ascending; nil for one of which the journal does not
+  /// tell.
   package var linkPositions: [UInt64?] { deferred.linkPositions }
 
   /// The same of the directories, the deepest first.

@@ -1,9 +1,10 @@
-/// Items that the destination cannot hold. A state of an item that was refused once stays so for the whole transfer.
+/// Items that the destination cannot hold. A state of an item that was refused once stays so for
+/// the whole transfer.
 extension Ledger {
   /// Whether this state of an item is refused.
   package func refuses(_ mark: Mark) -> Bool { refused.holds(mark) }
 
-  /// Whether an item of this path is refused, in whatever state.
+  /// Whether an item of this path is refused, in any state.
   package func refuses(path: ArchivePath) -> Bool { refused.holds(path: path) }
 
   /// The refused files whose records have not come.
@@ -28,7 +29,8 @@ extension Ledger {
     return number
   }
 
-  /// An incomplete file that is not refused: its record, if that has come, and the number of what is staged of it.
+  /// An incomplete file that is not refused: its record, if that has come, and the number of its
+  /// staging file.
   package func refusable(
     _ path: ArchivePath, _ generation: Generation
   ) -> (record: ItemRecord?, number: FileNumber)? {
@@ -36,7 +38,8 @@ extension Ledger {
     return (file.record?.record, file.number)
   }
 
-  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the number of its staged file.
+  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the
+  /// number of its staged file.
   ///
   /// Without a record it waits for one: only that tells its size.
   @discardableResult

@@ -1,4 +1,5 @@
-/// Claims of the journal that count, taken back into a ledger one by one, in their order (Protocol §9.7).
+/// Claims of the journal that count, taken back into a ledger one by one, in their order (Protocol
+/// §9.7).
 extension Ledger {
   /// A range is in its staging file. The record, if nothing is missing of the file any more.
   package mutating func restore(_ place: ChunkPlace) throws(Violation) -> ItemRecord? {
@@ -11,7 +12,8 @@ extension Ledger {
     return try finishIfComplete(file)
   }
 
-  /// The record of a file whose bytes are claimed as ranges. The same, if nothing is missing of the file any more.
+  /// The record of a file whose bytes are claimed as ranges. The same, if nothing is missing of the
+  /// file any more.
   package mutating func restore(sealed record: ItemRecord) throws(Violation) -> ItemRecord? {
     guard !knows(mark(record)) else { return nil }
     var file = restored(record.path, record.generation)
@@ -20,13 +22,14 @@ extension Ledger {
     return try finishIfComplete(file)
   }
 
-  /// What was said of a path does not count any more, whether it was complete (then this was its record) or not.
+  /// Voids every claim about a path, whether the item was complete (then this was its record) or
+  /// not.
   package mutating func forget(_ path: ArchivePath, complete record: ItemRecord? = nil) {
     discard(path)
     if let record { drop(record) }
   }
 
-  /// The incomplete files and the numbers of what is staged of them.
+  /// The incomplete files and the numbers of their staging files.
   package var incompleteFiles: [(path: ArchivePath, number: FileNumber)] {
     incomplete.filter { !$0.value.isRefused }.map { ($0.key, $0.value.number) }.sorted { $0.0 < $1.0 }
   }

@@ -1,7 +1,8 @@
-/// What a receiver holds of an archive: complete items by their marks, incomplete files by their ranges.
+/// The receiver's holdings of an archive: complete items by their marks, incomplete files by their
+/// ranges.
 ///
-/// Pure bookkeeping: it decides whether bytes are new, held or contradictory; writing them is the caller's business. Bytes of one
-/// place must be written between `admit` and `stage`.
+/// Pure bookkeeping: it decides whether bytes are new, held or contradictory; writing them is the
+/// caller's business. Bytes of one place must be written between `admit` and `stage`.
 package struct Ledger: Sendable {
   /// Names the staging file of one generation of one incomplete file.
   package typealias FileNumber = UInt64
@@ -13,9 +14,9 @@ package struct Ledger: Sendable {
     var record: PackedRecord?
     /// Whether this session brought the record.
     var hasNewRecord = false
-    /// A stream was told that nothing is missing, and makes an end of it.
+    /// A stream knows that the file is complete, and finishes it.
     var isEnding = false
-    /// The destination cannot hold it: nothing of it is written, and its record is waited for.
+    /// The destination cannot hold it: no part of it is written, and its record has yet to come.
     var isRefused = false
 
     var isComplete: Bool {
@@ -26,7 +27,7 @@ package struct Ledger: Sendable {
 
   /// What to do with a chunk that came.
   package enum Admission: Equatable, Sendable {
-    /// Write it. `isNew`: the file must be created first, after what was held under `discarded` is removed.
+    /// Write it. `isNew`: remove the holdings under `discarded` first, then create the file.
     case write(FileNumber, isNew: Bool, discarded: FileNumber?)
     /// Every byte of it is held already.
     case held
@@ -38,7 +39,8 @@ package struct Ledger: Sendable {
     case held
     /// Chunks are still missing.
     case waiting
-    /// Nothing of the item is there: make it. What was held of another generation must be removed first.
+    /// The receiver holds nothing of the item: make it. Remove the parts of another generation
+    /// first.
     case create(discarded: FileNumber?)
     /// It was the last thing missing of this staged file. Told once.
     case complete(FileNumber)
@@ -62,8 +64,8 @@ package struct Ledger: Sendable {
   package private(set) var digest: UInt128 = 0
   /// Bytes held of incomplete files.
   package internal(set) var incompleteBytes: UInt64 = 0
-  /// The files that are whole by a record of an earlier session, which says nothing of bytes that came in this one: it must come
-  /// again.
+  /// The files that are whole by a record of an earlier session, which says nothing of bytes that
+  /// came in this one: it must come again.
   package internal(set) var unvouched: Set<Mark> = []
   /// Items whose metadata can only be set when everything else is there.
   var deferred: DeferredItems
@@ -78,10 +80,11 @@ package struct Ledger: Sendable {
     refused = RefusedItems(keys)
   }
 
-  /// Another session begins. Its offer bounds what comes in it; what is held may all be stale, and so is not counted.
+  /// Begins another session. Its offer bounds the items that it brings. The holdings may all be
+  /// stale, so they are not counted.
   ///
-  /// No stream writes meanwhile. A directory or hard link that the journal was not told of, since it could not be written, is
-  /// as if it had never come.
+  /// No stream writes meanwhile. A directory or hard link that the journal was not told of, since
+  /// it could not be written, is as if it had never come.
   package mutating func begin(_ offered: Bound) {
     for mark in deferred.begin() { forget(mark, size: 0) }
     for index in incomplete.values.indices {
@@ -145,8 +148,8 @@ package struct Ledger: Sendable {
       .sorted { $0.path < $1.path }
   }
 
-  /// An item is made, with everything but what waits for the end. A directory or hard link of another generation that had its
-  /// path is dropped.
+  /// An item is made, except for the parts that wait for the end. A directory or hard link of
+  /// another generation with the same path is dropped.
   package mutating func finish(_ record: ItemRecord) throws(Violation) {
     let mark = mark(record)
     guard complete.insert(mark).inserted else { return try checkHeld(record) }
@@ -163,7 +166,8 @@ package struct Ledger: Sendable {
     }
   }
 
-  /// Fails when another record of a complete item is held; of files and symbolic links only the mark is.
+  /// Fails when another record of a complete item is held; of files and symbolic links only the
+  /// mark is.
   func checkHeld(_ record: ItemRecord) throws(Violation) {
     guard deferred.contradicts(record, mark(record)) else { return }
     throw Violation(.conflict, "a second record of an item")
@@ -203,12 +207,13 @@ package struct Ledger: Sendable {
     total.adding(refused.total) == finish.total && digest &+ refused.digest == finish.digest
   }
 
-  /// What names an item in one state to both ends.
+  /// The name that both ends have for an item in one state.
   package func mark(_ record: ItemRecord) -> Mark {
     keys.mark(path: record.path, generation: record.generation)
   }
 
-  /// Forgets an incomplete file; the number of what was staged of it, nil of one that is refused.
+  /// Forgets an incomplete file. Returns the number of its staging file, or nil if the file is
+  /// refused.
   @discardableResult
   package mutating func discard(_ path: ArchivePath) -> FileNumber? {
     guard let file = incomplete.removeValue(forKey: path) else { return nil }

@@ -1,4 +1,5 @@
-/// A record in as little memory as it takes on the wire. Taken apart, one with many small attributes takes ten times as much.
+/// A record in as little memory as it takes on the wire. Taken apart, one with many small
+/// attributes takes ten times as much.
 struct PackedRecord: Equatable, Sendable {
   /// The file's size.
   let size: UInt64
@@ -14,7 +15,7 @@ struct PackedRecord: Equatable, Sendable {
 
   var record: ItemRecord {
     guard let record = try? ItemRecord(bytes.span, 0..<bytes.count) else {
-      preconditionFailure("what was decoded and encoded decodes")
+      preconditionFailure("an encoded record decodes")
     }
     return record
   }

@@ -1,4 +1,5 @@
-/// The items that the destination cannot hold (Protocol §9.8): each counts like one that is held, and nothing of it is there.
+/// The items that the destination cannot hold (Protocol §9.8): each counts like one that is held,
+/// and nothing of it is there.
 struct RefusedItems: Sendable {
   private struct Entry: Sendable {
     let path: UInt128
@@ -20,7 +21,7 @@ struct RefusedItems: Sendable {
 
   func holds(_ mark: Mark) -> Bool { !entries.isEmpty && entries[mark] != nil }
 
-  /// Whether an item of this path is refused, in whatever state.
+  /// Whether an item of this path is refused, in any state.
   func holds(path: ArchivePath) -> Bool { !paths.isEmpty && paths[keys.digest(of: path)] != nil }
 
   mutating func add(_ path: ArchivePath, _ mark: Mark, size: UInt64) {

@@ -1,12 +1,15 @@
-/// What one session has brought so far, whatever became of it, against what its offer allows (Protocol §11).
+/// The total that one session has brought, also of items that were replaced since, against the
+/// limits of its offer (Protocol §11).
 ///
-/// What is held is counted elsewhere: here is what stays in the journal although something else has taken its place.
+/// The ledger counts the held items. This counts the records that stay in the journal although
+/// another item has replaced theirs.
 struct SessionBudget: Sendable {
   private let bound: Bound
   /// Bytes of the records that were taken, and how many those were.
   private var records: UInt64 = 0
   private var recordCount: UInt64 = 0
-  /// What the journal takes for pieces and for what was started afresh, and the bytes of content that came in these pieces.
+  /// The journal's space for pieces and for files that started afresh, and the bytes of content
+  /// that came in these pieces.
   private var pieces: UInt64 = 0
   private var content: UInt64 = 0
   /// How many files were started afresh, and how much of them had come.
@@ -15,7 +18,7 @@ struct SessionBudget: Sendable {
 
   init(_ bound: Bound) { self.bound = bound }
 
-  /// What counts as metadata: records, and what pieces take beyond what they bring.
+  /// The bytes that count as metadata: records, and the excess of pieces over their content.
   var metadata: UInt64 { records.addingClamped(pieces.subtractingClamped(content)) }
 
   /// A record is about to be kept.

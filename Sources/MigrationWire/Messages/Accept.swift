@@ -9,7 +9,7 @@ package struct Accept: Equatable, Sendable {
   package let streams: UInt16
   /// The features that may be used.
   package let features: Features
-  /// What the destination can hold; nil where it is not known, or where the sender does not ask.
+  /// The abilities of the destination; nil if they are not known, or if the sender does not ask.
   package let traits: DestinationTraits?
   private let unknown: Fields
 

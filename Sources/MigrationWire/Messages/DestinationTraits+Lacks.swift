@@ -1,5 +1,5 @@
 extension DestinationTraits {
-  /// What a destination lacks that an item would need; the first of them where there are several.
+  /// An ability that an item needs and the destination lacks; the first one if there are several.
   package enum Lack: UInt8, CaseIterable, Sendable {
     case otherEncodings
     case nonASCII
@@ -13,7 +13,7 @@ extension DestinationTraits {
     case largeFiles
     /// The directory that the item is in cannot be held.
     case directory
-    /// What a hard link is another name of cannot be held.
+    /// The destination cannot hold the target of a hard link.
     case target
 
     /// How the other device is told.
@@ -33,7 +33,7 @@ extension DestinationTraits {
   /// Why the destination cannot hold an item, as far as its record tells; nil where it may.
   package func refusal(of record: ItemRecord) -> RefusalReason? { lack(for: record)?.reason }
 
-  /// What the destination lacks for an item, as far as its record tells.
+  /// The ability that the destination lacks for an item, as far as the item's record tells.
   package func lack(for record: ItemRecord) -> Lack? {
     if let lack = lack(forPath: record.path) { return lack }
     switch record.body {
@@ -44,7 +44,7 @@ extension DestinationTraits {
     }
   }
 
-  /// What it lacks for a path: for its last name, or for one on the way to it.
+  /// The ability that it lacks for a path: for its last name, or for a directory above it.
   package func lack(forPath path: ArchivePath) -> Lack? {
     guard restrictsNames else { return nil }
     let components = path.components
@@ -52,7 +52,8 @@ extension DestinationTraits {
     return components.last.flatMap { lack(forName: $0) }
   }
 
-  /// What it lacks for a kind of item: a file of `length` bytes, or a symbolic link whose target has as many.
+  /// The ability that it lacks for a kind of item: a file of `length` bytes, or a symbolic link
+  /// whose target has as many.
   package func lack(for kind: ItemKind, length: UInt64) -> Lack? {
     switch kind {
     case .file: return largestFile.map { length > $0 } == true ? .largeFiles : nil
@@ -63,7 +64,7 @@ extension DestinationTraits {
     }
   }
 
-  /// What it lacks for a single name.
+  /// The ability that it lacks for a single name.
   package func lack(forName name: ArraySlice<UInt8>) -> Lack? {
     guard restrictsNames else { return nil }
     let isASCII = name.allSatisfy { $0 < 0x80 }

@@ -1,4 +1,5 @@
-/// What a destination can hold (Protocol §6.3), as far as it is known before anything arrives.
+/// The abilities of a destination (Protocol §6.3), as far as they are known before any item
+/// arrives.
 package struct DestinationTraits: Equatable, Sendable {
   /// Which names it takes for what they are.
   package struct NameRules: OptionSet, Sendable {

@@ -6,10 +6,11 @@ package struct Unsent: Equatable, Sendable {
     case keepsChanging = 3
     case notSendable = 4
     case beyondLimits = 5
-    /// Something else has its name at the destination and stays, as the receiver's user wants; it is left out, and does not
-    /// count as unsent.
+    /// Something else has its name at the destination and stays, as the receiver's user wants; it
+    /// is left out, and does not count as unsent.
     case differing = 6
-    /// The destination has said that it cannot hold such an item; it is left out, and does not count as unsent.
+    /// The destination has said that it cannot hold such an item; it is left out, and does not
+    /// count as unsent.
     case notStorable = 7
   }
 
@@ -17,7 +18,7 @@ package struct Unsent: Equatable, Sendable {
   package let path: [UInt8]
   package let reason: Reason
   package let message: String?
-  /// What the destination cannot hold of it, where that is the reason.
+  /// The ability that the destination lacks, where that is the reason.
   package let refusal: RefusalReason?
   private let unknown: Fields
 
@@ -66,13 +67,14 @@ package struct Unsent: Equatable, Sendable {
   }
 }
 
-/// Protocol §6.5: the export is over, and this is what the archive must consist of.
+/// Protocol §6.5: the export has ended, and the archive must consist of these items.
 package struct Finish: Equatable, Sendable {
   package let total: Tally
   package let unsent: UInt64
   /// The sum of the marks of all items modulo 2¹²⁸.
   package let digest: UInt128
-  /// What is no part of the archive, since the destination has it or something else of its name.
+  /// Items that are not part of the archive, because the destination has them or another item of
+  /// their name.
   package let leftOut: LeftOut
   /// How many items were left out since the destination cannot hold them, as it has said.
   package let withheld: UInt64

@@ -11,9 +11,9 @@ package struct Features: OptionSet, Sendable {
 
   /// Can decode zstd.
   package static let zstd = Features(rawValue: 1)
-  /// Leaves out what has a name at the destination already (Protocol §6.4, HELD of kind 3).
+  /// Leaves out items whose names exist at the destination (Protocol §6.4, HELD of kind 3).
   package static let leavingOut = Features(rawValue: 1 << 8)
-  /// Goes on when the destination cannot hold an item (Protocol §9.8).
+  /// Continues when the destination cannot hold an item (Protocol §9.8).
   package static let refusals = Features(rawValue: 1 << 9)
 }
 
@@ -66,7 +66,8 @@ package struct Greeting: Equatable, Sendable {
   }
 }
 
-/// What a receiver wants of an app: its identity, the platform it is for, and options for its exporter.
+/// The receiver's request for an app's data: the app's identity, the platform, and options for its
+/// exporter.
 package struct AppRequest: Equatable, Sendable {
   package struct Option: Equatable, Sendable {
     package let name: String

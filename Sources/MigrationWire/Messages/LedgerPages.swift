@@ -3,9 +3,10 @@ package struct Held: Equatable, Sendable {
   package enum Kind: UInt8, Sendable {
     /// Held complete in staging.
     case staged = 1
-    /// At the destination already: a file with equal size and time, a symbolic link with an equal target.
+    /// At the destination already: a file with equal size and time, a symbolic link with an equal
+    /// target.
     case present = 2
-    /// The names of all files and links at the destination, whatever they are, and of directories.
+    /// The names of all files and links at the destination, of every kind, and of directories.
     case taken = 3
   }
 
@@ -124,7 +125,8 @@ package struct Tally: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// Both together. No archive has more bytes than the largest file may have, whatever the other device says of it.
+  /// The sum of both. An archive never has more bytes than the largest file may have, so a larger
+  /// figure from the other device counts as that.
   package func adding(_ other: Tally) -> Tally {
     let (items, overflow) = items.addingReportingOverflow(other.items)
     let bytes = min(bytes, Limits.fileSize) + min(other.bytes, Limits.fileSize)

@@ -1,4 +1,5 @@
-/// An attribute that items of a source have and that is never carried, and how many have it (Protocol §6.5).
+/// An attribute that items of a source have and that is never carried, and how many have it
+/// (Protocol §6.5).
 package struct LeftBehind: Equatable, Sendable {
   package let name: [UInt8]
   package let count: UInt64

@@ -10,8 +10,8 @@ package struct LeftOut: Equatable, Sendable {
     self.differing = differing
   }
 
-  /// Counts further items whose names something else has. The other device's count may be any number, and no sum exceeds the
-  /// largest.
+  /// Counts further items whose names something else has. The other device's count may be any
+  /// number, and no sum exceeds the largest.
   package mutating func add(differing count: UInt64) {
     let (sum, overflow) = differing.addingReportingOverflow(count)
     differing = overflow ? .max : sum

@@ -10,7 +10,7 @@ package struct Root: Equatable, Sendable {
   }
 }
 
-/// Who an app is, as its sender states it.
+/// An app's identity, as its sender states it.
 package struct AppIdentity: Equatable, Sendable {
   package let bundleIdentifier: String
   package let store: String
@@ -47,7 +47,7 @@ package struct AppIdentity: Equatable, Sendable {
   }
 }
 
-/// Protocol §6.2: what the sender has, before any of it is sent.
+/// Protocol §6.2: the sender's summary of its data, before it sends any.
 package struct Offer: Equatable, Sendable {
   package enum Contents: Equatable, Sendable {
     /// In ascending order of their names.
@@ -71,7 +71,7 @@ package struct Offer: Equatable, Sendable {
   package let items: UInt64
   /// The sum of the files' sizes.
   package let bytes: UInt64
-  /// What the files take on a disk.
+  /// The files' space on a disk.
   package let allocated: UInt64
   package let flags: Flags
   /// The sum of the lengths of all records; nil where the sender does not know it.

@@ -1,4 +1,4 @@
-/// Why a destination cannot hold an item, whatever room it has (Protocol §6.6).
+/// The reason for which a destination cannot hold an item, even with free space (Protocol §6.6).
 package enum RefusalReason: UInt8, Sendable, CaseIterable {
   case nameNotAllowed = 1
   case nameTooLong = 2
@@ -9,17 +9,18 @@ package enum RefusalReason: UInt8, Sendable, CaseIterable {
   case targetTooLong = 6
   /// The directory that it is in is not stored.
   case directoryNotStored = 7
-  /// What a hard link is another name of is not stored.
+  /// The target of a hard link is not stored.
   case targetNotStored = 8
   case other = 9
 }
 
-/// Protocol §6.6: the destination cannot hold an item in one generation, and the rest goes on.
+/// Protocol §6.6: the destination cannot hold an item in one generation, and the transfer
+/// continues.
 package struct Refusal: Equatable, Sendable {
   package let path: ArchivePath
   package let generation: Generation
   package let reason: RefusalReason
-  /// What the receiver's system says of it, a clause.
+  /// The receiver's system's own words, a clause.
   package let message: String?
   private let unknown: Fields
 

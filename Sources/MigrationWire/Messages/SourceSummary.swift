@@ -1,8 +1,8 @@
-/// What a transfer is about, before any of it is sent.
+/// The summary of a transfer, before any of its data is sent.
 package struct SourceSummary: Sendable {
   package let contents: Offer.Contents
   package let total: Tally
-  /// What the files take on disk.
+  /// The files' space on disk.
   package let allocated: UInt64
   package let flags: Offer.Flags
 

@@ -50,7 +50,7 @@ package enum DataEncoding: UInt8, Sendable {
   case zstd = 1
 }
 
-/// Protocol §6.8: what stands in front of a DATA frame's payload.
+/// Protocol §6.8: the header of a DATA frame's payload.
 package struct DataHeader: Equatable, Sendable {
   package let sequence: UInt64
   package let encoding: DataEncoding
@@ -83,7 +83,8 @@ package struct DataHeader: Equatable, Sendable {
   }
 }
 
-/// Everything that is said on a data stream; DATA only by its header, since its payload stays where it was received.
+/// Everything that is said on a data stream; DATA only by its header, since its payload stays where
+/// it was received.
 package enum StreamMessage: Equatable, Sendable {
   case join(Join)
   case data(DataHeader)
@@ -113,7 +114,8 @@ package enum StreamMessage: Equatable, Sendable {
     }
   }
 
-  /// The whole frame, header included; for DATA the headers only, to be followed by `payload` bytes.
+  /// The whole frame, header included; for DATA the headers only, to be followed by `payload`
+  /// bytes.
   package func frame(payload: Int = 0) -> [UInt8] {
     var body = ByteWriter()
     let type: FrameType

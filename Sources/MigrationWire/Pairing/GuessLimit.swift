@@ -1,6 +1,8 @@
-/// How many guesses one wait for a pairing bears, and how long each of them delays the next (Protocol §4.3).
+/// The number of guesses that one wait for a pairing allows, and the delay of each for the next
+/// (Protocol §4.3).
 ///
-/// Times are seconds on any clock that counts sleep; networks are texts that the caller chooses. The guesses bound the table.
+/// Times are seconds on any clock that counts sleep; networks are texts that the caller chooses.
+/// The guesses bound the table.
 package struct GuessLimit: Equatable, Sendable {
   /// How many guesses came from one network.
   package struct Count: Equatable, Sendable {
@@ -30,7 +32,7 @@ package struct GuessLimit: Equatable, Sendable {
   private static let free = 2
   /// How much each further guess adds to the common delay, in seconds.
   private static let step = 0.2
-  /// The part of the common delay that a network bears from which no guess came.
+  /// The share of the common delay for a network without a guess.
   private static let shareOfOthers = 0.2
 
   /// For how many seconds a network's guesses count in later waits.
@@ -59,8 +61,8 @@ package struct GuessLimit: Equatable, Sendable {
       count: (before?.count ?? 0) + 1, ofThisWait: (before?.ofThisWait ?? 0) + 1, last: now)
   }
 
-  /// The next wait begins: all guesses are left again, and what delays a network goes on delaying it for as long as it does. Of
-  /// the networks of earlier waits those that guessed most in a day are remembered, no more than one wait has.
+  /// The next wait begins with all guesses, and every network's delay continues. It remembers the
+  /// networks of earlier waits with the most guesses in a day, no more than one wait has.
   package mutating func startNextWait(now: Double) {
     spent = 0
     let remembered = guessers.filter { now - $0.value.last < Self.memory }

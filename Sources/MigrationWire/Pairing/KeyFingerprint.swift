@@ -1,4 +1,4 @@
-/// What a device is recognised by: the SHA-256 digest of its public key in the SubjectPublicKeyInfo form.
+/// A device's identity: the SHA-256 digest of its public key in the SubjectPublicKeyInfo form.
 package struct KeyFingerprint: Hashable, Sendable {
   /// The number of bytes in a fingerprint.
   package static let byteCount = 32

@@ -23,7 +23,8 @@ package struct PairingCode: Equatable, Sendable {
     self.digits = digits + [UInt8(ascii: "0") + Self.check(digits)]
   }
 
-  /// Reads what a person typed: spaces and dashes are ignored, everything else must be eight ASCII digits.
+  /// Reads what a person typed: spaces and dashes are ignored, everything else must be eight ASCII
+  /// digits.
   package init(typed text: [UInt8]) throws(Mistake) {
     let ignored: [UInt8] = [
       UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"),

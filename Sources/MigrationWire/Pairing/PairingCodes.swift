@@ -1,20 +1,20 @@
-/// The life of the receiver's codes (Protocol §4.3): who may try, how often, and how long.
+/// The life of the receiver's codes (Protocol §4.3): the allowed senders, tries and time.
 ///
-/// Times are seconds on any clock that counts sleep; they are only compared. Tries come from networks, which are texts
-/// that the caller chooses.
+/// Times are seconds on any clock that counts sleep; they are only compared. Tries come from
+/// networks, which are texts that the caller chooses.
 package struct PairingCodes: Equatable, Sendable {
   /// Names one code of a run; a new code has a new number.
   package typealias Number = Int
 
   private enum State: Equatable {
-    /// No code is shown yet, or the last one is over and the next is still being made.
+    /// No code is shown yet, or the last one has ended and the next is still being made.
     case closed
     case open(Number, tries: Int, expires: Double)
     /// A right code was given: no other sender is paired.
     case taken
   }
 
-  /// What became of a try.
+  /// The result of a try.
   package enum Attempt: Equatable, Sendable {
     /// One try is spent; now the confirmation may be compared.
     case compare
@@ -24,13 +24,13 @@ package struct PairingCodes: Equatable, Sendable {
     case delayed
   }
 
-  /// What follows from a wrong confirmation.
+  /// The consequence of a wrong confirmation.
   package enum Consequence: Equatable, Sendable {
     /// The code lives on.
     case wrong(tries: Int)
     /// The code is burned and another must be shown.
     case burned
-    /// The code is burned, and this wait bears no other.
+    /// The code is burned, and this wait allows no other.
     case exhausted
   }
 
@@ -74,7 +74,7 @@ package struct PairingCodes: Equatable, Sendable {
     return tries
   }
 
-  /// How many more guesses this wait bears.
+  /// The number of guesses that this wait still allows.
   package var guessesLeft: Int { guesses.left }
 
   /// Where the guesses of this wait came from, most first.
@@ -94,7 +94,7 @@ package struct PairingCodes: Equatable, Sendable {
     return .compare
   }
 
-  /// The confirmation was right. Leads to taken; false when somebody else was faster.
+  /// The confirmation was right. Leads to taken; false if another sender was faster.
   package mutating func matched(_ number: Number, from network: String) -> Bool {
     guard case .open(number, _, _) = state else { return false }
     state = .taken
@@ -111,20 +111,20 @@ package struct PairingCodes: Equatable, Sendable {
     return isExhausted ? .exhausted : .burned
   }
 
-  /// Ends a code whose time is over; whether there was one. Valid in every state.
+  /// Ends a code that has expired; returns whether there was one. Valid in every state.
   package mutating func expire(now: Double) -> Bool {
     guard case .open(_, _, let expires) = state, now >= expires else { return false }
     state = .closed
     return true
   }
 
-  /// The pairing that took the code did not come to anything: the wait goes on.
+  /// The pairing that took the code failed: the wait continues.
   package mutating func reopen() {
     if state == .taken { state = .closed }
   }
 
-  /// The transfer of a pairing is over, and has brought something: no guess is spent any more, and what delays a network still
-  /// does. An open code stays open. Valid in every state.
+  /// The transfer of a pairing has ended, and has brought data. The count of guesses starts again
+  /// at 0, and the networks' delays continue. An open code stays open. Valid in every state.
   package mutating func startNextWait(now: Double) {
     reopen()
     guesses.startNextWait(now: now)

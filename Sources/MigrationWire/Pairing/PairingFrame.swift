@@ -1,4 +1,4 @@
-/// What a connection is for.
+/// The purpose of a connection.
 package enum ConnectionMode: UInt8, Sendable {
   case pair = 1
   case resume = 2
@@ -32,7 +32,8 @@ package enum PairingFrame: Equatable, Sendable {
   /// Bytes in front of the body.
   package static let headerSize = 3
 
-  /// The whole length of the frame that starts with these three bytes; nothing but the known frames is accepted.
+  /// The whole length of the frame that starts with these three bytes. Only the known frames are
+  /// accepted.
   package static func length(_ header: Span<UInt8>) throws(Violation) -> Int {
     var reader = ByteReader(0..<header.count, of: "a frame before READY")
     let type = try reader.u8(header)

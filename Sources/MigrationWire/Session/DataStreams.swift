@@ -1,4 +1,5 @@
-/// The sender's end of one data stream (Protocol §7.3): what is under way, and what the receiver has of it.
+/// The sender's end of one data stream (Protocol §7.3): the frames under way, and the frames that
+/// the receiver has acknowledged.
 package struct OutgoingStream: Equatable, Sendable {
   private var next: UInt64 = 0
   private var acknowledged = Acknowledgement()
@@ -69,7 +70,7 @@ package struct IncomingStream: Equatable, Sendable {
 
   /// The first `count` frames are synced.
   package mutating func synced(_ count: UInt64) {
-    precondition(count <= written, "only what is written can be durable")
+    precondition(count <= written, "only written frames can be durable")
     durable = max(durable, count)
   }
 

@@ -1,4 +1,5 @@
-/// When to send a PING, and when the other end is taken for dead (Protocol §7.4). Times are seconds on a clock that counts sleep.
+/// When to send a PING, and when the other end is taken for dead (Protocol §7.4). Times are seconds
+/// on a clock that counts sleep.
 package struct Heartbeat: Equatable, Sendable {
   package static let pause: Double = 5
   package static let silence: Double = 15

@@ -21,7 +21,7 @@ package struct ReceiverSession: Equatable, Sendable {
     case closed
   }
 
-  /// What the engine does upon a message.
+  /// The engine's action upon a message.
   package enum Action: Equatable, Sendable {
     case nothing
     case say(ControlMessage)
@@ -29,7 +29,7 @@ package struct ReceiverSession: Equatable, Sendable {
     case judge(Offer)
     case noteUnsent(Unsent)
     case drop([Mark])
-    /// The export is over: verify and import.
+    /// The export has ended: verify and import.
     case conclude(Finish)
     /// The sender knows that everything is done.
     case finish
@@ -52,7 +52,8 @@ package struct ReceiverSession: Equatable, Sendable {
   /// Data streams may join.
   package var isReceiving: Bool { if case .receiving = state { true } else { false } }
 
-  /// A message came. Valid in every state; in closed it was under way already, and nothing follows from it.
+  /// A message came. Valid in every state; in closed it was under way already, and nothing follows
+  /// from it.
   package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
     guard state != .closed else { return .nothing }
     switch message {
@@ -142,14 +143,14 @@ package struct ReceiverSession: Equatable, Sendable {
     }
   }
 
-  /// The destination cannot hold an item. Valid in every state; nil where it cannot be told, or where as many are named as may
-  /// be: then DONE only counts it.
+  /// The destination cannot hold an item. Valid in every state; nil where it cannot be told, or
+  /// where as many are named as may be: then DONE only counts it.
   package mutating func refused(_ refusal: Refusal) -> ControlMessage? {
     guard mayTellRefusals, refusals.take(refusal.size) else { return nil }
     return .refused(refusal)
   }
 
-  /// The import goes on. Valid in importing.
+  /// The import makes progress. Valid in importing.
   package func progress(_ progress: ImportProgress) -> ControlMessage {
     precondition(state == .importing, "progress is told while importing")
     return .progress(progress)

@@ -19,8 +19,8 @@ package struct SenderSession: Equatable, Sendable {
     case closed
   }
 
-  /// What this end knows of the FINISH that earlier sessions of a transfer said. Only upon one of those can the receiver have
-  /// finished, and its DONE has the same totals.
+  /// This end's knowledge of the FINISH of earlier sessions of a transfer. The receiver can have
+  /// finished only upon one of those, and its DONE has the same totals.
   package enum Earlier: Equatable, Sendable {
     case notFinished
     case finished(Tally)
@@ -28,7 +28,7 @@ package struct SenderSession: Equatable, Sendable {
     case unknown
   }
 
-  /// What the engine does upon a message.
+  /// The engine's action upon a message.
   package enum Action: Equatable, Sendable {
     case nothing
     case say(ControlMessage)
@@ -60,7 +60,8 @@ package struct SenderSession: Equatable, Sendable {
   package var isDone: Bool { state == .done }
   package var isStreaming: Bool { if case .streaming = state { true } else { false } }
 
-  /// A message came. Valid in every state; in closed it was under way already, and nothing follows from it.
+  /// A message came. Valid in every state; in closed it was under way already, and nothing follows
+  /// from it.
   package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
     guard state != .closed else { return .nothing }
     switch message {
@@ -154,7 +155,8 @@ package struct SenderSession: Equatable, Sendable {
     return .offer(offer)
   }
 
-  /// An item could not be sent; nil if as many are named as may be, and only FINISH counts it. Valid in streaming.
+  /// An item could not be sent; nil if as many are named as may be, and only FINISH counts it.
+  /// Valid in streaming.
   package mutating func unsent(_ unsent: Unsent) -> ControlMessage? {
     guard case .streaming(let last, var budget) = state else {
       preconditionFailure("unsent items are named while streaming")
@@ -174,7 +176,7 @@ package struct SenderSession: Equatable, Sendable {
     return .drop(Drop(marks: marks))
   }
 
-  /// The export is over and every DATA frame is written. Valid in streaming; leads to finishing.
+  /// The export has ended and every DATA frame is written. Valid in streaming; leads to finishing.
   package mutating func finish(_ finish: Finish) -> ControlMessage {
     precondition(isStreaming, "the export ends while streaming")
     state = .finishing(finish.total)
@@ -188,7 +190,8 @@ package struct SenderSession: Equatable, Sendable {
   }
 }
 
-/// The order in which a ledger is told (Protocol §6.4), and how much of it there may be (Protocol §11).
+/// The order in which a ledger is told (Protocol §6.4), and how much of it there may be (Protocol
+/// §11).
 struct LedgerOrder: Equatable, Sendable {
   private let mostStaged: UInt64
   private var last: Held?
@@ -223,7 +226,7 @@ struct LedgerOrder: Equatable, Sendable {
 }
 
 extension Offer {
-  /// The most complete items that a ledger can honestly tell upon this offer (Protocol §11): what it announced, and what an
-  /// earlier session brought that the source has no longer.
+  /// The most complete items that an honest receiver can list upon this offer (Protocol §11): the
+  /// announced items, and items of earlier sessions that the source no longer has.
   fileprivate var mostStaged: UInt64 { items + items / 4 + Limits.staleMarks }
 }

@@ -28,7 +28,7 @@ package enum ReadableNumber {
     (0..<units.count).first { quotient(bytes, scale($0)) < 1000 } ?? units.count - 1
   }
 
-  /// What a unit is called.
+  /// The name of a unit.
   package static func name(of unit: Int) -> String { units[unit] }
 
   /// One place behind the point below 100, none from there on; none for single bytes.

@@ -1,6 +1,7 @@
 extension VisibleText {
-  /// A name in quotes, in the form that a shell reads: whoever pastes it with its quotes names exactly that file, and nothing
-  /// in it is expanded, run, or taken for the end of the name.
+  /// A name in quotes, in the form that a shell reads. A user who pastes it with its quotes names
+  /// exactly that file: the shell expands and runs no part of it, and takes none for the end of the
+  /// name.
   ///
   /// `'a name'` where every character can stand for itself, `$'a\nname'` where one cannot.
   package static func quoted(_ name: some Sequence<UInt8>) -> String {
@@ -21,8 +22,8 @@ extension VisibleText {
   /// A path within an archive in quotes.
   package static func quoted(_ path: ArchivePath) -> String { quoted(path.bytes) }
 
-  /// A name in a list or a table: in quotes unless it is one plain word, so that it neither hides where the next one begins
-  /// nor means anything to a shell.
+  /// A name in a list or a table: in quotes unless it is one plain word, so that it neither hides
+  /// where the next one begins nor means anything to a shell.
   package static func listed(_ name: some Sequence<UInt8>) -> String {
     let bytes = Array(name)
     guard let text = String(validating: bytes, as: UTF8.self), let first = text.unicodeScalars.first,

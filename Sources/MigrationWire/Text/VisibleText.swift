@@ -1,8 +1,11 @@
-/// The one filter through which text from elsewhere is shown (Protocol §10): names, labels, messages.
+/// The one filter through which text from elsewhere is shown (Protocol §10): names, labels,
+/// messages.
 package enum VisibleText {
-  /// Bytes that may not be UTF-8, made safe to show: what is invisible, misleading or invalid becomes an escape.
+  /// Bytes that may not be UTF-8, made safe to show: invisible, misleading and invalid parts become
+  /// escapes.
   package static func of(_ bytes: some Sequence<UInt8>) -> String {
-    // Names come from the other device by the thousand, as long as they may be: one text is made of each, not one a byte.
+    // Names come from the other device by the thousand, as long as they may be: one text is made of
+    // each, not one a byte.
     var shown: [UInt8] = []
     for part in Decoding(Array(bytes)) {
       switch part {
@@ -19,7 +22,8 @@ package enum VisibleText {
   /// Text, made safe to show.
   package static func of(_ text: String) -> String { of(text.utf8) }
 
-  /// A message in the other end's words. Names in it are escaped already, so that its backslashes stay as they are.
+  /// A message in the other end's words. Names in it are escaped already, so that its backslashes
+  /// stay as they are.
   package static func message(_ text: String) -> String {
     var shown: [UInt8] = []
     for scalar in text.unicodeScalars { append(scalar, to: &shown) }
@@ -111,7 +115,7 @@ package enum VisibleText {
         guard byte & 0xC0 == 0x80 else { return nil }
         value = value << 6 | UInt32(byte & 0x3F)
       }
-      // Surrogates, and what lies beyond the last scalar, are none.
+      // Surrogates, and values above the last scalar, are not scalars.
       guard value >= least, let scalar = Unicode.Scalar(value) else { return nil }
       return (scalar, length)
     }
