@@ -97,7 +97,7 @@ RULES = [
         "picture for a word",
         r"\b(?:mend(?:s|ed|ing)?|bears?|bore|gets? company|at sight|for ever|at its own|brings? about|comes? to nothing|"
         r"takes? (?:its|their|the) place|stands? (?:in|at|on|before|behind|beside|beneath|there|by itself)|"
-        r"is over|to its end|beneath|has to do with)\b",
+        r"is over|beneath|has to do with)\b",
         "use the plain word: fix, keep, replace, below, is, ends",
     ),
     rule(

@@ -87,6 +87,6 @@ extension ArchiveError.Code {
 }
 
 extension TransferFailure {
-  /// What a failure on this device means before there is another one.
+  /// The meaning of a failure on this device, until another failure follows.
   package init(_ error: ArchiveError) { self = error.fault.failure }
 }

@@ -105,8 +105,8 @@ extension SimulatedSender {
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       if lacksThread { return exported(session, .failure(Fault(.device, "no thread"))) }
       ground.rememberAtSender(order.accept.transfer, identity)
-      guard !worker.mustEnd else { return exported(session, .failure(Fault(.device, "the session is over"))) }
-      worker.whenTold = { [self] in exported(session, .failure(Fault(.device, "the session is over"))) }
+      guard !worker.mustEnd else { return exported(session, .failure(Fault(.device, "the session has ended"))) }
+      worker.whenTold = { [self] in exported(session, .failure(Fault(.device, "the session has ended"))) }
       serve(session, order.accept)
     }
   }

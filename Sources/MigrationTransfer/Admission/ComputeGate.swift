@@ -1,6 +1,7 @@
 import MigrationSystem
 
-/// Bounds how many threads compute at a time an answer that is costly and that any stranger can ask for.
+/// Bounds how many threads compute at a time an answer that is costly and that any stranger can ask
+/// for.
 final class ComputeGate: Sendable {
   private let free: Condition<Int>
 

@@ -1,12 +1,14 @@
 import MigrationEngine
 import MigrationSystem
 
-/// The listening socket and the lobby behind it: takes connections as fast as they come. The loop's thread owns it.
+/// The listening socket and the lobby behind it: takes connections as fast as they come. The loop's
+/// thread owns it.
 struct Entrance: ~Copyable {
-  /// What a look at the queue of the kernel has brought.
+  /// The result of one look at the kernel's queue.
   enum Arrival {
     case connection(ConnectionID, SocketAddress)
-    /// It stays in the queue for want of descriptors; a connection of the lobby may make room for it.
+    /// It stays in the queue for want of descriptors; a connection of the lobby may make room for
+    /// it.
     case shortage
     case nothing
   }
@@ -28,7 +30,7 @@ struct Entrance: ~Copyable {
   /// When to look again though nothing comes.
   var nextMoment: BootInstant? { pausedUntil }
 
-  /// What the poll waits for: the listening socket, unless it rests.
+  /// The descriptor that the poll waits for: the listening socket, unless it rests.
   var interest: Poller.Interest? { pausedUntil == nil ? Poller.Interest(listening.raw, .readable) : nil }
 
   /// Takes the next connection into the lobby.

@@ -1,12 +1,12 @@
 import MigrationWire
 
-/// What the first bytes of a connection say: TLS begins with a record that holds the client's hello.
+/// Reads the first bytes of a connection: TLS begins with a record that holds the client's hello.
 enum FirstRecord: Equatable {
   /// Its length is not known before there are so many bytes.
   case unknown(needed: Int)
   /// It is whole when there are so many bytes.
   case long(Int)
-  /// What came is no TLS.
+  /// The bytes are not TLS.
   case foreign
 
   private static let header = 5

@@ -1,7 +1,8 @@
 import MigrationEngine
 import MigrationSystem
 
-/// The connections that have come and are not let in yet: a descriptor each, and no thread. The loop's thread owns it.
+/// The connections that have come and are not let in yet: a descriptor each, and no thread. The
+/// loop's thread owns it.
 struct Lobby {
   private final class Visitor {
     var socket: StreamSocket?
@@ -11,7 +12,7 @@ struct Lobby {
     init(_ socket: consuming StreamSocket) { self.socket = consume socket }
   }
 
-  /// What the first look at a connection, or another one, has shown.
+  /// The result of a look at a connection.
   enum Look {
     case incomplete
     case complete
@@ -60,7 +61,8 @@ struct Lobby {
     guard count != 0, let next = FirstRecord(scratch.span.extracting(..<(count ?? 0))).needed else {
       throw SystemError(reason: "it is no connection for this program", operation: "listen")
     }
-    // The kernel has said that so much is there, or that no more will come: the worker that takes it over will see.
+    // The kernel has said that so much is there, or that no more will come: the worker that takes
+    // it over will see.
     try visitor.socket?.setReadableFrom(bytes: next == needed ? 1 : next)
     return next == needed ? nil : next
   }

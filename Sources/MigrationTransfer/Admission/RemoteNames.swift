@@ -8,7 +8,7 @@ struct RemoteNames {
 
   /// Where senders may pair from; from everywhere, if there is no range.
   private let ranges: [AddressRange]
-  /// What this machine's links are, as of a moment.
+  /// This machine's links at one moment.
   private var links: (links: LocalLinks, seen: BootInstant)?
 
   init(mayPair ranges: [AddressRange]) { self.ranges = ranges }

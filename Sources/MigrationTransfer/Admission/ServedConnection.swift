@@ -27,14 +27,15 @@ final class Dismissal: Sendable {
   }
 }
 
-/// A connection that was let in: its workers take it out, one after the other, and it rests here between two of them.
+/// A connection that was let in: its workers take it out, one after the other, and it rests here
+/// between two of them.
 final class ServedConnection: Sendable {
-  /// What one worker of a pairing leaves to the next one.
+  /// The values that one worker of a pairing leaves to the next worker.
   struct Pairing: Sendable {
     var hello: [UInt8] = []
     /// The other end's share.
     var share: [UInt8] = []
-    /// What proves the code to the other end.
+    /// The confirmation that proves the code to the other end.
     var confirmation: [UInt8] = []
   }
 
@@ -60,6 +61,6 @@ final class ServedConnection: Sendable {
   /// Keeps something for the next worker.
   func note(_ change: (inout Pairing) -> Void) { pairing.withLock { change(&$0) } }
 
-  /// What was kept.
+  /// The kept value.
   var noted: Pairing { pairing.withLock { $0 } }
 }

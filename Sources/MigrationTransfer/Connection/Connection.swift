@@ -2,14 +2,14 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// A TLS session on a socket. One thread owns it; nothing here blocks but `wait`, and what is built on it.
+/// A TLS session on a socket. One thread owns it. Only `wait`, and the methods that use it, block.
 ///
 /// The owner signals from outside by the wakeup: it ends every wait.
 struct Connection: ~Copyable {
   /// So many reads a step of closing, as in any other step of a loop.
   private static let readsAtTheEnd = 16
 
-  /// What ended a wait.
+  /// The reason for which a wait ended.
   enum Awakening: Equatable {
     /// Bytes may have come, or may be sent.
     case socket
@@ -38,8 +38,8 @@ struct Connection: ~Copyable {
     case sent
   }
 
-  /// Takes over a connected socket. `isStopped` says whether a wakeup means that the owner is to give up, as long as it
-  /// waits for something of the other end.
+  /// Takes over a connected socket. `isStopped` says whether a wakeup means that the owner is to
+  /// give up, as long as it waits for something of the other end.
   init(
     _ socket: consuming StreamSocket, _ context: TLSContext, wakeup: Wakeup,
     isStopped: @escaping @Sendable () -> Bool = { true }
@@ -61,19 +61,20 @@ struct Connection: ~Copyable {
   /// The other end's key; known after the handshake.
   var peerFingerprint: KeyFingerprint? { session.peerFingerprint }
 
-  /// What ties a pairing to this connection.
+  /// The values that tie a pairing to this connection.
   func channelBinding() throws(ConnectionError) -> [UInt8] {
     try ConnectionError.tls { () throws(TLSError) in try session.channelBinding() }
   }
 
-  /// Lets the other end take its time: a slow disk may stop a data stream for as long as the control connection lives
-  /// (Protocol §7.4), and the kernel would take a receiver that has no room for a dead one.
+  /// Gives the other end time. A slow disk may stop a data stream for as long as the control
+  /// connection lives (Protocol §7.4), and the kernel would take a receiver without room for a dead
+  /// one.
   func allowStalls() throws(ConnectionError) {
     try ConnectionError.system { () throws(SystemError) in try socket.setUserTimeout(.zero) }
   }
 
-  /// Keeps what cannot be sent yet out of the kernel: what lies there is lost to other connections that could send it, and goes
-  /// before what is more urgent.
+  /// Keeps bytes that cannot be sent yet out of the kernel: bytes in its buffer cannot move to
+  /// another connection, and they precede more urgent ones.
   func keepUnsentLow() throws(ConnectionError) {
     try ConnectionError.system { () throws(SystemError) in try socket.setUnsentLimit(bytes: 256 << 10) }
   }
@@ -81,15 +82,15 @@ struct Connection: ~Copyable {
   /// How many bytes the other end's kernel does not have yet.
   var waitingBytes: Int { socket.waitingBytes }
 
-  /// READY was said or heard: what comes now has no bound but its speed.
+  /// This end has said or heard READY: only the speed of later bytes is bounded.
   mutating func passReady() { bound.passReady() }
 
   // MARK: Without waiting
 
-  /// Reads what has come; nil when there is nothing to read. Zero bytes are the other end's close_notify.
+  /// Reads received bytes; nil when there are none. Zero bytes are the other end's close_notify.
   ///
-  /// It takes from the socket once at most. After nil the owner waits, and so looks at its deadline and its wakeup, before it
-  /// reads on: bytes that bring nothing do not hold it.
+  /// It takes from the socket once at most. After nil the owner waits, and so looks at its deadline
+  /// and its wakeup, before it reads on: bytes that bring nothing do not hold it.
   mutating func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionError) -> Int? {
     if let count = try unsafe decrypt(into: target) { return count }
     guard try receive() else { return nil }
@@ -106,8 +107,8 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Takes as much of the bytes as there is room for, and sends what can be sent unless more follows at once; how many bytes were
-  /// taken.
+  /// Takes as many bytes as there is room for, and sends as many as possible unless more follow at
+  /// once. Returns the number of bytes that it took.
   mutating func write(_ source: UnsafeRawBufferPointer, isMore: Bool = false) throws(ConnectionError) -> Int {
     var taken = 0
     while taken < source.count {
@@ -121,7 +122,7 @@ struct Connection: ~Copyable {
     return taken
   }
 
-  /// Reads what has come into a part of an array, as `read` does.
+  /// Reads received bytes into a part of an array, as `read` does.
   mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
     var bytes = target.mutableSpan
     return try unsafe bytes.withUnsafeMutableBytes { (buffer) throws(ConnectionError) in
@@ -159,7 +160,8 @@ struct Connection: ~Copyable {
 
   var hasPendingOutput: Bool { session.pendingOutput > 0 }
 
-  /// Whether all that this end had to say has gone out, and the other end's close_notify is waited for.
+  /// Whether all that this end had to say has gone out, and the other end's close_notify is waited
+  /// for.
   var awaitsEnd: Bool { ending == .sent }
 
   /// How far closing is.
@@ -172,8 +174,8 @@ struct Connection: ~Copyable {
     case hasMore
   }
 
-  /// Goes on with closing as far as that goes without waiting, and reads a bounded amount of what the other end still sends.
-  /// Closing a socket with unread bytes resets it, and what was sent may be lost.
+  /// Continues to close as far as that needs no wait, and reads a bounded amount of the other end's
+  /// last bytes. A close with unread bytes resets the socket, and sent bytes may be lost.
   mutating func stepClosing() throws(ConnectionError) -> Closing {
     if ending == .notBegun {
       try ConnectionError.tls { () throws(TLSError) in try session.close() }
@@ -192,7 +194,8 @@ struct Connection: ~Copyable {
     return .hasMore
   }
 
-  /// What a poll waits for on the socket: bytes, unless they are not wanted now, and room for what is pending.
+  /// The events that a poll waits for on the socket: bytes, unless the caller does not want them
+  /// now, and room for pending bytes.
   func interest(isReading: Bool) -> Poller.Interest {
     var wanted: Poller.Readiness = isReading ? .readable : []
     if hasPendingOutput { wanted.insert(.writable) }
@@ -224,10 +227,12 @@ struct Connection: ~Copyable {
 
   // MARK: Waiting
 
-  /// Waits until the socket is readable, or writable while output is pending, or the wakeup is signalled.
+  /// Waits until the socket is readable, or writable while output is pending, or the wakeup is
+  /// signalled.
   ///
-  /// An owner that does not read now says so, or bytes that have come would end every wait at once. A deadline in the past is
-  /// told even if the socket is ready: no other end holds this one by sending without end.
+  /// An owner that does not read now says so, or bytes that have come would end every wait at once.
+  /// A deadline in the past is told even if the socket is ready: no other end holds this one by
+  /// sending without end.
   mutating func wait(until deadline: BootInstant?, isReading: Bool = true) throws(ConnectionError) -> Awakening {
     var interests = [interest(isReading: isReading), Poller.Interest(wakeup.raw, .readable)]
     let isReady = try ConnectionError.system { () throws(SystemError) in
@@ -300,7 +305,8 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Says close_notify, and gives the other end a moment to take what was sent before, unless this end gives up meanwhile.
+  /// Sends close_notify, and gives the other end a moment to take the sent bytes, unless this end
+  /// gives up meanwhile.
   mutating func close(within pause: Duration = .seconds(2)) { close(by: BootInstant.now().advanced(by: pause)) }
 
   mutating func close(by deadline: BootInstant) {

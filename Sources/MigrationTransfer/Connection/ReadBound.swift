@@ -31,7 +31,8 @@ struct ReadBound {
     if let rest = beforeReady { beforeReady = rest - count }
   }
 
-  /// Fails when the other end renews its key before READY, or sends too many records that bring nothing.
+  /// Fails when the other end renews its key before READY, or sends too many records that bring
+  /// nothing.
   mutating func check(_ silent: SilentTally, now: BootInstant) throws(ConnectionError) {
     if beforeReady != nil, silent.keyUpdates > 0 {
       throw ConnectionError(.violated, "the other device renewed its key before both were sure of each other")

@@ -1,9 +1,11 @@
 import MigrationSystem
 import Synchronization
 
-/// What crosses the wire on the data streams of a transfer in this run, and how long that takes, as several threads count it.
+/// The bytes that cross the data streams of a transfer in this run, and their time. Several threads
+/// count.
 ///
-/// Both ends count the same: the bodies of DATA frames as they travel, and the time from the first of them to the last word.
+/// Both ends count the same: the bodies of DATA frames as they travel, and the time from the first
+/// of them to the last word.
 final class TrafficCount: Sendable {
   private let sentCount = Atomic<UInt64>(0)
   private let savedCount = Atomic<UInt64>(0)
@@ -28,10 +30,11 @@ final class TrafficCount: Sendable {
     if saved > 0 { savedCount.add(UInt64(saved), ordering: .relaxed) }
   }
 
-  /// The first byte goes out, or comes in; without any, all has been said. What comes later does not count.
+  /// The first byte goes out or comes in; without any byte, this is the end as well. Later bytes do
+  /// not count.
   func begin() { note(first) }
 
-  /// The last word is said, or heard. What comes later does not count.
+  /// The last message is said or heard. Later ones do not count.
   func end() { note(last) }
 
   private func note(_ moment: borrowing Atomic<Int64>) {

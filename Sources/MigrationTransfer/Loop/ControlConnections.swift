@@ -2,17 +2,18 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// What a control connection brings.
+/// An event of a control connection.
 enum LinkNews: Sendable {
   case received(ControlMessage)
-  /// Nothing more comes of it but `closed`.
+  /// Only `closed` follows.
   case broke(Fault)
-  /// There is room for more of what need not be said at once.
+  /// There is room for more of the messages that can wait.
   case drained
   case closed
 }
 
-/// The control connections that a loop reads and writes, from READY to their end. The loop's thread owns it; nothing here waits.
+/// The control connections that a loop reads and writes, from READY to their end. The loop's thread
+/// owns it; nothing here waits.
 struct ControlConnections {
   typealias News = (id: ConnectionID, news: LinkNews)
 
@@ -29,19 +30,20 @@ struct ControlConnections {
   /// Queues a message.
   func say(_ id: ConnectionID, _ message: ControlMessage) { links[id]?.say(message) }
 
-  /// Ends a connection with what was said on it, at a moment of the clock at the latest.
+  /// Ends a connection with the given last messages, at the given moment of the clock at the
+  /// latest.
   func close(_ id: ConnectionID, until deadline: Double) { links[id]?.close(until: deadline) }
 
   /// When something is due though nothing comes.
   var nextMoment: Double? { links.values.compactMap(\.nextMoment).min() }
 
-  /// What the poll waits for; in the order of the connections.
+  /// The events that the poll waits for, in the order of the connections.
   var interests: [Poller.Interest] { links.sorted { $0.key < $1.key }.compactMap(\.value.interest) }
 
   /// Whether a connection has more to give than the last step took, or something was said since.
   var mayHaveMore: Bool { links.values.contains(where: \.mayHaveMore) }
 
-  /// Sends and takes what can be without waiting.
+  /// Sends and takes bytes as far as that needs no wait.
   mutating func step() -> [News] {
     let now = clock.now
     var all: [News] = []

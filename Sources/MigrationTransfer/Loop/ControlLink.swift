@@ -22,16 +22,18 @@ final class ControlLink {
   private var state = State.open
   /// Why no more bytes can go out.
   private var sendingFailure: ConnectionError?
-  /// Whether it was said that there is room.
+  /// Whether the link has reported its room.
   private var isDrainTold = true
-  /// Whether the next step has something to do, whatever the poll finds: more to take, or something that was just said.
+  /// Whether the next step has work, with any result of the poll: more bytes to take, or a message
+  /// that was just said.
   private(set) var mayHaveMore = false
 
   /// Takes over a connection that is past READY.
   init(_ connection: consuming Connection, now: Double) {
     self.connection = connection
     channel = ControlChannel(now: now)
-    // What lies in the kernel goes before every answer; where that takes no limit, answers are only later.
+    // Bytes in the kernel precede every answer. Where the kernel sets no limit, answers are only
+    // later.
     try? self.connection.keepUnsentLow()
   }
 
@@ -55,12 +57,13 @@ final class ControlLink {
     }
   }
 
-  /// What is waited for; nil for nothing, since a poll that sees a dead socket ends at once.
+  /// The events to wait for; nil for none, since a poll that sees a dead socket ends at once.
   var interest: Poller.Interest? {
     switch state {
     case .open: connection.interest(isReading: channel.isReading)
     case .broken: hasMoreToSend ? connection.interest(isReading: false) : nil
-    // As long as something is to be sent nothing is read, and what has come must not end every wait.
+    // The link reads only when it has nothing to send. Received bytes must not end every wait
+    // meanwhile.
     case .closing: connection.interest(isReading: connection.awaitsEnd)
     case .closed: nil
     }
@@ -69,7 +72,7 @@ final class ControlLink {
   private var isWritable: Bool { sendingFailure == nil }
   private var hasMoreToSend: Bool { isWritable && (channel.unsent > 0 || connection.hasPendingOutput) }
 
-  /// Sends and takes what can be without waiting; what that brings.
+  /// Sends and takes bytes as far as that needs no wait. Returns the resulting events.
   func step(now: Double) -> [LinkNews] {
     mayHaveMore = false
     switch state {
@@ -88,7 +91,8 @@ final class ControlLink {
     do {
       channel.beat(now: now)
       try? send(now: now)
-      // An end that says something and closes at once refuses what is sent to it; what it said is heard all the same.
+      // An end that says something and closes at once refuses later bytes. Its last message is
+      // heard all the same.
       try receive(&news, now: now)
       if let sendingFailure, news.isEmpty { throw sendingFailure }
       if channel.isSilent(now: now) {

@@ -1,9 +1,9 @@
 import MigrationSystem
 import Synchronization
 
-/// What workers have to tell a loop, in the order in which they told it.
+/// The workers' reports to a loop, in their order.
 final class EventQueue<Event: Sendable>: Sendable {
-  /// What the loop waits for among its descriptors.
+  /// The descriptor by which the loop's poll wakes up.
   let wakeup: Wakeup
   private let events = Mutex<[Event]>([])
 

@@ -19,8 +19,8 @@ final class Workers: Sendable {
     }
   }
 
-  /// Returns once all but so many of them have ended, or the deadline has come; whether they have ended. The loop's thread does not
-  /// call it.
+  /// Waits until only so many workers are left or the deadline has come. Returns whether the others
+  /// have ended. The loop's thread does not call it.
   @discardableResult
   func wait(until deadline: BootInstant? = nil, leaving stuck: Int = 0) -> Bool {
     running.wait(until: deadline) { $0 <= stuck ? true : nil } ?? false

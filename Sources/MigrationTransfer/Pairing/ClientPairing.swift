@@ -6,7 +6,8 @@ import MigrationWire
 enum ClientPairing {
   /// Proves the code, and checks the receiver's proof of it. The connection is at READY afterwards.
   ///
-  /// Throws a `ConnectionError`, a `Violation`, an `AbortReason` or a `TLSError`; a `TurnedAway` while the code is not judged.
+  /// Throws a `ConnectionError`, a `Violation`, an `AbortReason` or a `TLSError`; a `TurnedAway`
+  /// while the code is not judged.
   static func pair(
     _ connection: inout Connection, secret: [UInt8], own: KeyFingerprint, until deadline: BootInstant
   ) throws -> KeyFingerprint {
@@ -28,7 +29,7 @@ enum ClientPairing {
     return server
   }
 
-  /// Exchanges the shares of both ends; what each will prove.
+  /// Exchanges the shares of both ends. Returns the confirmation that each end will send.
   private static func exchange(
     _ connection: inout Connection, _ secret: [UInt8], _ own: KeyFingerprint, _ server: KeyFingerprint,
     until deadline: BootInstant
@@ -71,7 +72,8 @@ package struct PinMismatch: Error {
   package init() {}
 }
 
-/// The other device had no room for a connection, or no time, and has judged no code: the same may be tried again.
+/// The other device had no room for a connection, or no time, and has judged no code: the same may
+/// be tried again.
 package struct TurnedAway: Error {
   let reason: any Error
 

@@ -2,14 +2,14 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The receiver's side of the frames before READY (Protocol §4.2). Every step throws a `ConnectionError`, a `Violation`, an
-/// `AbortReason` or a `TLSError`.
+/// The receiver's side of the frames before READY (Protocol §4.2). Every step throws a
+/// `ConnectionError`, a `Violation`, an `AbortReason` or a `TLSError`.
 enum ServerPairing {
-  /// What an exchange has shown.
+  /// The result of an exchange.
   struct Exchange: Sendable {
     /// Whether the client has proved the code.
     let isRight: Bool
-    /// What proves it to the client.
+    /// The confirmation that proves it to the client.
     let confirmation: [UInt8]
   }
 

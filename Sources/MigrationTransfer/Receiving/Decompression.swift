@@ -1,7 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// Unpacks the compressed frames of one data stream (Protocol §6.8, encoding 1). Its memory is one frame's, from the first on.
+/// Unpacks the compressed frames of one data stream (Protocol §6.8, encoding 1). Its memory is one
+/// frame's, from the first on.
 struct Decompression: ~Copyable {
   private var decoder: ZstandardDecoder?
   /// The entries of the frame that was unpacked last, from the front on; it grows to the largest.

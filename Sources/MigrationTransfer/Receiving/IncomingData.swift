@@ -3,7 +3,8 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// What a data stream and the syncer know of each other: how many frames are written, and how many of them durable.
+/// The values that a data stream and the syncer share: the numbers of written and of durable
+/// frames.
 final class StreamDurability: Sendable {
   let wakeup: Wakeup
   private let written = Atomic<UInt64>(0)
@@ -25,7 +26,8 @@ final class StreamDurability: Sendable {
   }
 }
 
-/// The receiver's end of one data stream: takes DATA, writes it, acknowledges it. Its thread does the file I/O.
+/// The receiver's end of one data stream: takes DATA, writes it, acknowledges it. Its thread does
+/// the file I/O.
 struct IncomingData: ~Copyable {
   private var connection: Connection
   private var stream = IncomingStream()
@@ -41,7 +43,8 @@ struct IncomingData: ~Copyable {
   /// Frames are read into this; it grows to the largest frame that came.
   private var body: [UInt8] = []
 
-  /// Takes over a connection whose JOIN has been accepted. `isCompressible` says whether frames may be compressed.
+  /// Takes over a connection whose JOIN has been accepted. `isCompressible` says whether frames may
+  /// be compressed.
   init(
     _ connection: consuming Connection, writer: StagingWriter, durability: StreamDurability, gate: WritingGate,
     traffic: TrafficCount, isCompressible: Bool, isStopped: @escaping @Sendable () -> Bool
@@ -110,7 +113,8 @@ struct IncomingData: ~Copyable {
     try acknowledge()
   }
 
-  /// Tells how far it is. One acknowledgement is on its way at a time: the next one says what came meanwhile.
+  /// Sends an acknowledgement. One is under way at a time: the next one covers the frames that come
+  /// meanwhile.
   private mutating func acknowledge() throws(ConnectionError) {
     if pending.isEmpty { prepareAcknowledgement() }
     if !pending.isEmpty {
@@ -139,7 +143,8 @@ struct IncomingData: ~Copyable {
     try fill(&target, count)
   }
 
-  /// Reads exactly so many bytes, and tells of durable frames meanwhile. A silent sender is the control connection's business.
+  /// Reads exactly so many bytes, and tells of durable frames meanwhile. A silent sender is the
+  /// control connection's business.
   private mutating func fill(_ target: inout [UInt8], _ count: Int) throws(ConnectionError) {
     var filled = 0
     while filled < count {

@@ -1,14 +1,15 @@
 package import MigrationWire
 
-/// What a sender wants to send, as the user of this device is asked about it. Texts are exact; the asker escapes them.
+/// The sender's offer, as the question to this device's user shows it. Texts are exact; the asker
+/// escapes them.
 package struct ConsentQuestion: Sendable {
   package let offer: Offer
-  /// What the other device calls itself.
+  /// The other device's label.
   package let label: String
   package let address: String
   /// How much room there is.
   package let availableBytes: UInt64?
-  /// How much is taken of what may become more than was announced; nil where it may not.
+  /// The most that is taken if more comes than was announced; nil where no more may come.
   package let mostBytes: UInt64?
 
   package init(
@@ -22,14 +23,14 @@ package struct ConsentQuestion: Sendable {
   }
 }
 
-/// Asks the user of this device whether to take a new transfer, on a thread that may wait. A transfer that goes on is not asked
-/// about again.
+/// Asks the user of this device whether to take a new transfer, on a thread that may wait. A
+/// resumed transfer needs no second question.
 ///
 /// The answer is not needed any more when the descriptor becomes readable; then there is none.
 package typealias ConsentAsker = @Sendable (_ question: ConsentQuestion, _ until: CInt) -> Bool?
 
-/// Waits, on a thread that may do so, until the user of this device wants codes to be shown again: true then, false where no
-/// user can say so any more.
+/// Waits, on a thread that may do so, until the user of this device wants codes to be shown again:
+/// true then, false where no user can say so any more.
 ///
 /// The answer is not needed any more when the descriptor becomes readable; then there is none.
 package typealias RestartAsker = @Sendable (_ until: CInt) -> Bool?

@@ -2,9 +2,9 @@ import MigrationSystem
 
 /// At which of a device's addresses others find it.
 struct ReachableAddresses: Equatable, Sendable {
-  /// All of them, most useful first: what works everywhere before what works on one network only, and last what works on this
-  /// device only; of what works equally far, the addresses that default routes use come first, and IPv4 before IPv6, because it
-  /// is shorter to type.
+  /// All addresses, the most useful first: those that work everywhere, then those of one network,
+  /// and last those of this device only. Among equals, the addresses of default routes come first,
+  /// and IPv4 before IPv6, because it is shorter to type.
   let all: [SocketAddress]
 
   /// Those of a device's interfaces; the default routes' are among them or not.
@@ -17,7 +17,8 @@ struct ReachableAddresses: Equatable, Sendable {
     all = addresses.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(\.element)
   }
 
-  /// Those that are worth showing: what works on one network only, or on this device only, where there is nothing better.
+  /// The addresses that are worth showing. Those of one network, or of this device only, are shown
+  /// where there are no better ones.
   var shown: [SocketAddress] {
     let wide = all.filter { !$0.isLoopback && !$0.isLinkLocal }
     if !wide.isEmpty { return wide }

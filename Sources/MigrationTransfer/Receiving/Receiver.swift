@@ -5,22 +5,23 @@ import MigrationTLS
 package import MigrationWire
 import Synchronization
 
-/// The receiving device: listens, shows codes, lets one sender pair or come back, and takes its transfer to its end;
-/// or one after the other, until it is stopped.
+/// The receiving device: listens, shows codes, lets one sender pair or come back, and completes its
+/// transfer; or several transfers in turn, until it is stopped.
 package final class Receiver: Sendable {
   package struct Options: Sendable {
     /// Where to listen; all addresses when the host is nil.
     package let listen: HostAndPort
     /// Whether the user chose that port; else that of an unfinished transfer comes first.
     package let isPortChosen: Bool
-    /// What this device is called.
+    /// This device's label.
     package let label: String
     package let software: String
     /// For how many seconds a sender that was lost may stay away.
     package let giveUpAfter: Double
     /// Asks about a new transfer; without it, the code that was entered is consent enough.
     package var consent: ConsentAsker?
-    /// Asks to begin another wait when too many wrong codes were entered; without it, that ends the run.
+    /// Asks to begin another wait when too many wrong codes were entered; without it, that ends the
+    /// run.
     package var restart: RestartAsker?
     /// Makes this device known on its networks; without it, senders have to be told an address.
     package var announcer: (any Announcer)?
@@ -47,7 +48,7 @@ package final class Receiver: Sendable {
   }
 
   private let setup: ReceiverSetup
-  /// What an earlier run left at this destination, until the run begins.
+  /// The unfinished transfers of earlier runs at this destination, until the run begins.
   private let entries: Mutex<Entries>
 
   private struct Entries: Sendable {
@@ -67,8 +68,9 @@ package final class Receiver: Sendable {
     do {
       try importer.area.lock()
       let known = try Self.known(to: store, at: importer.area)
-      // One key serves all that is unfinished at a destination: a sender sees it before the receiver knows who comes. It is that
-      // of what is remembered, also where another process has that just now.
+      // One key serves all unfinished transfers of a destination: a sender sees it before the
+      // receiver knows which sender connects. It is the remembered transfers' key, also while
+      // another process holds one of them.
       let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? Identity.generate()
       let entries = known.compactMap { RememberedEntry.take($0, in: store, isKept: options.keeps) }
       setup = ReceiverSetup(
@@ -80,22 +82,25 @@ package final class Receiver: Sendable {
     }
   }
 
-  /// What is remembered of this destination, newest first; what another process works on is left to it.
+  /// The remembered transfers of this destination, newest first. Those that another process works
+  /// on are left to it.
   private static func known(to store: TransferStore?, at area: StagingArea) throws -> [RememberedTransfer] {
     guard let store else { return [] }
     try store.purge(now: Timestamp.coarseNow().seconds)
     return try store.remembered(at: try area.place()).map(\.remembered)
   }
 
-  /// Ends the transfer soon, from any thread; what has arrived is kept.
+  /// Ends the transfer soon, from any thread. The received data is kept.
   package func stop(_ kind: TransferFailure.Kind) { setup.post(.stop(kind)) }
 
-  /// Receives one transfer, or all that come; blocks until that is over.
+  /// Receives one transfer, or all that come. Blocks until they have ended.
   ///
-  /// A worker that sits in a call from which a disk does not return is waited for no longer than a moment: what it would still
-  /// write down, the journal bears to be without. In a process that goes on, it lets go of its locks when it ends.
+  /// A worker may be stuck in a call to a disk that does not return. The receiver waits for it for
+  /// a moment only: the journal can do without its last entries. In a process that lives on, the
+  /// worker releases its locks when it ends.
   package func run() throws(TransferFailure) -> TransferResult {
-    // They hold locks for as long as they live: the loop has them, and no frame below it, which would have them to the end.
+    // They hold locks for as long as they live: the loop has them, and no frame below it, which
+    // would have them to the end.
     let entries = Handover(entries.withLock { $0.take() })
     let (setup, ended) = (setup, Condition<ReceiverLoop.End?>(nil))
     do {
@@ -109,7 +114,7 @@ package final class Receiver: Sendable {
     }
     guard let end = ended.withLock({ $0 }) else { preconditionFailure("a loop ends by a result") }
     setup.workers.wait(until: end.deadline)
-    // What they brought behind the end holds locks, too.
+    // Their last results hold locks, too.
     _ = setup.queue.take()
     return try end.result.get()
   }

@@ -4,7 +4,8 @@ import MigrationWire
 
 /// Where a receiver listens, and where it can be found.
 extension ListeningSocket {
-  /// Listens where the user wants; if that says no port, where an unfinished transfer's sender expects it.
+  /// Listens where the user wants; if that says no port, where an unfinished transfer's sender
+  /// expects it.
   init(_ wanted: HostAndPort, isPortChosen: Bool, remembered: UInt16?) throws(TransferFailure) {
     if !isPortChosen || wanted.port == 0, let remembered,
       let socket = try? ListeningSocket(host: wanted.host, port: remembered)

@@ -14,7 +14,8 @@ extension ReceiverLoop {
     guard let socket = entrance?.lobby.remove(id), let connection = try? ServedConnection(id) else {
       return setup.post(.departed(id))
     }
-    // Before its thread: what ends everything must not miss a connection that has just come.
+    // Before its thread: the call that ends everything must not miss a connection that has just
+    // come.
     served[id] = connection
     let (tlsUntil, helloUntil) = (setup.clock.instant(tlsUntil), setup.clock.instant(helloUntil))
     pair(id) { $0.greet(socket, tlsUntil: tlsUntil, helloUntil: helloUntil) }
@@ -66,7 +67,7 @@ extension ReceiverLoop {
   }
 
   func ask(_ question: ReceiverEngine.Question) {
-    // One question is asked at a time: what ended the one before is over.
+    // One question is asked at a time: the previous one has ended.
     questionEnding.clear()
     let worker = QuestionWorker(setup: setup, question: question, ending: questionEnding)
     start("question") {

@@ -3,7 +3,7 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// What the engine's actions mean here: what blocks is a worker's.
+/// Performs the engine's actions. Workers perform those that block.
 extension ReceiverLoop {
   mutating func perform(_ action: Action) {
     switch action {
@@ -55,8 +55,8 @@ extension ReceiverLoop {
     }
   }
 
-  /// Starts a worker. It ends in the event that its body gives, or tells itself where that gives none; where it throws or has no
-  /// thread, in the event of that failure.
+  /// Starts a worker. It ends in the event that its body gives, or tells itself where that gives
+  /// none; where it throws or has no thread, in the event of that failure.
   func start(
     _ name: String, _ body: @escaping @Sendable () throws -> WorkerReport?,
     failing failed: @escaping @Sendable (Fault) -> Event

@@ -33,7 +33,8 @@ extension ReceiverLoop {
     }
   }
 
-  /// What the workers of a session share. The engine names it from `staged` to the end of the session.
+  /// The values that the workers of a session share. The engine names it from `staged` to the end
+  /// of the session.
   func session(_ number: SessionNumber) -> ReceivingSession? {
     let session = sessions[number]
     assert(session != nil, "a session is here for as long as its workers")
@@ -41,7 +42,7 @@ extension ReceiverLoop {
   }
 
   /// A worker is to act on what this program has lost: a mistake of the program.
-  private static var forgotten: Fault { Fault(.device, "a session was forgotten while it went on") }
+  private static var forgotten: Fault { Fault(.device, "the session was released while it was still running") }
 
   func readLedger(_ number: SessionNumber) {
     let session = session(number)

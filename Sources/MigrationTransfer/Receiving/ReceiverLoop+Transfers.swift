@@ -5,7 +5,7 @@ import MigrationWire
 
 /// The actions of transfers.
 extension ReceiverLoop {
-  /// What the workers of a transfer share; a new one where it is new.
+  /// The values that the workers of a transfer share; new ones for a new transfer.
   mutating func transfer(_ identifier: TransferID) -> ReceivingTransfer {
     if let known = transfers[identifier] { return known }
     let new = ReceivingTransfer(identifier)
@@ -28,7 +28,7 @@ extension ReceiverLoop {
     }
   }
 
-  /// Notes how far a transfer is, for those who list what is unfinished.
+  /// Records the progress of a transfer, for the list of unfinished transfers.
   mutating func note(_ identifier: TransferID) {
     tend(identifier) { transfer, _ in transfer.noteProgress() }
   }
@@ -42,9 +42,9 @@ extension ReceiverLoop {
     transfers[identifier] = nil
   }
 
-  /// Gives up what is there, which is nothing.
+  /// Gives up an empty transfer.
   mutating func discard(_ identifier: TransferID) {
-    // What is let go may be on a disk that stands still: the worker does it.
+    // A released transfer may be on a disk that stands still, so the worker releases it.
     sessions = sessions.filter { $0.value.transfer.identifier != identifier }
     tend(identifier) { transfer, setup in
       transfer.releaseStaging()
@@ -54,10 +54,11 @@ extension ReceiverLoop {
     transfers[identifier] = nil
   }
 
-  /// Lets go of a transfer: it can be taken back as soon as the worker has ended, also where a stream's last words still have the
-  /// session. Old tombstones go on this way, too, since no other moment comes again and again.
+  /// Releases a transfer: a later session can take it back as soon as the worker has ended, also
+  /// while a stream's last messages still hold the session. Old tombstones are released here too,
+  /// since no other moment recurs.
   mutating func release(_ identifier: TransferID) {
-    // What is let go may be on a disk that stands still: the worker does it.
+    // A released transfer may be on a disk that stands still, so the worker releases it.
     sessions = sessions.filter { $0.value.transfer.identifier != identifier }
     tend(identifier) { transfer, setup in
       transfer.releaseStaging()
@@ -68,7 +69,7 @@ extension ReceiverLoop {
     transfers[identifier] = nil
   }
 
-  /// Takes back what was let go.
+  /// Takes back a released transfer.
   func retake(_ identifier: TransferID) {
     let worker = RecoveryWorker(setup: setup)
     start("recovery") {

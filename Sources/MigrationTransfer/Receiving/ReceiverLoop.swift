@@ -2,7 +2,8 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// The receiver's loop: gives the engine what happens, and does what it says. Its thread waits for nothing but its poll.
+/// The receiver's loop: reports events to the engine, and performs its actions. Its thread waits
+/// only for its poll.
 struct ReceiverLoop: ~Copyable {
   typealias Event = ReceiverEngine.Event
   typealias Action = ReceiverEngine.Action
@@ -40,10 +41,10 @@ struct ReceiverLoop: ~Copyable {
 
   var controls: ControlConnections
   var sessions: [SessionNumber: ReceivingSession] = [:]
-  /// What the worker of an examination has found, until the offer is staged.
+  /// The findings of an examination's worker, until the offer is staged.
   var judged: [SessionNumber: JudgedOffer] = [:]
   var transfers: [TransferID: ReceivingTransfer] = [:]
-  /// What earlier runs left, until it is taken back.
+  /// The unfinished transfers of earlier runs, until a session takes them back.
   var entries: [RememberedEntry]
 
   private init(_ setup: ReceiverSetup, _ handover: Handover<[RememberedEntry]>) throws(SystemError) {
@@ -88,20 +89,21 @@ struct ReceiverLoop: ~Copyable {
     }
   }
 
-  /// An event has happened: the engine says what is done, in that order.
+  /// Reports an event to the engine, and performs its actions in their order.
   mutating func feed(_ event: Event) {
     if result != nil { return }
     for action in engine.handle(event, now: setup.clock.now) { perform(action) }
     forgetSessions()
   }
 
-  /// Lets go of what was made for sessions that are over; a late worker may have made it.
+  /// Releases the values of sessions that have ended; a late worker may have made them.
   private mutating func forgetSessions() {
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     judged = judged.filter { engine.isUnderWay($0.key) }
   }
 
-  /// Tells every worker to end soon, and leaves the rest to one of them: what is let go may be on a disk that stands still.
+  /// Tells every worker to end soon, and leaves the rest to one of them: the released values may be
+  /// on a disk that stands still.
   private mutating func end(_ result: Result<TransferResult, TransferFailure>) -> End {
     for connection in served.values { connection.dismissal.dismiss(makesRoom: false) }
     for session in sessions.values { session.halt() }

@@ -4,9 +4,10 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// What a worker of a receiver tells the loop: an event for the engine, and what the loop keeps from then on.
+/// A worker's report to the receiver's loop: an event for the engine, and a value that the loop
+/// keeps from then on.
 struct WorkerReport: Sendable {
-  /// What a worker has made, for later ones.
+  /// A worker's result, for later workers.
   enum Product: Sendable {
     case listening(Handover<ListeningSocket>)
     /// The secret of the code that was made.
@@ -25,7 +26,8 @@ struct WorkerReport: Sendable {
   }
 }
 
-/// What a receiver was started with: its loop and its workers share it, and it does not change.
+/// The arguments of a receiver's start. Its loop and its workers share them, and they do not
+/// change.
 struct ReceiverSetup: Sendable {
   let options: Receiver.Options
   let importer: any Importer

@@ -4,12 +4,13 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// What the workers of one session of a taken offer share. It decides nothing; the engine names it by its number.
+/// The values that the workers of one session of an accepted offer share. The session decides
+/// nothing; the engine names it by its number.
 final class ReceivingSession: Sendable {
   let number: SessionNumber
   let transfer: ReceivingTransfer
   let staging: Staging
-  /// What the session may use.
+  /// The session's features.
   let features: Features
   /// Shut when the sender has said FINISH, and closed with the session.
   let gate = WritingGate()
@@ -33,7 +34,7 @@ final class ReceivingSession: Sendable {
     return ReceiverEngine.LedgerPart(pages: part.pages, partials: part.partials, end: part.end)
   }
 
-  /// Nothing more is written or synced, but what is being.
+  /// Stops further writes and syncs. Those that have begun finish.
   func halt() {
     gate.close()
     syncer.stop()

@@ -5,7 +5,8 @@ import MigrationTLS
 import MigrationWire
 import Synchronization
 
-/// What the workers of one transfer share, over all its sessions: what is remembered of it, its keys, and where it is staged.
+/// The values that the workers of one transfer share over all its sessions: the remembered facts,
+/// its keys, and its staging directory.
 ///
 /// It decides nothing; the engine names it by its identifier.
 final class ReceivingTransfer: Sendable {
@@ -16,11 +17,12 @@ final class ReceivingTransfer: Sendable {
   }
 
   let identifier: TransferID
-  /// What crosses the wire in this run.
+  /// The traffic of this run.
   let traffic = TrafficCount()
   /// Held for as long as a reference takes, since the loop looks here too.
   private let state: Mutex<State>
-  /// How many of the named refusals the engine knows. Workers alone hold it, and ask the staging directory meanwhile.
+  /// How many of the named refusals the engine knows. Workers alone hold it, and ask the staging
+  /// directory meanwhile.
   private let toldRefusals = Mutex(0)
 
   /// Begins with what an earlier run remembered, if anything.
@@ -32,7 +34,7 @@ final class ReceivingTransfer: Sendable {
   var entry: TransferEntry? { state.withLock { $0.entry } }
   var keys: TransferKeys? { state.withLock { $0.keys } }
   var staging: Staging? { state.withLock { $0.staging } }
-  /// What is staged by now.
+  /// The staged items.
   var held: Tally { staging?.held ?? Tally() }
 
   /// It is remembered from now on.
@@ -46,7 +48,7 @@ final class ReceivingTransfer: Sendable {
     }
   }
 
-  /// What is remembered, which this forgets.
+  /// The remembered facts, which this forgets.
   func releaseEntry() -> TransferEntry? { state.withLock { $0.entry.take() } }
 
   /// Nothing is staged any more.
@@ -63,10 +65,10 @@ final class ReceivingTransfer: Sendable {
   }
 }
 
-// MARK: What the store remembers
+// MARK: The remembered facts
 
 extension ReceivingTransfer {
-  /// Notes how far it is, for those who list what is unfinished.
+  /// Records the progress, for the list of unfinished transfers.
   func noteProgress() {
     guard let entry, let staging, entry.remembered.done == nil else { return }
     let held = staging.held
@@ -76,7 +78,8 @@ extension ReceivingTransfer {
     }
   }
 
-  /// The sender knows that all is done, or nothing is worth remembering. What this process has let go of is in the store alone.
+  /// The sender knows that the transfer is complete, or there is nothing worth remembering. Only
+  /// the store still has the transfers that this process released.
   func forget(in store: TransferStore?) {
     guard let entry = releaseEntry() ?? (try? store?.open(identifier, role: .receiver)) else { return }
     try? entry.remove()

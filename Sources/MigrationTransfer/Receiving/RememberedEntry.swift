@@ -1,12 +1,14 @@
 import MigrationWire
 
-/// What an earlier run left of a transfer, and this process's hold on it, if it has one.
+/// An earlier run's record of a transfer, and this process's lock on it, if it has one.
 struct RememberedEntry: Sendable {
   let remembered: RememberedTransfer
-  /// Nil where another process has it just now, or where it cannot be taken: it is tried again when its sender comes.
+  /// Nil where another process has it just now, or where it cannot be taken: it is tried again when
+  /// its sender comes.
   let entry: TransferEntry?
 
-  /// What can be taken, or is to be known in any case; nil where it is gone, or left to the other process.
+  /// The entries that can be taken, or must be known in any case; nil where an entry is gone, or
+  /// left to the other process.
   static func take(_ remembered: RememberedTransfer, in store: TransferStore?, isKept: Bool) -> RememberedEntry? {
     do {
       guard let entry = try store?.open(remembered.transfer, role: .receiver) else { return nil }

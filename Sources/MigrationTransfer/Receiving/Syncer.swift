@@ -25,7 +25,7 @@ final class Syncer: Sendable {
   /// Looks after one more stream.
   func add(_ stream: StreamDurability) { state.withLock { $0.streams.append(stream) } }
 
-  /// A stream is over, and is told nothing more.
+  /// A stream has ended, and gets no further acknowledgement.
   func remove(_ stream: StreamDurability) { state.withLock { $0.streams.removeAll { $0 === stream } } }
 
   /// Ends `run` soon.

@@ -2,7 +2,8 @@ import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Keeps the end of an archive, and the next session, apart from the writing of it (Protocol §6.5, §7.3).
+/// Keeps the end of an archive, and the next session, apart from the writing of it (Protocol §6.5,
+/// §7.3).
 package final class WritingGate: Sendable {
   private struct State {
     var writing = 0
@@ -14,11 +15,11 @@ package final class WritingGate: Sendable {
 
   package init() {}
 
-  /// Something is about to be written: a violation behind the end of the export, and a `ConnectionError` behind that of the
-  /// session.
+  /// Something is about to be written: a violation behind the end of the export, and a
+  /// `ConnectionError` behind that of the session.
   package func enter() throws {
     try state.withLock { state in
-      guard !state.isClosed else { throw ConnectionError(.stopped, "the session is over") }
+      guard !state.isClosed else { throw ConnectionError(.stopped, "the session has ended") }
       guard !state.isShut else { throw Violation(.state, "a data frame") }
       state.writing += 1
     }
@@ -27,7 +28,8 @@ package final class WritingGate: Sendable {
   /// It is written, or never will be.
   package func leave() { state.withLock { $0.writing -= 1 } }
 
-  /// The export is over; a violation while a frame is being written, which cannot have been acknowledged yet.
+  /// The export has ended. A violation while a frame is being written, because that frame cannot
+  /// have been acknowledged yet.
   package func shut() throws(Violation) {
     try state.withLock { (state) throws(Violation) in
       guard state.writing == 0 else { throw Violation(.state, "the end of the export") }
@@ -35,6 +37,6 @@ package final class WritingGate: Sendable {
     }
   }
 
-  /// The session is over: nothing more is written, but what is being.
+  /// The session has ended: only the writes that have begun finish.
   package func close() { state.withLock { $0.isClosed = true } }
 }

@@ -1,9 +1,11 @@
 import MigrationTLS
 import MigrationWire
 
-/// How a remembered transfer stands in its file: a line that names the format, fields as in Protocol §5, and a checksum.
+/// The file of a remembered transfer: a line that names the format, fields as in Protocol §5, and a
+/// checksum.
 ///
-/// The checksum finds damage, not forgery: whoever can write the file can read the keys in it.
+/// The checksum finds damage, not forgery: a program that can write the file can read the keys in
+/// it.
 extension RememberedTransfer {
   private static let magic = Array("peer transfer 1\n".utf8)
   private static let subject = "a remembered transfer"

@@ -1,7 +1,7 @@
 import MigrationTLS
 package import MigrationWire
 
-/// What a device remembers of a transfer that is not over.
+/// A device's record of an unfinished transfer.
 package struct RememberedTransfer: Equatable, Sendable {
   package enum Role: UInt8, Sendable {
     case sender = 1
@@ -25,9 +25,9 @@ package struct RememberedTransfer: Equatable, Sendable {
     package let at: Int64
   }
 
-  /// What it is about on this device.
+  /// The transfer's subject on this device.
   package enum Subject: Equatable, Sendable {
-    /// The absolute paths of what is sent, ascending.
+    /// The absolute paths of the sources, ascending.
     case sources([[UInt8]])
     case destination(Destination)
   }
@@ -38,7 +38,7 @@ package struct RememberedTransfer: Equatable, Sendable {
   package let identity: [UInt8]
   /// The other device's key: the pin.
   package let peer: KeyFingerprint
-  /// What the other device calls itself.
+  /// The other device's label.
   package let label: String
   /// Where it was last.
   package var address: String
@@ -51,9 +51,11 @@ package struct RememberedTransfer: Equatable, Sendable {
   package var unsent: UInt64 = 0
   /// How many were left out since the destination cannot hold them, when that was last counted.
   package var withheld: UInt64 = 0
-  /// What is named as not stored: what the sender has left out, from FINISH on, and everything, once all is imported.
+  /// The named items that are not stored: those that the sender left out, from FINISH on, and all
+  /// of them, once everything is imported.
   package var notStored: [Refusal] = []
-  /// That all is imported: at a receiver a tombstone for a sender that missed the answer, at a sender the last that it did.
+  /// That all is imported: at a receiver a tombstone for a sender that missed the answer, at a
+  /// sender the last that it did.
   package var done: Finished?
   package var subject: Subject
 

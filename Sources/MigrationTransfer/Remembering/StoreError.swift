@@ -1,7 +1,7 @@
 package import MigrationEngine
 import MigrationSystem
 
-/// What is remembered could not be read or written.
+/// An error on reading or writing the remembered transfers.
 package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A lower-case clause.
   package let description: String

@@ -26,7 +26,7 @@ package final class TransferEntry: Sendable {
     return state.withLock { $0 }
   }
 
-  /// Changes what is remembered, durably and at once.
+  /// Changes the record, durably and at once.
   package func update(_ change: (inout RememberedTransfer) -> Void) throws(StoreError) {
     LoopThread.check("write a transfer's entry")
     do {
@@ -37,11 +37,12 @@ package final class TransferEntry: Sendable {
         remembered = changed
       }
     } catch {
-      throw StoreError("what is remembered of the transfer cannot be written", error)
+      throw StoreError("the record of the transfer cannot be written", error)
     }
   }
 
-  /// All is done: that is remembered until both ends know it, and so are the names of what is not stored.
+  /// Everything is complete. The record stays until both ends know it, with the names of the items
+  /// that are not stored.
   func finish(_ done: Done, notStored: [Refusal]) throws(StoreError) {
     let now = Timestamp.coarseNow().seconds
     try update { remembered in
@@ -60,7 +61,7 @@ package final class TransferEntry: Sendable {
       try transfers.directory.synchronize()
     } catch {
       if error.isNotFound { return }
-      throw StoreError("what is remembered of the transfer cannot be removed", error)
+      throw StoreError("the record of the transfer cannot be removed", error)
     }
   }
 }

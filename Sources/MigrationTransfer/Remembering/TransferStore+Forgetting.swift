@@ -7,11 +7,12 @@ extension TransferStore {
   /// A transfer that was given up.
   package struct Forgotten: Equatable, Sendable {
     package let transfer: TransferID
-    /// What could not be cleared away with it.
+    /// The parts that could not be removed with it.
     package var notice: String?
   }
 
-  /// One end of a transfer that is about to be given up: its directory, locked, and what it says if that can be believed.
+  /// One end of a transfer that is about to be given up: its directory, locked, and its record if
+  /// that can be trusted.
   private struct Taken {
     let name: [UInt8]
     let directory: SharedDirectory
@@ -21,7 +22,8 @@ extension TransferStore {
   /// The fewest digits that name a transfer.
   package static let shortestPrefix = 4
 
-  /// Gives up the transfer whose identifier begins with some digits: what was staged of it goes, and what is remembered.
+  /// Gives up the transfer whose identifier begins with some digits: removes its staging directory
+  /// and its record.
   ///
   /// If this device is both ends, both are given up.
   package func forget(_ prefix: String) throws(TransferFailure) -> Forgotten {
@@ -37,7 +39,7 @@ extension TransferStore {
         try transfers.directory.removeTree(end.name)
         try transfers.directory.synchronize()
       } catch {
-        throw StoreError("what is remembered of the transfer cannot be removed", error).failure
+        throw StoreError("the record of the transfer cannot be removed", error).failure
       }
     }
     return forgotten
@@ -81,7 +83,7 @@ extension TransferStore {
     return Taken(name: name, directory: directory, remembered: try? Self.read(directory.directory, name))
   }
 
-  /// Removes what was staged; what cannot be said to be gone, if anything.
+  /// Removes the staging directory. Returns a part that may still be there, if any.
   private func clear(_ end: Taken) throws(TransferFailure) -> String? {
     guard let remembered = end.remembered else {
       let isReceiver = end.name.suffix(7) == Array("receive".utf8)[...]

@@ -3,12 +3,13 @@ import MigrationSystem
 import MigrationWire
 
 extension TransferStore {
-  /// Fails unless only a user and root can change what is in a directory: keys and paths are kept there. A link to a directory
-  /// counts as that directory. It need not exist yet.
+  /// Fails unless only a user and root can change the content of a directory, which holds keys and
+  /// paths. A link to a directory counts as that directory. It need not exist yet.
   package static func check(
     _ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID, hint: String
   ) throws(TransferFailure) {
-    // Who uses what cannot be opened says why; what is missing is made for its owner alone.
+    // The caller that opens the directory reports why it cannot. A missing one is made for its
+    // owner alone.
     guard let status = try? Directory.open(path).status() else { return }
     let name = VisibleText.quoted(path)
     guard status.owner == owner || status.owner == 0 else {
@@ -17,7 +18,7 @@ extension TransferStore {
     }
     guard status.mode & 0o022 == 0 else {
       throw TransferFailure(
-        .refused, "other users may change what is in \(name), where transfers are remembered",
+        .refused, "other users can write to \(name), which holds the records of transfers",
         hint: "Take that from them: chmod 700 \(VisibleText.listed(path))")
     }
   }

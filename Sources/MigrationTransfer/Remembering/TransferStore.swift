@@ -3,7 +3,7 @@ import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// What this device remembers of transfers that are not over: `HOME/transfers`, one directory each.
+/// This device's records of unfinished transfers: `HOME/transfers`, one directory each.
 package final class TransferStore: Sendable {
   /// One of them, looked at from outside.
   package struct Listed: Sendable {
@@ -20,15 +20,16 @@ package final class TransferStore: Sendable {
     package let reason: String
   }
 
-  /// What `list` found.
+  /// The result of `list`.
   package struct Listing: Sendable {
     /// Newest first.
     package var transfers: [Listed] = []
     package var damaged: [Damaged] = []
   }
 
-  /// How long it is remembered that a transfer is done, in seconds. A sender would only say it again to a user whose run of
-  /// the command was killed at its very end; later the same command means another transfer.
+  /// How long it is remembered that a transfer is done, in seconds. A sender would only say it
+  /// again to a user whose run of the command was killed at its very end; later the same command
+  /// means another transfer.
   private static func tombstoneLife(_ role: RememberedTransfer.Role) -> Int64 {
     role == .receiver ? 7 * 24 * 3600 : 3600
   }
@@ -46,7 +47,7 @@ package final class TransferStore: Sendable {
       try transfers.directory.makeDirectory(name, mode: 0o700)
       let directory = try transfers.directory.openChildDirectory(name)
       guard try directory.descriptor.lock() else {
-        throw SystemError(reason: "somebody else has it", operation: "lock")
+        throw SystemError(reason: "another process holds it", operation: "lock")
       }
       try directory.replaceFile(TransferEntry.file, with: remembered.encoded)
       try transfers.directory.synchronize()
@@ -54,8 +55,8 @@ package final class TransferStore: Sendable {
     }
   }
 
-  /// Takes a remembered transfer; nil if it is gone. Fails if another process has it for longer than a moment: every `peer` looks
-  /// at all of them when it starts.
+  /// Takes a remembered transfer; nil if it is gone. Fails if another process has it for longer
+  /// than a moment: every `peer` looks at all of them when it starts.
   package func open(_ transfer: TransferID, role: RememberedTransfer.Role) throws -> TransferEntry? {
     guard let transfers = try openIfThere() else { return nil }
     let name = Self.name(transfer, role)
@@ -99,12 +100,12 @@ package final class TransferStore: Sendable {
     try list().transfers.filter { $0.remembered.sources == sources }
   }
 
-  /// What is remembered of a destination, tombstones included, newest first.
+  /// The records of a destination, tombstones included, newest first.
   package func remembered(at destination: [UInt8]) throws(StoreError) -> [Listed] {
     try list().transfers.filter { $0.remembered.destination?.path == destination }
   }
 
-  /// Removes tombstones that are old enough, and what a crash left half made.
+  /// Removes tombstones that are old enough, and the incomplete records of a crash.
   package func purge(now: Int64) throws(StoreError) {
     guard let transfers = try openIfThere() else { return }
     for name in try names(transfers) {
@@ -185,7 +186,7 @@ package final class TransferStore: Sendable {
     do {
       return try body()
     } catch {
-      throw StoreError("what is remembered of transfers, in \(VisibleText.quoted(home)), cannot be used", error)
+      throw StoreError("the records of transfers in \(VisibleText.quoted(home)) cannot be used", error)
     }
   }
 }

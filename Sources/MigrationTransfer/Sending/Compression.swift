@@ -1,16 +1,18 @@
 import MigrationArchive
 import MigrationSystem
 
-/// Whether what is sent may be compressed on its way, as far as both devices and the exporter let it.
+/// Whether the sender may compress data in transit, as far as both devices and the exporter allow
+/// it.
 package enum CompressionPreference: String, Sendable {
   /// Where it makes the transfer faster.
   case auto
-  /// Whatever becomes smaller by it.
+  /// All data that becomes smaller by it.
   case always
   case never
 }
 
-/// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1). One thread uses it.
+/// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1).
+/// One thread uses it.
 struct Compression: ~Copyable {
   /// More than this part of its size must go, or a frame is left as it is.
   private static let notable = 10
@@ -29,7 +31,8 @@ struct Compression: ~Copyable {
 
   /// Compresses a frame, if it is to be; how many bytes it is then, nil if it goes as it is.
   ///
-  /// `sent` is how many bytes the connection has taken until now, `unwritten` how many frames the receiver has not written.
+  /// `sent` is how many bytes the connection has taken until now, `unwritten` how many frames the
+  /// receiver has not written.
   mutating func pack(_ frame: FrameBuffer, sent: UInt64, unwritten: UInt64) -> Int? {
     switch preference {
     case .never: return nil

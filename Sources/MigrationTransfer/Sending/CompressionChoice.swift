@@ -1,7 +1,9 @@
-/// Decides frame by frame whether a data stream compresses what it sends: only where that makes the stream faster.
+/// Decides frame by frame whether a data stream compresses what it sends: only where that makes the
+/// stream faster.
 ///
-/// A value without clocks. It goes by what its own stream sees: how long that waits for its link, what compressing costs and leaves,
-/// how soon the receiver has written what was sent. After each attempt that brings nothing the next one comes later.
+/// A value without clocks. It uses the measurements of its own stream: the time that the stream
+/// waits for its link, the cost and the gain of compression, and the delay until the receiver has
+/// written the data. After each attempt without a gain the next one comes later.
 struct CompressionChoice: Equatable, Sendable {
   /// How far a stream is. Times are seconds.
   struct Trace: Equatable, Sendable {
@@ -18,8 +20,8 @@ struct CompressionChoice: Equatable, Sendable {
   }
 
   private enum State: Equatable {
-    /// Nothing is known of the link, and frames are compressed: what fills the buffers on the way decides how soon anything else
-    /// comes. Leads to plain or packing.
+    /// The link's speed is unknown, and frames are compressed: the data that fills the buffers in
+    /// between decides when anything else arrives. Leads to plain or packing.
     case opening
     /// Frames go as they are. Leads to packing.
     case plain
@@ -29,11 +31,13 @@ struct CompressionChoice: Equatable, Sendable {
 
   /// For how long the stream is watched before its pace is judged, in seconds.
   private static let look = 0.1
-  /// How many frames the opening takes at least, and how many are compressed before it is judged what they bring.
+  /// How many frames the opening takes at least, and how many are compressed before it is judged
+  /// what they bring.
   private static let (opening, trial) = (UInt64(16), 4.0)
   /// A second of the processor counts as so many of the link: others may need it.
   private static let dearness = 3.0
-  /// How long after an attempt the next one comes at the earliest, in seconds, first and at most; in between twice as long each time.
+  /// How long after an attempt the next one comes at the earliest, in seconds, first and at most;
+  /// in between twice as long each time.
   private static let rests = (first: 0.5, longest: 32.0)
 
   private var state = State.opening
@@ -63,7 +67,7 @@ struct CompressionChoice: Equatable, Sendable {
     if state == .opening || brought.frames == 0 { become(.plain) }
   }
 
-  /// The frame was compressed in so many seconds; `size` is what is left of it.
+  /// The frame was compressed in so many seconds, to `size` bytes.
   mutating func packed(_ plain: Int, to size: Int, seconds: Double) {
     precondition(state != .plain, "nothing is compressed without having been asked for")
     brought.add(plain, to: size, seconds: seconds)
@@ -74,18 +78,18 @@ struct CompressionChoice: Equatable, Sendable {
     }
   }
 
-  /// Whether compressing promises to be faster than what takes a byte so many seconds.
+  /// Whether compression promises to be faster than a link that takes so many seconds for a byte.
   private func pays(_ pace: Double) -> Bool { Self.dearness * brought.cost + brought.share * pace <= pace }
 
-  /// What passed since watching began, once that is long enough; then it begins anew.
+  /// The difference since watching began, once that is long enough; then watching begins anew.
   private mutating func span() -> Span? {
     guard last.now - start.now >= Self.look else { return nil }
     defer { start = last }
     return Span(from: start, to: last)
   }
 
-  /// Whether the receiver had written all that was sent before the last change when watching began: only then the pace shows what
-  /// that brought.
+  /// Whether the receiver had written all that was sent before the last change when watching began:
+  /// only then the pace shows what that brought.
   private var showsChange: Bool { start.unwritten <= start.frames - changed }
 
   private mutating func meetLink() {
@@ -103,7 +107,7 @@ struct CompressionChoice: Equatable, Sendable {
   }
 
   private mutating func measureLink() {
-    // What the buffers on the way take before the first wait says nothing about the link.
+    // The bytes that the buffers take before the first wait say nothing about the link.
     guard showsChange, last.waiting > start.waiting else {
       start = last
       return
@@ -119,7 +123,8 @@ struct CompressionChoice: Equatable, Sendable {
       return
     }
     guard let span = span() else { return }
-    // Where it is not the link that is waited for, all takes as long as before: it must be nearer to the promise than to that.
+    // Where it is not the link that is waited for, all takes as long as before: it must be nearer
+    // to the promise than to that.
     let promise = max(brought.cost, brought.share * link)
     guard 2 * span.seconds <= (promise + link) * span.plain else { return giveUp() }
     if span.isHeldBack {
@@ -146,12 +151,13 @@ struct CompressionChoice: Equatable, Sendable {
 }
 
 extension CompressionChoice {
-  /// What passed between two moments of a stream.
+  /// The difference between two moments of a stream.
   private struct Span {
     let seconds, plain, sent: Double
     /// Whether it was the link that the stream waited for most of the time.
     let isWaiting: Bool
-    /// Whether that is so, or much of what was sent is still to be written: it could send more than is taken.
+    /// Whether that is so, or a large part of the sent data is still to be written: the stream
+    /// could send more than the receiver takes.
     let isHeldBack: Bool
 
     init(from start: Trace, to end: Trace) {
@@ -163,19 +169,19 @@ extension CompressionChoice {
     }
   }
 
-  /// What compressing has cost and left lately.
+  /// The recent cost and gain of compression.
   private struct Brought: Equatable {
     private(set) var frames = 0.0
     private var seconds = 0.0
     private var plain = 0.0
     private var size = 0.0
 
-    /// How many seconds a byte took, and what part of it is left.
+    /// The seconds for a byte, and the fraction that is left of it.
     var cost: Double { plain > 0 ? seconds / plain : 0 }
     var share: Double { plain > 0 ? size / plain : 1 }
 
     mutating func add(_ plain: Int, to size: Int, seconds: Double) {
-      // What was long ago weighs less.
+      // Old measurements weigh less.
       if frames == 16 {
         (frames, self.seconds) = (frames / 2, self.seconds / 2)
         (self.plain, self.size) = (self.plain / 2, self.size / 2)

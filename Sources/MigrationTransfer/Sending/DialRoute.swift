@@ -5,7 +5,7 @@ import MigrationSystem
 enum DialRoute: Sendable {
   /// These, in this order.
   case known([SocketAddress])
-  /// Those of a host; first the one that was reached before, if that is among them.
+  /// The addresses of a host. The address of the last success comes first, if it is among them.
   case resolved(HostAndPort, first: SocketAddress?)
   /// An address with its port, as an earlier session has noted it.
   case remembered(String)
@@ -20,7 +20,7 @@ enum DialRoute: Sendable {
       return [first] + addresses.filter { $0 != first }
     case .remembered(let text):
       guard let target = try? HostAndPort.parse(text, defaultPort: 0), target.port != 0 else {
-        throw TransferFailure(.connectionLost, "it is not known where the other device was")
+        throw TransferFailure(.connectionLost, "the other device's last address is unknown")
       }
       return try Dialing.addresses(of: target)
     }

@@ -5,7 +5,8 @@ import MigrationWire
 
 /// Reaches the receiver: the first of its addresses that answers.
 struct Dialing: Sendable {
-  /// How long the addresses may take to answer, one of them to shake hands, and then the receiver over what stands before READY.
+  /// The time for the addresses to answer, for one of them to shake hands, and then for the
+  /// receiver to reach READY.
   private static let patience = Duration.seconds(Patience.pairing)
 
   /// When a step that begins now is given up.
@@ -26,9 +27,11 @@ struct Dialing: Sendable {
     }
   }
 
-  /// Connects, and shakes hands with the address that answers first; where that comes to nothing, with the others.
+  /// Connects, and shakes hands with the address that answers first; if that fails, with the
+  /// others.
   ///
-  /// `isReached` is set once TCP has connected: what fails afterwards is the door's doing, and not the way's.
+  /// `isReached` is set once TCP has connected: a later failure is the receiver's refusal, not the
+  /// network's.
   func connect(
     to addresses: [SocketAddress], wakeup: Wakeup, isReached: Flag = Flag()
   ) throws(ConnectionError) -> Connection {
@@ -39,7 +42,7 @@ struct Dialing: Sendable {
       do throws(ConnectionError) {
         socket = try reach(left, wakeup)
       } catch {
-        // What a device that was reached has said is worth more than that the others are not.
+        // The words of a device that answered are worth more than the silence of the others.
         throw error.code == .stopped ? error : failure ?? error
       }
       isReached.set()

@@ -1,9 +1,9 @@
 package import MigrationEngine
 package import MigrationSystem
 
-/// A receiver that a search has found. What it says of itself is not proved.
+/// A receiver that a search has found. Its own statements prove nothing.
 package struct NearbyDevice: Hashable, Sendable {
-  /// What it calls itself, as it is.
+  /// Its label, unescaped.
   package let label: String
   /// Which of its runs it is, where it says so.
   package let instance: UInt64?

@@ -1,4 +1,4 @@
-/// Tells what cannot be compressed, such as pictures and archives, from a few bytes of it.
+/// Detects data that cannot be compressed, such as pictures and archives, from a few of its bytes.
 enum NoiseLook {
   /// How many places are looked at, and how many bytes at each.
   private static let places = 16
@@ -6,7 +6,8 @@ enum NoiseLook {
 
   /// Whether the bytes are spread about as evenly as noise has them.
   ///
-  /// Counted are the pairs of equal bytes. Noise has 1 in 256; text and programs have many times as many.
+  /// Counted are the pairs of equal bytes. Noise has 1 in 256; text and programs have many times as
+  /// many.
   static func isNoise(_ bytes: [UInt8], count: Int) -> Bool {
     let sample = places * length
     guard count >= sample else { return false }

@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The sender's end of one data stream: reads frames, sends them, and hears what is written.
+/// The sender's end of one data stream: reads frames, sends them, and takes acknowledgements.
 struct OutgoingData: ~Copyable {
   private var connection: Connection
   private var stream = OutgoingStream()
@@ -11,7 +11,7 @@ struct OutgoingData: ~Copyable {
   private let traffic: TrafficCount
   private let number: SendQueue.StreamNumber
   private var decoder = FrameDecoder()
-  /// What has come is read into this first.
+  /// The buffer for received bytes.
   private var scratch = [UInt8](repeating: 0, count: 4096)
   /// Headers and small frames on their way.
   private var prefix: [UInt8] = []
@@ -47,7 +47,8 @@ struct OutgoingData: ~Copyable {
     prefix = StreamMessage.join(join).frame()
   }
 
-  /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a `Close`.
+  /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a
+  /// `Close`.
   mutating func run() throws {
     try connection.allowStalls()
     try connection.keepUnsentLow()
@@ -77,14 +78,15 @@ struct OutgoingData: ~Copyable {
         begun.advanced(by: lookEvery), heldBackUntil, moment, fullUntil.map { BootInstant(seconds: $0) },
       ]
       _ = try connection.wait(until: moments.compactMap(\.self).min())
-      // Without a frame that could go it is neither the link nor the other end nor the limit that was waited for.
+      // Without a frame that could go it is neither the link nor the other end nor the limit that
+      // was waited for.
       if frame != nil || fullUntil != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
       if queue.isStopped { throw Self.stopped }
     }
   }
 
-  /// What is next, which may have to be read. While that takes its time, nothing can be heard.
+  /// The next frame, which may have to be read first. The stream hears nothing during that time.
   private mutating func next() -> SendQueue.Next {
     let begun = Self.now
     let next = queue.next(for: number)
@@ -112,7 +114,7 @@ struct OutgoingData: ~Copyable {
   /// Ends a stream on which nothing moves any more.
   private mutating func look() throws(ConnectionError) {
     let trace = StallWatch.Trace(underWay: stream.underWay, taken: taken, waiting: connection.waitingBytes)
-    // What the limit holds back waits for this end only.
+    // A delay by the rate limit holds up this end only.
     let isHeldBack = heldBackUntil != nil && connection.waitingBytes == 0
     let isIdle = isHeldBack || prefix.isEmpty && frame == nil && stream.underWay == 0
     guard !watch.isStalled(trace, isIdle: isIdle, now: Self.now) else {
@@ -120,10 +122,11 @@ struct OutgoingData: ~Copyable {
     }
   }
 
-  /// Sends what is in hand; whether all of it went into the session.
+  /// Sends the current frame. Returns whether all of it went into the session.
   private mutating func send() throws(ConnectionError) -> Bool {
     if !prefix.isEmpty {
-      // What stands in front of a frame goes with its first bytes: on its own it would wake the other end for nothing.
+      // The header of a frame is sent with the frame's first bytes: on its own it would wake the
+      // other end for nothing.
       let count = try connection.write(prefix, 0..<prefix.count, isMore: frame != nil)
       taken += UInt64(count)
       prefix.removeFirst(count)
@@ -138,7 +141,8 @@ struct OutgoingData: ~Copyable {
     return true
   }
 
-  /// Sends as much of a frame as connection and limit take; whether all of it went into the session.
+  /// Sends as much of a frame as connection and limit take; whether all of it went into the
+  /// session.
   private mutating func send(_ frame: FrameBuffer) throws(ConnectionError) -> Bool {
     heldBackUntil = nil
     let bytes = packed == nil ? frame.bytes : compression.bytes
@@ -165,7 +169,8 @@ struct OutgoingData: ~Copyable {
 
   /// Takes the acknowledgements that have come; whether that was all.
   private mutating func hear() throws -> Bool {
-    // A receiver that never stops talking keeps the stream neither from sending nor from being stopped.
+    // A receiver that never stops talking keeps the stream neither from sending nor from being
+    // stopped.
     for _ in 0..<Self.readsAtATime {
       guard let count = try connection.read(into: &scratch, 0..<scratch.count) else { return true }
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }

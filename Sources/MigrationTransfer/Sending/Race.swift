@@ -1,12 +1,13 @@
 import MigrationEngine
 import MigrationSystem
 
-/// Runs an `AddressRace`: TCP connections, of which the first that is up is given away and the others are closed.
+/// Runs an `AddressRace`: TCP connections, of which the first that is up is given away and the
+/// others are closed.
 struct Race: Sendable {
   /// Why no connection came up.
   enum Failure: Error, Sendable {
     case stopped
-    /// No address answered: the most telling one, and what the kernel said of it.
+    /// No address answered: the most telling one, and the kernel's reason for it.
     case lost(SocketAddress, AddressRace.Obstacle, SystemError)
     /// Something of this device.
     case broken(SystemError)
@@ -33,7 +34,7 @@ struct Race: Sendable {
     var raw: CInt? { socket?.raw }
   }
 
-  /// What goes on, and what the kernel has said of what failed.
+  /// The attempts that still run, and the kernel's reasons for those that failed.
   private struct Course {
     var race: AddressRace
     var attempts: [Attempt] = []
@@ -100,7 +101,7 @@ struct Race: Sendable {
 }
 
 extension AddressRace.Obstacle {
-  /// What the kernel's word about a connection that did not come up means.
+  /// The meaning of the kernel's error for a connection that failed.
   init(_ error: SystemError) {
     if error.isConnectionRefused {
       self = .refused

@@ -1,10 +1,12 @@
 /// How fast bytes may go out: a bucket that fills evenly and holds little. Times are seconds.
 ///
-/// A value without clocks. What is asked for is given in portions, so that a slow limit is kept as smoothly as a fast one.
+/// A value without clocks. It grants bytes in portions, so that it keeps a slow limit as smoothly
+/// as a fast one.
 package struct RateLimit: Equatable, Sendable {
-  /// How much may gather while nobody asks, as a part of a second: a thread that comes late loses nothing up to there.
+  /// The most that may gather without a request, as a part of a second: a thread that comes late
+  /// loses nothing up to there.
   private static let slack = 0.05
-  /// A portion is what comes in so much of a second, within these bounds.
+  /// A portion is the amount of so much of a second, within these bounds.
   private static let portionTime = 0.02
   private static let portions = (least: 1024.0, most: 65_536.0)
   /// Later than computed, so that rounding never makes it a moment too early.
@@ -34,10 +36,10 @@ package struct RateLimit: Equatable, Sendable {
     return taken
   }
 
-  /// What was taken and could not go out.
+  /// The granted bytes that could not go out.
   package mutating func giveBack(_ count: Int) { level = min(capacity, level + Double(count)) }
 
-  /// When there is a portion for somebody who has `wanted` bytes.
+  /// The moment at which there is a portion for a stream that has `wanted` bytes.
   package func next(for wanted: Int) -> Double {
     filled + max(0, min(Double(wanted), portion) - level) / rate + Self.rounding
   }

@@ -3,13 +3,14 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// What the data streams of a session share: the frames within the window, and where they are read from.
+/// The values that the data streams of a session share: the frames within the window, and their
+/// source.
 ///
 /// Every wait ends when the queue is stopped.
 final class SendQueue: ExportListener {
   typealias StreamNumber = SendWindow.StreamNumber
 
-  /// What a data stream does next.
+  /// The next step of a data stream.
   enum Next {
     case send(FrameBuffer)
     /// Nothing to send now; the stream is woken when that changes, and looks at this moment.
@@ -29,16 +30,17 @@ final class SendQueue: ExportListener {
     var isLimiting = false
     /// When the receiver has written a frame last.
     var lastWritten: Double?
-    /// What the destination cannot hold.
+    /// The items that the destination cannot hold.
     var refused: Set<Mark> = []
   }
 
-  /// Set when the session is over: everything here ends then.
+  /// Set when the session has ended: everything here ends then.
   let stopSignal = StopSignal()
   private let state: Condition<State>
   private let unsentItem: @Sendable (Unsent) -> Void
 
-  /// `window` is what the receiver allows to be under way, `limit` how many bytes may go out in a second.
+  /// `window` is what the receiver allows to be under way, `limit` how many bytes may go out in a
+  /// second.
   init(
     window: UInt64, capacity: Int = ArchiveSizes().frameCapacity, limit: UInt64? = nil,
     unsent: @escaping @Sendable (Unsent) -> Void
@@ -48,7 +50,7 @@ final class SendQueue: ExportListener {
     unsentItem = unsent
   }
 
-  private static let stopped = ArchiveError(.stopped, "the transfer is over")
+  private static let stopped = ArchiveError(.stopped, "the transfer has ended")
 
   // MARK: The export's side
 
@@ -118,7 +120,8 @@ final class SendQueue: ExportListener {
     state.withLock { $0.wakeups[number] = wakeup }
   }
 
-  /// What stream `number` does next. Reads on the caller's thread, where something is to be read first.
+  /// The next step of stream `number`. Reads on the caller's thread, where a frame has to be read
+  /// first.
   func next(for number: StreamNumber) -> Next {
     while true {
       var (source, additions, written): ((any FrameSource)?, Int, UInt64) = (nil, 0, 0)
@@ -142,7 +145,7 @@ final class SendQueue: ExportListener {
             state.window.unfilled(frame, for: number)
             return state.additions != additions
           }
-          // What waits until all is written may be what there is.
+          // A thread that waits until all is written may wait for these frames.
           state.broadcast()
           if !hasMissed { return .wait(until: moment.map { BootInstant(seconds: $0) }) }
         }
@@ -181,7 +184,7 @@ final class SendQueue: ExportListener {
     for wakeup in wakeups { wakeup?.signal() }
   }
 
-  /// A stream is over for good.
+  /// A stream has ended for good.
   func ended(_ number: StreamNumber) {
     state.withLock { state in
       state.wakeups[number] = nil
@@ -200,14 +203,14 @@ final class SendQueue: ExportListener {
     }
   }
 
-  /// What a stream was allowed and could not send.
+  /// The granted bytes that a stream could not send.
   func giveBack(_ count: Int) { state.withLock { $0.limit?.giveBack(count) } }
 
   var isStopped: Bool { stopSignal.isSet }
 
   // MARK: Progress
 
-  /// What the receiver holds by now: items, and bytes of content.
+  /// The receiver's present holdings: items, and bytes of content.
   var arrived: Tally { state.withLock { $0.window.arrived } }
 
   /// How the streams and the window do, since the last look where that matters.

@@ -1,17 +1,19 @@
 package import MigrationArchive
 package import MigrationWire
 
-/// The frames of the data streams: being filled, under way, and kept until they are written (Protocol §9.4).
+/// The frames of the data streams: being filled, under way, and kept until they are written
+/// (Protocol §9.4).
 ///
-/// A value without threads or clocks. The window bounds how many bytes are under way, and with that the sender's memory.
+/// A value without threads or clocks. The window bounds how many bytes are under way, and with that
+/// the sender's memory.
 package struct SendWindow: Sendable {
   /// Names a data stream of a session.
   package typealias StreamNumber = UInt32
 
-  /// What a data stream does next.
+  /// The next step of a data stream.
   package enum Task {
     case send(FrameBuffer)
-    /// Read what is next into this frame.
+    /// Read the next content into this frame.
     case fill(FrameBuffer)
     /// Nothing to send now; the stream is woken when that changes.
     case wait
@@ -19,7 +21,7 @@ package struct SendWindow: Sendable {
     case end
   }
 
-  /// What the receiver allows to be under way, and how much memory frames take at most.
+  /// The most bytes that the receiver allows to be under way, and the most memory that frames take.
   private let limit: UInt64
   /// How much memory almost every frame has.
   private let capacity: Int
@@ -32,17 +34,17 @@ package struct SendWindow: Sendable {
   /// Filled frames that no stream has sent.
   private var ready: [FrameBuffer] = []
   private var underWay: [StreamNumber: [FrameBuffer]] = [:]
-  /// What a broken stream had under way, for the one stream that replaces it.
+  /// The frames that a broken stream had under way, for the one stream that replaces it.
   private var again: [StreamNumber: [FrameBuffer]] = [:]
   /// How many bytes of DATA bodies are under way, those that come again included.
   private var bytesUnderWay: UInt64 = 0
-  /// The streams that wait for a frame, the one that has waited longest first.
+  /// The streams that wait for a frame, the longest wait first.
   private var idle: [StreamNumber] = []
   /// The streams that get nothing new.
   private var retiring: Set<StreamNumber> = []
   package private(set) var isExported = false
 
-  /// What the receiver has written, and what it held before.
+  /// The amount that the receiver has written, and its holdings from before.
   package private(set) var written = Tally()
   package private(set) var held = Tally()
   /// The lengths of all written frames, and how many there are of all streams and of each.
@@ -50,14 +52,14 @@ package struct SendWindow: Sendable {
   package private(set) var writtenFrames: UInt64 = 0
   private(set) var framesOfStream: [StreamNumber: UInt64] = [:]
 
-  /// `receiverWindow` is what the receiver allows to be under way, `capacity` how much memory almost every frame needs. No more is
-  /// kept in memory than a receiver of this program allows.
+  /// `receiverWindow` is what the receiver allows to be under way, `capacity` how much memory
+  /// almost every frame needs. No more is kept in memory than a receiver of this program allows.
   package init(_ receiverWindow: UInt64, of capacity: Int) {
     limit = min(receiverWindow, Limits.window)
     self.capacity = capacity
   }
 
-  /// What the receiver has by now.
+  /// The receiver's present holdings.
   package var arrived: Tally { written.adding(held) }
 
   /// Whether everything that was filled is written.
@@ -82,7 +84,7 @@ package struct SendWindow: Sendable {
 
   // MARK: The streams' side
 
-  /// What a stream does next. With `isOver` it only waits for what it has under way.
+  /// The next step of a stream. With `isOver` it only waits for its frames under way.
   package mutating func next(for number: StreamNumber, isOver: Bool = false) -> Task {
     if !isOver {
       if let frame = takeNext(for: number) {
@@ -106,7 +108,7 @@ package struct SendWindow: Sendable {
     if !idle.contains(number) { idle.append(number) }
   }
 
-  /// What a stream must send again, and only then what is new.
+  /// The frames that a stream must send again, and after them new ones.
   private mutating func takeNext(for number: StreamNumber) -> FrameBuffer? {
     if var frames = again.removeValue(forKey: number) {
       let frame = frames.removeFirst()
@@ -161,7 +163,8 @@ package struct SendWindow: Sendable {
     return idle
   }
 
-  /// The receiver has written the next `count` frames of a stream; the streams that may have something to do now.
+  /// The receiver has written the next `count` frames of a stream; the streams that may have
+  /// something to do now.
   package mutating func written(_ count: UInt64, on number: StreamNumber) -> [StreamNumber] {
     guard var frames = underWay.removeValue(forKey: number) else { return [] }
     for var frame in frames.prefix(Int(count)) {
@@ -178,7 +181,8 @@ package struct SendWindow: Sendable {
     return (0..<count).compactMap { _ in wake() }
   }
 
-  /// A stream gets nothing new from now on, and ends; another one that waits may have to take what it was woken for.
+  /// A stream gets nothing new from now on, and ends; another one that waits may have to take what
+  /// it was woken for.
   package mutating func retire(_ number: StreamNumber) -> StreamNumber? {
     retiring.insert(number)
     idle.removeAll { $0 == number }
@@ -196,8 +200,9 @@ package struct SendWindow: Sendable {
   /// How many frames of a stream are written.
   package func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }
 
-  /// A stream is gone: what it had under way is sent again, by the one that replaces it and by no other (Protocol §7.3).
-  /// Another stream that waits may have to take what the lost one was woken for.
+  /// A stream is gone. Its frames under way are sent again, by its successor and by no other stream
+  /// (Protocol §7.3). Another stream that waits may have to take the frame for which the lost
+  /// stream was woken.
   @discardableResult
   package mutating func lost(_ number: StreamNumber, replacedBy next: StreamNumber) -> StreamNumber? {
     idle.removeAll { $0 == number }

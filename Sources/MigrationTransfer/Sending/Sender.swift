@@ -8,23 +8,23 @@ package final class Sender: Sendable {
   package struct Options: Sendable {
     /// Where the receiver is.
     package enum Target: Sendable {
-      /// Where the user says, and what that device is called, where that is known from elsewhere.
+      /// The user's address for the device, and the device's label, where another source tells it.
       case host(HostAndPort, label: String? = nil)
       /// Somewhere in this network.
       case nearby
     }
 
     package let target: Target
-    /// What finds receivers in this network, where they are to be looked for.
+    /// Finds receivers in this network, where the sender has to look for them.
     package var search: (any NearbySearch)?
-    /// What this device is called.
+    /// This device's label.
     package let label: String
     package let software: String
     /// How many data streams carry the archive; nil for as many as help.
     package let streams: UInt32?
     /// How many bytes may be sent in a second; nil for no limit.
     package let limit: UInt64?
-    /// Whether what is sent may be compressed.
+    /// Whether the sender may compress.
     package let compression: CompressionPreference
     /// For how many seconds a lost connection is tried again.
     package let giveUpAfter: Double
@@ -48,7 +48,7 @@ package final class Sender: Sendable {
     }
   }
 
-  /// What keeps a sender from being made is told when it begins.
+  /// An error that prevents the sender from being made is reported when it begins.
   private let context: Result<SenderLoop.Context, TransferFailure>
 
   package init(
@@ -84,8 +84,9 @@ package final class Sender: Sendable {
   /// The descriptor that becomes readable when the code is not wanted any more.
   package var endOfQuestion: [CInt] { (try? context.get()).map { [$0.caller.unasked.raw] } ?? [] }
 
-  /// Sends everything; blocks until it is over. `choice` is asked which of several receivers is meant. `code` is asked for the code that a device shows only when there is nothing to
-  /// continue, and that device was reached. Behind `prepare`.
+  /// Sends everything; blocks until the end. `choice` asks which of several receivers is meant.
+  /// `code` asks for the code that a device shows, only when there is no transfer to resume and the
+  /// device answered. Call `prepare` first.
   package func run(
     choosing choice: ([Nearby]) throws(TransferFailure) -> Int = { (_) throws(TransferFailure) in 0 },
     _ code: (DeviceAddress) throws(TransferFailure) -> PairingCode
@@ -102,7 +103,8 @@ package final class Sender: Sendable {
         do throws(TransferFailure) { chosen = .success(try choice(found)) } catch { chosen = .failure(error) }
         context.events.post(.event(.chosen(chosen)))
       case .end(let result, let stuck):
-        // The engine has waited long enough for those; the others, and the loop, are about to return.
+        // The engine has waited long enough for those; the others, and the loop, are about to
+        // return.
         context.workers.wait(until: .now().advanced(by: .seconds(Curfew.atLeisure)), leaving: stuck)
         return try result.get()
       }
@@ -111,12 +113,12 @@ package final class Sender: Sendable {
 }
 
 extension Sender.Options.Target {
-  /// What the user has named; nil where that is no device.
+  /// The device that the user has named; nil where that is no device.
   fileprivate var text: String? { if case .host(let host, _) = self { host.text } else { nil } }
 }
 
 extension Sender.Options {
-  /// What the engine goes by.
+  /// The facts from which the engine starts.
   func settings(of source: any ItemSource) -> SenderEngine.Settings {
     let features: Features = [.leavingOut, .ofThisDevice]
     var settings = SenderEngine.Settings(

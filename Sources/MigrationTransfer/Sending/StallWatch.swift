@@ -1,9 +1,11 @@
-/// Notices when nothing moves any more on a data stream that has something under way (Protocol §7.4). Times are seconds.
+/// Notices when nothing moves any more on a data stream that has something under way (Protocol
+/// §7.4). Times are seconds.
 ///
-/// A connection can die in one direction, or in a box on the way, without a word, and the control connection knows nothing
-/// of it. A slow disk at the receiver looks the same from here; then the stream is opened anew for nothing, ever more rarely.
+/// A connection can die in one direction, or in a box on the way, without a word, and the control
+/// connection knows nothing of it. A slow disk at the receiver looks the same from here; then the
+/// stream is opened anew for nothing, ever more rarely.
 package struct StallWatch: Equatable {
-  /// Whatever moves on a stream moves one of these.
+  /// Every movement on a stream changes one of these.
   package struct Trace: Equatable {
     /// How many frames the receiver has not written yet.
     var underWay: UInt64 = 0

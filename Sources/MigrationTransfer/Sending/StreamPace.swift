@@ -1,20 +1,22 @@
-/// How much a data stream may have under way: what the other end writes soon. Where that is slow, the rest is left to the streams
-/// that come up beside it. Times are seconds.
+/// The number of bytes that a data stream may have under way: those that the other end writes soon.
+/// Where that is slow, the rest is left to the streams that come up beside it. Times are seconds.
 ///
-/// A value without clocks. It counts what goes over the link: compressed frames bring more than they weigh.
+/// A value without clocks. It counts bytes on the link: compressed frames carry more than they
+/// weigh.
 struct StreamPace: Sendable {
-  /// How many bytes may be under way in any case, and how many more after each time that nothing was heard: another receiver may
-  /// tell of many frames at once.
+  /// How many bytes may be under way in any case, and how many more after each time that nothing
+  /// was heard: another receiver may tell of many frames at once.
   static let least = 512 << 10
-  /// What is written within so long may be under way, or within twice the time that a frame took at least.
+  /// The bytes that are written within this time may be under way, or within twice the shortest
+  /// time of a frame.
   static let soon = 0.5
-  /// For how long what is written is counted at least.
+  /// The shortest period for which written bytes are counted.
   private static let look = 0.1
 
   /// The lengths of the frames under way, the oldest first, and all of them together.
   private var lengths: [Int] = []
   private(set) var underWay = 0
-  /// What was written since a moment.
+  /// The bytes that were written since a moment.
   private var counted: (since: Double, bytes: Int) = (0, 0)
   /// How many bytes were written a second lately, and before that.
   private var rates: (last: Double, before: Double)?
@@ -45,7 +47,8 @@ struct StreamPace: Sendable {
   mutating func sends(_ length: Int, now: Double) {
     if timed == nil { timed = (now, lengths.count) }
     if lengths.isEmpty {
-      // For a while nothing could be written. What passes between two rounds of a long way counts.
+      // The receiver could write nothing for a while. Bytes that pass between two rounds of a long
+      // way count.
       if now - heard > Self.look { counted = (now, 0) }
       heard = now
     }

@@ -7,7 +7,8 @@ extension PairingCode {
   package static func random() -> PairingCode { PairingCode(number: UInt32(randomSevenDigitNumber())) }
 }
 
-/// Makes codes, or makes the given one ready. The slow derivation runs once a code, before the code is shown, and never on a connection's path.
+/// Makes codes, or makes the given one ready. The slow derivation runs once a code, before the code
+/// is shown, and never on a connection's path.
 enum CodeWorker {
   static func run(_ given: PairingCode?) throws -> WorkerReport {
     let code = given ?? .random()

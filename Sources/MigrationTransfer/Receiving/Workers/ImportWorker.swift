@@ -3,9 +3,9 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// Verifies what arrived, and puts it in its place.
+/// Verifies the received items, and puts them in place.
 struct ImportWorker: Sendable {
-  /// What the sender has ended the archive with, and the session in which it did.
+  /// The sender's FINISH, and the session that brought it.
   struct Conclusion: Sendable {
     let session: ReceivingSession
     let finish: Finish
@@ -13,9 +13,9 @@ struct ImportWorker: Sendable {
 
   let setup: ReceiverSetup
   let transfer: ReceivingTransfer
-  /// Nil for an import that goes on.
+  /// Nil for an import that resumes.
   let conclusion: Conclusion?
-  /// What the sender has left out by name, since the destination cannot hold it.
+  /// The items that the sender named and left out, since the destination cannot hold them.
   let withheld: [Refusal]
 
   func run() -> WorkerReport {
@@ -51,15 +51,15 @@ struct ImportWorker: Sendable {
     return done
   }
 
-  /// Makes sure that everything has arrived, durably; where it is, what it comes to, and how many items the sender left out since
-  /// the destination cannot hold them.
+  /// Makes sure that everything has arrived, durably; where it is, what it comes to, and how many
+  /// items the sender left out since the destination cannot hold them.
   private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally, withheld: UInt64) {
     guard let conclusion else {
-      guard let staging = transfer.staging else { throw ArchiveError(.storage, "what was staged is gone") }
+      guard let staging = transfer.staging else { throw ArchiveError(.storage, "the staging directory is missing") }
       switch staging.stage {
       case .concluded(let total), .imported(let total):
         return (staging, total, transfer.entry?.remembered.withheld ?? 0)
-      case .receiving: throw ArchiveError(.storage, "what was staged is not complete")
+      case .receiving: throw ArchiveError(.storage, "the staging directory is incomplete")
       }
     }
     let (session, finish) = (conclusion.session, conclusion.finish)
@@ -79,17 +79,18 @@ struct ImportWorker: Sendable {
     for path in conflicts.left { setup.post(.noticed(.unsent(Unsent(path: path.bytes, reason: .differing)))) }
   }
 
-  /// Remembers that it is done, and what is named as not stored, since a sender that missed the answer may ask again, and
-  /// removes the staging directory.
+  /// Remembers the end of the transfer and the names of the items that are not stored, since a
+  /// sender that missed the answer may ask again. Removes the staging directory.
   ///
-  /// In this order, and what fails is left to the next run: the journal says as well that all is imported.
+  /// In this order. The next run completes a step that failed: the journal also says that all is
+  /// imported.
   private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
     do {
       try transfer.entry?.finish(done, notStored: (refused + withheld).nameable)
       staging.letGo()
       try setup.importer.area.clear(transfer.identifier)
     } catch {
-      setup.notice("what was staged is still there: \(error)")
+      setup.notice("the staging directory could not be removed: \(error)")
     }
   }
 }

@@ -44,7 +44,7 @@ struct IncomingStreamWorker: Sendable {
       if let error = error as? ConnectionError, error.code != .violated { return end(.over) }
       let fault = Fault(error)
       end(.failed(fault))
-      // What is left to say holds up nothing: the stream writes no more.
+      // The remaining messages delay no other work: the stream writes no more.
       incoming.close(fault.close)
     }
   }

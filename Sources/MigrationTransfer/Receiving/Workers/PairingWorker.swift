@@ -3,7 +3,8 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Takes a connection that was let in to READY, one step of the engine's after the other (Protocol §4.2).
+/// Takes a connection that was let in to READY, one step of the engine's after the other (Protocol
+/// §4.2).
 struct PairingWorker: Sendable {
   let setup: ReceiverSetup
   let served: ServedConnection
@@ -99,7 +100,8 @@ struct PairingWorker: Sendable {
     return WorkerReport(event)
   }
 
-  /// Tells the other end why it is turned away; one that only made room is told that this device is busy.
+  /// Tells the other end why it is turned away. An end that only made room learns that this device
+  /// is busy.
   private func abort(_ connection: inout Connection, _ reason: AbortReason) {
     if served.dismissal.makesRoom {
       connection.abort(.busy, within: .milliseconds(100))
@@ -108,7 +110,7 @@ struct PairingWorker: Sendable {
     }
   }
 
-  /// What the other end is told; nothing when its connection ended or took too long.
+  /// The message for the other end; none if its connection has ended or it took too long.
   private static func abortReason(_ error: any Error) -> AbortReason? {
     if let error = error as? ConnectionError, error.code != .violated { return nil }
     return error as? AbortReason ?? .malformed

@@ -47,12 +47,12 @@ struct RecoveryWorker: Sendable {
     _ transfer: ReceivingTransfer, _ remembered: RememberedTransfer
   ) throws -> ReceiverEngine.KnownTransfer {
     if let finished = remembered.done {
-      // What is left of the staging directory was being removed.
+      // An earlier run was removing the staging directory: the rest of it.
       do {
         try setup.importer.area.clear(transfer.identifier)
       } catch {
         guard setup.options.keeps else { throw error }
-        // All is imported: what is left is rubbish.
+        // All is imported: the rest is rubbish.
         setup.notice("\(error)")
       }
       return describe(remembered, held: finished.done.total, isStaged: false, standing: .done(finished.done))
@@ -63,7 +63,7 @@ struct RecoveryWorker: Sendable {
     transfer.keep(staging)
     if let former = staging.formerExisting {
       setup.notice(
-        "the transfer began with '\(former.name)' for names that are taken, and goes on with '\(staging.existing.name)'"
+        "the transfer began with --existing \(former.name) and resumes with --existing \(staging.existing.name)"
       )
     }
     switch staging.stage {
@@ -77,7 +77,7 @@ struct RecoveryWorker: Sendable {
     }
   }
 
-  /// What is remembered of a transfer that this process does not have: it is as one that was let go.
+  /// The record of a transfer that this process does not hold. It counts as a released one.
   private func describeUnseen(_ remembered: RememberedTransfer) -> ReceiverEngine.KnownTransfer {
     let standing = remembered.done.map { ReceiverEngine.KnownTransfer.Standing.done($0.done) } ?? .receiving
     return describe(remembered, held: remembered.held, isHeld: false, standing: standing)
@@ -95,7 +95,7 @@ struct RecoveryWorker: Sendable {
       isHeld: isHeld, standing: standing)
   }
 
-  /// What was staged; nil if nothing is there, or nothing that can be believed.
+  /// The staged items; nil if there are none, or none that can be trusted.
   private func recoverOrSetAside(
     _ identifier: TransferID, _ destination: RememberedTransfer.Destination
   ) throws -> Staging? {

@@ -4,7 +4,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// An offer that can be taken: what is settled of its transfer, and what was found out on the way.
+/// An acceptable offer: the settled facts of its transfer, and the worker's findings.
 struct JudgedOffer: Sendable {
   let terms: TransferTerms
   let judgement: Judgement
@@ -31,7 +31,8 @@ struct StagingWorker: Sendable {
     ReceiverEngine.Examination(availableBytes: judgement.availableBytes, mostBytes: judgement.mostBytes)
   }
 
-  /// Remembers the transfer, makes the staging directory where there is none, and looks what is at the destination already.
+  /// Remembers the transfer, makes the staging directory where there is none, and lists the
+  /// existing items of the destination.
   ///
   /// `port` is where this device listens.
   func stage(_ order: ReceiverEngine.StagingOrder, _ judged: JudgedOffer, port: UInt16) throws -> WorkerReport {

@@ -2,18 +2,19 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// Stands between the loop and the thread that has called the sender: that thread asks for the code and for a choice, and waits for the end.
+/// Stands between the loop and the thread that has called the sender: that thread asks for the code
+/// and for a choice, and waits for the end.
 final class SenderCaller: Sendable {
-  /// What the caller's thread does next.
+  /// The next step of the caller's thread.
   enum Task {
     case askCode(DeviceAddress)
     case choose([Nearby])
-    /// Beside the loop, so many workers still go on and are left to it.
+    /// So many workers still run beside the loop, which keeps them.
     case end(Result<TransferResult, TransferFailure>, leaving: Int)
   }
 
   private struct State: Sendable {
-    /// What the user is asked.
+    /// The question for the user.
     var question: Task?
     var end: Task?
   }
@@ -38,7 +39,7 @@ final class SenderCaller: Sendable {
   /// No answer is wanted any more.
   func stopAsking() { unasked.signal() }
 
-  /// The run is over; so many workers still go on. The first result counts.
+  /// The run has ended; so many workers still run. The first result counts.
   func finish(_ result: Result<TransferResult, TransferFailure>, leaving workers: Int) {
     state.withLock { $0.end = $0.end ?? .end(result, leaving: workers) }
     state.signal()

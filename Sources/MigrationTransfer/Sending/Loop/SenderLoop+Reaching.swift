@@ -1,9 +1,11 @@
 import MigrationEngine
 import MigrationSystem
 
-/// What comes before a session: the way to the receiver, and what workers leave for the next ones.
+/// The steps before a session: the way to the receiver, and the values that workers leave for later
+/// ones.
 extension SenderLoop {
-  /// Has the user asked for the code. What was begun earlier is left to other processes from now on.
+  /// Has the user asked for the code. From now on other processes may take the transfers of earlier
+  /// runs.
   func askCode(at device: DeviceAddress) {
     transfers = [:]
     context.caller.askCode(at: device)
@@ -42,7 +44,7 @@ extension SenderLoop {
 
   /// Dials on a thread of its own.
   func dial(_ purpose: SenderEngine.Purpose, at place: Place) {
-    // The session before it is over.
+    // The previous session has ended.
     sessions = [:]
     held = [:]
     let connection = nextConnection()

@@ -1,11 +1,11 @@
 import MigrationEngine
 import MigrationWire
 
-/// What is remembered of a transfer.
+/// The record of a transfer.
 extension SenderLoop {
   /// All is sent.
   func note(_ finish: Finish, _ number: SessionNumber, of id: TransferID) {
-    // What has no content takes its time as well.
+    // Items without content take time as well.
     transfers[id]?.traffic.begin()
     remember(.finish(number, id, finish), of: id)
   }

@@ -3,11 +3,12 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// The sender's loop: owns the engine and the control connections, gives events to the one and performs what it says.
+/// The sender's loop: owns the engine and the control connections, gives events to the one and
+/// performs what it says.
 ///
-/// One thread uses it, and waits for nothing but its poll. What blocks is a worker's.
+/// One thread uses it, and waits only for its poll. Workers do everything that blocks.
 final class SenderLoop {
-  /// What of the program the loop and its workers need.
+  /// The parts of the program that the loop and its workers need.
   struct Context: Sendable {
     let options: Sender.Options
     let source: any ItemSource
@@ -22,18 +23,18 @@ final class SenderLoop {
   private let clock = LoopClock()
   private var engine: SenderEngine
   var controls: ControlConnections
-  /// What is still to be given to the engine, in order.
+  /// The events that the engine has not had yet, in order.
   private var waiting: [SenderEngine.Event] = []
   private var isOver = false
 
-  // What workers left for the next ones, by the names that the engine knows.
+  // The values that workers left for later ones, by the engine's names.
 
   /// The walk is to end when this is set.
   let walkStop = StopSignal()
   var pairing: PairingKeys?
-  /// What the last search has found, in the engine's order.
+  /// The findings of the last search, in the engine's order.
   var nearby: [NearbyDevice] = []
-  /// The receiver's addresses, the one that has answered first.
+  /// The receiver's addresses, beginning with the address that answered first.
   var probed: [SocketAddress] = []
   var transfers: [TransferID: SendingTransfer] = [:]
   /// The worker of `look`, `probe` or `dial` that is at work is to end when this is set.
@@ -41,7 +42,7 @@ final class SenderLoop {
   private var lastConnection: UInt64 = 0
   /// The receiver that was met last.
   var encounter: Encounter?
-  /// What the ledger of a session tells until its export begins.
+  /// The ledger of a session, until its export begins.
   var held: [SessionNumber: HeldItems] = [:]
   var sessions: [SessionNumber: SendingSession] = [:]
 
@@ -51,7 +52,7 @@ final class SenderLoop {
     engine = SenderEngine(context.options.settings(of: context.source))
   }
 
-  /// Runs until the engine says that the run is over.
+  /// Runs until the engine ends the run.
   func run() {
     LoopThread.enter()
     do throws(SystemError) {
@@ -92,7 +93,8 @@ final class SenderLoop {
   /// Spreads over time what many devices would do at once.
   static var spread: Double { Double.random(in: 0...1) }
 
-  /// Gives an event to the engine, and does what it says. What that brings at once comes behind it.
+  /// Gives an event to the engine, and performs its actions. Events that follow at once come behind
+  /// it.
   func handle(_ event: SenderEngine.Event) {
     waiting.append(event)
     guard waiting.count == 1 else { return }
@@ -118,7 +120,7 @@ final class SenderLoop {
     return ConnectionID(lastConnection)
   }
 
-  /// The run is over: workers that still go on are told.
+  /// The run has ended: the remaining workers are told.
   func finish(_ result: Result<TransferResult, TransferFailure>) {
     isOver = true
     walkStop.set()

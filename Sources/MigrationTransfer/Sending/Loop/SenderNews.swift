@@ -2,7 +2,8 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 
-/// What workers tell the sender's loop: an event for the engine, and what the loop keeps of it for the next worker.
+/// A worker's report to the sender's loop: an event for the engine, and a value that the loop keeps
+/// for the next worker.
 enum SenderNews: Sendable {
   case event(SenderEngine.Event)
   /// The worker of `lookUpUnfinished` has ended.
@@ -17,7 +18,7 @@ enum SenderNews: Sendable {
   case met(Encounter)
 }
 
-/// What a pairing begins with: the secret that the code stands for, and a fresh key.
+/// The start of a pairing: the secret of the code, and a fresh key.
 struct PairingKeys: Sendable {
   let secret: [UInt8]
   let identity: Identity

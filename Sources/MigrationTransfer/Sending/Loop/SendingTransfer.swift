@@ -4,9 +4,10 @@ import MigrationTLS
 import MigrationWire
 import Synchronization
 
-/// What the workers of one transfer share, over all its sessions: the keys, what is remembered, and what crosses the wire.
+/// The values that the workers of one transfer share over all its sessions: the keys, the record,
+/// and the traffic.
 final class SendingTransfer: Sendable {
-  /// A transfer that an earlier run began, and what the engine knows of it.
+  /// A transfer that an earlier run began, and the engine's knowledge of it.
   struct Unfinished: Sendable {
     let known: SenderEngine.UnfinishedTransfer
     let transfer: SendingTransfer
@@ -15,9 +16,9 @@ final class SendingTransfer: Sendable {
   let identity: Identity
   /// The other device's key: the pin.
   let receiver: KeyFingerprint
-  /// What crosses the wire in this run.
+  /// The traffic of this run.
   let traffic = TrafficCount()
-  /// Nil until the transfer is remembered, and again when it is over.
+  /// Nil until the transfer is remembered, and again when it has ended.
   private let entry: Mutex<TransferEntry?>
 
   init(_ identity: Identity, receiver: KeyFingerprint, entry: TransferEntry? = nil) {
@@ -26,19 +27,21 @@ final class SendingTransfer: Sendable {
     self.entry = Mutex(entry)
   }
 
-  /// Remembers the transfer, unless it is. It can be continued by another run then. Writes to the disk.
+  /// Remembers the transfer, unless it is. It can be continued by another run then. Writes to the
+  /// disk.
   func remember(in store: TransferStore, _ make: () throws -> RememberedTransfer) throws {
     guard entry.withLock({ $0 == nil }) else { return }
     let new = try store.create(try make())
     entry.withLock { $0 = new }
   }
 
-  /// Changes what is remembered, as far as the disk lets it.
+  /// Changes the record, as far as the disk allows it.
   func update(_ change: (inout RememberedTransfer) -> Void) {
     try? entry.withLock { $0 }?.update(change)
   }
 
-  /// The receiver has said that all is done; whether that is durable now, where anything is remembered.
+  /// The receiver has said that all is done; whether that is durable now, where anything is
+  /// remembered.
   func finish(_ done: Done, naming refusals: [Refusal]) -> Bool {
     do throws(StoreError) {
       try entry.withLock { $0 }?.finish(done, notStored: refusals)
@@ -64,7 +67,7 @@ struct WayToReceiver: Sendable {
   let address: SocketAddress
 }
 
-/// What the workers of one session share.
+/// The values that the workers of one session share.
 struct SendingSession: Sendable {
   let number: SessionNumber
   let transfer: SendingTransfer

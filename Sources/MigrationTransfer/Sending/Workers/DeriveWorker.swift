@@ -2,7 +2,8 @@ import MigrationEngine
 import MigrationTLS
 import MigrationWire
 
-/// Derives the secret that a code stands for (Protocol §4.4), which takes a while, and makes a fresh key.
+/// Derives the secret that a code stands for (Protocol §4.4), which takes a while, and makes a
+/// fresh key.
 struct DeriveWorker: SenderWorker {
   let code: PairingCode
   let name = "derive"

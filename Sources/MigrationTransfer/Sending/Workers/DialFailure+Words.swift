@@ -4,7 +4,8 @@ import MigrationTLS
 import MigrationWire
 
 extension SenderEngine.DialFailure {
-  /// No connection came up to pair on. `isReached`: TCP had connected; what failed then is the door's doing, and not the way's.
+  /// No connection came up to pair on. `isReached`: TCP had connected, so the later failure is the
+  /// receiver's refusal, not the network's.
   package init(unreached error: ConnectionError, isReached: Bool) {
     switch error.code {
     case .stopped: self = .stopped
@@ -40,7 +41,7 @@ extension SenderEngine.DialFailure {
     case let error as ConnectionError where error.code == .stopped: self = .stopped
     case let error as ConnectionError where error.code != .violated:
       self = .unreached(Fault(error).failure, reason: error.description)
-    // Its door is full, or it has not noticed yet that the last session is over.
+    // The receiver has no room, or has not noticed yet that the last session has ended.
     case AbortReason.busy: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
     case AbortReason.unknownPeer: self = .forgotten
     default: self = .failed(Fault(error).failure)
@@ -49,7 +50,8 @@ extension SenderEngine.DialFailure {
 }
 
 extension AbortReason {
-  /// The connection is up, and the pairing on it has failed: what the other end is told, where it does not know.
+  /// The connection is up, and the pairing on it has failed: the message for the other end, where
+  /// it does not know.
   init?(telling error: any Error) {
     switch error {
     case AbortReason.codeMismatch: self = .codeMismatch

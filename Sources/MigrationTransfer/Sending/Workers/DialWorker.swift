@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Meets the receiver: the target's addresses in a race, TCP, TLS, and what stands before READY.
+/// Reaches the receiver: races the target's addresses, then TCP, TLS, and the frames before READY.
 struct DialWorker: SenderWorker {
   typealias DialFailure = SenderEngine.DialFailure
 

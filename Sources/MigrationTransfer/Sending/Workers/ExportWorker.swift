@@ -4,7 +4,8 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Remembers the transfer, and has everything read that the receiver does not hold, until all of it is written.
+/// Remembers the transfer, and has everything read that the receiver does not hold, until all of it
+/// is written.
 struct ExportWorker: SenderWorker {
   let session: SendingSession
   let order: SenderEngine.ExportOrder
@@ -24,7 +25,7 @@ struct ExportWorker: SenderWorker {
   func end(without thread: Fault) -> SenderNews { .event(.exported(session.number, .failure(thread))) }
 
   private func export(_ events: EventQueue<SenderNews>) throws -> SenderEngine.Exported {
-    // Before anything is sent: what arrives must never be without a sender that remembers it.
+    // Before anything is sent: received data must never be without a sender that remembers it.
     if let store { try session.transfer.remember(in: store) { try remembered() } }
     let accept = order.accept
     let traits = order.traits

@@ -4,7 +4,8 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Finds what earlier runs have begun to send of the same source, newest first, and takes it for this process.
+/// Finds what earlier runs have begun to send of the same source, newest first, and takes it for
+/// this process.
 struct LookUpWorker: SenderWorker {
   let source: any ItemSource
   let store: TransferStore?
@@ -24,7 +25,7 @@ struct LookUpWorker: SenderWorker {
     guard let store else { return [] }
     try store.purge(now: Timestamp.coarseNow().seconds)
     return try store.unfinishedSends(of: try source.origin()).compactMap { listed in
-      // What another process sends just now is its business.
+      // A transfer that another process sends at the moment is left to it.
       guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { return nil }
       let remembered = entry.remembered
       return SendingTransfer.Unfinished(

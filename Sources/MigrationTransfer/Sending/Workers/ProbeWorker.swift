@@ -1,13 +1,14 @@
 import MigrationEngine
 import MigrationSystem
 
-/// Looks whether anything listens at a place: a TCP connection to one of its addresses, which is closed at once.
+/// Looks whether anything listens at a place: a TCP connection to one of its addresses, which is
+/// closed at once.
 struct ProbeWorker: SenderWorker {
   /// For how many seconds an address may be silent.
   private static let patience = 5.0
 
   let route: DialRoute
-  /// What the other device is called, where that is known.
+  /// The other device's label, where it is known.
   let label: String?
   let stop: StopSignal
   let name = "probe"

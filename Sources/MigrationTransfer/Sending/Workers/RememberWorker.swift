@@ -2,14 +2,15 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// Writes down how a transfer stands. What the disk does not take is left as it was.
+/// Records the state of a transfer. If the disk does not take it, the old record stays.
 struct RememberWorker: SenderWorker {
   enum Subject: Sendable {
-    /// All is sent but so many items; a run that only hears the answer must know it.
+    /// Everything is sent except so many items. A later run that only hears the answer must know
+    /// the number.
     case finish(SessionNumber, TransferID, Finish)
     /// The receiver has said that all is done, and these items are named as not stored.
     case done(TransferID, Done, refusals: [Refusal])
-    /// A session is over, and came so far.
+    /// A session has ended, with this progress.
     case progress(TransferID, arrived: Tally, total: Tally, address: String)
     /// It is done, or the other device no longer knows it.
     case nothing(TransferID)
