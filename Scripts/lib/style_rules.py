@@ -95,7 +95,7 @@ RULES = [
     ),
     rule(
         "picture for a word",
-        r"\b(?:mend(?:s|ed|ing)?|bears?|bore|gets? company|at sight|for ever|at its own|brings? about|comes? to nothing|"
+        r"\b(?:mend(?:s|ed|ing)?|bears?|bore|gets? company|at sight|for ever|brings? about|comes? to nothing|"
         r"takes? (?:its|their|the) place|stands? (?:in|at|on|before|behind|beside|beneath|there|by itself)|"
         r"is over|beneath|has to do with)\b",
         "use the plain word: fix, keep, replace, below, is, ends",

@@ -5,9 +5,10 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// Floods against the value that decides who comes in, on a clock that the test moves: an honest device is let through.
+/// Floods against the value that decides who comes in, on a clock that the test moves: an honest
+/// device is let through.
 @Suite struct AdmissionFloodTests {
-  /// What a flood's connections do before they fall silent.
+  /// The actions of a flood's connections before they fall silent.
   enum Conduct: Int, CaseIterable, Sendable {
     case nothing
     case firstRecord
@@ -52,8 +53,8 @@ import Testing
     private typealias Ticket = Admission.Ticket
 
     private static let step = 0.001
-    /// How long the honest device takes from one step to the next: a network of another continent does not fit the moment that
-    /// is sure, one of the same does.
+    /// How long the honest device takes from one step to the next: a network of another continent
+    /// does not fit the moment that is sure, one of the same does.
     private static let roundTrip = 0.04
 
     private let flood: Flood
@@ -128,7 +129,8 @@ import Testing
       guard let (ticket, stage, moves) = honest else {
         guard now >= redials else { return false }
         let (ticket, turnedAway) = admission.arrive(origin(0), now: now, chance: dice.next())
-        // Its first record is sent together with the last word of TCP's handshake, or straight after it.
+        // Its first record is sent together with the last word of TCP's handshake, or straight
+        // after it.
         honest = (ticket, .silent, now + 0.002)
         if let turnedAway { gone(turnedAway) }
         return false

@@ -30,7 +30,7 @@ import Testing
     ChunkPlace(path: try ArchivePath(Array(path.utf8)), generation: 1, range: 0..<length, isHole: true)
   }
 
-  @Test func `a root that was not announced is refused, whatever comes beneath it`() throws {
+  @Test func `a root that was not announced is refused, with anything below it`() throws {
     for path in ["other", "other/x", "roo/x", "roots/x", "Root/x", ".peer-0/x", "tree/x", "journal"] {
       let bytes = Array(path.utf8)
       for number in 0..<(path == "other/x" ? 5 : 1) {
@@ -72,7 +72,7 @@ import Testing
       }
       #expect(failure?.message.hasSuffix("the number of bytes \(Self.announcement)") == true, "\(lengths)")
     }
-    // What lies within the bound is taken.
+    // Data within the bound is accepted.
     let file = try record("root/0", .file(size: bound))
     _ = try attack.taken { frame, sealer in
       frame.hole(try hole("root/0", bound), sealer)
@@ -123,7 +123,7 @@ import Testing
     #expect(failure?.kind == .noSpace)
     #expect(failure?.message == "writing 'root/big' failed: No space left on device")
     attack.surroundings.expectNothingArrived()
-    // The room is there again once what is staged is given up.
+    // The room is free again once the staged data is given up.
     for name in attack.surroundings.destination.names() {
       try FileManager.default.removeItem(atPath: path + "/" + name)
     }

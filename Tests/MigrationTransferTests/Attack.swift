@@ -8,7 +8,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// A hostile sender and a real receiver, over real TLS, with something to lose beside the destination.
+/// A hostile sender and a real receiver, over real TLS, with something to lose beside the
+/// destination.
 struct Attack {
   static let root = Root(kind: .directory, name: Array("root".utf8))
 
@@ -20,7 +21,8 @@ struct Attack {
     self.offer = offer
   }
 
-  /// Pairs, has the offer accepted, joins one stream, and lets `act` misbehave; how the receiver ended, and what it said.
+  /// Pairs, has the offer accepted, joins one stream, and lets `act` misbehave. Returns the
+  /// receiver's result and its messages.
   func misbehave(
     _ act: (inout StrangeSender, inout StrangeClient, ChunkSealer) throws -> Void
   ) throws -> (TransferFailure?, Close.Code?) {
@@ -31,7 +33,7 @@ struct Attack {
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     try act(&sender, &stream, try ChunkSealer(accept.keys))
     let code = try sender.closeCode()
-    // The receiver waits a moment for whoever does not close.
+    // The receiver waits a moment for a sender that does not close.
     stream.connection.close()
     sender.control.close()
     return (receiver.failure(), code)
@@ -113,7 +115,7 @@ struct Attack {
   }
 }
 
-/// A record that says whatever a test wants, in fields that are well formed.
+/// A record with any fields that a test wants, well formed.
 struct StrangeRecord {
   private var fields = Fields()
 

@@ -29,7 +29,8 @@ struct BlockingLink: ~Copyable {
   /// Queues a whole frame as it is.
   mutating func sayRaw(_ frame: [UInt8]) { channel.sayRaw(frame) }
 
-  /// Sends what is queued, and waits for messages until the deadline or the wakeup; those that came, in order.
+  /// Sends the queued messages, and waits for messages until the deadline or the wakeup. Returns
+  /// the received ones, in order.
   ///
   /// Throws a `ConnectionError` or a `Violation`.
   mutating func exchange(until deadline: BootInstant?) throws -> [ControlMessage] {
@@ -60,7 +61,8 @@ struct BlockingLink: ~Copyable {
 
   /// Sends what there is room for, and takes the messages that have come.
   ///
-  /// An end that says something and closes at once refuses what is sent to it; what it said is heard all the same.
+  /// An end that says something and closes at once refuses later bytes. Its last message is heard
+  /// all the same.
   private mutating func sendAndReceive() throws -> [ControlMessage] {
     do throws(ConnectionError) {
       try send()
@@ -80,7 +82,8 @@ struct BlockingLink: ~Copyable {
     try connection.flush()
   }
 
-  /// Takes messages until there are some, or nothing has come. What ended the connection behind them is the next call's.
+  /// Takes messages until there are some, or no bytes have come. The next call returns the error
+  /// that ended the connection behind them.
   private mutating func receive() throws -> [ControlMessage] {
     var messages: [ControlMessage] = []
     var reads = 0
@@ -95,7 +98,7 @@ struct BlockingLink: ~Copyable {
     return messages
   }
 
-  /// Takes what has come; false when nothing has.
+  /// Takes the received bytes; false when there are none.
   private mutating func fill() throws -> Bool {
     let count = try channel.read(atMost: 64 << 10, now: pace.now) { (bytes, range) throws(ConnectionError) in
       try connection.read(into: &bytes, range)

@@ -7,14 +7,14 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// A receiver that fails for a reason of its own, and what its sender says of it.
+/// A receiver that fails for a local reason, and its sender's report of that.
 @Suite struct BrokenDiskTests {
   @Test func `a disk that fails at the receiver is told by its name at the sender, and is no lost connection`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     source.write("tree/file", patternData(1000))
     let importer = SlowImporter(FolderImporter(try StagingArea(at: Array(destination.path.utf8)))) { step, _ in
       guard step == .present else { return }
-      // What is received goes into a directory that is not there any more.
+      // The received data goes into a directory that no longer exists.
       for name in destination.names() { try? FileManager.default.removeItem(atPath: destination.path(name) + "/tree") }
     }
     let receiver = try RunningReceiver(destination, giveUpAfter: 30, importer: importer)

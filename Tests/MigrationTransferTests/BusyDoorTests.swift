@@ -60,7 +60,7 @@ import Testing
     #expect(sender.failure()?.kind == .refused)
   }
 
-  @Test func `who has to make room behind TLS is told that the receiver is busy, and the next one pairs`() throws {
+  @Test func `a connection that has to make room behind TLS learns that the receiver is busy`() throws {
     let receiver = try RunningReceiver(try Scratch())
     let (port, code) = (try receiver.port(), try receiver.events.code())
     let crowd = Crowd()
@@ -92,7 +92,7 @@ import Testing
   }
 }
 
-/// Connections that stand there behind TLS.
+/// Connections that wait behind TLS.
 private final class Crowd {
   private final class Member {
     var client: StrangeClient
@@ -103,7 +103,7 @@ private final class Crowd {
 
   func add(_ client: consuming StrangeClient) { members.append(Member(client)) }
 
-  /// What the first of them hears that hears anything.
+  /// The first message that any of them hears.
   func firstWord() throws -> AbortReason? {
     let deadline = soon()
     while .now() < deadline {

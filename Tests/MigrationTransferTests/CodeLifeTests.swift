@@ -10,7 +10,7 @@ import Testing
 
 /// Codes of a real receiver without a single try, and of one that strangers try without an end.
 @Suite struct CodeLifeTests {
-  /// So fast that a code is over in 0.3 s.
+  /// Speeds up the clock so that a code expires after 0.3 s.
   private static let hasty = LoopClock(speed: 2_000)
 
   /// The failure when so many codes have been shown and the receiver is stopped.
@@ -22,11 +22,11 @@ import Testing
   }
 
   @Test(arguments: [6, 10])
-  func `codes that nobody tries follow each other for as long as the receiver waits`(count: Int) throws {
+  func `codes without a try follow each other for as long as the receiver waits`(count: Int) throws {
     #expect(try failure(after: count)?.kind == .interrupted)
   }
 
-  @Test func `after many codes that nobody tried somebody pairs`() throws {
+  @Test func `after many codes without a try a sender pairs`() throws {
     let receiver = try RunningReceiver(try Scratch(), codePace: LoopClock(speed: 600))
     _ = try receiver.events.code(6)
     let port = try receiver.port()
@@ -55,7 +55,7 @@ import Testing
       var client = try StrangeClient(port: try receiver.port(), from: "127.0.0.2")
       reasons.append(try client.guess())
     }
-    // The first is compared, and so is one that comes when the delay is over; this machine may be slow.
+    // The first is compared, and so is one that comes after the delay. This machine may be slow.
     #expect(reasons.first == .codeMismatch && reasons.count { $0 == .codeMismatch } < 8)
     #expect(reasons.allSatisfy { $0 == .codeMismatch || $0 == .busy })
     #expect(receiver.events.wrongCodes == reasons.count { $0 == .codeMismatch })
@@ -66,7 +66,7 @@ import Testing
     #expect(destination.content("file") == patternData(100))
   }
 
-  @Test func `guesses from many addresses bring new codes, and the one that is shown pairs`() throws {
+  @Test func `guesses from many addresses bring new codes, and the shown code pairs`() throws {
     let receiver = try RunningReceiver(try Scratch())
     let port = try receiver.port()
     _ = try receiver.events.code()
@@ -85,7 +85,7 @@ import Testing
     #expect(receiver.stop()?.kind == .interrupted)
   }
 
-  @Test func `a pairing that comes to nothing goes on with the guesses of its wait`() throws {
+  @Test func `a failed pairing continues with the guesses of its wait`() throws {
     let receiver = try RunningReceiver(try Scratch())
     let port = try receiver.port()
     var stranger = try StrangeClient(port: port, from: "127.0.0.2")

@@ -4,7 +4,8 @@ import Testing
 @testable import MigrationTransfer
 
 @Suite struct CompressionChoiceTests {
-  /// What a stream carries in a second, and what part of it is compressed, once it has had time to find out.
+  /// The bytes that a stream carries in a second, and the compressed fraction, once it has had time
+  /// to find out.
   private func settled(_ stream: SimulatedStream) -> (rate: Double, packed: Double) {
     var stream = stream
     stream.send(400)
@@ -25,8 +26,7 @@ import Testing
   }
 
   @Test(arguments: [0.5e6, 1e6, 8e6, 20e6])
-  func `what is sent over a slow link is compressed from the first frame on, but for a look at the link`(buffer: Double)
-  {
+  func `over a slow link every frame is compressed, except for a look at the link`(buffer: Double) {
     var stream = SimulatedStream(buffer: buffer)
     stream.send(400)
     #expect(stream.seconds < 400 * Double(SimulatedStream.frame) / stream.link / 3)
@@ -38,7 +38,7 @@ import Testing
     #expect(settled(stream).rate > 3 * link)
   }
 
-  @Test func `what shrinks by a third only is compressed on a slow link`() {
+  @Test func `data that shrinks by a third only is compressed on a slow link`() {
     #expect(settled(SimulatedStream(share: 0.67)).rate > 1.3 * 20e6)
   }
 
@@ -95,7 +95,7 @@ import Testing
     #expect(packed * rate / stream.speed < 1 / 3)
   }
 
-  @Test func `a receiver that becomes slow for other reasons is compressed for ever more rarely`() {
+  @Test func `for a receiver that becomes slow for other reasons compression becomes ever rarer`() {
     var stream = SimulatedStream(link: 1e9)
     _ = stream.send(seconds: 2)
     stream.disk = 50e6
@@ -196,7 +196,7 @@ import Testing
     #expect(rate > 3 * stream.link)
   }
 
-  @Test func `what does not shrink is tried ever more rarely`() {
+  @Test func `data that does not shrink is tried ever more rarely`() {
     var stream = SimulatedStream(share: 0.95)
     _ = stream.send(seconds: 200)
     #expect(stream.compressed == 0)

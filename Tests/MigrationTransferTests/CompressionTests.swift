@@ -11,7 +11,7 @@ import Testing
 @Suite(.enabled(if: Zstandard.isAvailable, "libzstd.so.1 is not here")) struct CompressionTests {
   private static let text = Data(String(repeating: "a line that comes again and again\n", count: 200_000).utf8)
 
-  /// Sends text and noise; what both sides say, and whether all of it arrived.
+  /// Sends text and noise. Returns the messages of both sides, and whether all of it arrived.
   private func move(_ preference: CompressionPreference, streams: UInt32 = 1) throws -> (
     sent: TransferResult, got: TransferResult
   ) {
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3] as [UInt32])
-  func `what becomes smaller is compressed where that is asked for, and nothing else`(streams: UInt32) throws {
+  func `only data that becomes smaller is compressed, and only on request`(streams: UInt32) throws {
     let (sent, _) = try move(.always, streams: streams)
     #expect(sent.savedBytes > UInt64(Self.text.count) / 10 * 9)
     #expect(sent.sentBytes >= 3 << 20)
@@ -47,7 +47,8 @@ import Testing
 
   @Test func `a broken stream's compressed frames come again on the next one`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
-    // Sixteen letters: half as many bytes are left, so that enough of them cross the wire to be cut off.
+    // Sixteen letters: half as many bytes are left, so that enough of them cross the wire to be cut
+    // off.
     let letters = Data(patternData(8 << 20).map { UInt8(ascii: "a") + $0 >> 4 })
     source.write("letters", letters)
     let receiver = try RunningReceiver(destination)

@@ -23,7 +23,7 @@ import Testing
     try RunningSender([source.at("folder")], to: try receiver.port(), code: try receiver.events.code())
   }
 
-  @Test func `what is accepted arrives, and the question tells who sends what`() throws {
+  @Test func `an accepted offer arrives, and the question names the sender and its items`() throws {
     let asked = Mutex<[ConsentQuestion]>([])
     let receiver = try RunningReceiver(destination) { question, _ in
       asked.withLock { $0.append(question) }
@@ -38,7 +38,7 @@ import Testing
     #expect((question.availableBytes ?? 0) > 0)
   }
 
-  @Test func `what is not accepted is not written, and both ends say so`() throws {
+  @Test func `a rejected offer is not written, and both ends say so`() throws {
     let receiver = try RunningReceiver(destination) { _, _ in false }
     let sender = try send(to: receiver)
     #expect(sender.failure()?.kind == .refused)
@@ -46,7 +46,7 @@ import Testing
     #expect(destination.names() == [])
   }
 
-  /// Both sides, while the question stands; it stands until nobody needs the answer any more.
+  /// Both sides, while the question is open; it is open until its answer is no longer needed.
   private func askedWithoutAnswer() throws -> (RunningReceiver, RunningSender) {
     let asked = Outcome<Void>(of: "the question")
     let receiver = try RunningReceiver(destination) { _, until in
@@ -60,7 +60,7 @@ import Testing
     return (receiver, sender)
   }
 
-  @Test func `whoever leaves while the question stands withdraws it`() throws {
+  @Test func `a sender that leaves while the question is open withdraws it`() throws {
     let (receiver, sender) = try askedWithoutAnswer()
     sender.sender.stop(.interrupted)
     #expect(sender.failure()?.kind == .interrupted)

@@ -26,7 +26,7 @@ import Testing
   }
 
   private func race(_ rivals: () throws -> Rivals) throws {
-    // Whoever lost last time gets more of a lead, so that both win about equally.
+    // The loser of the last round gets more of a lead, so that both win about equally.
     var lead = 1e-3
     var (open, accepted, wrong) = (0, 0, 0)
     for round in 1...Self.rounds {
@@ -78,7 +78,7 @@ import Testing
     receiver.stop()
   }
 
-  @Test func `a session that comes while the import goes on hears of its end`() throws {
+  @Test func `a session that comes during the import learns of its end`() throws {
     let barrier = Gateway()
     let destination = try Scratch()
     let importer = SlowImporter(FolderImporter(try StagingArea(at: Array(destination.path.utf8)))) { step, _ in
@@ -105,7 +105,7 @@ import Testing
     #expect(try receiver.result().total == Tally())
   }
 
-  @Test func `a transfer of which nothing has come gives way to one that goes on, and ends nothing by that`() throws {
+  @Test func `an empty transfer gives way to a resumed one, and ends nothing by that`() throws {
     let surroundings = try Surroundings()
     let home = try Scratch()
     let store = TransferStore(home: home.at("home"))

@@ -8,11 +8,11 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// What the other end sends without ever saying anything: every read has an end.
+/// Endless bytes of the other end that contain no message: every read has an end.
 @Suite struct EndlessReadTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
-  /// More than is borne in a second, in whatever second it is counted.
+  /// More than one second allows, in any second in which it is counted.
   private static let tooMany = 4 * ReadBound.silentRecords
 
   // MARK: The bound as a value
@@ -49,7 +49,7 @@ import Testing
 
   // MARK: Towards a receiver
 
-  @Test func `a client that only renews its key is told so before READY, in each phase`() throws {
+  @Test func `a client that only renews its key learns so before READY, in each phase`() throws {
     let receiver = try RunningReceiver(try Scratch())
     let port = try receiver.port()
     let code = try receiver.events.code()

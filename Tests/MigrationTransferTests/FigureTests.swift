@@ -18,7 +18,8 @@ extension TransferResult {
     #expect(total == other.total, sourceLocation: sourceLocation)
   }
 
-  /// Everything crossed the wire once: the content, and for each item and each chunk no more than its record and its place.
+  /// Everything crossed the wire once: the content, and for each item and each chunk no more than
+  /// its record and its place.
   func expectSentOnce(sourceLocation: SourceLocation = #_sourceLocation) {
     let plain = sentBytes + savedBytes
     let overhead = 400 * (total.items + total.bytes >> 20 + 1)
@@ -26,7 +27,7 @@ extension TransferResult {
   }
 }
 
-/// What both ends say at the end of what was sent, what was there before, and how long it took.
+/// The figures of both ends at the end: the sent and the existing items, and the time.
 @Suite struct FigureTests {
   @Test func `a hole of a hundred gigabytes crosses no wire`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
@@ -42,10 +43,10 @@ extension TransferResult {
     #expect((4096..<20_000).contains(sent.sentBytes + sent.savedBytes))
   }
 
-  @Test func `what was there when a lost connection came back is said at the end, as it was said then`() throws {
+  @Test func `figures from before a lost connection are reported unchanged at the end`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     source.write("big", patternData(40 << 20))
-    // What was made just now is named anew in every session.
+    // A fresh file gets a new name in every session.
     Thread.sleep(forTimeInterval: 0.02)
     let receiver = try RunningReceiver(destination, giveUpAfter: 30)
     let wasCut = Flag()
@@ -61,7 +62,7 @@ extension TransferResult {
       let told = events.all.compactMap { if case .resumed(let held) = $0 { held } else { nil } }
       #expect(result.heldBytes == told.last && result.heldBytes > 4 << 20)
     }
-    // What was under way when the connection broke was sent, and did not come.
+    // The data under way when the connection broke was sent, and did not arrive.
     #expect(got.sentBytes <= sent.sentBytes && got.sentBytes > 40 << 20)
     proxy.stop()
   }
@@ -98,7 +99,7 @@ extension TransferResult {
     }
   }
 
-  @Test func `what has no content takes its time as well`() throws {
+  @Test func `items without content take time as well`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     try source.directory.makeDirectories("nothing")
     let receiver = try RunningReceiver(destination)

@@ -87,7 +87,8 @@ import Testing
     let port = try receiver.port()
     let context = try TLSContext(role: .client, showing: nil)
     let dialing = Dialing(context: context) { false }
-    // The client's handshake is over before the server has judged it: what it hears then is the refusal.
+    // The client's handshake finishes before the server has judged it, so the client hears the
+    // refusal.
     #expect(throws: ConnectionError.self) {
       var connection = try dialing.connect(to: [.loopback(port: port)], wakeup: try Wakeup())
       try connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
@@ -130,7 +131,7 @@ import Testing
     let pings = (0..<5000).flatMap { _ in ControlMessage.ping(1).frame }
     try client.say(StrangeSender.greeting.frame)
     let watch = try Stopwatch()
-    // Until neither end takes more: nobody reads the answers.
+    // Until neither end takes more: the answers have no reader.
     var count = 0
     while count < 1000, (try? client.connection.writeAll(pings, until: .now().advanced(by: .milliseconds(300)))) != nil
     {
@@ -170,7 +171,7 @@ import Testing
   }
 }
 
-/// Connections that only stand there.
+/// Connections that only wait.
 private final class Flood: Sendable {
   private let sockets = Mutex<[Box]>([])
 

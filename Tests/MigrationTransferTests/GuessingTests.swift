@@ -11,8 +11,8 @@ import Testing
 
 /// Many exchanges of one code at a time, of which the receiver judges no more than it says.
 @Suite struct GuessingTests {
-  /// Brings `count` exchanges to just before CONF_A, and then lets all of them confirm at once; what the receiver answers, nil
-  /// where it takes one.
+  /// Brings `count` exchanges to just before CONF_A, and then lets all of them confirm at once.
+  /// Returns the receiver's answers, nil where it accepts one.
   ///
   /// Each comes from an address of its own, or all from one.
   private func guess(

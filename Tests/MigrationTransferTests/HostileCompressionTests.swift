@@ -8,7 +8,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// A paired device that abuses compressed frames: refused as a breach of the protocol, in the memory of one frame.
+/// A paired device that abuses compressed frames: refused as a breach of the protocol, in the
+/// memory of one frame.
 @Suite(.enabled(if: Zstandard.isAvailable, "libzstd.so.1 is not here")) struct HostileCompressionTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
   private static let content = Array(String(repeating: "again and again, ", count: 10_000).utf8)
@@ -25,7 +26,7 @@ import Testing
     return Array(buffer[..<(try #require(compressor.compress(bytes.span.bytes, into: &buffer)))])
   }
 
-  /// The entries of one directory and one file, and what a FINISH says of them.
+  /// The entries of one directory and one file, and the FINISH that counts them.
   private static func archive(_ accept: Accept) throws -> (entries: [UInt8], finish: Finish) {
     let directory = ItemRecord(path: try ArchivePath(Array("root".utf8)), generation: 1, body: .directory, mode: 0o755)
     let file = ItemRecord(
@@ -54,7 +55,7 @@ import Testing
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     try stream.say(try make(try Self.archive(accept).entries))
     #expect(try sender.closeCode() == .violation)
-    // The receiver waits a moment for whoever does not close.
+    // The receiver waits a moment for a sender that does not close.
     stream.connection.close()
     sender.control.close()
     #expect(receiver.failure()?.kind == .failed)

@@ -9,7 +9,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// A paired receiver that breaks the protocol, or the pairing: the sender ends with the documented kind.
+/// A paired receiver that breaks the protocol, or the pairing: the sender ends with the documented
+/// kind.
 @Suite struct HostileReceiverTests {
   private let source: Scratch
 
@@ -24,7 +25,7 @@ import Testing
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
     try act(receiver, &control)
-    // What is still queued goes out, and the sender's last word is awaited.
+    // Sends the rest of the queue, and awaits the sender's last message.
     _ = try? control.closeCode()
     control.control.close()
     return sender.failure()
@@ -80,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [Tally(items: 1, bytes: 8 << 20), Tally(items: .max, bytes: .max)])
-  func `a transfer that never began is not done, whatever the receiver says`(total: Tally) throws {
+  func `a transfer that never began is not done, even if the receiver claims it`(total: Tally) throws {
     let failure = try answer { _, control in
       control.control.say(.done(Done(total: total)))
       let code = try control.closeCode()
@@ -89,7 +90,7 @@ import Testing
     #expect(failure?.kind == .failed)
   }
 
-  @Test func `a transfer whose end was never sent is not done, whatever the receiver says`() throws {
+  @Test func `a transfer whose end was never sent is not done, even if the receiver claims it`() throws {
     let receiver = try StrangeReceiver()
     let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 600, code: receiver.code)
     try breakOff(try receiver.pair(), receiver)
@@ -124,7 +125,7 @@ import Testing
     let sender = try RunningSender([scratch.at("file")], to: receiver.port, giveUpAfter: 600, code: receiver.code)
     try breakOff(try receiver.pair(), receiver)
     for _ in 0..<3 { try breakOff(try receiver.takeBack(), receiver) }
-    // It may not have noticed yet that the last session is over.
+    // It may not have noticed yet that the last session has ended.
     let kind = sender.stop()?.kind
     #expect(kind == .interrupted || kind == .connectionLost)
   }
@@ -134,7 +135,7 @@ import Testing
     let failure = try answer { _, control in
       control.control.say(StrangeReceiver.accept())
       let page = UInt64(Limits.marksInFrame)
-      // What the bound leaves room for, and one page.
+      // The rest of the bound, and one page.
       for number in 0...(Limits.staleMarks / page) {
         let marks = (number * page..<(number + 1) * page).map { Mark($0) }
         control.control.say(.held(Held(kind: kind, marks: marks)))
@@ -143,7 +144,8 @@ import Testing
       do {
         #expect(try control.closeCode() == .violation)
       } catch let error as ConnectionError {
-        // The sender waits two seconds for this end, which a busy machine may need; its own word is below.
+        // The sender waits two seconds for this end, which a busy machine may need; its own word is
+        // below.
         #expect(error.code == .closed || error.code == .lost)
       }
     }
@@ -151,7 +153,7 @@ import Testing
     #expect(failure?.message.contains("the ledger exceeds its limit") == true, "\(failure.debugDescription)")
   }
 
-  @Test func `an acknowledgement of what was not sent is refused`() throws {
+  @Test func `an acknowledgement of frames that were not sent is refused`() throws {
     let failure = try take { control, stream in
       try stream.acknowledge(1000)
       #expect(try control.closeCode() == .violation)
@@ -259,7 +261,8 @@ import Testing
     #expect(watch.seconds < 5)
   }
 
-  /// Interrupts a sender one of whose data streams has joined, and plays the receiver's end of that; how long it took.
+  /// Interrupts a sender one of whose data streams has joined, and plays the receiver's end of
+  /// that; how long it took.
   private func interrupt(_ act: (inout StrangeStream) -> Void = { _ in }) throws -> Double {
     let receiver = try StrangeReceiver()
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
@@ -276,7 +279,7 @@ import Testing
     return watch.seconds
   }
 
-  @Test func `a sender whose data nobody reads ends soon when it is stopped`() throws {
+  @Test func `a sender without a reader for its data ends soon when it is stopped`() throws {
     #expect(try interrupt() < 8)
   }
 

@@ -8,7 +8,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// A paired device that breaks the protocol: the receiver ends with a typed failure, and touches nothing but its staging.
+/// A paired device that breaks the protocol: the receiver ends with a typed failure, and touches
+/// only its staging directory.
 @Suite struct HostileSenderTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
@@ -16,7 +17,8 @@ import Testing
     ItemRecord(path: try ArchivePath(Array(path.utf8)), generation: generation, body: body, mode: 0o644)
   }
 
-  /// Pairs, has an offer accepted, joins one stream, and lets `act` misbehave on it; how the receiver ended.
+  /// Pairs, has an offer accepted, joins one stream, and lets `act` misbehave on it; how the
+  /// receiver ended.
   private func misbehave(
     _ destination: Scratch, _ act: (inout StrangeSender, inout StrangeClient, ChunkSealer) throws -> Void
   ) throws -> (TransferFailure?, Close.Code?) {
@@ -97,7 +99,7 @@ import Testing
     #expect(code == .violation)
   }
 
-  @Test func `an archive that is not the one of FINISH is not imported`() throws {
+  @Test func `an archive other than that of FINISH is not imported`() throws {
     let destination = try Scratch()
     let (failure, code) = try misbehave(destination) { sender, stream, sealer in
       var frame = StrangeFrame()
@@ -126,7 +128,7 @@ import Testing
     #expect(code == .violation)
   }
 
-  @Test func `whoever breaks the protocol and is gone at once is not waited for`() throws {
+  @Test func `the receiver does not wait for a sender that breaks the protocol and leaves at once`() throws {
     let receiver = try RunningReceiver(try Scratch(), giveUpAfter: 600)
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
@@ -137,7 +139,8 @@ import Testing
     let content = [UInt8](repeating: 1, count: Limits.chunk)
     frame.file(try record("root/a", .file(size: UInt64(content.count))), content, sealer)
     try stream.say(frame.frame(0))
-    // One that has not joined yet is no stream of the session, and nothing that comes on it is judged.
+    // One that has not joined yet is no stream of the session, and nothing that comes on it is
+    // judged.
     _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
     frame = StrangeFrame()
     frame.file(try record("root/b", .file(size: 5)), Array("hello".utf8), sealer, spoil: true)
@@ -147,7 +150,7 @@ import Testing
     _ = consume stream
   }
 
-  @Test func `whoever names more bytes of unsent items than there may be is refused`() throws {
+  @Test func `a sender that names more bytes of unsent items than allowed is refused`() throws {
     let (failure, code) = try misbehave(try Scratch()) { sender, _, _ in
       let path = [UInt8](repeating: 0x1B, count: Limits.path)
       for _ in 0...64 {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// What a receiver that stays has on disks and in the store, where another process or a disk is in its way.
+/// The disks and the store of a receiver that stays, where another process or a disk is in its way.
 @Suite struct KeepingTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
@@ -25,7 +25,8 @@ import Testing
     try RunningReceiver(destination, giveUpAfter: 60, keeps: keeps, store: store)
   }
 
-  /// A sender of a directory that a run has received a part of, which is over; and what it is known as.
+  /// A sender of a directory of which an earlier run has received a part, and the name by which the
+  /// run knows it.
   private func leaveOne() throws -> (Identity, TransferID) {
     let receiver = try receiver()
     let port = try receiver.port()
@@ -77,7 +78,7 @@ import Testing
     } ?? nil
   }
 
-  @Test func `a transfer that another process has at the start is known, and goes on behind it`() throws {
+  @Test func `a transfer that another process holds at the start is known, and resumes after it`() throws {
     let (known, transfer) = try leaveOne()
     var other: TransferEntry? = try take(transfer)
     let receiver = try receiver()
@@ -89,7 +90,7 @@ import Testing
     receiver.stop()
   }
 
-  @Test func `a transfer that another process has when its sender comes goes on when that comes again`()
+  @Test func `a transfer that another process holds when its sender comes resumes at the next connection`()
     throws
   {
     let (known, transfer) = try leaveOne()

@@ -6,12 +6,13 @@ import TestSupport
 @testable import MigrationTransfer
 
 extension Connection {
-  /// Renews the sending key so often, with nothing between, as this program never does; fails when the other end is gone.
+  /// Renews the sending key so often, with nothing between, as this program never does; fails when
+  /// the other end is gone.
   mutating func renewKey(times: Int) throws {
     for _ in 0..<times {
       session.withPointer { pointer in
         SSL_key_update(pointer, SSL_KEY_UPDATE_NOT_REQUESTED)
-        // Says what is pending, and nothing else.
+        // Sends only the pending bytes.
         SSL_do_handshake(pointer)
       }
       if session.pendingOutput > 128 << 10 { try writeAll([], until: soon()) }
@@ -19,7 +20,8 @@ extension Connection {
     try writeAll([], until: soon())
   }
 
-  /// Reads until the other end has nothing more to say; the reason that it gave before READY, if it gave one.
+  /// Reads until the other end has nothing more to say; the reason that it gave before READY, if it
+  /// gave one.
   mutating func lastWord() -> AbortReason? {
     do {
       while true { _ = try pairingFrame(until: soon()) }

@@ -8,7 +8,7 @@ import Testing
 
 /// The control connection by itself.
 @Suite struct LinkTests {
-  @Test func `what came before the other end was gone is heard although nothing can be sent to it any more`() throws {
+  @Test func `messages from before the other end's exit are heard, although it can receive nothing any more`() throws {
     let receiver = try StrangeReceiver()
     let (port, code) = (receiver.port, receiver.code)
     let mayGo = Outcome<Void>(of: "that something lies unread at the client")
@@ -19,7 +19,7 @@ import Testing
       #expect(refusal == nil)
       try client.connection.say(.ready, until: soon())
       try mayGo.wait(until: soon())
-      // What it has not read makes its end a reset.
+      // Bytes that it has not read make its end a reset.
       try client.say(ControlMessage.ping(7).frame)
     }
     var control = try receiver.pair()
@@ -48,7 +48,7 @@ import Testing
     return client
   }
 
-  @Test func `READY and what follows it may come in one record, on a data stream as well`() throws {
+  @Test func `READY and the next frame may come in one record, on a data stream as well`() throws {
     let receiver = try RunningReceiver(try Scratch(), giveUpAfter: 60)
     let port = try receiver.port()
     let paired = try StrangeClient(port: port).pair(try receiver.events.code())

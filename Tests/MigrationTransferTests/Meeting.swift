@@ -2,9 +2,10 @@ import MigrationSystem
 
 @testable import MigrationTransfer
 
-/// Holds up the threads of a receiver that two sessions share, until one is where the other one is to meet it.
+/// Holds up the threads of a receiver that two sessions share, until one is where the other one is
+/// to meet it.
 ///
-/// Chance decides where. Whoever is awaited may never come there, so that every wait is short.
+/// Chance decides where. An awaited thread may never come there, so every wait is short.
 final class Meeting: Sendable {
   private struct Place: Hashable {
     let step: SlowImporter.Step
@@ -13,7 +14,7 @@ final class Meeting: Sendable {
 
   /// The newer session's judging.
   private static let judging = [Place(step: .judge, count: 2), Place(step: .present, count: 2)]
-  /// The import of what was concluded first.
+  /// The import of the first concluded session.
   private static let importing = Place(step: .importItems, count: 1)
 
   private let state = Condition<Set<Place>>([])
@@ -36,7 +37,8 @@ final class Meeting: Sendable {
     if place == held { wait(for: awaited, milliseconds: 30) }
   }
 
-  /// The older session waits with its FINISH for the place where it is to meet the newer one, if it is to come there.
+  /// The older session waits with its FINISH for the place where it is to meet the newer one, if it
+  /// is to come there.
   func holdFinish() { if holdsFinish { wait(for: held, milliseconds: 500) } }
 
   private func wait(for place: Place, milliseconds: Int) {

@@ -91,7 +91,7 @@ import Testing
     }
     #expect(done?.losses.first { $0.kind == .accessList }?.count == 4)
     #expect(done?.losses.first { $0.kind == .attribute }?.count == 1)
-    // What was refused has widened nothing.
+    // A refused record has widened no bound.
     var status = stat()
     for name in ["list0", "list1", "list2"] {
       #expect(lstat(attack.surroundings.destination.path + "/root/" + name, &status) == 0)

@@ -18,7 +18,8 @@ import Testing
         metadata: metadata))
   }
 
-  /// Sends one frame after the other, until the receiver has had enough; how that ended, and how much stayed on its disk.
+  /// Sends one frame after the other, until the receiver has had enough; how that ended, and how
+  /// much stayed on its disk.
   private func flood(
     _ attack: Attack, frames: UInt64, _ build: (UInt64, inout StrangeFrame, ChunkSealer) throws -> Void
   ) throws -> (failure: TransferFailure?, code: Close.Code?, onDisk: Int) {
@@ -64,7 +65,7 @@ import Testing
     try attack.expectHarmless()
   }
 
-  @Test(arguments: [ItemRecord.Body.directory, .file(size: 0)]) func `metadata beyond what was announced is refused`(
+  @Test(arguments: [ItemRecord.Body.directory, .file(size: 0)]) func `metadata beyond the announced amount is refused`(
     body: ItemRecord.Body
   ) throws {
     // One item, or one that is said to have no metadata: a quarter, and 16 MiB.
@@ -75,13 +76,13 @@ import Testing
       }
       #expect(failure?.message.hasSuffix("the items' metadata is more than was announced") == true)
       #expect(code == .announcement)
-      // In the journal, and in what was made of it.
+      // In the journal, and in the files made from it.
       #expect(onDisk < 2 * (20 << 20))
       try attack.expectHarmless()
     }
   }
 
-  @Test func `one path in one state after the other is refused, whatever it is`() throws {
+  @Test func `one path in one state after the other is refused, of any kind`() throws {
     let attack = try Attack(Self.offer())
     for body in [.directory, .hardLink(target: try record("root/f", .directory).path)] as [ItemRecord.Body] {
       let (failure, code, onDisk) = try flood(attack, frames: 30) { number, frame, _ in
@@ -134,7 +135,7 @@ import Testing
 
   @Test func `an honest tree may have 128 KiB of attributes on every file and directory`() throws {
     let scratch = try Scratch(inMemory: true)
-    // More than may come on top of what is announced.
+    // More than the allowed addition to the offer.
     let count = 140
     for number in 0..<count {
       let name = number % 2 == 0 ? "tree/d\(number)" : "tree/f\(number)"
@@ -157,7 +158,7 @@ import Testing
 }
 
 extension FileManager {
-  /// What everything beneath a path takes on disk.
+  /// The disk space of everything below a path.
   fileprivate func size(ofTree path: String) throws -> Int64 {
     var sum: Int64 = 0
     for name in [""] + (try subpathsOfDirectory(atPath: path)) {

@@ -11,8 +11,9 @@ import Testing
 
 /// Names, links and kinds from a paired device that means ill.
 ///
-/// Whatever it says: this end refuses it with a typed failure and says so to the other, nothing beside the destination is
-/// made, changed or read, and the same command takes an honest sender's files afterwards.
+/// For every such path this end refuses with a typed failure and says so to the other. It makes,
+/// changes and reads nothing outside the destination, and the same command accepts an honest
+/// sender's files afterwards.
 @Suite struct NameAttackTests {
   private let attack: Attack
 
@@ -82,7 +83,7 @@ import Testing
     try attack.expectHarmless()
   }
 
-  @Test func `devices, FIFOs, sockets and whatever else there may be have no kind`() throws {
+  @Test func `devices, FIFOs, sockets and all other special files have no kind`() throws {
     for kind in [0, 5, 6, 7, 0xFF] as [UInt8] {
       let path = Array("root/node".utf8)
       let failure = try attack.refused { frame, _ in frame.item(raw: StrangeRecord(path, kind: kind).bytes) }
@@ -125,7 +126,7 @@ import Testing
 
   /// Where a symbolic link leads that was sent first.
   static let targets = ["outside", "absolute", "missing", "itself", "up", "/proc/self/cwd", "/dev/null"]
-  /// What comes after it. Every link with a file, and every other item with a link to the outside.
+  /// The next items. Every link with a file, and every other item with a link to the outside.
   static func pairs(_ items: [String]) -> [(String, String)] {
     targets.map { ($0, "file") } + items.map { ("outside", $0) }
   }
@@ -164,7 +165,7 @@ import Testing
   }
 
   @Test(arguments: pairs(["chunk", "directory", "hard link"]))
-  func `nothing takes the place of a link that was sent first`(kind: String, what: String) throws {
+  func `no item replaces a link that was sent first`(kind: String, what: String) throws {
     try expectUnfit { frame, sealer in
       frame.item(try record("root", .directory))
       frame.item(try record("root/link", .symbolicLink(target: Array(target(kind).utf8))))
@@ -188,7 +189,7 @@ import Testing
     }
   }
 
-  @Test(arguments: targets) func `a link arrives as it is, and what it leads to is neither read nor changed`(
+  @Test(arguments: targets) func `a link arrives unchanged, and its target is neither read nor changed`(
     kind: String
   ) throws {
     let target = Array(target(kind).utf8)
@@ -206,9 +207,9 @@ import Testing
     try attack.expectHarmless()
   }
 
-  /// What a hard link may not lead to. With each what must have come before.
+  /// Forbidden targets of a hard link. With each target come the items that must precede it.
   @Test(arguments: ["missing", "directory", "link", "itself", "hard link", "beneath a file", "other root", "through"])
-  func `a hard link to what is no file of the archive is refused`(kind: String) throws {
+  func `a hard link to an item that is no file of the archive is refused`(kind: String) throws {
     let path: (String) throws -> ArchivePath = { try ArchivePath(Array($0.utf8)) }
     var records = [
       try record("root", .directory), try record("root/d", .directory), try record("root/f", .file(size: 0)),
@@ -248,7 +249,7 @@ import Testing
       case 1: frame.item(try record("root/a", .directory, 2))
       case 2: frame.item(try record("root/a", .symbolicLink(target: [0x78]), 2))
       case 3: frame.item(try record("root/a", .hardLink(target: ArchivePath(Array("root/b".utf8))), 2))
-      // Beneath a file, complete and not.
+      // Below a file, complete and incomplete.
       case 4: frame.file(try record("root/a/x", .file(size: 5)), Array("world".utf8), sealer)
       default:
         let place = ChunkPlace(path: try ArchivePath(Array("root/b".utf8)), generation: 1, range: 0..<5)
@@ -269,7 +270,7 @@ import Testing
 
   // MARK: The means of these tests
 
-  @Test func `what is put together by hand arrives where nothing is wrong with it`() throws {
+  @Test func `an archive made by hand arrives if it is valid`() throws {
     let paths = ["root/a", "root/b"].map { Array($0.utf8) }
     let records = try ["root/a", "root/b"].map { try record($0, .file(size: 1)) }
     _ = try attack.taken { frame, sealer in

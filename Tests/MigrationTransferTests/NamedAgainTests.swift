@@ -9,8 +9,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// What the destination cannot hold is named to both users again after both devices were started again, also when everything
-/// had arrived by then.
+/// After both devices were started again, both users get the names of the refused items again, also
+/// if everything had arrived by then.
 @Suite struct NamedAgainTests {
   private let source: Scratch
   private let destination: Scratch
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `both users hear of it when an import goes on, and when only its end is remembered`(isImported: Bool) throws {
+  func `both users get the names when an import resumes, and when only its end is remembered`(isImported: Bool) throws {
     try run(isImported: isImported)
     let receiver = try receiver()
     let sender = try sender(to: try receiver.port(), code: nil)

@@ -4,14 +4,15 @@ import TestSupport
 
 @testable import MigrationArchive
 
-/// A real folder to receive into that takes no name with a colon, says so, and finds out while it imports that it cannot hold
-/// one of the items.
+/// A real folder to receive into that takes no name with a colon, says so, and finds out while it
+/// imports that it cannot hold one of the items.
 final class NarrowImporter: Importer {
   private let taken: ArchivePath
   private let importer: FolderImporter
   private let before: @Sendable () throws(ArchiveError) -> Void
 
-  /// `before` is called when the import is about to put things in their places, and knows that it cannot hold `taken`.
+  /// `before` is called when the import is about to put things in their places, and knows that it
+  /// cannot hold `taken`.
   init(
     _ folder: Scratch, taken: ArchivePath, before: @escaping @Sendable () throws(ArchiveError) -> Void
   ) throws(ArchiveError) {

@@ -31,7 +31,7 @@ private final class SimulatedSearch: NearbySearch {
     Sender.Options(target: .nearby, search: search, label: "old", software: "test", giveUpAfter: 0)
   }
 
-  @Test func `the device that is chosen gets what is sent, and its name is in the question for the code`() throws {
+  @Test func `the chosen device gets the data, and the question for the code has its name`() throws {
     let source = try Scratch()
     let destination = try Scratch()
     source.write("file", patternData(1000))

@@ -35,12 +35,12 @@ import Testing
     }
   }
 
-  @Test func `two transfers go on at a time, and each arrives at its own place`() throws {
+  @Test func `two transfers run at a time, and each arrives at its own place`() throws {
     let both = try [1, 2].map { seed in try Ends(seed) }
     for ends in both { try ends.expectArrival() }
   }
 
-  @Test func `the end of one transfer is none of another that goes on`() throws {
+  @Test func `the end of one transfer does not end another`() throws {
     let answer = Outcome<Void>(of: "the answer")
     let asked = [1, 2].map { number in Outcome<Void>(of: "question \(number)") }
     let other = try Ends(1) { _, _ in

@@ -5,7 +5,8 @@ import TestSupport
 
 @testable import MigrationTransfer
 
-/// A client that has exchanged shares, as soon as no guess of others delays its address; what its code makes right.
+/// A client that has exchanged shares, as soon as its address has no delay by other guesses, and
+/// the confirmation that its code makes right.
 struct PairingExchange: ~Copyable {
   var client: StrangeClient
   let right: (confirmA: [UInt8], confirmB: [UInt8])

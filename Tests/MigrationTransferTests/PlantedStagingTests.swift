@@ -9,7 +9,7 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// What an earlier run staged, and somebody has put links in since.
+/// The staging directory of an earlier run, in which an attacker has put links since.
 @Suite struct PlantedStagingTests {
   private let attack: Attack
   private let home: Scratch
@@ -36,7 +36,8 @@ import Testing
     try stream.say(frame.frame(0))
     _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
     let identity = sender.identity
-    // Everything ends at once, as when a sender is killed: what was staged is not synced yet, and so is looked at again.
+    // Everything ends at once, as when a sender is killed: the staged data is not synced yet, so
+    // the next run reads it again.
     stream.connection.close(within: .zero)
     sender.control.close()
     receiver.stop()
@@ -51,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/tree", "/journal", "/tree/root", "/tree/root/secret", "/tree/root/part"])
-  func `a link in the place of what was staged leads nowhere`(place: String) throws {
+  func `the receiver does not follow a link that replaces a staged file`(place: String) throws {
     let (identity, accept) = try stageSomething()
     let name = try #require(attack.surroundings.destination.names().first)
     try replace(attack.surroundings.destination.path + "/" + name + place)

@@ -31,7 +31,7 @@ struct PlayedReceiver {
     makeCodes()
   }
 
-  /// Lets something happen; what the engine says to it.
+  /// Reports an event. Returns the engine's answer.
   @discardableResult
   mutating func feed(_ event: Event) -> [Action] {
     let said = engine.handle(event, now: now)
@@ -47,7 +47,8 @@ struct PlayedReceiver {
     }
   }
 
-  /// A connection comes, is let in, brings TLS up and says what it wants; what the engine says to that.
+  /// A connection arrives, is let in, brings TLS up and states its mode. Returns the engine's
+  /// answer.
   mutating func ask(
     _ mode: ConnectionMode, from host: String, key: KeyFingerprint? = nil, mayPair: Bool = true
   ) -> (ConnectionID, [Action]) {
@@ -69,7 +70,7 @@ struct PlayedReceiver {
     return reason
   }
 
-  /// The proof of an exchange that goes on: why it was turned away, if it was.
+  /// The confirmation of an exchange that continues. Returns the reason if it is turned away.
   mutating func prove(_ id: ConnectionID, isRight: Bool) -> AbortReason? {
     let reason = Self.reason(feed(.proved(id, isRight: isRight)))
     if reason != nil { feed(.departed(id)) }

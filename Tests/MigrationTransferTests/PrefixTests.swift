@@ -7,7 +7,7 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// Conversations before READY that end in the middle, or go on in the wrong order.
+/// Conversations before READY that end in the middle, or continue in the wrong order.
 @Suite struct PrefixTests {
   @Test func `every beginning of a pairing that breaks off leaves the code as it was`() throws {
     let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 4))
@@ -73,7 +73,8 @@ import Testing
     let source = try Scratch()
     source.write("file", [])
     let receiver = try StrangeReceiver()
-    // Another code than the one that the receiver knows: its proof cannot fit, whatever it claims of ours.
+    // Another code than the receiver's: its confirmation cannot fit, with any claim about the
+    // receiver's.
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: PairingCode(number: 1))
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())

@@ -14,7 +14,7 @@ final class Proxy: Sendable {
     case swallow
     /// Cuts every connection; new ones are taken.
     case cutAll
-    /// Cuts every connection, and nobody gets through again.
+    /// Cuts every connection, and lets none through again.
     case close
   }
 
@@ -25,8 +25,8 @@ final class Proxy: Sendable {
 
   var connections: Int { count.withLock { $0 } }
 
-  /// Connections that are refused never come to the target. Those that end without a word, as a look whether anything listens
-  /// does, do not count.
+  /// Connections that are refused never come to the target. Those that end without a word, as a
+  /// look whether anything listens does, do not count.
   init(
     to target: UInt16, refusing refused: ClosedRange<Int>? = nil,
     _ judge: @escaping @Sendable (_ connection: Int, _ bytes: Int) -> Verdict
@@ -43,7 +43,7 @@ final class Proxy: Sendable {
 
   deinit { stop() }
 
-  /// Ends every connection. What is never stopped ends with this.
+  /// Ends every connection. A proxy that a test does not stop ends with this.
   func stop() {
     mustStop.set()
     if !thread.hasEnded() { Issue.record(TookTooLong("the end of a proxy")) }
@@ -133,7 +133,7 @@ final class Proxy: Sendable {
       server = nil
     }
 
-    /// How many bytes went; negative when the connection is over.
+    /// The number of bytes; negative when the connection has ended.
     private func pump(fromClient: Bool, _ judge: (Int, Int) -> Verdict, _ cut: inout Cut) throws -> Int {
       guard client != nil, server != nil else { return 0 }
       if !isConnected {

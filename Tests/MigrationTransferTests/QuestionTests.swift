@@ -4,7 +4,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// What the user of a receiver is asked: one question at a time, and each for as long as its answer is needed.
+/// The questions for a receiver's user: one at a time, and each for as long as its answer is
+/// needed.
 @Suite struct QuestionTests {
   private static let key = KeyFingerprint(digest: Array(repeating: 7, count: 32))
 
@@ -71,7 +72,7 @@ import Testing
     #expect(receiver.codes == codes && receiver.questions(.restart) == 2)
   }
 
-  @Test func `a question about an offer takes the place of this one`() {
+  @Test func `a question about an offer replaces this one`() {
     var receiver = spent()
     _ = offer(&receiver)
     receiver.feed(.answered(nil))

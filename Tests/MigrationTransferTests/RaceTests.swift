@@ -39,7 +39,7 @@ import Testing
     #expect(try run([silent.address, open.address]) == open.address)
   }
 
-  @Test func `what does not answer in its time is silent`() throws {
+  @Test func `an address that does not answer in its time is silent`() throws {
     let silent = try SilentPort()
     let failure = #expect(throws: Race.Failure.self) {
       try Race(addresses: [silent.address], patience: 0.1, wakeup: try Wakeup()) { false }.run().remoteAddress

@@ -4,7 +4,8 @@ import Testing
 @testable import MigrationTransfer
 
 @Suite struct RateLimitTests {
-  /// Sends as fast as the limit lets it, in pieces of at most `piece`; when each piece went, and how many bytes it had.
+  /// Sends as fast as the limit lets it, in pieces of at most `piece`; when each piece went, and
+  /// how many bytes it had.
   private func send(
     _ total: Int, by limit: inout RateLimit, from start: Double, piece: Int = 1 << 20, late: Double = 0
   ) -> [(time: Double, bytes: Int)] {
@@ -48,13 +49,13 @@ import Testing
     #expect(abs(pieces[pieces.count - 1].time - 10) < 0.1)
   }
 
-  @Test func `what gathers while nobody asks is little`() {
+  @Test func `little gathers without a request`() {
     var limit = RateLimit(bytesPerSecond: 1_000_000, now: 0)
     #expect(limit.take(1_000_000, now: 3_600) <= 50_000)
     #expect(limit.take(1_000_000, now: 3_600) == 0)
   }
 
-  @Test func `what was given back is there again`() {
+  @Test func `returned bytes are available again`() {
     var limit = RateLimit(bytesPerSecond: 1_000_000, now: 0)
     let taken = limit.take(1_000_000, now: 1)
     limit.giveBack(taken)

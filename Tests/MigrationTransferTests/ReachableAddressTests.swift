@@ -12,7 +12,7 @@ import Testing
     try texts.map { try #require(SocketAddress(numeric: $0, port: 0)) }
   }
 
-  @Test func `the address that the default route uses comes first, and what works on this device only last`() throws {
+  @Test func `the default route's address comes first, and addresses of this device only come last`() throws {
     let all = ["127.0.0.1", "172.17.0.1", "192.0.2.7", "::1", "fe80::1", "2001:db8::1", "2001:db8::2"]
     let reachable = try reachable(all, ["192.0.2.7", "2001:db8::2"])
     #expect(
@@ -28,7 +28,7 @@ import Testing
         == ["10.0.0.1", "10.0.1.1", "2001:db8::1"])
   }
 
-  @Test func `what works nearby only is shown where there is nothing else`() throws {
+  @Test func `addresses that work nearby only are shown if there are no others`() throws {
     #expect(
       try reachable(["127.0.0.1", "::1", "fe80::1", "169.254.1.1"]).shown.map(\.hostDescription)
         == ["169.254.1.1", "fe80::1"])

@@ -8,11 +8,11 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// What a receiver's loop keeps of several sessions at a time.
+/// The values that a receiver's loop keeps of several sessions at a time.
 @Suite struct ReceiverLoopTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
-  /// A sender of a directory that a run has received, which is over; and the mark of it.
+  /// A sender of a directory that an earlier run has received, and its mark.
   private func leaveOne(_ destination: Scratch, _ store: TransferStore) throws -> (Identity, Mark) {
     let receiver = try RunningReceiver(destination, giveUpAfter: 60, store: store)
     let port = try receiver.port()
@@ -30,7 +30,7 @@ import Testing
     return (sender.identity, accept.keys.mark(path: path, generation: 1))
   }
 
-  @Test func `what was staged too late for one transfer changes nothing in the session of another`() throws {
+  @Test func `a late staging result of one transfer changes nothing in the session of another`() throws {
     let (destination, home) = (try Scratch(), try Scratch())
     let store = TransferStore(home: home.at("home"))
     let (known, mark) = try leaveOne(destination, store)

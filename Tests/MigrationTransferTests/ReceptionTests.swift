@@ -64,7 +64,7 @@ import Testing
     _ = consume first
   }
 
-  @Test func `the heir of a stream that never came ends whatever it may have been an heir of`() throws {
+  @Test func `the heir of a stream that never came ends every stream that it may replace`() throws {
     let receiver = try RunningReceiver(try Scratch())
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     let accept = try begin(&sender)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// Offers that the receiver cannot take, and users who stop: both ends end alike, and nothing is written.
+/// Offers that the receiver cannot take, and users who stop: both ends end alike, and nothing is
+/// written.
 @Suite struct RefusalTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 

@@ -27,7 +27,8 @@ import Testing
     try relay.wait()
     _ = try receiver.events.first { if case .wrongCode = $0 { true } else { nil } }
     #expect(destination.names().isEmpty)
-    // HELLO_C, PAIR_A and CONF_A went through: the relay did its work, and the devices noticed all the same.
+    // HELLO_C, PAIR_A and CONF_A went through: the relay did its work, and the devices noticed all
+    // the same.
     #expect(seen.withLock { Array($0.prefix(7)) } == [0x01, 0x00, 0x0B] + Array("PEER".utf8))
     #expect(seen.withLock { $0.count } >= 14 + 68 + 35)
     receiver.stop()

@@ -23,7 +23,7 @@ private final class Pair {
     port = try HeldPort()
     source.write("tree/big", big)
     for number in 0..<100 { source.write("tree/\(number)", patternData(5000, seed: UInt64(number))) }
-    // What was made just now is named anew in every session.
+    // A fresh file gets a new name in every session.
     Thread.sleep(forTimeInterval: 0.02)
   }
 
@@ -46,7 +46,7 @@ private final class Pair {
     }
   }
 
-  /// A sender with one data stream, so that it is known which connection carries what.
+  /// A sender with one data stream, so that the test knows which connection carries what.
   func sender(to port: UInt16, giveUpAfter: Double = 30, code: PairingCode?) throws -> RunningSender {
     try RunningSender(
       [source.at("tree")], to: port, giveUpAfter: giveUpAfter, store: sendingStore, streams: 1, code: code)
@@ -59,7 +59,8 @@ private final class Pair {
   }
 }
 
-/// Holds up a proxy once enough has passed on a data stream, until the test has done what it wants to.
+/// Holds up a proxy once enough has passed on a data stream, until the test has done what it wants
+/// to.
 private final class Barrier: Sendable {
   private let state = Condition((isReached: false, isOpen: false))
   private let bytes: Int
@@ -93,7 +94,7 @@ extension Events {
 }
 
 @Suite struct ResumeTests {
-  @Test func `a connection that is cut again and again is made again, and the transfer goes on`() throws {
+  @Test func `a connection that is cut again and again is restored, and the transfer resumes`() throws {
     let pair = try Pair()
     let receiver = try pair.receiver()
     let last = Mutex(0)
@@ -113,7 +114,7 @@ extension Events {
     #expect(sender.events.interruptions >= 2)
     #expect(sender.events.resumed.contains { $0 > 3 << 20 })
     #expect(receiver.events.codes == 1)
-    // Each cut loses what was under way, and no more.
+    // Each cut loses only the data under way.
     let total = UInt64(pair.big.count + 100 * 5000)
     #expect(result.sentBytes < total + UInt64(sender.events.interruptions) * Limits.window)
     proxy.stop()
@@ -134,7 +135,7 @@ extension Events {
     proxy.stop()
   }
 
-  @Test func `a receiver that is started again goes on without a code, while the sender waits`() throws {
+  @Test func `a receiver that is started again resumes without a code, while the sender waits`() throws {
     let pair = try Pair()
     let barrier = Barrier(after: 20 << 20)
     defer { barrier.open() }
@@ -159,7 +160,7 @@ extension Events {
     proxy.stop()
   }
 
-  @Test func `a sender that is started again goes on without a code, and sends what is missing`() throws {
+  @Test func `a sender that is started again resumes without a code, and sends the missing items`() throws {
     let pair = try Pair()
     let receiver = try pair.receiver()
     let barrier = Barrier(after: 30 << 20)
@@ -200,7 +201,7 @@ extension Events {
       }
       let sender = try pair.sender(to: proxy.port, code: try receiver.events.code())
       try barrier.waitUntilReached()
-      // What it would still remember if it had died before it heard the answer.
+      // The sender's record if it had died before it heard the answer.
       try FileManager.default.copyItem(atPath: transfers, toPath: kept)
       barrier.open()
       let total = try sender.result().total
@@ -218,7 +219,7 @@ extension Events {
     again.stop()
   }
 
-  @Test func `a sender that was killed behind the last answer says what it was, and asks nobody`() throws {
+  @Test func `a sender that was killed after the last answer reports it, and asks for nothing`() throws {
     let pair = try Pair()
     let identity = try Identity.generate()
     var remembered = RememberedTransfer(
@@ -231,7 +232,7 @@ extension Events {
     let path = try ArchivePath(Array("tree/a:b".utf8))
     remembered.notStored = [Refusal(path: path, generation: 1, reason: .nameNotAllowed)]
     _ = try pair.sendingStore.create(remembered)
-    // Nobody listens there.
+    // No program listens there.
     let sender = try pair.sender(to: 1, code: nil)
     let result = try sender.result()
     #expect(result.total == Tally(items: 3, bytes: 4))
@@ -287,7 +288,8 @@ extension Events {
     }
     let first = try pair.sender(to: proxy.port, giveUpAfter: 0, code: try receiver.events.code())
     try barrier.waitUntilReached()
-    // The first sender's process is gone as far as its memory is concerned; its connections hang in the proxy.
+    // The first sender's process is gone as far as its memory is concerned; its connections hang in
+    // the proxy.
     let transfers = pair.sending.path + "/home/transfers"
     try FileManager.default.moveItem(atPath: transfers, toPath: pair.sending.path + "/moved")
     try FileManager.default.copyItem(atPath: pair.sending.path + "/moved", toPath: transfers)

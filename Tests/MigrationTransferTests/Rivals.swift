@@ -7,8 +7,8 @@ import TestSupport
 
 @testable import MigrationTransfer
 
-/// Two sessions of one device at a real receiver: the older one has sent a file and ends its archive, while the newer one
-/// comes back with an offer of the same root.
+/// Two sessions of one device at a real receiver: the older one has sent a file and ends its
+/// archive, while the newer one comes back with an offer of the same root.
 final class Rivals: Sendable {
   /// The last that a session heard.
   enum Answer: Equatable, Sendable {
@@ -17,7 +17,7 @@ final class Rivals: Sendable {
     case closed(Close.Code?)
   }
 
-  /// What has come of one race.
+  /// The outcome of one race.
   struct Outcome: Sendable {
     let older: Answer
     let newer: Answer
@@ -36,7 +36,7 @@ final class Rivals: Sendable {
   private let isConnected = Condition(false)
   private let mayStart = Flag()
 
-  /// What holds the receiver's threads up, if anything does.
+  /// The cause that holds the receiver's threads up, if there is one.
   private let meeting: Meeting?
 
   init(meeting: Meeting? = nil) throws {
@@ -53,8 +53,8 @@ final class Rivals: Sendable {
   /// Whether either session may be the faster one.
   var isOpen: Bool { meeting?.holdsFinish != true }
 
-  /// Lets the older one say FINISH so much later than the newer one comes back; with `isLying` it sends one file more, right
-  /// before, that its FINISH knows nothing of.
+  /// Lets the older one say FINISH so much later than the newer one comes back; with `isLying` it
+  /// sends one file more, right before, that its FINISH knows nothing of.
   func race(lead: Duration, isLying: Bool) throws -> Outcome {
     let port = try receiver.port()
     var older = try StrangeClient(port: port).pair(try receiver.events.code())
@@ -137,7 +137,7 @@ final class Rivals: Sendable {
     return try Self.lastWord(&sender)
   }
 
-  // MARK: What they say
+  // MARK: Messages
 
   private static var offer: ControlMessage { StrangeSender.offer([root]) }
 
@@ -162,7 +162,7 @@ final class Rivals: Sendable {
     _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
   }
 
-  /// DONE or CLOSE, whichever comes.
+  /// DONE or CLOSE, the first to come.
   private static func lastWord(_ sender: inout StrangeSender) throws -> Answer {
     do {
       let answer = try sender.next { message -> Answer? in
@@ -181,10 +181,10 @@ final class Rivals: Sendable {
   }
 }
 
-// MARK: What must be so
+// MARK: Invariants
 
 extension Rivals {
-  /// What is wrong with an outcome.
+  /// The faults of an outcome.
   func faults(_ outcome: Outcome, isLying: Bool) -> [String] {
     var faults: [String] = []
     func expect(_ condition: Bool, _ fault: String) { if !condition { faults.append(fault) } }
@@ -211,7 +211,7 @@ extension Rivals {
     switch outcome.older {
     case .done(let done): expect(!outcome.isNewerAccepted && done == total, "the older session heard \(outcome.older)")
     case .closed(let code):
-      // What a liar sends behind its FINISH is a violation of its session.
+      // A liar's messages behind its FINISH are a violation of its session.
       expect(
         [.superseded, nil].contains(code) || isLying && code == .violation, "the older session heard \(outcome.older)")
     }

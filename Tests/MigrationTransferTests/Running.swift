@@ -9,7 +9,8 @@ import Testing
 
 /// One end of a transfer on a thread of its own, which does not outlive this.
 ///
-/// A test that ends by an error leaves nothing behind that way, either: the end is stopped, and its thread waited for.
+/// A test that ends by an error leaves nothing behind that way, either: the end is stopped, and its
+/// thread waited for.
 final class RunningEnd: Sendable {
   private let thread: RunningThread<TransferResult>
   private let name: String
@@ -53,7 +54,8 @@ final class RunningEnd: Sendable {
 }
 
 extension LoopClock {
-  /// A quarter of the clock's speed: deadlines of the program come four times as late, which a busy machine needs.
+  /// A quarter of the clock's speed: deadlines of the program come four times as late, which a busy
+  /// machine needs.
   static let patient = LoopClock(speed: 0.25)
 }
 

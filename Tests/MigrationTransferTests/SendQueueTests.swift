@@ -60,7 +60,7 @@ private final class ByteSource: FrameSource {
     #expect(queue.arrived == Tally(items: 1, bytes: 10))
   }
 
-  @Test func `what a broken stream had under way goes to its successor alone, in order`() throws {
+  @Test func `only its successor gets the frames of a broken stream, in order`() throws {
     let queue = SendQueue(window: 1 << 30) { _ in }
     for number in 0..<3 as Range<UInt32> { queue.register(number, try Wakeup()) }
     queue.serve(ByteSource(1...5))
@@ -81,7 +81,7 @@ private final class ByteSource: FrameSource {
     #expect(queue.arrived.items == 5)
   }
 
-  @Test func `a stream that found nothing is woken by what is added`() throws {
+  @Test func `new items wake a stream that found none`() throws {
     let queue = SendQueue(window: 1 << 30) { _ in }
     let wakeup = try Wakeup()
     queue.register(0, wakeup)

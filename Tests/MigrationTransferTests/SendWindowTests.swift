@@ -10,7 +10,8 @@ import Testing
     SendWindow(frames * UInt64(16 + Limits.dataHeader), of: 16)
   }
 
-  /// A stream fills a frame; the stream that is woken, and what the next task of the filling one is.
+  /// A stream fills a frame. Returns the stream that is woken, and the next task of the filling
+  /// one.
   private func fill(
     _ window: inout SendWindow, _ byte: UInt8, by number: UInt32 = 0, length: Int = 16
   ) throws -> SendWindow.StreamNumber? {
@@ -60,7 +61,7 @@ import Testing
     #expect(waits(window.next(for: 1)))
   }
 
-  @Test func `what a stream was woken for and lost goes to another one that waits`() throws {
+  @Test func `another waiting stream takes the task for which a lost stream was woken`() throws {
     var window = window(1)
     try send(&window, 1...1, by: 0)
     for number in 1...2 as ClosedRange<UInt32> { #expect(waits(window.next(for: number))) }
@@ -69,7 +70,7 @@ import Testing
     #expect(filling(window.next(for: 2)) != nil)
   }
 
-  @Test func `what the receiver claims to hold never overflows`() {
+  @Test func `the receiver's claims about its holdings never overflow`() {
     var window = window(4)
     for _ in 1...4 { window.skip(items: .max, bytes: .max) }
     #expect(window.arrived == Tally(items: .max, bytes: Limits.fileSize))
@@ -82,7 +83,7 @@ import Testing
     #expect(filling(window.next(for: 1)) != nil)
   }
 
-  @Test func `what a lost stream had under way goes to its replacement and to no other`() throws {
+  @Test func `only its replacement gets the frames of a lost stream`() throws {
     var window = window(4)
     try send(&window, 1...2, by: 0)
     _ = window.written(1, on: 0)

@@ -21,7 +21,7 @@ private final class StrangeSource: ItemSource {
   ) throws(ArchiveError) -> ExportResult { throw ArchiveError(.stopped, "stopped") }
 }
 
-/// A door that a test opens, and at the latest when the test is over.
+/// A door that a test opens, at the latest when the test ends.
 private final class Gate: Sendable {
   private let isOpen = Condition(false)
 
@@ -101,7 +101,7 @@ private final class Gate: Sendable {
     #expect(failure?.kind == .interrupted)
   }
 
-  @Test func `what was begun earlier is left to other processes while the user is asked for the code`() throws {
+  @Test func `other processes may take earlier transfers while the user is asked for the code`() throws {
     let scratch = try Scratch()
     scratch.write("file", "x")
     let source = try FolderSource(paths: [scratch.at("file")])
@@ -133,7 +133,7 @@ private final class Gate: Sendable {
     #expect(failure?.message == "7 is free")
   }
 
-  @Test func `whatever a receiver allows, no more is kept than the window of this program`() {
+  @Test func `with any window of a receiver, the sender keeps no more than this program's window`() {
     var window = SendWindow(.max, of: 1 << 20)
     var frames: UInt64 = 0
     while case .fill = window.next(for: 1) { frames += 1 }

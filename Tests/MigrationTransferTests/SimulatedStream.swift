@@ -1,24 +1,26 @@
 @testable import MigrationTransfer
 
-/// A stream whose frames have 256 KiB, simulated: what it would compress over a link, and how fast it would be.
+/// A simulated stream with frames of 256 KiB: how much it would compress over a link, and its
+/// speed.
 struct SimulatedStream {
   var choice = CompressionChoice()
-  /// What the link takes and how fast this machine compresses and reads, in bytes a second, and what is left of a frame.
+  /// The speeds of the link, of this machine's compression and of its reads, in bytes a second, and
+  /// the compressed fraction of a frame.
   var link: Double
   var speed: Double
   var source: Double
   var share: Double
   var looksLikeNoise: Bool
-  /// What the receiver writes in a second.
+  /// The bytes that the receiver writes in a second.
   var disk: Double
-  /// What the buffers on the way take, and how much may be on its way to being written.
+  /// The capacity of the buffers in between, and the most bytes that may wait to be written.
   private let buffer: Double
   private let window = 14e6
   /// How many frames were asked to be compressed, and how many were.
   private(set) var trials = 0
   private(set) var compressed = 0
   private(set) var trace = CompressionChoice.Trace()
-  /// What is on the way: bytes as they travel, and as they are written.
+  /// The data in between: bytes as they travel, and as they are written.
   private var pipe: [(wire: Double, plain: Double)] = []
   private var inPipe = 0.0
   private var underWay = 0.0

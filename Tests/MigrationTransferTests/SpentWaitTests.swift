@@ -48,7 +48,7 @@ import Testing
       return answer
     }
 
-    /// Waits until the question was asked so often.
+    /// Waits for the given number of questions.
     func waitUntilAsked(_ count: Int = 1) throws {
       _ = try asked.wait(for: "the question") { $0 >= count ? true : nil }
     }
@@ -66,7 +66,7 @@ import Testing
       var client = try StrangeClient(port: port, from: "127.0.1.\(host)")
       guard try client.guess() == .codeMismatch else { continue }
       spent += 1
-      // Of these two a second guess is compared after a while: the others go on meanwhile.
+      // After a while a second guess of these two is compared; the others continue meanwhile.
       host = spent - end + GuessLimit.most == 50 ? 1 : host % 250 + 1
     }
     #expect(spent == end)
@@ -101,7 +101,7 @@ import Testing
     #expect(told[0].from.reduce(0) { $0 + $1.count } == 99)
     #expect(told[0].from.first == GuessLimit.Count(network: "127.0.1.1", count: 2))
     let codes = receiver.events.codes
-    // Whatever comes now is turned away, and nothing is compared.
+    // Every later try is turned away, and nothing is compared.
     for host in 1...3 {
       var client = try StrangeClient(port: try receiver.port(), from: "127.0.2.\(host)")
       #expect(try client.guess() == .notPairing)
@@ -112,7 +112,8 @@ import Testing
     #expect(person.questions == 1)
     let port = try receiver.port()
     let deadline = soon()
-    // A code may be over before it is proved, since it ages as fast as the delays; then there is the next.
+    // A code may be over before it is proved, since it ages as fast as the delays; then there is
+    // the next.
     var result: TransferResult?
     while result == nil, BootInstant.now() < deadline {
       result = try? send([source.at("file")], to: port, code: try receiver.events.lastCode())
@@ -121,7 +122,7 @@ import Testing
     _ = try receiver.result()
   }
 
-  @Test func `another wait bears as many guesses, and its end is told again`() throws {
+  @Test func `another wait allows as many guesses, and its end is reported again`() throws {
     let person = try Person()
     let receiver = try RunningReceiver(destination, codePace: Self.hasty, restart: { person.ask($0) })
     for round in 1...2 {

@@ -16,7 +16,7 @@ private struct StandingDisk {
   init(at step: SlowImporter.Step) throws {
     let (gate, destination) = (gate, try Scratch())
     let importer = FolderImporter(try StagingArea(at: Array(destination.path.utf8)))
-    // On the world's clock: how soon a run ends is what is asked.
+    // On the world's clock: the test measures how soon a run ends.
     receiver = try RunningReceiver(
       destination, pace: LoopClock(), giveUpAfter: 60,
       importer: SlowImporter(importer) { reached, _ in if reached == step { gate.pass() } })
@@ -49,7 +49,7 @@ private struct StandingDisk {
   }
 }
 
-/// While the disk stands still in one of a receiver's workers, everything else goes on.
+/// While the disk stands still in one of a receiver's workers, everything else continues.
 @Suite struct StandingDiskTests {
   @Test(arguments: [SlowImporter.Step.judge, .present])
   func `while an offer is looked at, others are heard, and a stop ends the run`(step: SlowImporter.Step) throws {
@@ -62,7 +62,7 @@ private struct StandingDisk {
     sender.control.close()
   }
 
-  @Test func `while an import stands still, a stop ends the run, and the next one has what arrived`() throws {
+  @Test func `while an import stands still, a stop ends the run, and the next one has the received data`() throws {
     let standing = try StandingDisk(at: .importItems)
     defer { standing.gate.open() }
     var sender = try standing.reach(.importItems)
@@ -71,7 +71,7 @@ private struct StandingDisk {
     sender.control.close()
   }
 
-  @Test func `while an import stands still, others are heard, and it goes on afterwards`() throws {
+  @Test func `while an import stands still, others are heard, and it resumes afterwards`() throws {
     let standing = try StandingDisk(at: .importItems)
     defer { standing.gate.open() }
     var sender = try standing.reach(.importItems)

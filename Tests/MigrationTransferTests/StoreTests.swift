@@ -53,7 +53,7 @@ import Testing
     return remembered
   }
 
-  @Test func `what is remembered comes back as it was`() throws {
+  @Test func `a record is read as it was written`() throws {
     for remembered in [
       try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),
     ] {
@@ -76,7 +76,7 @@ import Testing
     + "CQYAAAACL2EOCAAAAAAAAAfRDyMaAAAAHgEIAAAAAAAAAAUCCAAAAAAAAAAGBAgAAAAAAAAAAxAIAAAAAAAAAAQgK7RMlKYjscf/"
     + "bPG36E62"
 
-  @Test func `what an earlier version remembered without names is read`() throws {
+  @Test func `an earlier version's record without names is read`() throws {
     let old = try #require(Data(base64Encoded: Self.nameless))
     let remembered = try RememberedTransfer(encoded: Array(old))
     #expect(remembered.done?.done.notStored == 3 && remembered.notStored.isEmpty)
@@ -119,7 +119,7 @@ import Testing
     _ = entries
   }
 
-  @Test func `one that is in use is shown as that, taken by nobody else, and not forgotten`() throws {
+  @Test func `a record in use is listed as such, taken by no other process, and not forgotten`() throws {
     var entry: TransferEntry? = try store.create(try sending(0xABCD << 112))
     #expect(try store.list().transfers.map(\.isInUse) == [true])
     let busy = #expect(throws: StoreError.self) { try store.open(0xABCD << 112, role: .sender) }
@@ -146,7 +146,7 @@ import Testing
     try other.value()
   }
 
-  @Test func `a damaged one is shown, keeps nobody else away, and can be forgotten`() throws {
+  @Test func `a damaged record is listed, blocks no other transfer, and can be forgotten`() throws {
     let (spoilt, whole): (TransferID, TransferID) = (0x1111 << 112, 0x2222 << 112)
     _ = try store.create(try receiving(spoilt, into: Array("/nowhere".utf8)))
     _ = try store.create(try sending(whole))
@@ -162,7 +162,7 @@ import Testing
     #expect(try store.list().damaged.isEmpty)
   }
 
-  @Test func `forgetting removes what was staged, what was set aside, and nothing else`() throws {
+  @Test func `forgetting removes only the staged data and the data that was set aside`() throws {
     let identifier: TransferID = 0xFEDC << 112
     let destination = scratch.at("destination")
     scratch.write("destination/mine", Data("mine".utf8))
@@ -211,7 +211,7 @@ import Testing
     #expect(abs(now - 160) < 0.001)
   }
 
-  @Test func `some come a little earlier than others, and without patience nobody comes`() {
+  @Test func `some come a little earlier than others, and without patience none come`() {
     var backoff = Backoff(now: 0, patience: 10)
     #expect(backoff.next(now: 0, spread: 1) == 0.1 * 0.75)
     var none = Backoff(now: 0, patience: 0)
@@ -220,7 +220,7 @@ import Testing
 }
 
 @Suite struct StallWatchTests {
-  /// What the watch says at several times, each with how much was taken by then.
+  /// The watch's verdict at several times, each with the amount that was taken by then.
   private func answers(
     patience: Double = 30, attempts: Int = 0, _ looks: [(taken: UInt64, isIdle: Bool, now: Double)]
   ) -> [Bool] {
@@ -231,7 +231,7 @@ import Testing
     }
   }
 
-  @Test func `whatever moves starts the time anew, and an idle stream is never stalled`() {
+  @Test func `every movement starts the time anew, and an idle stream is never stalled`() {
     let looks =
       [
         (1, false, 10), (1, false, 39), (2, false, 39.5), (2, true, 100), (2, false, 129), (2, false, 130),

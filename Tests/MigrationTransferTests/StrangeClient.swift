@@ -6,12 +6,13 @@ import TestSupport
 
 @testable import MigrationTransfer
 
-/// A client that says whatever a test wants, over real TLS.
+/// A client that sends any messages that a test wants, over real TLS.
 struct StrangeClient: ~Copyable {
   var connection: Connection
   let identity: Identity
 
-  /// Connects and shakes hands; from an address of this machine that a test chooses, or from the usual one.
+  /// Connects and shakes hands; from an address of this machine that a test chooses, or from the
+  /// usual one.
   init(port: UInt16, identity: Identity? = nil, from host: String? = nil) throws {
     let identity = try identity ?? Identity.generate()
     let connection = try Self.connect(port, identity, from: host)
@@ -56,7 +57,7 @@ struct StrangeClient: ~Copyable {
     return try refusal()
   }
 
-  /// What the receiver answers: nil for a frame, else its reason.
+  /// The receiver's answer: nil for a frame, else its reason.
   mutating func refusal() throws -> AbortReason? {
     do {
       _ = try connection.pairingFrame(until: soon())
@@ -66,8 +67,8 @@ struct StrangeClient: ~Copyable {
     }
   }
 
-  /// Guesses without knowing any code: a share that is a point, the curve's own, and a confirmation of zeros. The refusal, nil when
-  /// it was taken.
+  /// Guesses without knowing any code: a share that is a point, the curve's own, and a confirmation
+  /// of zeros. The refusal, nil when it was taken.
   mutating func guess() throws -> AbortReason? {
     let share =
       "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
@@ -101,11 +102,11 @@ struct StrangeClient: ~Copyable {
   }
 }
 
-/// A paired sender that says whatever a test wants.
+/// A paired sender that sends any messages that a test wants.
 struct StrangeSender: ~Copyable {
   var control: BlockingLink
   let identity: Identity
-  /// What has come and was not asked for yet.
+  /// The received messages that were not asked for yet.
   private var heard: [ControlMessage] = []
 
   init(control: consuming BlockingLink, identity: Identity) {
@@ -140,7 +141,7 @@ struct StrangeSender: ~Copyable {
     throw TookTooLong("a message")
   }
 
-  /// Lets go what was said so far, and keeps what comes meanwhile.
+  /// Drops the received messages, and keeps those that come meanwhile.
   mutating func passOn() throws { heard += try control.exchange(until: .now()) }
 
   /// The reason that the other end gives for closing.

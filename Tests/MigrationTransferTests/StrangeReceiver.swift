@@ -7,7 +7,7 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// A receiver that pairs honestly, and afterwards says whatever a test wants.
+/// A receiver that pairs honestly, and afterwards sends any messages that a test wants.
 final class StrangeReceiver: Sendable {
   private let listening: ListeningSocket
   private let secret: [UInt8]
@@ -54,7 +54,8 @@ final class StrangeReceiver: Sendable {
   /// Takes the next connection, and cuts it.
   func acceptAndCut() throws { _ = try listening.acceptNextThatSpeaks() }
 
-  /// Takes the next connection of a client that wants to come back to a session; those that want to join are cut.
+  /// Takes the next connection of a client that wants to come back to a session; those that want to
+  /// join are cut.
   func acceptReturning() throws -> Connection {
     while true {
       // A data stream of the session before may have been on its way, and be given up by now.

@@ -2,13 +2,14 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// A stream that sends as much as it may, to an end that takes so many bytes a second behind a way of so many seconds.
+/// A stream that sends as much as it may, to an end that takes so many bytes a second behind a way
+/// of so many seconds.
 private struct Way {
   static let frame = 256 << 10
 
   let rate: Double
   let seconds: Double
-  /// What a frame weighs on the way.
+  /// The bytes of a frame on the link.
   var weight = frame
   private(set) var pace = StreamPace()
   private(set) var written = 0
@@ -74,7 +75,8 @@ private struct Way {
     #expect(Double((way.written - before) * Way.frame) > 0.95 * 4 * 50e6)
   }
 
-  /// Sends to a receiver that tells of what came when there are so many frames of it; how many seconds 100 of them take.
+  /// Sends to a receiver that acknowledges after so many frames. Returns the seconds that 100
+  /// frames take.
   private func seconds(telling batch: Int) -> Double {
     var pace = StreamPace()
     var (now, came, sent) = (0.0, 0, 0)
@@ -98,7 +100,7 @@ private struct Way {
     #expect(seconds(telling: batch) < 0.1 + Double(batch) / 2 * StreamPace.soon)
   }
 
-  @Test func `what is compressed weighs less`() {
+  @Test func `compressed frames weigh less`() {
     var way = Way(rate: 10e6, seconds: 0)
     way.weight = Way.frame / 4
     way.run(until: 0.001)

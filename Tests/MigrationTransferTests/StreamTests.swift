@@ -11,7 +11,7 @@ import Testing
 
 /// Many data streams at a time, and a limit on what they send.
 @Suite struct StreamTests {
-  /// Sends a tree from a sender with these options through a proxy; what was sent.
+  /// Sends a tree from a sender with these options through a proxy. Returns the sent bytes.
   private func send(
     _ source: Scratch, to receiver: RunningReceiver, through proxy: Proxy, streams: UInt32? = nil, limit: UInt64? = nil,
     patience: Double = StallWatch.patience, seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
@@ -49,7 +49,7 @@ import Testing
     let receiver = try RunningReceiver(destination, giveUpAfter: 10)
     let proxy = try Proxy(to: try receiver.port(), refusing: 2...2) { _, _ in .pass }
     let sent = try send(source, to: receiver, through: proxy, streams: 2, limit: 10_000_000)
-    // The conversation, two streams, and the heir of the one that was refused.
+    // The conversation, two streams, and the heir of the refused one.
     #expect(proxy.connections == 4)
     sent.expectSentOnce()
     sent.expectAgreement(with: try receiver.result())
@@ -88,14 +88,14 @@ import Testing
     source.write("tree/big", patternData(3_000_000))
     for number in 0..<200 { source.write("tree/small/\(number)", patternData(5_000, seed: UInt64(number))) }
     let receiver = try RunningReceiver(destination)
-    // No data goes before the offer is made. What passes by somewhere else may be seen late.
+    // No data precedes the offer. The proxy may see another connection's bytes late.
     let offered = Mutex<BootInstant?>(nil)
     let proxy = try Proxy(to: try receiver.port()) { _, _ in .pass }
     let sent = try send(
       source, to: receiver, through: proxy, streams: 3, limit: 2_000_000,
       seeing: { event in if case .offer = event { offered.withLock { $0 = .now() } } })
     let begun = try #require(offered.withLock { $0 })
-    // 4 MB; what it takes beyond two seconds depends on who else uses the machine.
+    // 4 MB. The time beyond two seconds depends on the machine's other load.
     #expect(BootInstant.now().seconds(since: begun) > 1.95)
     sent.expectSentOnce()
     sent.expectAgreement(with: try receiver.result())
@@ -121,7 +121,7 @@ import Testing
     let sender = try RunningSender(
       [source.at("tree")], Sender.Options(to: try receiver.port(), limit: 1_000), code: try receiver.events.code())
     try sender.events.first { if case .progress(let progress) = $0, progress.phase == .sending { () } else { nil } }
-    // What is left would take half an hour.
+    // The rest would take half an hour.
     #expect(sender.stop()?.kind == .interrupted)
     receiver.stop()
   }

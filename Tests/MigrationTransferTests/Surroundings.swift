@@ -11,14 +11,15 @@ import Testing
 
 /// A destination, and beside it what an attack would be after.
 ///
-/// Whatever comes into the destination: the rest must be as it was, down to its inodes and times, and unread.
+/// With anything new in the destination, the rest must be unchanged, down to its inodes and times,
+/// and unread.
 final class Surroundings {
   let destination: Scratch
   private let ground: Scratch
   private let contents: [String: Data]
   private let states: [String: State]
 
-  /// What the kernel knows of a file, directory or link.
+  /// The kernel's facts about a file, directory or link.
   private struct State: Equatable {
     let mode: mode_t
     let inode: ino_t
@@ -27,7 +28,8 @@ final class Surroundings {
     let size: off_t
     let modified: [Int]
     let changed: [Int]
-    /// When its content was read last; of a directory that says nothing, since the test itself looks into it.
+    /// When its content was read last; of a directory that says nothing, since the test itself
+    /// looks into it.
     let read: [Int]?
 
     init(_ status: stat) {
@@ -50,7 +52,8 @@ final class Surroundings {
     ground.write("outside/empty/.keep", [])
     try FileManager.default.createSymbolicLink(atPath: ground.path + "/outside/link", withDestinationPath: "secret")
     contents = Self.contents(ground.path)
-    // Older than the content: then the next read is written down, also where only the first one after a change is.
+    // Older than the content: then the next read is written down, also where only the first one
+    // after a change is.
     for name in contents.keys {
       var times = [timespec(tv_sec: 1_000_000_000, tv_nsec: 0), timespec(tv_sec: 1_100_000_000, tv_nsec: 0)]
       try #require(utimensat(AT_FDCWD, ground.path + "/" + name, &times, AT_SYMLINK_NOFOLLOW) == 0)
@@ -63,7 +66,7 @@ final class Surroundings {
   /// The same from within a root there.
   static let outsideFromRoot = "../../outside"
 
-  /// What beside the destination was made, changed, removed or read.
+  /// The items outside the destination that were made, changed, removed or read.
   var differences: [String] {
     get throws {
       // The states first, since contents are read.
@@ -128,7 +131,7 @@ final class Surroundings {
 }
 
 @Suite struct SurroundingsTests {
-  @Test func `whatever is done beside the destination is noticed`() throws {
+  @Test func `every change outside the destination is noticed`() throws {
     let acts: [(String) -> Void] = [
       { _ = FileManager.default.contents(atPath: $0 + "/secret") },
       { mkdir($0 + "/new", 0o700) }, { chmod($0 + "/secret", 0o600) }, { unlink($0 + "/link") },

@@ -6,7 +6,8 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// The program itself as the receiver, and a sender that names items as unsent, as long and as badly as it may.
+/// The program itself as the receiver, and a sender that names items as unsent, as long and as
+/// badly as it may.
 @Suite final class UnsentFloodTests {
   private let scratch: Scratch
   private let receiver: SpawnedProcess
@@ -36,7 +37,7 @@ import Testing
     self.out = out
   }
 
-  /// What the next event of a name has under a key. From then on nobody reads.
+  /// The value of a key in the next event of a name. From then on the output has no reader.
   private static func member<Value>(_ key: String, of event: String, from out: CInt) throws -> Value {
     var line: [UInt8] = []
     var byte: UInt8 = 0
@@ -81,7 +82,7 @@ import Testing
     #expect(answer == 42)
   }
 
-  @Test func `as much as may be named costs a receiver that nobody reads little, and one signal ends it`() throws {
+  @Test func `the most allowed names cost a receiver without a reader little, and one signal ends it`() throws {
     try name(Limits.unsentBytes / Limits.path - 1, bytes: Limits.path)
     try beHeard()
     look()
@@ -90,7 +91,7 @@ import Testing
     #expect(try receiver.exitCode() == 143)
   }
 
-  @Test func `more than may be named ends the receiver, although nobody reads`() throws {
+  @Test func `more names than allowed end the receiver, even without a reader`() throws {
     _ = try? name(10_000, bytes: 24_000)
     let code = try? sender.closeCode()
     look()
