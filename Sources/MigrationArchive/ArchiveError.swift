@@ -1,55 +1,55 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// Something that could not be done with items on disk.
+/// An operation on items on disk that failed.
 package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What kind of failure it is; more may be added.
+  /// The kind of failure; later versions may add kinds.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A source that the user named is not there or cannot be read.
+    /// A source that the user named does not exist or cannot be read.
     package static let source = Code(rawValue: "source")
-    /// The destination is no directory that we may write to.
+    /// The destination is not a directory that this process can write to.
     package static let destination = Code(rawValue: "destination")
-    /// An entry of that name exists.
+    /// The name already exists.
     package static let exists = Code(rawValue: "exists")
-    /// Two items of one transfer have names that the destination takes for the same.
+    /// Two items of one transfer have names that the destination treats as equal.
     package static let collision = Code(rawValue: "collision")
     /// There is not enough space.
     package static let noSpace = Code(rawValue: "no space")
     /// Reading or writing failed.
     package static let storage = Code(rawValue: "storage")
-    /// What an earlier run staged cannot be believed.
+    /// The data staged by an earlier run cannot be trusted.
     package static let journal = Code(rawValue: "journal")
-    /// Another process works on the same thing.
+    /// Another process uses the same resource.
     package static let inUse = Code(rawValue: "in use")
-    /// A path that no item of an archive can have.
+    /// The path is not valid for an item of an archive.
     package static let path = Code(rawValue: "path")
-    /// An app's exporter did not come to its end.
+    /// An app's exporter did not complete.
     package static let exportFailed = Code(rawValue: "export")
-    /// What arrived is complete and could not be put in its place.
+    /// The received data is complete and could not be moved to its destination.
     package static let importFailed = Code(rawValue: "import")
-    /// The data of another app was offered, or of none.
+    /// The other device offered another app's data, or folders.
     package static let otherApp = Code(rawValue: "other app")
-    /// The user broke an import off.
+    /// The user cancelled an import.
     package static let cancelled = Code(rawValue: "cancelled")
-    /// The transfer was stopped while this was going on.
+    /// The transfer was stopped during the operation.
     package static let stopped = Code(rawValue: "stopped")
   }
 
   package let code: Code
   /// A complete lower-case clause, safe to show.
   package let description: String
-  /// A sentence that says what to do, where that is another than the code's.
+  /// A sentence that says what to do, if it differs from the hint of the code.
   package let hint: String?
-  /// The bytes of the name that it is about.
+  /// The bytes of the name that the error is about.
   package let name: [UInt8]?
   /// The kernel's reason.
   package let cause: SystemError?
-  /// The figures, where space is short before anything is written.
+  /// The required and available space, if space is short before any data is written.
   package let shortage: SpaceShortage?
-  /// Why the destination cannot hold the item, where that was known beforehand.
+  /// Why the destination cannot hold the item, if this was known beforehand.
   let refusal: RefusalReason?
 
   package init(
@@ -65,15 +65,15 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     self.cause = cause
   }
 
-  /// There is too little room for an offer.
+  /// The destination has too little space for an offer.
   init(_ shortage: SpaceShortage) { self.init(.noSpace, shortage.description, shortage: shortage) }
 
-  /// A failure of the disk while something was done with an item.
+  /// The disk failed during an action on an item.
   package init(_ action: String, _ path: ArchivePath, _ cause: SystemError) {
     self.init(.storage, "\(action) \(VisibleText.quoted(path)) failed", name: path.bytes, cause: cause)
   }
 
-  /// An item that the destination is known not to hold.
+  /// An item that the destination is known to be unable to hold.
   init(refusing path: ArchivePath, _ refusal: RefusalReason) {
     hint = nil
     code = .storage
@@ -84,7 +84,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     self.refusal = refusal
   }
 
-  /// A failure to give an item its place: something else has it, or the disk failed.
+  /// A failure to move an item to its destination: the name is taken, or the disk failed.
   init(placing path: ArchivePath, _ action: String, _ cause: SystemError) {
     guard cause.isAlreadyExisting || cause.isNotDirectory || cause.isSymbolicLink else {
       self.init(action, path, cause)
@@ -92,7 +92,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     }
     self.init(
       .collision,
-      "another item already has the name \(VisibleText.quoted(path)), or one that the destination takes for it",
+      "another item already has the name \(VisibleText.quoted(path)), or a name that the destination treats as equal",
       name: path.bytes)
   }
 }

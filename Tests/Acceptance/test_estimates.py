@@ -150,7 +150,7 @@ def test_the_most_that_is_wanted_of_an_app(work):
     receiver = new.receive("--max-size", "20M")
     for error in ends(receiver, old.send(receiver.port, receiver.pairing_code), 6):
         require(
-            "more than 20.0 MB comes, and the receiver takes no more (--max-size)" in error["message"], error["message"])
+            "the session exceeds 20.0 MB, the most that the receiver takes (--max-size)" in error["message"], error["message"])
         require("greater --max-size" in error["hint"], f"the hint {error['hint']!r}")
     untouched(new)
     held = send_again(old, new, "--max-size", "1G").events("done")[0]["heldBytes"]

@@ -61,7 +61,7 @@ def test_patterns_from_standard_input(work):
     end_well(sending, receiver)
     equal(paths(f"{new}/folder"), ["a"], "what arrived")
     notices = [event["message"] for event in sending.events("notice")]
-    equal(notices, ["the pattern '[c' has a '[' without its ']' and matches nothing"], "notices")
+    equal(notices, ["the pattern '[c' has a '[' without a ']' and matches nothing"], "notices")
 
 
 def test_caches(work):

@@ -99,7 +99,7 @@ import Testing
     #expect(error?.shortage?.bytes == Close.Space(needed: 6 * Self.mebibyte + 102, available: 5 * Self.mebibyte))
     #expect(
       error?.description
-        == "not enough space: 6.3 MB (5.2 MB of them stay free) are needed, 5.2 MB are available")
+        == "not enough space: 6.3 MB (including a reserve of 5.2 MB) needed, 5.2 MB available")
   }
 
   @Test func `a file system that counts late is not believed`() throws {
@@ -252,7 +252,7 @@ import Testing
       let (number, error) = try fill(writer)
       #expect(number == 3 && error?.code == .noSpace && error?.shortage == nil)
       #expect(
-        error?.description == "more than 3.1 MB comes, and the receiver takes no more (--max-size)")
+        error?.description == "the session exceeds 3.1 MB, the most that the receiver takes (--max-size)")
       #expect(error?.hint?.contains("greater --max-size") == true)
       #expect(staging.held.bytes == 3 * Self.mebibyte)
       // What is held needs none of it.

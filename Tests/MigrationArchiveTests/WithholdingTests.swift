@@ -66,22 +66,22 @@ import Testing
     let export = try Export([scratch.at("source")])
     #expect(
       export.source.withholding(for: Self.narrow).clause
-        == "the destination keeps no names that are not UTF-8 (1 in what is sent), no names with control characters or "
-        + "one of \" * : < > ? \\ | (2), no names that end in a dot (2), no names that end in a space (1), "
-        + "no symbolic links (1), no file of 4 GiB or more (2), and nothing in directories that it cannot hold (4)")
+        == "the destination cannot hold names that are not UTF-8 (1 left out), names with control characters or "
+        + "one of \" * : < > ? \\ | (2), names that end in a dot (2), names that end in a space (1), "
+        + "symbolic links (1), files of 4 GiB or more (2), and items in directories that it cannot hold (4)")
     var few = DestinationTraits()
     few.keepsSymbolicLinks = false
     few.largestFile = 4_294_967_295
     #expect(
       export.source.withholding(for: few).clause
-        == "the destination keeps no symbolic links (2 in what is sent), and no file of 4 GiB or more (2)")
+        == "the destination cannot hold symbolic links (2 left out), and files of 4 GiB or more (2)")
     #expect(export.source.withholding(for: DestinationTraits()).clause == nil)
     few.keepsSymbolicLinks = true
     few.largestFile = 17_592_186_040_320
     few.longestTarget = 4
     #expect(
       export.source.withholding(for: few).clause
-        == "the destination keeps no symbolic links to more than 4 bytes (2 in what is sent)")
+        == "the destination cannot hold symbolic links with targets of more than 4 bytes (2 left out)")
   }
 
   @Test func `a destination that can hold everything gets everything`() throws {

@@ -50,7 +50,7 @@ import Testing
     #expect(
       try selection(patterns[0], patterns[1], patterns[2]).warnings
         == [
-          "the pattern 'a[' has a '[' without its ']' and matches nothing",
+          "the pattern 'a[' has a '[' without a ']' and matches nothing",
           "the pattern $'\\x1b\\\\' ends with a backslash and matches nothing",
         ])
   }

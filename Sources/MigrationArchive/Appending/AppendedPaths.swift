@@ -1,11 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// The paths that an archive has so far, as keyed hashes of 128 bits: a million of them are a few dozen megabytes.
+/// The paths in an archive so far, as keyed hashes of 128 bits: a million of them take a few dozen
+/// megabytes.
 struct AppendedPaths {
   fileprivate enum Kind: UInt8 {
     case directory
-    /// A directory that nobody has appended, and that something is in.
+    /// A directory that contains an item and that the exporter has not appended.
     case impliedDirectory
     case other
   }
@@ -18,42 +19,44 @@ struct AppendedPaths {
     fileprivate let kind: Kind
   }
 
-  /// Nobody who chooses paths knows it.
+  /// Random, so that an exporter that chooses paths cannot know it.
   private let key = UInt128.random(in: 0...UInt128.max)
   private var kinds: [Hash: Kind] = [:]
-  /// The directories that items are in and that nobody has appended.
+  /// The directories that contain items and that the exporter has not appended.
   private(set) var implied: Set<ArchivePath> = []
   private var impliedBytes = 0
-  /// How much the paths in `implied` may take: a path with thousands of components implies thousands of long ones.
+  /// The most bytes of the paths in `implied`: a path with thousands of components implies
+  /// thousands of long paths.
   private static let mostImpliedBytes = 64 << 20
-  /// The paths of items that are being read, and how many of them are in each directory.
+  /// The paths of the items that are being read, and the number of such items in each directory.
   private var reserved: Set<Hash> = []
   private var reservedWithin: [Hash: Int] = [:]
-  /// The directory that the last item was in, since the next one mostly is there too.
+  /// The directory of the last item; the next item is usually in the same directory.
   private var lastParent: ArchivePath?
 
-  /// Fails if an item of this path would be a second one.
+  /// Fails if the archive already has an item with this path.
   func checkFree(_ path: ArchivePath) throws(ArchiveError) {
     try checkParents(of: path)
     let hash = hash(path.bytes)
     if kinds[hash] != nil || reserved.contains(hash) || reservedWithin[hash] != nil { throw Self.exists(path) }
   }
 
-  /// Fails if something else than a directory has the path.
+  /// Fails if an item other than a directory has the path.
   func checkDirectory(_ path: ArchivePath) throws(ArchiveError) {
     try checkParents(of: path)
     let hash = hash(path.bytes)
     if kinds[hash] == .other || reserved.contains(hash) { throw Self.exists(path) }
   }
 
-  /// What a tree takes beneath a path, and which of its directories are there already; fails if an item would be a second one.
+  /// The paths that a tree takes under a prefix, and its directories that the archive already has.
+  /// Fails if an item would be a duplicate.
   func check(_ tree: SourceTree, beneath prefix: ArchivePath) throws(ArchiveError) -> (taken: [Taken], merged: Set<Int>)
   {
     var taken: [Taken] = []
     taken.reserveCapacity(tree.nodes.count)
     var merged: Set<Int> = []
     for (index, node) in tree.nodes.enumerated() {
-      // What is beyond the limits is named when it is its turn.
+      // A path beyond the limits is reported when its item is read.
       guard let path = try? tree.path(index) else { continue }
       let hash = hash(prefix.bytes + [UInt8(ascii: "/")] + path.bytes)
       let isDirectory = node.kind == .directory
@@ -70,7 +73,7 @@ struct AppendedPaths {
     return (taken, merged)
   }
 
-  /// Notes an item that has been checked; whether it was not there before.
+  /// Records an item that has been checked. Returns whether it is new.
   @discardableResult
   mutating func take(_ path: ArchivePath, isDirectory: Bool) -> Bool {
     implyParents(of: path)
@@ -79,13 +82,14 @@ struct AppendedPaths {
     return before != .directory
   }
 
-  /// Keeps the path of a file that has been checked, while it is read.
+  /// Reserves the path of a file that has been checked, while the file is read.
   mutating func reserve(_ path: ArchivePath) {
     reserved.insert(hash(path.bytes))
     for parent in path.parent?.lineage ?? [] { reservedWithin[hash(parent.bytes), default: 0] += 1 }
   }
 
-  /// The file is read; `isTaken` if it is in the archive.
+  /// Ends the reservation of a file that has been read; `isTaken` says whether the file is in the
+  /// archive.
   mutating func settle(_ path: ArchivePath, isTaken: Bool) {
     reserved.remove(hash(path.bytes))
     for parent in path.parent?.lineage ?? [] {
@@ -95,7 +99,7 @@ struct AppendedPaths {
     if isTaken { take(path, isDirectory: false) }
   }
 
-  /// Notes what a tree takes.
+  /// Records the paths that a tree takes.
   mutating func take(_ taken: [Taken]) {
     kinds.reserveCapacity(kinds.count + taken.count)
     var becameReal: Set<Hash> = []
@@ -108,7 +112,7 @@ struct AppendedPaths {
   private func checkParents(of path: ArchivePath) throws(ArchiveError) {
     guard let parent = path.parent, parent != lastParent else { return }
     guard impliedBytes + parent.depth * parent.bytes.count / 2 <= Self.mostImpliedBytes else {
-      throw ArchiveError(.path, "\(VisibleText.quoted(path)) lies in too many directories", name: path.bytes)
+      throw ArchiveError(.path, "\(VisibleText.quoted(path)) is nested in too many directories", name: path.bytes)
     }
     for parent in parent.lineage {
       let hash = hash(parent.bytes)
@@ -137,6 +141,6 @@ struct AppendedPaths {
   private static func exists(_ path: ArchivePath, _ inner: ArchivePath? = nil) -> ArchiveError {
     let bytes = inner.map { path.bytes + [UInt8(ascii: "/")] + $0.bytes } ?? path.bytes
     return ArchiveError(
-      .exists, "the archive has an item \(VisibleText.quoted(bytes)) already", name: bytes)
+      .exists, "the archive already has an item \(VisibleText.quoted(bytes))", name: bytes)
   }
 }

@@ -1,7 +1,8 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// A directory of what an app appends, or one file that the app has opened, in the place of a directory that has it.
+/// A directory that an app appends, or one file that the app has opened, presented as a directory
+/// that contains only this file.
 package final class AppendedPlace: SourceDirectory {
   private enum Contents {
     case directory(RealDirectory)
@@ -12,7 +13,7 @@ package final class AppendedPlace: SourceDirectory {
 
   init(_ directory: RealDirectory) { contents = .directory(directory) }
 
-  /// Stands for the directory of one open file.
+  /// Presents one open file as its directory.
   init(file descriptor: consuming Descriptor) throws(SystemError) {
     let fileSystem = try SourceFileSystem(of: descriptor, SourceClocks())
     contents = .file(fileSystem.file(descriptor), on: fileSystem)
@@ -78,7 +79,7 @@ package final class AppendedPlace: SourceDirectory {
     if case .directory(let directory) = contents { directory.fetch(name, length: length) }
   }
 
-  /// An open file has neither links nor directories in it.
+  /// An open file contains neither links nor directories.
   private var onlyDirectory: RealDirectory {
     guard case .directory(let directory) = contents else { preconditionFailure("an open file is no directory") }
     return directory

@@ -1,11 +1,12 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// Puts an archive together item by item, each under the path that an app's exporter gave it.
+/// Assembles an archive item by item, each under the path that the app's exporter gave it.
 ///
-/// Directories merge; anything else under a path that is taken is an error. An append that fails leaves the appender as usable as
-/// before, and what it says could not be read is not in the archive. Appends are read by the readers of the export, several at
-/// once; one thread uses the appender.
+/// Directories merge; any other item under a path that is taken is an error. After an append that
+/// fails, the appender remains usable, and the items that the error names as unreadable are not in
+/// the archive. The readers of the export read appends, several at once; one thread uses the
+/// appender.
 package final class ItemAppender {
   /// An append that is being read.
   package struct Append {
@@ -25,7 +26,7 @@ package final class ItemAppender {
     paths = AppendedPaths()
   }
 
-  /// Begins to append the file, or the directory with everything in it, that a descriptor stands for.
+  /// Begins to append the file, or the directory with its contents, that a descriptor refers to.
   package func begin(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) -> Append {
     let path = try check(path)
     let status: FileStatus
@@ -39,14 +40,15 @@ package final class ItemAppender {
     case .directory: return try beginDirectory(Directory(owning: item), at: path)
     default:
       throw ArchiveError(
-        .source, "\(VisibleText.quoted(path)) is neither file nor directory", name: path.bytes)
+        .source, "\(VisibleText.quoted(path)) is neither a file nor a directory", name: path.bytes)
     }
   }
 
-  /// Whether an append is read.
+  /// Whether an append has been read.
   package func isRead(_ append: Append) -> Bool { export.isRead(append.batch) }
 
-  /// Ends an append that is read; throws what kept it, or a part of it, from the archive.
+  /// Ends an append that has been read. Throws the error that kept it, or a part of it, out of the
+  /// archive.
   package func end(_ append: Append) throws(ArchiveError) {
     let unsent = export.forget(append.batch)
     if append.isFile { paths.settle(append.path, isTaken: unsent == nil) }
@@ -60,7 +62,7 @@ package final class ItemAppender {
   package func appendLink(target: [UInt8], modified: ItemTime, at path: [UInt8]) throws(ArchiveError) {
     let path = try check(path)
     try paths.checkFree(path)
-    // Its text and time are all that there is of it, so that they make its generation.
+    // A link has only its target and its time, so its generation is made of them.
     var text = SipHash(key: 0)
     text.combine(target)
     let hash = text.finish()
@@ -74,12 +76,12 @@ package final class ItemAppender {
     paths.take(path, isDirectory: false)
   }
 
-  /// Adds the directories that no append brought and that items are in. Nothing is appended after that.
+  /// Adds the directories that contain items and that no append has added. No append may follow.
   package func finish() {
     let nothing = ItemTime(seconds: 0, nanoseconds: 0)
     let generation = keys.generation(
       of: SourceFingerprint(fileSystem: 0, inode: 0, size: 0, modified: nothing, changed: nothing))
-    // The last one goes first, so that the order is that of the paths.
+    // The last directory is added first, so that the order is that of the paths.
     export.add(paths.implied.sorted().reversed().map { ItemRecord(path: $0, generation: generation, body: .directory) })
     export.endGrowing()
   }
@@ -88,7 +90,7 @@ package final class ItemAppender {
     do {
       return try ArchivePath(path)
     } catch {
-      throw ArchiveError(.path, "\(VisibleText.quoted(path)) is no path that an item can have", name: path)
+      throw ArchiveError(.path, "\(VisibleText.quoted(path)) is not a valid path for an item", name: path)
     }
   }
 
@@ -131,7 +133,7 @@ package final class ItemAppender {
     return Append(batch: export.add(batch), path: path, isFile: false)
   }
 
-  /// The record of a directory that is appended, and the attributes that are never carried.
+  /// The record of an appended directory, and the attributes that are never carried.
   private func record(
     of directory: SharedDirectory, _ place: RealDirectory, at path: ArchivePath
   ) throws(SystemError) -> (record: ItemRecord, leftBehind: [[UInt8]])? {
@@ -147,7 +149,7 @@ package final class ItemAppender {
 }
 
 extension Unsent {
-  /// The kernel's error that such a reason mostly stands for.
+  /// The kernel's error that usually causes this reason.
   fileprivate var cause: SystemError? {
     switch reason {
     case .vanished: SystemError(noSuchFile: "read")

@@ -6,7 +6,7 @@ extension DirectoryDisk: ImportDestination {
     do {
       return try Self.occupant(path, in: tree)
     } catch  where error.isNotFound || error.isNotDirectory {
-      // The directory that it was in has gone.
+      // The parent directory no longer exists.
       return nil
     }
   }
@@ -62,7 +62,7 @@ extension DirectoryDisk: ImportDestination {
 
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
     var names: [[UInt8]] = []
-    // One handle serves one iteration at a time, and nothing else lists the destination now.
+    // One handle serves one iteration at a time, and no other code lists the destination now.
     var place = parent
     if let directory { place = SharedDirectory(try parent.directory.openDirectoryBeneath(directory.bytes)) }
     try place.directory.forEachEntry { (name, _) throws(SystemError) in

@@ -2,13 +2,14 @@ import MigrationSystem
 
 extension DirectoryDisk {
   package func letGo() {
-    // What stays open stays until the process ends, and the staging directory perhaps with it.
+    // Descriptors that cannot be closed stay open until the process ends, and so may the staging
+    // directory.
     (journal as? DiskFile)?.letGo()
     try? tree.directory.descriptor.letGo()
   }
 }
 
 extension StagingDisk {
-  /// One that is not on a file system keeps nothing there.
+  /// A disk that is not a file system has nothing to release.
   package func letGo() {}
 }

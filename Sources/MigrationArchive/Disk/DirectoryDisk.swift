@@ -2,16 +2,17 @@ package import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// A staging directory on a real file system: `tree` with everything in its final place, and `journal` beside it.
+/// A staging directory on a real file system: `tree` with every item in its final place, and
+/// `journal` next to it.
 package final class DirectoryDisk: StagingDisk {
   package let name: [UInt8]
   package let journal: any StagedFile
-  /// Where the staging directory is, and where its roots will go.
+  /// The directory that contains the staging directory, and that the roots are moved to.
   let parent: SharedDirectory
   let tree: SharedDirectory
   private let probed = Mutex<DiskAbilities?>(nil)
 
-  /// Makes the directory, private, with an empty journal.
+  /// Creates the staging directory, private, with an empty journal.
   package init(making name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
     self.name = name
     self.parent = parent
@@ -20,7 +21,7 @@ package final class DirectoryDisk: StagingDisk {
     journal = parts.journal
   }
 
-  /// Opens one that is there.
+  /// Opens an existing staging directory.
   package init(opening name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
     self.name = name
     self.parent = parent
@@ -48,7 +49,7 @@ package final class DirectoryDisk: StagingDisk {
     DirectoryPlaces(tree: tree, foldsNames: traits.nameRules.contains(.foldsNames))
   }
 
-  /// Found out once, when it is asked for the first time.
+  /// Probed once, at the first request.
   package var abilities: DiskAbilities {
     probed.withLock { probed in
       if let probed { return probed }

@@ -7,15 +7,15 @@ extension DirectoryPlaces {
   func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError) {
     let parent = try existingParent(of: target)
     let status = try parent.directory.status(target.name)
-    guard status.kind == .regular else { throw SystemError(reason: "it is no file", operation: "copy") }
+    guard status.kind == .regular else { throw SystemError(reason: "it is not a regular file", operation: "copy") }
     let original = try open(target)
     let extended = try original.extendedMetadata()
-    // Opening may have changed the rights.
+    // Opening may have changed the permissions.
     try parent.directory.setMode(target.name, status.mode)
     let copy = try createFile(path, mode: 0o600)
     try Self.copyContent(of: original, to: copy)
     for attribute in extended.attributes { try copy.setAttribute(attribute) }
-    // Whoever may not do that is the owner of both.
+    // A process that may not set the owner already owns both files.
     try? copy.setOwner(ItemRecord.Owner(user: status.owner, group: status.group))
     if !extended.accessList.isEmpty { try copy.setAccessList(extended.accessList) }
     try copy.setMode(status.mode)
@@ -30,7 +30,7 @@ extension DirectoryPlaces {
       let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
         try unsafe original.read(at: position, into: buffer)
       }
-      // What is all zeros stays a hole, as it mostly was.
+      // A block of zeros stays a hole, as it usually was in the source.
       if bytes[..<count].contains(where: { $0 != 0 }) {
         try unsafe copy.write(at: position, bytes.span.extracting(..<count).bytes)
       }

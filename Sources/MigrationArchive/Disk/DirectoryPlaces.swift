@@ -1,20 +1,20 @@
 import MigrationSystem
 import MigrationWire
 
-/// The tree of a real staging directory, seen from one thread.
+/// The tree of a real staging directory, as used by one thread.
 final class DirectoryPlaces: StagingPlaces {
   private let tree: SharedDirectory
-  /// What directories are made with, and given where we cannot get into them.
+  /// The mode for new directories, and for directories that this process could not enter otherwise.
   private let directoryMode: UInt32
-  /// Whether the disk takes some names for others.
+  /// Whether the disk treats some different names as equal.
   private let foldsNames: Bool
-  /// On such a disk: directories that are known to have exactly these paths.
+  /// On such a disk: the directories that are known to have exactly these paths.
   private var exact: Set<ArchivePath> = []
-  /// The directory that the last item went to, since the next one mostly goes there too.
+  /// The directory of the last item; the next item usually goes to the same directory.
   private var current: (path: ArchivePath, directory: SharedDirectory)?
 
-  /// Looks at a tree; in staging, directories without a record have the default rights in the end. Until then nobody else
-  /// comes through the staging directory.
+  /// Opens a tree. In staging, directories without a record get the default permissions at the end;
+  /// until then the staging directory keeps other users out.
   init(tree: SharedDirectory, directoryMode: UInt32 = 0o777, foldsNames: Bool = false) {
     self.foldsNames = foldsNames
     self.tree = tree
@@ -32,7 +32,7 @@ final class DirectoryPlaces: StagingPlaces {
     do {
       return DiskFile(try parent.directory.openChild(path.name, .readWrite))
     } catch  where error.isPermissionDenied {
-      // It may have its final rights already, which need not be ours.
+      // The file may already have its final permissions, which may exclude this process.
       try parent.directory.setMode(path.name, 0o600)
       return DiskFile(try parent.directory.openChild(path.name, .readWrite))
     }
@@ -49,18 +49,18 @@ final class DirectoryPlaces: StagingPlaces {
   func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     let from = try existingParent(of: target)
     guard try from.directory.status(target.name).kind == .regular else {
-      throw SystemError(reason: "it is no file", operation: "link")
+      throw SystemError(reason: "it is not a regular file", operation: "link")
     }
     try from.directory.makeHardLink(target.name, in: parent(of: path).directory, as: path.name)
   }
 
   func remove(_ path: ArchivePath) throws(SystemError) {
     do {
-      // What is remembered may be beneath it.
+      // The remembered directory may be inside.
       forget()
       try existingParent(of: path).directory.removeTree(path.name)
     } catch  where error.isNotFound || error.isNotDirectory {
-      // It is not there, or what it would be in is not.
+      // The item does not exist, or its parent does not.
     }
   }
 
@@ -124,7 +124,7 @@ final class DirectoryPlaces: StagingPlaces {
     return entries
   }
 
-  /// Opens a directory, after it was given back the rights that it may have lost already.
+  /// Opens a directory, and first restores its permissions if they have already been removed.
   private func accessible(_ path: ArchivePath?) throws(SystemError) -> SharedDirectory {
     guard let path else { return tree }
     let parent = try existingParent(of: path)
@@ -134,7 +134,7 @@ final class DirectoryPlaces: StagingPlaces {
     return SharedDirectory(try parent.directory.openChildDirectory(path.name))
   }
 
-  /// The directory that an item belongs in, made if it is missing.
+  /// The parent directory of an item, created if it is missing.
   func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return tree }
     if let current, current.path == parent { return current.directory }
@@ -155,7 +155,8 @@ final class DirectoryPlaces: StagingPlaces {
     return SharedDirectory(try tree.directory.makeDirectories(path.bytes, mode: directoryMode))
   }
 
-  /// Makes one directory in its parent, which exists. One that the disk finds by another name is in the way.
+  /// Creates one directory in its parent, which exists. Fails if the disk finds another directory
+  /// by this name.
   private func makeExactly(_ path: ArchivePath) throws(SystemError) {
     let parent = path.parent.map(\.bytes)
     let above =
@@ -177,7 +178,7 @@ final class DirectoryPlaces: StagingPlaces {
     do {
       directory = SharedDirectory(try tree.directory.openDirectoryBeneath(parent.bytes))
     } catch  where error.isPermissionDenied {
-      // An end that came to nothing has given the directories their final rights.
+      // An earlier completion that failed has already set the final permissions of the directories.
       for place in parent.lineage.dropLast() { _ = try accessible(place) }
       directory = try accessible(parent)
     }

@@ -1,45 +1,46 @@
 package import MigrationWire
 
-/// What a file system can do, as a probe of it found out by doing it.
+/// The abilities of a file system, as a probe found them by trying.
 ///
-/// What could not be found out is taken as possible: then the first use that fails tells.
+/// An ability that the probe could not test counts as present: the first use that fails shows that
+/// it is missing.
 package struct DiskAbilities: Equatable, Sendable {
-  /// Whether something can be given a name in one step that fails if the name is taken.
+  /// Whether one rename can give an item a name and fail if the name is taken.
   package var renamesWithoutReplacing = true
-  /// Whether two names can change places in one step.
+  /// Whether one call can exchange two names.
   package var exchangesNames = true
   package var makesHardLinks = true
   package var keepsSymbolicLinks = true
-  /// The most bytes in a symbolic link's target; nil where every target that travels fits.
+  /// The most bytes in a symbolic link's target; nil if every target that a sender can send fits.
   package var longestTarget: Int?
-  /// The most bytes in a file; nil where every file that travels fits.
+  /// The most bytes in a file; nil if every file that a sender can send fits.
   package var largestFile: UInt64?
-  /// What names must be like.
+  /// The rules for names.
   package var nameRules: DestinationTraits.NameRules = []
-  /// The most bytes in a name; nil where every name that travels fits.
+  /// The most bytes in a name; nil if every name that a sender can send fits.
   package var longestName: Int?
   package var foldsCase = false
   package var foldsNormalisation = false
-  /// Times are kept in multiples of so many nanoseconds, rounded down.
+  /// The file system keeps times in multiples of this many nanoseconds, rounded down.
   package var timeGranularity: UInt32 = 1
-  /// Whether times that are set are kept, if only rounded.
+  /// Whether the file system keeps the times that are set, possibly rounded.
   package var keepsTimes = true
-  /// The rights that everything has where they cannot be set; nil where they can.
+  /// The permissions of every item if they cannot be set; nil if they can.
   package var fixedRights: FixedRights?
-  /// Whether files have extended attributes of the user's.
+  /// Whether files have extended attributes of the user namespace.
   package var keepsAttributes = true
   /// Whether a directory can be locked.
   package var locks = true
-  /// Whether the names in a directory can be made durable by themselves.
+  /// Whether the names in a directory can be made durable on their own.
   package var synchronizesDirectories = true
-  /// Whether a file can be made longer without writing to it.
+  /// Whether a file can be extended without writing to it.
   package var extendsFiles = true
-  /// Whether what was never written takes no room.
+  /// Whether ranges that were never written take no space.
   package var keepsHoles = true
-  /// Whether a file has the same number under its next name.
+  /// Whether a file keeps its inode number when it is renamed.
   package var keepsNumbers = true
 
-  /// Rights that files and directories have whatever is set.
+  /// The permissions that files and directories have, regardless of the mode that is set.
   package struct FixedRights: Equatable, Sendable {
     package let file: UInt32
     package let directory: UInt32
@@ -52,7 +53,7 @@ package struct DiskAbilities: Equatable, Sendable {
 
   package init() {}
 
-  /// What the other device is told of it.
+  /// The traits that the receiver reports to the other device.
   package var traits: DestinationTraits {
     var traits = DestinationTraits()
     traits.largestFile = largestFile

@@ -5,10 +5,10 @@ package import MigrationWire
 package final class DiskFile: StagedFile {
   private let descriptor: Descriptor
 
-  /// Takes over a descriptor.
+  /// Takes ownership of a descriptor.
   package init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
-  /// Closes it for all who have it.
+  /// Closes the file for all users of it.
   func letGo() { try? descriptor.letGo() }
 
   package func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
@@ -24,7 +24,7 @@ package final class DiskFile: StagedFile {
   package func truncate(to size: UInt64) throws(SystemError) { try descriptor.truncate(to: Int64(size)) }
 
   package func clear(_ range: Range<UInt64>) throws(SystemError) {
-    // What lies behind the end is zeros already.
+    // The bytes behind the end are zeros already.
     let end = min(range.upperBound, try size())
     if range.lowerBound < end { try descriptor.clear(Int64(range.lowerBound)..<Int64(end)) }
   }

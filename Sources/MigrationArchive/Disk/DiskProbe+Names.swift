@@ -1,17 +1,19 @@
 import MigrationSystem
 import MigrationWire
 
-/// Which names a file system takes for what they are: made, and read back, since some are stripped or changed without a word.
+/// The names that a file system stores unchanged. The probe creates each name and reads it back,
+/// because some file systems strip or change names without an error.
 extension DiskProbe {
   private enum Fate {
     case kept
     case refused
-    /// It was taken, and is called something else.
+    /// The file system accepted the name and stored a different one.
     case changed
   }
 
   mutating func lookAtNames() {
-    // Two names that have everything that is hard about names: mostly both are kept, and nothing else need be tried.
+    // Two names that combine every difficulty: usually the file system keeps both, and no other
+    // name need be tried.
     guard [UInt8(ascii: "."), UInt8(ascii: " ")].contains(where: { fate(of: Self.hardest($0)) != .kept }) else {
       return
     }
@@ -33,8 +35,8 @@ extension DiskProbe {
     return name + [UInt8](repeating: UInt8(ascii: "n"), count: Limits.component - 1 - name.count) + [last]
   }
 
-  /// Whether names like these must not be: none of them is taken, or one is taken for another name. Where only some of them are
-  /// refused, each item's own name tells.
+  /// Whether the file system forbids all names of this class: it accepts none of them, or stores
+  /// one under another name. If it refuses only some of them, each item is judged by its own name.
   private func isRule(_ names: [[UInt8]]) -> Bool {
     var refused = 0
     for name in names {
@@ -47,14 +49,14 @@ extension DiskProbe {
     return refused == names.count
   }
 
-  /// What becomes of a name; where that cannot be found out, it counts as kept.
+  /// The file system's treatment of a name; a name that cannot be tested counts as kept.
   private func fate(of name: [UInt8]) -> Fate {
     do throws(SystemError) {
       _ = try directory.createFile(name)
       defer { try? directory.remove(name) }
       return try isListed(name) ? .kept : .changed
     } catch {
-      // What has the name is something that it was taken for.
+      // The existing entry has a name that the file system treats as equal.
       if error.isAlreadyExisting { return .changed }
       return error.saysNothingOfAbilities ? .kept : .refused
     }
@@ -86,7 +88,7 @@ extension DiskProbe {
     abilities.foldsNormalisation = takes("a\u{301}", for: "\u{E1}")
   }
 
-  /// Whether a name finds what was made under another one.
+  /// Whether a lookup of one name finds an entry created under another name.
   private func takes(_ name: String, for other: String) -> Bool {
     let name = Array(name.utf8)
     guard (try? directory.createFile(name)) != nil else { return false }

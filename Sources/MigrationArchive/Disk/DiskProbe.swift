@@ -1,11 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// Finds out what a file system can do, by doing it in a directory of its own.
+/// Finds out the abilities of a file system by trying them in a directory of its own.
 ///
-/// It costs no room and some forty calls where everything is possible, and some more elsewhere. It never fails.
+/// It needs no space, and about forty calls on a file system with all abilities; a few more on
+/// others. It never fails.
 struct DiskProbe: ~Copyable {
-  /// What its directory is called; a crash leaves no more than that.
+  /// The name of the probe's directory; a crash leaves at most this directory behind.
   static let name = Array("probe".utf8)
 
   let directory: Directory
@@ -13,10 +14,10 @@ struct DiskProbe: ~Copyable {
 
   private init(in directory: consuming Directory) { self.directory = directory }
 
-  /// Looks at the file system of a directory that belongs to this program alone.
+  /// Probes the file system of a directory that only this program uses.
   static func run(in place: borrowing Directory) -> DiskAbilities {
     try? place.removeTree(ifThere: name)
-    // An earlier one may stand in the way; it is as good.
+    // A directory of an earlier probe may exist; it serves as well.
     try? place.makeDirectory(name, mode: 0o700)
     defer { try? place.removeTree(ifThere: name) }
     guard let directory = try? place.openChildDirectory(name) else { return DiskAbilities() }
@@ -34,7 +35,8 @@ struct DiskProbe: ~Copyable {
   private static let other = Array("other".utf8)
   private static let link = Array("link".utf8)
 
-  /// Whether something can be done. What goes wrong for another reason than that it cannot counts as done.
+  /// Whether an operation is possible. A failure for a reason other than a missing ability counts
+  /// as possible.
   func can(_ body: () throws(SystemError) -> Bool) -> Bool {
     do {
       return try body()
@@ -81,7 +83,7 @@ struct DiskProbe: ~Copyable {
       let middle = low + (high - low) / 2
       if file.mayReach(middle) { low = middle } else { high = middle }
     }
-    // One that holds nothing at all has not been understood.
+    // A limit of zero means that the answer was misunderstood.
     return low > 0 ? UInt64(low) : nil
   }
 
@@ -103,7 +105,7 @@ struct DiskProbe: ~Copyable {
     }
   }
 
-  /// Odd and even seconds, and fractions that no coarser clock has.
+  /// Odd and even seconds, and fractions that a coarser clock cannot represent.
   private static let times = [
     Timestamp(seconds: 1_700_000_001, nanoseconds: 987_654_321),
     Timestamp(seconds: 1_700_000_002, nanoseconds: 123_456_789),

@@ -1,16 +1,16 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// What has a name: enough to know it again.
+/// The entry that has a name: enough data to recognise it again.
 package struct Occupant: Equatable, Sendable {
   package let kind: FileKind
   /// The twelve permission bits.
   package let mode: UInt32
   package let device: UInt64
   package let inode: UInt64
-  /// The length of a file; of anything else it says nothing.
+  /// The length of a file; without meaning for other types.
   package let size: UInt64
-  /// When its content last changed, where that is known.
+  /// When the content last changed, if known.
   package let modified: Timestamp?
 
   package init(
@@ -24,43 +24,49 @@ package struct Occupant: Equatable, Sendable {
     self.modified = modified
   }
 
-  /// Whether both are names of one thing. A file system whose numbers are not to be relied on has not two with one time, too.
+  /// Whether both are names of one entry. On a file system with unreliable inode numbers, two
+  /// different entries would not also have equal times.
   func isSame(as other: Occupant) -> Bool {
     (device, inode, kind, size) == (other.device, other.inode, other.kind, other.size) && modified == other.modified
   }
 }
 
-/// Where a finished archive is moved to, by paths as they are in the archive.
+/// The destination that a finished archive is moved to. Paths are those of the archive.
 ///
-/// No operation follows a symbolic link, in staging or at the destination. Each is one step: a crash comes before or after it.
+/// No operation follows a symbolic link, in staging or at the destination. Each is a single step: a
+/// crash comes before or after it.
 package protocol ImportDestination {
-  /// What is staged at a path; nil where nothing is, any more.
+  /// The staged entry at a path; nil if it is not, or no longer, staged.
   func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant?
-  /// What has a name at the destination, nil if the name is free; fails if there is no such directory to be in.
+  /// The existing entry at the destination; nil if the name is free. Fails if its parent directory
+  /// does not exist.
   func occupant(at target: ArchivePath) throws(SystemError) -> Occupant?
-  /// Moves something with all that is in it; a name that is taken is EEXIST. A file system that cannot promise that refuses
-  /// (`isRenameFlagRefused`), and nothing has happened.
+  /// Moves an item with its contents; EEXIST if the name is taken. A file system that cannot
+  /// guarantee that refuses (`isRenameFlagRefused`), and nothing has changed.
   func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
-  /// Gives a staged file or link a second name, at the destination; a name that is taken is EEXIST.
+  /// Gives a staged file or link a second name, at the destination; EEXIST if the name is taken.
   func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
-  /// Makes an empty directory or an empty file, for this user alone; a name that is taken is EEXIST.
+  /// Creates an empty directory or an empty file, private to this user; EEXIST if the name is
+  /// taken.
   func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant
   /// Removes an empty directory, or a file, at the destination.
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError)
-  /// Puts something staged in the place of something of the same kind at the destination, in one step: every look finds the
-  /// one or the other. A directory takes the place of an empty one alone.
+  /// Replaces an item at the destination with a staged item of the same type, in one step: every
+  /// lookup finds either the old or the new item. A directory replaces only an empty directory.
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError)
-  /// Whether the entry at the destination equals the staged one to the last byte, and in its time. Directories never do.
+  /// Whether the entry at the destination equals the staged entry in every byte and in its time.
+  /// Directories never do.
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool
-  /// The names in a directory of the destination as it lists them; nil where it finds each by that name alone.
+  /// The names in a directory of the destination as it lists them; nil if the file system finds
+  /// each entry by exactly one name.
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]?
-  /// A way to what is at the destination for one thread: for metadata, nothing is made by it.
+  /// Access to the destination for one thread: for metadata; it creates nothing.
   func arrivedPlaces() -> any StagingPlaces
-  /// Returns once all of that is durable.
+  /// Returns when all changes are durable.
   func synchronize() throws(SystemError)
 }
 
-/// A destination that moves everything by one rename, and takes no two names for one.
+/// A destination that moves every item with one rename and never treats two names as equal.
 extension ImportDestination {
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) { throw .unsupported("link") }
   package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {

@@ -2,52 +2,53 @@ import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Where the frames of an archive come from: every data stream reads what it sends.
+/// The source of an archive's frames: every data stream reads the frames that it sends from it.
 package protocol FrameSource: AnyObject, Sendable {
-  /// Reads what is next and packs it into an empty frame. Every frame with a number below `written` is written at the receiver.
-  /// An export that is over fills none.
+  /// Reads the next data and packs it into an empty frame. The receiver has written every frame
+  /// with a number below `written`. An export that has ended fills no frame.
   func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling
-  /// Whether everything that was added is read, and every reader has let go of its frame.
+  /// Whether every added item has been read, and every reader has released its frame.
   var isRead: Bool { get }
-  /// About how many frames are still to be filled, without those that readers have in hand.
+  /// The approximate number of frames still to fill, not counting the frames that readers are
+  /// filling.
   var waitingFrames: Int { get }
-  /// The transfer is over.
+  /// Stops the export when the transfer has ended.
   func stop()
 }
 
-/// What an archive has come to.
+/// The totals of an archive.
 package struct ExportResult: Sendable {
-  /// What FINISH says when nothing more is added.
+  /// The contents of FINISH if no more items are added.
   package let finish: Finish
-  /// What the receiver holds and the source no longer has.
+  /// The items that the receiver holds and that no longer exist in the source.
   package let stale: [Mark]
 }
 
-/// What came of filling a frame.
+/// The result of filling a frame.
 package enum FrameFilling: Equatable, Sendable {
   case full
-  /// There is nothing now; maybe at a moment.
+  /// No data now; there may be some at the given time.
   case nothing(until: Double?)
 }
 
-/// One export: what is to be read, the readers that read it, and what all of it comes to.
+/// One export: the items to read, the readers that read them, and the totals.
 package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   struct State: Sendable {
     var list: WorkList
     var batches: [WorkList.Batch: Batch] = [:]
     var files: [WorkList.FileNumber: LargeFile<Place.File>] = [:]
-    /// The readers that read nothing now.
+    /// The readers without work.
     var idle: [ArchiveReader<Place>] = []
     var readers = 0
-    /// Whether the last frame was waited for.
+    /// Whether filling the last frame waited for the disk.
     var isDiskSlow = false
-    /// What there is but for what readers have in hand.
+    /// The totals, without the work that readers have in hand.
     var sum = ArchiveSum()
-    /// Why nothing more can be read.
+    /// Why no more can be read.
     var failure: ArchiveError?
-    /// Records of items that nothing is read for.
+    /// The records of items that need no reading.
     var records: [ItemRecord] = []
-    /// How many frames there are that small items were read into as they were added.
+    /// The number of frames filled with small items as they were added.
     var grown = 0
 
     var isRead: Bool { list.isEmpty && records.isEmpty && grown == 0 && idle.count == readers }
@@ -56,15 +57,15 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   struct Batch: Sendable {
     let source: SourceBatch<Place>
     var links = LinkedNames()
-    /// The first item that belongs to the archive and could not be sent.
+    /// The first item of the archive that could not be sent.
     var firstUnsent: Unsent?
   }
 
   package let settings: ExportSettings
   let state: Condition<State>
-  /// The frame that small items are read into as they are added.
+  /// The frame that collects small items as they are added.
   let growing = Mutex(GrowingFrame<Place>())
-  /// Called when a batch is read, and when nothing more can be.
+  /// Called when a batch has been read, and when no more can be read.
   private let batchEnded: @Sendable () -> Void
 
   package init(_ settings: ExportSettings, batchEnded: @escaping @Sendable () -> Void = {}) {
@@ -74,11 +75,11 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   package var isStopped: Bool { settings.listener.stopSignal.isSet }
-  static var stopped: ArchiveError { ArchiveError(.stopped, "the transfer is over") }
+  static var stopped: ArchiveError { ArchiveError(.stopped, "the transfer has ended") }
 
-  // MARK: What is read
+  // MARK: Adding items
 
-  /// Adds a walked tree; what of it is known not to travel is named at once.
+  /// Adds a walked tree, and reports at once its items that are known to be unsendable.
   package func add(_ source: SourceBatch<Place>) -> WorkList.Batch {
     let walked = source.tree.unsent.map(source.named)
     for unsent in walked { settings.listener.unsent(unsent) }
@@ -94,7 +95,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     return number
   }
 
-  /// Adds items that nothing is read for.
+  /// Adds items that need no reading.
   func add(_ records: [ItemRecord], leavingBehind names: [[UInt8]] = []) {
     state.withLock { state in
       state.records += records
@@ -103,26 +104,28 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     settings.listener.workAdded()
   }
 
-  /// Whether every item of a batch is in a frame, or will never be.
+  /// Whether each item of a batch is in a frame, or never will be.
   package func isRead(_ batch: WorkList.Batch) -> Bool { state.withLock { $0.list.isDone(batch) } }
 
   package var isRead: Bool { state.withLock { $0.isRead } }
 
-  /// Waits until a batch is read; the first of its items that belongs to the archive and could not be sent.
+  /// Waits until a batch has been read. Returns its first item that belongs to the archive and
+  /// could not be sent.
   package func wait(for batch: WorkList.Batch) throws(ArchiveError) -> Unsent? {
     try wait { $0.list.isDone(batch) }
     return forget(batch)
   }
 
-  /// Forgets a batch that is read; the first of its items that belongs to the archive and could not be sent.
+  /// Forgets a batch that has been read. Returns its first item that belongs to the archive and
+  /// could not be sent.
   func forget(_ batch: WorkList.Batch) -> Unsent? {
     state.withLock { state in
-      precondition(state.list.isDone(batch), "a batch is forgotten when it is read")
+      precondition(state.list.isDone(batch), "a batch is forgotten after it has been read")
       return state.batches.removeValue(forKey: batch)?.firstUnsent
     }
   }
 
-  /// Waits until everything is read.
+  /// Waits until every item has been read.
   package func waitUntilRead() throws(ArchiveError) { try wait { $0.isRead } }
 
   private func wait(_ isOver: (State) -> Bool) throws(ArchiveError) {
@@ -133,18 +136,19 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     try end?.get()
   }
 
-  /// Throws what keeps anything more from being read.
+  /// Throws the error that prevents further reading.
   package func check() throws(ArchiveError) {
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
   package func stop() {
-    // A wait that has looked before that waits for the lock again by now, and hears the broadcast.
+    // A waiting thread that checked before that is waiting for the lock by now, and receives the
+    // broadcast.
     state.withLock { _ in }
     state.broadcast()
   }
 
-  /// What the archive has come to, as far as readers have let go of it.
+  /// The totals of the archive, as far as the readers have released their work.
   package var result: ExportResult {
     ExportResult(finish: state.withLock { $0.sum.finish }, stale: settings.held.stale)
   }
@@ -159,7 +163,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     }
   }
 
-  // A class's methods are one for all places, else: each call in them would ask at run time for which.
+  // Without specialization the methods of a generic class are compiled once for all places, and
+  // each call in them looks up the type at run time.
   @specialized(where Place == RealDirectory)
   @specialized(where Place == AppendedPlace)
   package func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
@@ -175,7 +180,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     return frame.isEmpty ? takeGrown(&frame, or: moment) : .full
   }
 
-  /// A reader that reads nothing now, one with something in hand if there is such; nil where there may be no more of them.
+  /// An idle reader, preferably one with work in hand; nil if the limit of readers is reached.
   private func borrow() -> ArchiveReader<Place>? {
     let (idle, number) = state.withLock { state -> (ArchiveReader<Place>?, Int?) in
       if settings.isRotating, state.isDiskSlow, state.idle.count < state.readers { return (nil, nil) }
@@ -210,7 +215,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     if isRead { state.broadcast() }
   }
 
-  /// Whether filling a frame took longer than from memory, on a busy machine as well.
+  /// Whether filling a frame took longer than it would from memory, even on a busy machine.
   private static func isSlow(_ frame: FrameBuffer, _ seconds: Double) -> Bool {
     seconds > 1e-3 + 100e-6 * Double(frame.items) + 2e-9 * Double(frame.count)
   }
@@ -222,7 +227,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 }
 
-// What readers ask and tell.
+// The methods that readers call.
 extension ArchiveExport {
   func next(for reader: ArchiveReader<Place>, written: UInt64) -> WorkList.Work {
     let now = settings.now()
@@ -231,7 +236,8 @@ extension ArchiveExport {
 
   func takeRecord() -> ItemRecord? { state.withLock { $0.records.popLast() } }
 
-  /// What is read; nil once all of it is, and it is forgotten: a run may be of directories alone that are in the archive already.
+  /// The source of a batch; nil once all of it has been read and forgotten: a run may consist only
+  /// of directories that are already in the archive.
   func batch(_ number: WorkList.Batch) -> SourceBatch<Place>? { state.withLock { $0.batches[number]?.source } }
 
   func file(_ number: WorkList.FileNumber) -> LargeFile<Place.File> {
@@ -255,7 +261,8 @@ extension ArchiveExport {
     }
   }
 
-  /// A reader has found no part of a file that is left to take, and reads no more of it; whether it was the last one.
+  /// Records that a reader has found no part of a file left to take, and stops reading it. Returns
+  /// whether it was the file's last reader.
   func left(_ number: WorkList.FileNumber) -> Bool {
     state.withLock { state in
       state.list.exhausted(number)

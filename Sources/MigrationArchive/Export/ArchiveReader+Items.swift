@@ -1,9 +1,9 @@
 import MigrationSystem
 import MigrationWire
 
-/// One item after another, as it is when its turn comes.
+/// Adds one item after another, in the state that it has when it is read.
 extension ArchiveReader {
-  /// Adds an item to the frame, or says what becomes of it.
+  /// Adds an item to the frame, or reports why it cannot be sent.
   func add(
     _ item: WorkList.Item, _ tries: WorkList.Tries, in batch: SourceBatch<Place>
   ) {
@@ -36,7 +36,7 @@ extension ArchiveReader {
   ) throws {
     let node = batch.tree.nodes[item.index]
     let name = batch.tree.name(node)
-    // Before its other names are looked at: a link to what is left out would lead nowhere.
+    // Checked before its other names: a link to an item that is left out would point nowhere.
     if packer.isMerging, let status = try? directory.status(name), status.kind == .regular,
       packer.leaveOut(path, status)
     {
@@ -60,7 +60,7 @@ extension ArchiveReader {
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
   }
 
-  /// What becomes of a file that was tried.
+  /// Handles the result of trying to send a file.
   private func settle(
     _ item: WorkList.Item, _ tries: WorkList.Tries, _ outcome: FileOutcome<Place.File>, in batch: SourceBatch<Place>
   ) {
@@ -85,7 +85,7 @@ extension ArchiveReader {
     }
   }
 
-  /// A file did not hold still: it comes again later, or is given up.
+  /// Schedules a file that changed while it was read for a later try, or gives it up.
   func changed(
     _ item: WorkList.Item, _ tries: WorkList.Tries, lastFrame: UInt64, in batch: SourceBatch<Place>
   ) {
@@ -97,9 +97,9 @@ extension ArchiveReader {
   private enum Link {
     /// The record of another name is in the frame.
     case added
-    /// No other name of it is in the archive: this one brings it.
+    /// No other name of the file is in the archive: this name carries the content.
     case unknown
-    /// Another reader has another name of it in hand.
+    /// Another reader is processing another name of the file.
     case inOtherHands
   }
 
@@ -144,13 +144,13 @@ extension ArchiveReader {
     done(item)
   }
 
-  // MARK: What cannot be sent
+  // MARK: Unsendable items
 
   func unsent(_ item: WorkList.Item, _ error: SystemError, in batch: SourceBatch<Place>) {
     unsent(item, error.isNotFound ? .vanished : .unreadable, error.words, in: batch)
   }
 
-  /// Names an item that cannot be sent, as the archive calls it.
+  /// Reports an item that cannot be sent, by its path in the archive.
   func unsent(
     _ item: WorkList.Item, _ reason: Unsent.Reason, _ message: String?, in batch: SourceBatch<Place>
   ) {
@@ -162,9 +162,9 @@ extension ArchiveReader {
     done(item)
   }
 
-  // MARK: Ahead of its turn
+  // MARK: Read-ahead
 
-  /// Asks the disk for small files whose turn comes soon, if reading is what takes the time.
+  /// Asks the disk for the small files that are read next, if reading is the bottleneck.
   private func fetch(behind item: WorkList.Item, in batch: SourceBatch<Place>, after seconds: Double) {
     guard let run, run.number == item.batch else { return }
     let nodes = batch.tree.nodes
@@ -178,7 +178,7 @@ extension ArchiveReader {
       let node = nodes[other]
       guard node.kind == .file, (1...UInt64(packer.sizes.smallFile)).contains(node.countedSize) else { continue }
       if ahead?.batch != item.batch || ahead?.parent != node.parent {
-        // Whatever is wrong with it is found when it is its turn.
+        // Any error of this file is found when the file is read.
         guard let directory = try? batch.open(node.parent) else { continue }
         ahead = (item.batch, node.parent, directory)
       }

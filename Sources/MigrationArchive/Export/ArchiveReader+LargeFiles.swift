@@ -1,12 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// Parts of large files, which several readers read at once.
+/// The parts of large files, which several readers read at once.
 extension ArchiveReader {
-  /// How far a large file is asked of the disk before it is read.
+  /// How far ahead a large file is requested from the disk.
   private static var distance: UInt64 { 4 << 20 }
 
-  /// Reads on in the file in hand until the frame is full; false then.
+  /// Continues reading the current file until the frame is full; false then.
   func readFile() -> Bool {
     guard let (number, file, rest) = file else { return true }
     guard let part = rest ?? take(from: file, number) else {
@@ -14,7 +14,7 @@ extension ArchiveReader {
       return true
     }
     if packer.isRefused(file.record) {
-      // Of what the destination cannot hold the record alone is sent.
+      // For a file that the destination cannot hold, only the record is sent.
       packer.skip(UInt64(part.range.count))
       self.file?.rest = nil
     } else if part.isHole {
@@ -38,7 +38,8 @@ extension ArchiveReader {
     return false
   }
 
-  /// The next part of a file that no other reader has; asks the disk for its beginning.
+  /// The next part of a file that no other reader has taken. Asks the disk for the beginning of the
+  /// part.
   private func take(from file: LargeFile<Place.File>, _ number: WorkList.FileNumber) -> LargeFile<Place.File>.Part? {
     guard let part = file.take() else { return nil }
     if !part.isHole {
@@ -64,12 +65,13 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads no more of a file. The last reader looks whether it is what it was, and adds its record.
+  /// Stops reading a file. The last reader checks whether the file is unchanged, and adds its
+  /// record.
   private func leave(_ large: LargeFile<Place.File>, _ number: WorkList.FileNumber) {
     file = nil
     guard export.left(number) else { return }
     let item = large.item
-    guard let batch = export.batch(item.batch) else { preconditionFailure("its item is not done") }
+    guard let batch = export.batch(item.batch) else { preconditionFailure("the file's item is not done") }
     do {
       if try !large.isGivenUp && !large.file.status().isSameState(as: large.before) { large.end(.changed) }
     } catch let error as SystemError {
@@ -85,7 +87,8 @@ extension ArchiveReader {
       if batch.tree.nodes[item.index].isShared { export.sent(item, large.record.generation) }
       done(item)
     case .changed: changed(item, large.tries, lastFrame: lastFrame, in: batch)
-    // Chunks of it may be under way; the receiver drops what never becomes complete.
+    // Chunks of the file may be on their way; the receiver discards files that never become
+    // complete.
     case .failed(let error): unsent(item, error, in: batch)
     }
   }

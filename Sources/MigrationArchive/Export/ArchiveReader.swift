@@ -1,27 +1,28 @@
 import MigrationSystem
 import MigrationWire
 
-/// Reads what the work list gives it and packs it into one frame after another.
+/// Reads the items that the work list hands out, and packs them into one frame after another.
 ///
-/// Unchecked: one thread uses it at a time; the export lends it, and takes it back behind each frame.
+/// Unchecked: one thread uses it at a time; the export lends it out, and takes it back after each
+/// frame.
 final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   typealias Export = ArchiveExport<Place>
 
   let number: WorkList.Reader
-  /// Whether its frame grows by one small item after the other, and gets its number when it is sent.
+  /// Whether its frame grows by one small item at a time, and gets its number when it is sent.
   let isGrowing: Bool
   let packer: FramePacker
   unowned let export: Export
-  /// The items of a batch that come next.
+  /// The next items of a batch.
   var run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)?
-  /// The large file that it reads parts of, and what is left of the part in hand.
+  /// The large file that it reads parts of, and the rest of the current part.
   var file: (number: WorkList.FileNumber, file: LargeFile<Place.File>, rest: LargeFile<Place.File>.Part?)?
-  /// The directory that the last item was in, since the next one is mostly in it too.
+  /// The directory of the last item; the next item is usually in the same directory.
   private var current: (batch: WorkList.Batch, parent: Int32, directory: Place, path: ArchivePath?)?
-  /// How many items of the run are done.
+  /// The number of items of the run that are done.
   private var done = 0
   var readAhead = ReadAhead()
-  /// What has been asked of the disk ahead of its turn: the directory that it is in.
+  /// The directory of the files that have been requested from the disk ahead of time.
   var ahead: (batch: WorkList.Batch, parent: Int32, directory: Place)?
 
   init(_ number: WorkList.Reader, isGrowing: Bool = false, of export: Export) throws(ArchiveError) {
@@ -31,16 +32,16 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     packer = try FramePacker(export.settings)
   }
 
-  /// Whether it has begun something.
+  /// Whether it has work in progress.
   var isReading: Bool { run != nil || file != nil }
 
-  /// Lets go of directories that nothing may come from any more.
+  /// Releases the directories that may have no more items.
   func rest() {
     guard !isReading else { return }
     (current, ahead) = (nil, nil)
   }
 
-  /// Fills the frame in hand; the time at which there may be something where it stays empty.
+  /// Fills the current frame. If it stays empty, returns the time at which there may be data.
   func fill(written: UInt64) -> Double? {
     let begun = export.settings.now()
     while !export.isStopped {
@@ -66,13 +67,14 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     return nil
   }
 
-  /// Whether reading takes so long that what there is is better sent now.
+  /// Whether reading takes so long that the data read so far should be sent now.
   private func isLong(since begun: Double) -> Bool { export.settings.now() - begun > Self.patience }
 
-  /// How long a frame may take to be filled, in seconds: what is read is to be under way soon.
+  /// The longest time for filling a frame, in seconds, so that data that has been read is sent
+  /// soon.
   private static var patience: Double { 0.05 }
 
-  /// Adds items of a run; false where the next one is better in another frame.
+  /// Adds items of a run; false if the next item fits better into another frame.
   private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)) -> Bool {
     var items = run.items
     defer {
@@ -95,14 +97,14 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     return true
   }
 
-  /// An item is in the archive, or never will be.
+  /// Records that an item is in the archive, or never will be.
   func done(_ item: WorkList.Item) {
     if item.batch == run?.number { done += 1 } else { export.done(1, of: item.batch) }
   }
 
   // MARK: Directories
 
-  /// Opens the directory that an item is in, unless the last item was in it too.
+  /// Opens the parent directory of an item, unless the last item had the same parent.
   func enter(_ parent: Int32, of item: WorkList.Item, in batch: SourceBatch<Place>) throws -> Place {
     if let current, current.batch == item.batch, current.parent == parent { return current.directory }
     let directory = try batch.open(parent)
@@ -110,7 +112,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     return directory
   }
 
-  /// The path of an item in the directory that was entered last.
+  /// The path of an item in the directory that was opened last.
   func itemPath(_ name: ArraySlice<UInt8>, in batch: SourceBatch<Place>) throws(Violation) -> ArchivePath {
     let inner: ArchivePath
     if let path = current?.path {

@@ -1,38 +1,41 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// Hears what an export comes by, and says what has become known meanwhile; any reader asks, from its own thread.
+/// Receives the events of an export, and answers its questions about the receiver; every reader
+/// calls it, on its own thread.
 package protocol ExportListener: AnyObject, Sendable {
-  /// Set when the transfer is over: the export ends as soon as it can.
+  /// Set when the transfer has ended: the export ends as soon as it can.
   var stopSignal: StopSignal { get }
-  /// An item cannot be sent.
+  /// Reports an item that cannot be sent.
   func unsent(_ unsent: Unsent)
-  /// The receiver holds something already.
+  /// Reports content that the receiver already holds.
   func skipped(items: UInt64, bytes: UInt64)
-  /// Whether the destination cannot hold an item, as the receiver has said meanwhile: its content need not come.
+  /// Whether the receiver has reported meanwhile that the destination cannot hold an item: then its
+  /// content need not be sent.
   func refuses(_ mark: Mark) -> Bool
-  /// There is something to read that was not there before.
+  /// Reports new items to read.
   func workAdded()
 }
 
 extension ExportListener {
-  /// Nothing is refused.
+  /// Refuses nothing.
   package func refuses(_ mark: Mark) -> Bool { false }
   package func workAdded() {}
 }
 
-/// How the archive is cut. A receiver takes any.
+/// The sizes of an archive's frames and chunks. A receiver accepts any.
 package struct ArchiveSizes: Sendable {
-  /// Files up to this size travel with their record in one frame.
+  /// A file up to this size is sent together with its record, in one frame.
   let smallFile: Int
   /// The most bytes of a large file in one chunk.
   let chunk: Int
-  /// How many bytes of a large file one reader reads before it looks what is next.
+  /// How many bytes of a large file a reader reads before it asks for its next work.
   let part: Int
-  /// A frame with at least this many bytes is sent rather than filled further.
+  /// A frame with at least this many bytes is sent and not filled further.
   let fullFrame: Int
 
-  /// A frame is read, tagged, sealed and sent in one go: it fits into a processor's own cache.
+  /// A frame is read, tagged, sealed and sent in one pass, so it should fit into the processor
+  /// core's own cache.
   package init(smallFile: Int = 256 << 10, chunk: Int = 256 << 10, part: Int = 8 << 20, fullFrame: Int = 224 << 10) {
     self.smallFile = smallFile
     self.chunk = chunk
@@ -40,27 +43,28 @@ package struct ArchiveSizes: Sendable {
     self.fullFrame = fullFrame
   }
 
-  /// How much memory almost every frame takes at most; what needs more grows.
+  /// The memory that suffices for almost every frame; a larger frame grows.
   package var frameCapacity: Int { max(smallFile, chunk, fullFrame) + (16 << 10) }
 }
 
-/// What all readers of an export have in common.
+/// The settings that all readers of an export share.
 package struct ExportSettings: Sendable {
   let listener: any ExportListener
-  /// Set when the transfer is over.
+  /// Set when the transfer has ended.
   package var stopSignal: StopSignal { listener.stopSignal }
   let keys: TransferKeys
-  /// What the destination can hold, as far as it has said.
+  /// The destination's traits, as far as the receiver has reported them.
   let traits: DestinationTraits
   let sizes: ArchiveSizes
-  /// How many readers there may be at a time.
+  /// The most readers at a time.
   let readers: Int
-  /// Whether the source is on a disk that rotates: one reader at a time then, while it is the disk that is waited for.
+  /// Whether the source is on a rotating disk: then only one reader works as long as the disk is
+  /// the bottleneck.
   let isRotating: Bool
-  /// Makes what a reader tags chunks with.
+  /// Creates the sealer with which a reader tags chunks.
   let sealer: @Sendable () throws(ArchiveError) -> any ChunkSealing
   let held: HeldLedger
-  /// The time in seconds, which only goes forward.
+  /// The time in seconds, which never goes backward.
   let now: @Sendable () -> Double
 
   package init(

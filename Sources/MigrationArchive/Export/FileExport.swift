@@ -1,17 +1,17 @@
 import MigrationSystem
 import MigrationWire
 
-/// How a try to send a file ended.
+/// The result of trying to send a file.
 enum FileOutcome<File: SourceFile> {
-  /// It is in the archive in this generation.
+  /// The file is in the archive in this generation.
   case sent(Generation)
-  /// It changed while it was read.
+  /// The file changed while it was read.
   case changed
-  /// Another change could still hide behind the stamp of the last one, for so many seconds.
+  /// Another change could still have the same stamp as the last one, for this many seconds.
   case unsettled(Double, Timestamp)
-  /// The destination cannot hold it.
+  /// The destination cannot hold the file.
   case withheld
-  /// It is sent in parts.
+  /// The file is sent in parts.
   case large(OpenedFile<File>)
 }
 
@@ -22,13 +22,13 @@ struct OpenedFile<File: SourceFile> {
   let before: FileStatus
   /// The attributes that are never carried.
   let leftBehind: [[UInt8]]
-  /// What the receiver has of it.
+  /// The ranges that the receiver has.
   let held: ByteRanges
-  /// The frame that must be written before the first part may follow.
+  /// The frame that the receiver must have written before the first part may follow.
   var mayFollow: UInt64?
 }
 
-/// Sends one file in one state, or finds that it does not hold still (Protocol §8.3).
+/// Sends a file in one consistent state, or finds that it changes meanwhile (Protocol §8.3).
 struct FileExport<Place: SourceDirectory> {
   let packer: FramePacker
   let directory: Place
@@ -36,11 +36,12 @@ struct FileExport<Place: SourceDirectory> {
   let name: ArraySlice<UInt8>
   /// Whether owner and group are sent.
   var withOwner = false
-  /// Whether a large one comes again later, in a frame that has a number.
+  /// Whether a large file is tried again later, in a frame that has a number.
   var isSmallExpected = false
-  /// A stamp behind which no other change can hide any more: it was waited for, whatever is known of the clock that made it.
+  /// A stamp that no further change can have: it was waited for, even if the clock that made it is
+  /// unknown.
   var awaited: Timestamp?
-  /// How long it took to read a file that is sent in one piece; nil for any other.
+  /// The time for reading a file that is sent in one piece; nil for other files.
   private(set) var readSeconds: Double?
 
   init(
@@ -56,7 +57,8 @@ struct FileExport<Place: SourceDirectory> {
     self.withOwner = withOwner
   }
 
-  /// Reads the file and adds it, unless the receiver holds it. Failures to open or read it are the kernel's.
+  /// Reads the file and adds it, unless the receiver holds it. A failure to open or read it throws
+  /// the kernel's error.
   mutating func run() throws(ArchiveError) -> FileOutcome<Place.File> {
     if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
@@ -68,7 +70,7 @@ struct FileExport<Place: SourceDirectory> {
       return .unsettled(look.unsettledSeconds, before.changed)
     }
     guard before.kind == .regular else {
-      throw ArchiveError("reading", path, SystemError(reason: "it is no file any more", operation: "read"))
+      throw ArchiveError("reading", path, SystemError(reason: "it is no longer a regular file", operation: "read"))
     }
     let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
     guard var record = ItemRecord(before, path: path, generation: generation, withOwner: withOwner) else {
@@ -98,7 +100,8 @@ struct FileExport<Place: SourceDirectory> {
     return true
   }
 
-  /// The file's generation, if the receiver has it in the state in which it is now; nothing need be opened to find out.
+  /// The file's generation, if the receiver has the file in its current state; this check opens no
+  /// file.
   private func heldGeneration() throws(ArchiveError) -> Generation? {
     let status = try reading { () throws(SystemError) in try directory.status(name) }
     let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
@@ -106,7 +109,7 @@ struct FileExport<Place: SourceDirectory> {
       return nil
     }
     guard packer.skipHeld(record) else { return nil }
-    // It is in the archive already, whatever becomes of it now.
+    // The file is in the archive already, regardless of later changes.
     packer.leaveBehind((try? directory.leftBehind(of: name)) ?? [])
     return generation
   }
@@ -125,7 +128,7 @@ struct FileExport<Place: SourceDirectory> {
     return isWhole
   }
 
-  /// What is needed to send it in parts.
+  /// The data needed to send the file in parts.
   private func open(
     _ file: Place.File, _ record: ItemRecord, _ look: SourceLook, _ leftBehind: [[UInt8]]
   ) -> OpenedFile<Place.File> {
@@ -136,8 +139,9 @@ struct FileExport<Place: SourceDirectory> {
       mayFollow: frame)
   }
 
-  /// Lets the receiver drop the part that it holds, where nothing tells that state of the file from this one: a name of a
-  /// state that no other session has comes in between, and everything is sent afresh behind the frame that has it.
+  /// Makes the receiver discard the part that it holds, if this state of the file cannot be
+  /// distinguished from the state of that part. A generation that no other session has comes first,
+  /// and the whole file is sent again behind the frame with that generation.
   private func dropDoubtfulPart(of record: ItemRecord, _ look: SourceLook) -> UInt64? {
     guard packer.holdsPart(of: record), !directory.showsEveryChange(look.status) else { return nil }
     let momentary = packer.generation(of: look.momentaryFingerprint(on: directory.fileSystem(of: look.status)))
@@ -145,7 +149,7 @@ struct FileExport<Place: SourceDirectory> {
     return packer.frameNumber
   }
 
-  /// Says of a failure which file it is about.
+  /// Adds the file's path to a failure.
   private func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ArchiveError) -> Result {
     do {
       return try body()

@@ -2,28 +2,30 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// The frame that an exporter's small items are read into while it appends them, one after the other.
+/// The frame that collects an exporter's small items while the exporter appends them.
 ///
-/// Handing each of them to a reader would cost both ends more than what is in it: threads to be woken, and a frame of its own.
-/// The thread that adds the item reads it instead. A frame goes when it is full, or when it has waited long enough for more.
+/// Handing each item to a reader would cost both ends more than sending its content: threads to
+/// wake, and one frame per item. The thread that adds the item reads it instead. A frame is sent
+/// when it is full, or when it has waited long enough for more items.
 struct GrowingFrame<Place: SourceDirectory>: Sendable {
-  /// How long the first item in a frame may wait for others, in seconds.
+  /// How long the first item in a frame may wait for more items, in seconds.
   static var patience: Double { 0.01 }
-  /// How many frames may wait to be sent: then the readers take what is added, and the thread that adds it waits for them.
+  /// How many full frames may wait to be sent: beyond that, the readers take the added items, and
+  /// the thread that adds them waits for the readers.
   static var most: Int { 4 }
 
-  /// Made when it is first needed.
+  /// Created at the first use.
   var reader: ArchiveReader<Place>?
-  /// When the first item came into the frame in hand; nil while it is empty.
+  /// When the first item was added to the current frame; nil while it is empty.
   var begun: Double?
-  /// What is to be sent.
+  /// The frames to send.
   var full: [FrameBuffer] = []
-  /// Memory for the next one.
+  /// Memory for the next frame.
   var spare: FrameBuffer?
 }
 
 extension ArchiveExport {
-  /// Adds one small item, and reads it at once if there is room for it.
+  /// Adds one small item, and reads it at once if the frame has room for it.
   func addSmall(_ source: SourceBatch<Place>) -> WorkList.Batch {
     let batch = Batch(source: source.lacking(settings.traits))
     let number = growing.withLock { growing -> WorkList.Batch? in
@@ -39,12 +41,12 @@ extension ArchiveExport {
       return number
     }
     guard let number else { return add(source) }
-    // What changes, or is too young, comes again.
+    // An item that changes, or changed too recently, is tried again later.
     if !isRead(number) { settings.listener.workAdded() }
     return number
   }
 
-  /// Adds the record of an item that nothing is read for.
+  /// Adds the record of an item that needs no reading.
   func addSmall(_ record: ItemRecord) {
     let isAdded = growing.withLock { growing in
       guard let reader = makeRoom(for: 0, &growing) else { return false }
@@ -55,20 +57,20 @@ extension ArchiveExport {
     if !isAdded { add([record]) }
   }
 
-  /// Nothing is added any more for which the frame should wait.
+  /// Records that no more items follow, so that the frame need not wait for any.
   func endGrowing() {
     growing.withLock { growing in
       if let reader = growing.reader { close(reader, &growing) }
     }
   }
 
-  /// The reader, whose frame has room; nil where the others are to do it.
+  /// The reader whose frame has room; nil if the other readers are to read the item.
   private func makeRoom(for size: UInt64, _ growing: inout GrowingFrame<Place>) -> ArchiveReader<Place>? {
     guard !isStopped, size <= UInt64(settings.sizes.smallFile) else { return nil }
     if let reader = growing.reader, !reader.packer.hasRoom(for: size) { close(reader, &growing) }
     guard growing.full.count < GrowingFrame<Place>.most else { return nil }
     if growing.reader == nil {
-      // Where none can be made the others find out, and say so.
+      // If creating the reader fails, the other readers meet the same error and report it.
       guard let reader = try? ArchiveReader(0, isGrowing: true, of: self) else { return nil }
       reader.packer.begin(FrameBuffer(capacity: settings.sizes.frameCapacity))
       growing.reader = reader
@@ -76,7 +78,7 @@ extension ArchiveExport {
     return growing.reader
   }
 
-  /// Takes note of what came into the frame.
+  /// Updates the totals after an item has been added to the frame.
   private func note(_ reader: ArchiveReader<Place>, _ growing: inout GrowingFrame<Place>) {
     let sum = reader.packer.takeSum()
     let isFirst = growing.begun == nil && !reader.packer.isEmpty
@@ -86,11 +88,11 @@ extension ArchiveExport {
     }
     guard isFirst else { return }
     growing.begun = settings.now()
-    // Who sends it is told until when it waits.
+    // The sending thread learns until when it has to wait.
     settings.listener.workAdded()
   }
 
-  /// Puts the frame among those that are to be sent.
+  /// Moves the frame to the frames that are ready to send.
   private func close(_ reader: ArchiveReader<Place>, _ growing: inout GrowingFrame<Place>) {
     guard growing.begun != nil else { return }
     growing.full.append(reader.packer.end())
@@ -99,7 +101,8 @@ extension ArchiveExport {
     settings.listener.workAdded()
   }
 
-  /// Takes a frame that is full, in the place of an empty one; false if there is none, or just one in the making.
+  /// Exchanges an empty frame for a full one; false if there is none, or only one that is being
+  /// filled.
   func takeFull(_ frame: inout FrameBuffer) -> Bool {
     let isTaken = growing.withLockIfAvailable { growing in
       guard !growing.full.isEmpty else { return false }
@@ -110,10 +113,10 @@ extension ArchiveExport {
     return isTaken == true
   }
 
-  /// Takes the frame that grows, if it has waited long enough; else says when it will have.
+  /// Takes the growing frame if it has waited long enough; otherwise returns when it will have.
   func takeGrown(_ frame: inout FrameBuffer, or moment: Double?) -> FrameFilling {
     let now = settings.now()
-    // Who has the lock adds something to it now.
+    // The thread that holds the lock is adding an item now.
     var due: Double? = now + GrowingFrame<Place>.patience
     let isTaken = growing.withLockIfAvailable { growing in
       due = growing.begun.map { $0 + GrowingFrame<Place>.patience }

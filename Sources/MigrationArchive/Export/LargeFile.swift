@@ -2,15 +2,16 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// A large file while several readers read parts of it: one state of it, one check, one record behind its last part.
+/// A large file while several readers read parts of it: one state of the file, one check, and one
+/// record behind its last part.
 final class LargeFile<File: SourceFile>: Sendable {
-  /// Data that one reader reads, or a hole.
+  /// Data for one reader to read, or a hole.
   struct Part: Equatable, Sendable {
     let range: Range<UInt64>
     let isHole: Bool
   }
 
-  /// What became of reading it.
+  /// The result of reading the file.
   enum Outcome: Sendable {
     case complete
     case changed
@@ -18,19 +19,19 @@ final class LargeFile<File: SourceFile>: Sendable {
   }
 
   private struct State: Sendable {
-    /// What the receiver has.
+    /// The ranges that the receiver has.
     let held: ByteRanges
     var position: UInt64 = 0
-    /// What is left of the last extent that was looked at.
+    /// The rest of the extent that was examined last.
     var gaps: ArraySlice<Part> = []
     var outcome = Outcome.complete
-    /// The last frame that has a part of it.
+    /// The last frame that contains a part of the file.
     var lastFrame: UInt64 = 0
   }
 
   let file: File
   let record: ItemRecord
-  /// What the file was like when it was opened.
+  /// The status of the file when it was opened.
   let before: FileStatus
   /// The attributes that are never carried.
   let leftBehind: [[UInt8]]
@@ -50,9 +51,11 @@ final class LargeFile<File: SourceFile>: Sendable {
     state = Mutex(State(held: opened.held, lastFrame: opened.mayFollow ?? 0))
   }
 
-  /// The next part that no reader has taken; nil where there is none, or none is of use any more.
+  /// The next part that no reader has taken; nil if there is none, or if parts are no longer
+  /// needed.
   ///
-  /// Looks for holes under the lock: what lies behind the last part is known to one reader at a time.
+  /// Looks for holes under the lock: only one reader at a time knows the extents behind the last
+  /// part.
   func take() -> Part? {
     state.withLock { state -> Part? in
       guard case .complete = state.outcome else { return nil }
@@ -76,10 +79,10 @@ final class LargeFile<File: SourceFile>: Sendable {
     }
   }
 
-  /// A frame has a part of it.
+  /// Records that a frame contains a part of the file.
   func note(frame: UInt64) { state.withLock { $0.lastFrame = max($0.lastFrame, frame) } }
 
-  /// It cannot be read in the state in which it was opened: the readers stop.
+  /// Ends the reading, because the file cannot be read in the state in which it was opened.
   func end(_ outcome: Outcome) {
     state.withLock { state in
       if case .complete = state.outcome { state.outcome = outcome }
@@ -92,17 +95,20 @@ final class LargeFile<File: SourceFile>: Sendable {
     }
   }
 
-  /// How it ended once no reader reads it any more, and the last frame that has a part of it.
+  /// The result after the last reader has stopped, and the last frame that contains a part of the
+  /// file.
   var end: (outcome: Outcome, lastFrame: UInt64) { state.withLock { ($0.outcome, $0.lastFrame) } }
 
-  /// How much data there is between two holes at least, in longer paths zeros included: what receivers remember of pieces must
-  /// not be more than what these bring (Protocol §11). No file system has extents as short as half a kilobyte.
+  /// The least length of data between two holes, including zeros: more for longer paths, because
+  /// the pieces must carry at least as many bytes as receivers need for remembering them (Protocol
+  /// §11). No file system has extents as short as half a kilobyte.
   private var shortestData: UInt64 {
     let pieces = 2 * (Limits.pieceOverhead + UInt64(record.path.bytes.count))
     return pieces > 512 ? pieces : 0
   }
 
-  /// The data or the hole at a position inside the file; a file without holes is one extent and costs no call.
+  /// The data or the hole at a position inside the file. A file without holes is one extent and
+  /// costs no call.
   private func extent(from position: UInt64) throws(SystemError) -> Part {
     let size = record.size
     guard before.allocatedBytes < before.size else { return Part(range: position..<size, isHole: false) }
@@ -111,7 +117,7 @@ final class LargeFile<File: SourceFile>: Sendable {
     let start = position + min(shortestData, size - position)
     guard start < size else { return Part(range: position..<size, isHole: false) }
     let end = try file.nextHole(from: Int64(start)).map { min(size, UInt64($0)) } ?? size
-    // A file system that contradicts itself is read as data.
+    // If the file system contradicts itself, the rest is read as data.
     return Part(range: position..<(end > position ? end : size), isHole: false)
   }
 }

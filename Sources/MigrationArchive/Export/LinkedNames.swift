@@ -1,17 +1,17 @@
 import MigrationWire
 
-/// The files of a batch that have several names, and which name brings the content.
+/// The files of a batch that have several names, and the name that carries the content of each.
 ///
-/// A name that leads to the same generation leads to the same file in the same state: what changed meanwhile, or took a number
-/// that became free, is sent by itself.
+/// Names with the same generation are names of one file in one state. A file that changed
+/// meanwhile, or that reuses a freed inode number, is sent separately.
 struct LinkedNames: Sendable {
-  /// Who brings the content of a name.
+  /// The name that carries the content of a file.
   enum Claim: Equatable, Sendable {
-    /// The name that asked.
+    /// The name that asks.
     case mine
-    /// Another name, which a reader has in hand.
+    /// Another name, which a reader is processing.
     case others
-    /// This one, which is in the archive.
+    /// This name, which is in the archive.
     case sent(Int)
   }
 
@@ -23,7 +23,7 @@ struct LinkedNames: Sendable {
   private var names: [Generation: Name] = [:]
   private var inHand: [Int: Generation] = [:]
 
-  /// A name leads to a generation.
+  /// Claims the content of a generation for a name.
   mutating func claim(_ index: Int, _ generation: Generation) -> Claim {
     if inHand[index] != generation { released(index) }
     switch names[generation] {
@@ -37,14 +37,14 @@ struct LinkedNames: Sendable {
     }
   }
 
-  /// A name is in the archive, with its content in this generation.
+  /// Records that a name is in the archive, with its content in this generation.
   mutating func sent(_ index: Int, _ generation: Generation) {
     released(index)
     if case .sent = names[generation] { return }
     names[generation] = .sent(index)
   }
 
-  /// A name does not bring the content that it was to bring.
+  /// Records that a name does not carry the content that it had claimed.
   mutating func released(_ index: Int) {
     guard let generation = inHand.removeValue(forKey: index) else { return }
     if case .inHand(index) = names[generation] { names[generation] = nil }

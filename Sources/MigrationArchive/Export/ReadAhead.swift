@@ -1,28 +1,30 @@
-/// Which small files are asked of the disk before it is their turn. Times are seconds.
+/// Decides which small files to request from the disk before they are read. Times are seconds.
 ///
-/// A value without clocks. A file that is not in memory costs a wait of its own, and a disk could do many at a time; one that
-/// is in memory would only be opened twice. So it asks for nothing until reading is slow, and then for a while.
+/// A value without clocks. A file that is not in memory costs a wait of its own, although a disk
+/// could serve many requests at a time; a file that is in memory would only be opened twice. So the
+/// sender requests nothing until reading is slow, and then requests files for a while.
 struct ReadAhead: Equatable {
-  /// So many slow reads in a row mean that files are not in memory.
+  /// This many slow reads in a row mean that the files are not in memory.
   private static let slowReads = 8
-  /// A read from memory takes less than this, and this much for a byte.
+  /// A read from memory takes less than this time, plus this time per byte.
   private static let memory = (atLeast: 60e-6, perByte: 0.5e-9)
-  /// For so many reads it goes on before it looks again.
+  /// The number of reads before it checks again whether requests help.
   private static let stretch = 4_096
-  /// How far ahead it asks, in items, and from how few on it asks for more.
+  /// How many items ahead it requests, and below how many it requests more.
   private static let distance = (most: 128, least: 64)
 
-  /// Opening a file whose directory is in memory takes less than this.
+  /// Opening a file takes less than this time if its directory is in memory.
   private static let opening = 300e-6
 
-  /// Whether opening waits as long as reading: then asking is no gain.
+  /// Whether opening waits as long as reading does: then requests gain nothing.
   private var isVain = false
   private var slow = 0
   private var left = 0
-  /// Everything in front of this item has been asked for.
+  /// All items before this one have been requested.
   private var horizon = 0
 
-  /// The file at `index` of `count` items was read; the items to ask for now, which may be none.
+  /// Records that the file at `index` of `count` items was read. Returns the items to request now,
+  /// which may be none.
   mutating func read(_ index: Int, of count: Int, bytes: UInt64, seconds: Double) -> Range<Int> {
     guard !isVain else { return 0..<0 }
     if left == 0 {
@@ -32,7 +34,7 @@ struct ReadAhead: Equatable {
       left = Self.stretch
     }
     left -= 1
-    // Another folder of the same tree, or another tree.
+    // The index belongs to another folder of the tree, or to another tree.
     if horizon > index + Self.distance.most { horizon = 0 }
     guard horizon - index <= Self.distance.least else { return 0..<0 }
     let start = max(horizon, index + 1)
@@ -42,6 +44,6 @@ struct ReadAhead: Equatable {
     return start..<end
   }
 
-  /// So many files were asked for, and opening them took so long.
+  /// Records how long opening the requested files took.
   mutating func asked(for count: Int, seconds: Double) { isVain = seconds > Self.opening * Double(count) }
 }

@@ -1,100 +1,106 @@
 import MigrationSystem
 import MigrationWire
 
-/// What of an archive is still to be read, and which reader has what of it in hand.
+/// The remaining work of an archive, and the work that each reader has in hand.
 ///
-/// A value without clocks and files: it hands out runs of items that stand together, parts of large files, and items whose turn comes
-/// once more. Readers stay in different folders as long as there are several, since a file system makes one entry at a time in a
-/// folder. Times are seconds.
+/// A value without clocks and files. It hands out runs of adjacent items, parts of large files, and
+/// items that must be tried again. Several readers work in different folders as long as there are
+/// several, because a file system creates entries in one folder one at a time. Times are seconds.
 package struct WorkList: Sendable {
   typealias Reader = Int
-  /// The number of what is read together.
+  /// The number of a set of items that are read together.
   package typealias Batch = Int
   typealias FileNumber = Int
 
-  /// An item of a batch, by its place in the batch's tree.
+  /// An item of a batch, by its index in the batch's tree.
   struct Item: Hashable, Sendable {
     let batch: Batch
     let index: Int
   }
 
-  /// How often an item has been tried: looked at while its state could not be told from the next, and read while it changed.
+  /// The number of tries for an item: looks while its state could not be distinguished from the
+  /// next one, and reads while it changed.
   struct Tries: Equatable, Sendable {
     var looks = 0
     var reads = 0
-    /// How often another name of it was in other hands.
+    /// How often another reader was processing another name of it.
     var waits = 0
-    /// The stamp of its last change at the last look, which has been waited for since.
+    /// The stamp of its last change at the last look, which the sender has waited for since.
     var awaited: Timestamp?
 
-    /// For how long another name is waited for: many names of one large file must not keep readers busy with looking at them.
+    /// How long to wait for another name: many names of one large file must not keep readers busy
+    /// with checking them.
     var pause: Double { min(0.01 * Double(1 << min(waits, 10)), 2) }
   }
 
-  /// What a reader does next.
+  /// The next work of a reader.
   enum Work: Equatable, Sendable {
     case run(Batch, Range<Int>)
     case again(Item, Tries)
-    /// Parts of a large file that is open.
+    /// Parts of an open large file.
     case file(FileNumber)
-    /// Nothing now: what there is comes by the time, or when the receiver has written more, or is in other hands.
+    /// No work now: the remaining work becomes available at the given time, or when the receiver
+    /// has written more, or other readers have it.
     case nothing(until: Double?)
   }
 
-  /// The pauses before files that changed while they were read are tried again.
+  /// The pauses before files that changed while they were read are tried again, in seconds.
   static let pauses = [0.02, 0.1, 0.5, 2]
-  /// How often a file is looked at whose last change is too young.
+  /// How often a file is checked whose last change is too recent.
   static let looks = 5
-  /// A run has about so many bytes at most, and so many items; towards the end of a batch fewer, so that readers end together.
+  /// The approximate limits of a run, in bytes and items. Runs are shorter towards the end of a
+  /// batch, so that the readers finish together.
   static let run = (bytes: UInt64(1 << 20), items: 256, fewest: 4)
-  /// Into how many runs what is left of a batch is cut at least, for each reader.
+  /// The least number of runs per reader that the rest of a batch is divided into.
   private static let shares = 4
 
   private struct Entry: Sendable {
     let tree: SourceTree
     let merged: Set<Int>
-    /// From here on nothing has been handed out.
+    /// No item from here on has been handed out.
     var cursor = 0
-    /// What is left of the folders that readers are in.
+    /// The remaining items of the folders that readers work in.
     var folders: [Reader: Range<Int>] = [:]
-    /// How many items are not done yet, in whatever hands.
+    /// How many items are not done, including those that readers have in hand.
     var left: Int
-    /// What no reader has had in hand: items, and bytes of files.
+    /// The work that no reader has had in hand: items, and bytes of files.
     var items: Int
     var bytes: UInt64
-    /// The items that changed while they were read, for when all else of the batch is done.
+    /// The items that changed while they were read; they are tried again when the rest of the batch
+    /// is done.
     var restless: [(index: Int, tries: Tries)] = []
     /// When they are tried again.
     var due: Double?
-    /// The last frame with a part of one that was given up.
+    /// The last frame with a part of an abandoned file.
     var lastFrame: UInt64 = 0
   }
 
   private struct OpenFile: Sendable {
     let item: Item
     var readers = 1
-    /// Whether there are parts that no reader has taken.
+    /// Whether it has parts that no reader has taken.
     var hasMore = true
-    /// The frame that must be written before the first part may be sent.
+    /// The frame that the receiver must have written before the first part may be sent.
     var mayFollow: UInt64?
   }
 
-  /// In the order in which they came.
+  /// In the order of their arrival.
   private var batches: [(number: Batch, entry: Entry)] = []
   private var files: [FileNumber: OpenFile] = [:]
-  /// Items whose last change is too young, and items that wait for another one.
+  /// Items whose last change is too recent, and items that wait for another item.
   private var later: [(item: Item, tries: Tries, due: Double)] = []
   private var lastBatch = 0
   private var lastFile = 0
   private let readers: Int
 
-  /// For so many readers at most.
+  /// Creates a list for at most this many readers.
   init(readers: Int) { self.readers = readers }
 
-  /// Whether everything that was added is done.
+  /// Whether every added item is done.
   var isEmpty: Bool { batches.isEmpty }
 
-  /// About how many frames what no reader has in hand makes, each of so many bytes; what is only waited for makes none.
+  /// The approximate number of frames, of the given length, in the work that no reader has in hand;
+  /// items that only wait do not count.
   func waitingFrames(of length: Int, now: Double) -> Int {
     let open = files.values.count(where: \.hasMore) * Int(Self.run.bytes) / length
     let inBatches = batches.map { _, entry in
@@ -107,7 +113,7 @@ package struct WorkList: Sendable {
   /// Whether a batch is done.
   func isDone(_ batch: Batch) -> Bool { !batches.contains { $0.number == batch } }
 
-  /// Adds the items of a tree but those that are in the archive already.
+  /// Adds the items of a tree, except those that are already in the archive.
   mutating func add(_ tree: SourceTree, merged: Set<Int> = []) -> Batch {
     lastBatch += 1
     let left = tree.nodes.count - merged.count
@@ -118,7 +124,7 @@ package struct WorkList: Sendable {
     return lastBatch
   }
 
-  /// Adds the items of a tree, all of which its reader has in hand at once; they may come again.
+  /// Adds the items of a tree, all of which its reader takes at once; they may be tried again.
   mutating func addTaken(_ tree: SourceTree) -> Batch {
     lastBatch += 1
     let entry = Entry(tree: tree, merged: [], cursor: tree.nodes.count, left: tree.nodes.count, items: 0, bytes: 0)
@@ -126,9 +132,10 @@ package struct WorkList: Sendable {
     return lastBatch
   }
 
-  // MARK: What is next
+  // MARK: Handing out work
 
-  /// What a reader does next, which has done what it had. Every frame with a number below `written` is written at the receiver.
+  /// The next work of a reader that has finished its work. The receiver has written every frame
+  /// with a number below `written`.
   mutating func next(for reader: Reader, now: Double, written: UInt64) -> Work {
     if let index = later.firstIndex(where: { $0.due <= now }) {
       let (item, tries, _) = later.remove(at: index)
@@ -173,7 +180,7 @@ package struct WorkList: Sendable {
     let start = batches[place].entry.cursor
     guard start < nodes.count else { return nil }
     let run = Self.run(nodes, start..<nodes.count, most)
-    // The rest of the folder that it ends in stays with this reader, and the next one begins behind it.
+    // This reader keeps the rest of the last folder, and the next reader begins behind it.
     var end = run.upperBound
     while end < nodes.count, nodes[end].parent == nodes[end - 1].parent { end += 1 }
     batches[place].entry.cursor = end
@@ -181,11 +188,11 @@ package struct WorkList: Sendable {
     return run
   }
 
-  /// The beginning of a range that makes a run.
+  /// The beginning of a range, as long as one run.
   private static func run(_ nodes: [SourceTree.Node], _ range: Range<Int>, _ most: Int) -> Range<Int> {
     var (end, bytes) = (range.lowerBound, UInt64(0))
     while end < range.upperBound, end - range.lowerBound < most, bytes < run.bytes {
-      // Files with holes may be as large as they please.
+      // Files with holes may have any size.
       bytes += min(nodes[end].countedSize, run.bytes)
       end += 1
     }
@@ -196,7 +203,7 @@ package struct WorkList: Sendable {
     min(Self.run.items, max(Self.run.fewest, batches[place].entry.items / (Self.shares * readers)))
   }
 
-  /// The second half of what another reader has left of its folder.
+  /// The second half of the rest of another reader's folder.
   private mutating func takeShare(of place: Int, for reader: Reader) -> Range<Int>? {
     let folders = batches[place].entry.folders
     guard let (owner, folder) = folders.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) }) else {
@@ -208,25 +215,27 @@ package struct WorkList: Sendable {
     return takeRun(of: place, for: reader)
   }
 
-  // MARK: Items that come again
+  // MARK: Items to try again
 
-  /// An item is tried again at a moment.
+  /// Schedules an item to be tried again at the given time.
   mutating func postpone(_ item: Item, _ tries: Tries, until due: Double) { later.append((item, tries, due)) }
 
-  /// An item changed while it was read; `frame` is the last one with a part of it that was given up, 0 if there is none.
+  /// Records that an item changed while it was read; `frame` is the last frame with an abandoned
+  /// part of it, or 0.
   mutating func changed(_ item: Item, _ tries: Tries, lastFrame frame: UInt64) {
     guard let place = batches.firstIndex(where: { $0.number == item.batch }) else { return }
     batches[place].entry.restless.append((item.index, tries))
     batches[place].entry.lastFrame = max(batches[place].entry.lastFrame, frame)
   }
 
-  /// Whether nothing is left of a batch but what changes.
+  /// Whether only changing items remain of a batch.
   private func isRestless(_ place: Int) -> Bool {
     let entry = batches[place].entry
     return !entry.restless.isEmpty && entry.left == entry.restless.count
   }
 
-  /// All of what changed comes again at once, after a pause, and when what was given up of it is written.
+  /// Takes all changed items together, after a pause, when the receiver has written their abandoned
+  /// parts.
   private mutating func takeRestless(of place: Int, now: Double, written: UInt64) -> Work? {
     let (number, entry) = batches[place]
     let tries = entry.restless.map(\.tries.reads).max() ?? 0
@@ -244,7 +253,8 @@ package struct WorkList: Sendable {
 
   // MARK: Large files
 
-  /// A reader has opened a large file, and is the first to read parts of it. With `frame`, that one must be written before.
+  /// Records that a reader has opened a large file and reads its first parts. With `frame`, the
+  /// receiver must have written that frame first.
   mutating func opened(_ item: Item, after frame: UInt64?) -> FileNumber {
     lastFile += 1
     files[lastFile] = OpenFile(item: item, readers: frame == nil ? 1 : 0, mayFollow: frame)
@@ -256,10 +266,10 @@ package struct WorkList: Sendable {
       .min { ($0.value.readers, $0.key) < ($1.value.readers, $1.key) }?.key
   }
 
-  /// There is no part of a file left that a reader could take.
+  /// Records that no parts of a file remain for readers to take.
   mutating func exhausted(_ file: FileNumber) { files[file]?.hasMore = false }
 
-  /// A reader reads no more of a file; whether it was the last one.
+  /// Records that a reader has stopped reading a file. Returns whether it was the last reader.
   mutating func left(_ file: FileNumber) -> Bool {
     guard var open = files[file] else { return false }
     open.readers -= 1
@@ -268,14 +278,15 @@ package struct WorkList: Sendable {
     return isLast
   }
 
-  // MARK: The end
+  // MARK: Completion
 
-  /// So many items of a batch are in the archive, or will never be; whether that was the last of it.
+  /// Records that this many items of a batch are in the archive, or never will be. Returns whether
+  /// the batch is done.
   @discardableResult
   mutating func done(_ count: Int, of batch: Batch) -> Bool {
     guard count > 0, let place = batches.firstIndex(where: { $0.number == batch }) else { return false }
     batches[place].entry.left -= count
-    precondition(batches[place].entry.left >= 0, "an item is done once")
+    precondition(batches[place].entry.left >= 0, "an item is done only once")
     guard batches[place].entry.left == 0 else { return false }
     batches.remove(at: place)
     return true

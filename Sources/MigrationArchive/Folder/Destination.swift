@@ -1,11 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// The directory that folders arrive in. It may not exist yet: then it is made when the first offer is taken.
+/// The directory that receives folders. If it does not exist, it is created when the first offer is
+/// accepted.
 struct Destination: Sendable {
   let path: [UInt8]
 
-  /// Opens the directory, or what is above it when it is still to be made.
+  /// Opens the directory, or its parent if the directory does not exist yet.
   private func openNearest() throws(ArchiveError) -> (SharedDirectory, exists: Bool) {
     do {
       return (SharedDirectory(try Directory.open(path)), true)
@@ -24,18 +25,18 @@ struct Destination: Sendable {
     while let last = parent.last, last != UInt8(ascii: "/") { parent.removeLast() }
     do throws(SystemError) {
       let directory = SharedDirectory(try Directory.open(parent.isEmpty ? Array(".".utf8)[...] : parent))
-      // A name that is there leads nowhere; one that is none can never be.
+      // The name exists and points to nothing; a name that is invalid can never exist.
       if try !directory.directory.isFree(trimmed[parent.endIndex...]) {
-        throw SystemError(reason: "it is a link that leads nowhere", operation: "open")
+        throw SystemError(reason: "it is a dangling symbolic link", operation: "open")
       }
       return directory
     } catch {
       throw ArchiveError(
-        .destination, "the destination \(VisibleText.quoted(path)) cannot be made", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be created", name: path, cause: error)
     }
   }
 
-  /// Fails unless the directory is there and can be written to, or can be made.
+  /// Fails unless the directory exists and is writable, or can be created.
   func check() throws(ArchiveError) {
     let (directory, _) = try openNearest()
     do {
@@ -46,14 +47,14 @@ struct Destination: Sendable {
     }
   }
 
-  /// How much room there is.
+  /// The space on its file system.
   func space() throws(ArchiveError) -> FileSystemSpace {
     let (directory, _) = try openNearest()
     do {
       return try FileSystemSpace.of(directory.directory.descriptor)
     } catch {
       throw ArchiveError(
-        .destination, "the room at \(VisibleText.quoted(path)) cannot be measured", name: path, cause: error)
+        .destination, "the free space at \(VisibleText.quoted(path)) cannot be determined", name: path, cause: error)
     }
   }
 
@@ -75,7 +76,7 @@ struct Destination: Sendable {
     return nil
   }
 
-  /// The absolute path, also of a directory that is still to be made.
+  /// The absolute path, even if the directory does not exist yet.
   func canonicalPath() throws(ArchiveError) -> [UInt8] {
     let (directory, exists) = try openNearest()
     do throws(SystemError) {
@@ -91,13 +92,13 @@ struct Destination: Sendable {
     }
   }
 
-  /// Opens the directory; nil if it is still to be made.
+  /// Opens the directory; nil if it does not exist yet.
   func openIfThere() throws(ArchiveError) -> SharedDirectory? {
     let (directory, exists) = try openNearest()
     return exists ? directory : nil
   }
 
-  /// Opens the directory, making it if need be.
+  /// Opens the directory; creates it if necessary.
   func open() throws(ArchiveError) -> SharedDirectory {
     do {
       do {
@@ -108,7 +109,7 @@ struct Destination: Sendable {
       return SharedDirectory(try Directory.open(path))
     } catch {
       throw ArchiveError(
-        .destination, "the destination \(VisibleText.quoted(path)) cannot be made", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be created", name: path, cause: error)
     }
   }
 }

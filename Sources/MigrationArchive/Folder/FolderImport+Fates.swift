@@ -1,38 +1,38 @@
 import MigrationSystem
 import MigrationWire
 
-/// What happens to each item, seen what has its name.
+/// Decides how each item is imported, given the existing entry with its name.
 extension FolderImport {
-  /// Something that is staged.
+  /// A staged item.
   struct Item {
     let path: ArchivePath
     let kind: FileKind
   }
 
   enum Fate: Equatable {
-    /// It is moved to this path, whose name is free.
+    /// The item is moved to this path, whose name is free.
     case arrives(at: ArchivePath)
-    /// It takes the place of a file or link.
+    /// The item replaces a file or link.
     case replaces
-    /// A directory is there: what is in the staged one goes into it.
+    /// A directory exists; the contents of the staged directory are moved into it.
     case merges
-    /// Something is there and stays, and the item does not arrive.
+    /// An existing entry is kept, and the item is not imported.
     case stays
-    /// It is there under both names.
+    /// The item has both names.
     case isThere
-    /// It does not arrive, whatever is done with names that are taken.
+    /// The item cannot be imported, regardless of how existing names are treated.
     case cannotBeStored(RefusalReason, SystemError?)
 
-    /// Where it is moved to as a whole.
+    /// The path that the whole item is moved to.
     var target: ArchivePath? {
       if case .arrives(let target) = self { target } else { nil }
     }
   }
 
-  /// How many names are tried for what arrives beside something else.
+  /// The number of names to try for an item that is imported next to an existing one.
   private static let besideNames = 10_000
 
-  /// What to do with an item.
+  /// Decides how to import an item.
   mutating func fate(of item: Item) throws(ArchiveError) -> Fate {
     let (path, isDirectory) = (item.path, item.kind == .directory)
     let occupant: Occupant
@@ -51,15 +51,15 @@ extension FolderImport {
       switch occupant.kind {
       case .directory where isDirectory: return .merges
       case .regular where !isDirectory, .symbolicLink where !isDirectory: return .replaces
-      // Nothing that could not come back from a file's new content is destroyed.
+      // Entries of other types are kept: a file's new content cannot restore them.
       case .directory, .regular, .symbolicLink, .fifo, .socket, .blockDevice, .characterDevice:
         return try beside(item)
       }
     }
   }
 
-  /// The item arrives at the next free path beside one that is taken. A name that another item of the archive has is not free,
-  /// wherever that item is by now.
+  /// Imports the item under the next free name next to the taken one. A name that another item of
+  /// the archive has is not free, wherever that item is now.
   private func beside(_ item: Item) throws(ArchiveError) -> Fate {
     for number in 2...Self.besideNames {
       let name = BesideName.of(item.path.name, isDirectory: item.kind == .directory, number: number)
@@ -73,11 +73,11 @@ extension FolderImport {
       if rival == nil { return .arrives(at: path) }
     }
     throw ArchiveError(
-      .importFailed, "there is no free name beside \(VisibleText.quoted(item.path)) in the destination",
+      .importFailed, "no free name is left for \(VisibleText.quoted(item.path)) in the destination",
       name: item.path.bytes)
   }
 
-  /// What is staged in a directory, in the order of the names.
+  /// The staged entries of a directory, sorted by name.
   func entries(of directory: ArchivePath?) throws(ArchiveError) -> [Item] {
     let entries: [(name: [UInt8], kind: FileKind)]
     do throws(SystemError) {
@@ -93,14 +93,15 @@ extension FolderImport {
     return items.sorted { $0.path < $1.path }
   }
 
-  /// Nothing is renamed from one file system to another: what is mounted in the destination is named, and left alone.
+  /// Items are not renamed from one file system to another: an import that meets a mount point in
+  /// the destination names it and leaves it unchanged.
   func checkFileSystem(of directory: ArchivePath) throws(ArchiveError) {
     let here = try stagedOccupant(directory)
     let there = try importing(directory) { () throws(SystemError) in try destination.occupant(at: directory) }
     guard let there, there.device != here.device else { return }
     throw ArchiveError(
       .importFailed,
-      "\(VisibleText.quoted(directory)) in the destination is a file system of its own, into which nothing is moved",
+      "\(VisibleText.quoted(directory)) in the destination is a mount point; items are not moved into another file system",
       name: directory.bytes)
   }
 
@@ -130,15 +131,15 @@ extension FolderImport {
   private func taken(_ root: ArchivePath) -> ArchiveError {
     ArchiveError(
       .importFailed,
-      "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left as it is, "
-        + "and what arrived is kept in \(VisibleText.quoted(staging.disk.name))",
+      "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left unchanged, "
+        + "and the received data is kept in \(VisibleText.quoted(staging.disk.name))",
       hint: "Move it away, or start 'peer receive' with --existing keep-both, and run 'peer send' again.",
       name: root.bytes)
   }
 }
 
 extension ItemRecord {
-  /// The same directory at another path.
+  /// The same directory, at another path.
   func moved(to target: ArchivePath) -> ItemRecord {
     if target == path { return self }
     var record = ItemRecord(path: target, generation: generation, body: body, mode: mode, modified: modified)

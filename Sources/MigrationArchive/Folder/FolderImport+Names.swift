@@ -1,26 +1,28 @@
 import MigrationSystem
 import MigrationWire
 
-/// Names that the destination takes for others, where staging tells them apart.
+/// Names that the destination treats as equal and staging does not.
 extension FolderImport {
-  /// Whether what has the name of an item is another item of the archive, or may be, or stays there under another name: then this one cannot be stored, and what
-  /// the user wants of existing files does not matter.
+  /// Whether the existing entry is, or may be, another item of the archive, or is kept under
+  /// another name. Then this item cannot be stored, regardless of how existing files are treated.
   mutating func hasRival(_ path: ArchivePath, _ occupant: Occupant) throws(ArchiveError) -> Bool {
     guard let real = try listedPath(of: path, occupant) else { return true }
     if real == path { return false }
-    // What stays as it is has the name, and the sender, which knows it by another one, is told.
+    // The entry that has the name is kept, and the sender, which knows it by another name, learns
+    // this.
     if existing == .skip, occupant.kind != .directory { return true }
     if besides.contains(real) { return true }
     return try isOfArchive(real)
   }
 
-  /// Something of the archive has a name at the destination from now on.
+  /// Records that an item of the archive has a name at the destination.
   mutating func noteArrival(at target: ArchivePath, of path: ArchivePath) {
     if target != path { besides.insert(target) }
     if listed?.directory == target.parent { listed?.add(target.name) }
   }
 
-  /// Where the directory lists what it finds by a path; nil where that cannot be told.
+  /// The name under which the directory lists the entry found at a path; nil if that cannot be
+  /// determined.
   private mutating func listedPath(of path: ArchivePath, _ occupant: Occupant) throws(ArchiveError) -> ArchivePath? {
     if listed == nil || listed?.directory != path.parent {
       guard try list(path, folding: false) != nil else { return path }
@@ -29,7 +31,7 @@ extension FolderImport {
     if let known = try self.path(listed?.alike(path.name), beside: path), try isThere(occupant, at: known) {
       return known
     }
-    // It is found by another name, or has just been made.
+    // The entry is found by another name, or has just been created.
     guard let names = try list(path, folding: true) else { return path }
     if listed?.contains(path.name) == true { return path }
     if let known = try self.path(listed?.alike(path.name), beside: path) { return known }

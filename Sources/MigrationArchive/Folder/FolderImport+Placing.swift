@@ -1,9 +1,9 @@
 import MigrationSystem
 import MigrationWire
 
-/// How what arrives gets its name: the steps of `Placing`, done.
+/// Moves received items to their names, by performing the steps of `Placing`.
 extension FolderImport {
-  /// Gives something staged a name that must be free.
+  /// Gives a staged item a name that must be free.
   mutating func carry(_ item: Item, to target: ArchivePath) throws(ArchiveError) -> Placing.Outcome {
     var placing = Placing(isDirectory: item.kind == .directory, asksKernel: renamesSafely)
     var claim: Occupant?
@@ -56,7 +56,7 @@ extension FolderImport {
     return true
   }
 
-  /// Whether an entry is the empty file that was made here just now.
+  /// Whether an entry is the empty file that this import has just created.
   private func isClaim(_ claim: Occupant?, at target: ArchivePath) throws(SystemError) -> Bool {
     guard let claim, let there = try destination.occupant(at: target) else { return false }
     return there.kind == .regular && there.size == 0 && (there.device, there.inode) == (claim.device, claim.inode)
@@ -64,7 +64,8 @@ extension FolderImport {
 
   // MARK: The journal
 
-  /// Tells the journal of this placing and of those that follow: one waiting for the disk serves many.
+  /// Records in the journal this placing and the following ones, so that many placings share one
+  /// wait for the disk.
   private mutating func announcePlacing(
     _ path: ArchivePath, _ target: ArchivePath
   ) throws(ArchiveError) -> Placing.Answer {

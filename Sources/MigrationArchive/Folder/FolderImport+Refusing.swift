@@ -1,9 +1,10 @@
 import MigrationSystem
 import MigrationWire
 
-/// Staged items that cannot be put in their places: they are named, and keep nothing else from arriving.
+/// Staged items that cannot be moved to the destination: the import reports them and continues with
+/// the other items.
 extension FolderImport {
-  /// Leaves an item, and everything beneath it, in staging.
+  /// Leaves an item and its contents in staging.
   mutating func cannotStore(_ item: Item, _ reason: RefusalReason, _ cause: SystemError?) throws(ArchiveError) {
     guard staging.shared.withLock({ $0.mayRefuse }) else {
       throw failed(item.path, cause ?? SystemError(reason: reason.words, operation: "import"))
@@ -11,7 +12,7 @@ extension FolderImport {
     notStored[item.path] = Staging.WhyRefused(reason: reason, message: cause?.words)
   }
 
-  /// What came of looking for a name, or a refusal of the item whose name it is.
+  /// The result of looking up a name, or a refusal of the item with that name.
   enum Look {
     case found(Occupant)
     case free
@@ -22,7 +23,7 @@ extension FolderImport {
     do {
       return try destination.occupant(at: target).map { .found($0) } ?? .free
     } catch {
-      // A name that may be nowhere is refused already when it is looked for.
+      // A name that the file system does not allow is refused at the lookup.
       if let reason = error.namingRefusal { return .refused(reason, error) }
       throw failed(path, error)
     }
@@ -30,10 +31,11 @@ extension FolderImport {
 }
 
 extension SystemError {
-  /// Why no entry can have a name, if that is what the file system said when it was looked for.
+  /// Why no entry can have a name, if the file system gave this reason at the lookup.
   fileprivate var namingRefusal: RefusalReason? { isInvalid ? .nameNotAllowed : placingRefusal }
 
-  /// Why an item cannot have its place, if the item is at fault and not the disk, or its user.
+  /// Why an item cannot be moved to its destination, if the cause is the item, not the disk or the
+  /// user's permissions.
   var placingRefusal: RefusalReason? {
     if isTooLong { return .nameTooLong }
     if isEncodingRefused { return .nameNotAllowed }

@@ -1,11 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// What imports that were killed were about to place in several steps, as far as the journal's survey keeps it.
+/// The items that a killed import was about to place in several steps, as far as the journal's
+/// survey keeps them.
 struct EarlierPlacing: Sendable {
-  /// Whether the journal tells of any.
+  /// Whether the journal has any.
   private(set) var isAny = false
-  /// Where in the journal what was said of a path before was taken back.
+  /// The positions in the journal where the earlier records of a path were withdrawn.
   private var withdrawn: [ArchivePath: UInt64] = [:]
 
   mutating func note(_ path: ArchivePath, _ target: ArchivePath?, at position: UInt64) {
@@ -13,13 +14,13 @@ struct EarlierPlacing: Sendable {
     if target == nil { withdrawn[path] = position }
   }
 
-  /// Whether what the journal says of a path at a position still counts.
+  /// Whether a record of a path at a position in the journal is still valid.
   func counts(_ path: ArchivePath, at position: UInt64) -> Bool { withdrawn[path].map { position > $0 } ?? true }
 }
 
-/// Ends what an import that was killed had begun to place.
+/// Finishes the placings that a killed import had begun.
 extension FolderImport {
-  /// Takes away what was only claimed, and lets what has both names keep the one at the destination.
+  /// Removes empty claims, and removes the staged name of items that have both names.
   func settleEarlierPlacing() throws(ArchiveError) {
     let earlier = staging.shared.withLock { $0.earlierPlacing }
     guard earlier.isAny else { return }
@@ -37,12 +38,12 @@ extension FolderImport {
 
   private func settle(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
     do {
-      // An item that is not staged any more has arrived.
+      // An item that is no longer staged has been imported.
       guard let item = try destination.occupant(ofStaged: path), let there = try destination.occupant(at: target)
       else { return }
       switch item.kind {
       case .directory:
-        // One that is not empty is not removed.
+        // A directory that is not empty is not removed.
         if there.kind == .directory { try destination.release(target, isDirectory: true) }
       default:
         if try hasBothNames(path, item, target, there) {
@@ -56,13 +57,13 @@ extension FolderImport {
     }
   }
 
-  /// Whether a file or link that is still staged has its name at the destination already. On some file systems each name has
-  /// an inode number of its own.
+  /// Whether a file or link that is still staged already has its name at the destination. On some
+  /// file systems each name has an inode number of its own.
   private func hasBothNames(
     _ path: ArchivePath, _ item: Occupant, _ target: ArchivePath, _ there: Occupant
   ) throws(SystemError) -> Bool {
     if there.isSame(as: item) { return true }
-    // An empty file may be a claim, and is as well gone.
+    // An empty file may be a claim, and can be removed without loss.
     guard there.kind == .symbolicLink || there.size > 0 else { return false }
     return try destination.isCopy(of: path, at: target)
   }

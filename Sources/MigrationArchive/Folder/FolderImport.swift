@@ -1,35 +1,38 @@
 import MigrationSystem
 package import MigrationWire
 
-/// Moves what was verified from staging to the destination, each file, link and new folder by one rename, or by the steps of
-/// `Placing`. Existing entries are treated as the staging says: nothing is ever replaced unless that is wanted, and then a file by
-/// a whole file, in one step.
+/// Moves verified items from staging to the destination: each file, link and new folder by one
+/// rename, or by the steps of `Placing`. The settings of the staging decide about existing entries:
+/// nothing is replaced unless the user asks for it, and then a file is replaced by a whole file, in
+/// one step.
 ///
-/// It may be killed at any moment and run again: what is no longer staged was moved, and the journal says what of that is
-/// still to be finished.
+/// It may be killed at any moment and run again: an item that is no longer staged has been moved,
+/// and the journal records which moved items are still to be finished.
 package struct FolderImport {
   let staging: Staging
   let destination: any ImportDestination
   let existing: Existing
   let staged: any StagingPlaces
   let arrived: any StagingPlaces
-  /// How many items there are to go through, at most: the roots, or all where some are merged.
+  /// The most items to process: the roots, or all items if some directories are merged.
   private var total: UInt64 = 0
   private var done: UInt64 = 0
-  /// The directories that were there already, and get what belongs to those that arrived when all is in them.
+  /// The directories that existed already. They get the metadata of the received directories when
+  /// their contents are complete.
   private var merged: [ArchivePath] = []
-  /// The directories that are on both sides and were not gone through yet.
+  /// The directories that exist on both sides and have not been processed yet.
   private var pending: [ArchivePath] = []
-  /// Whether the file system renames with the promise to replace nothing, as far as is known.
+  /// Whether the file system can rename without replacing, as far as known.
   var renamesSafely = true
-  /// The items that are about to get their names, and those of which the journal knows that.
+  /// The items that are about to be moved, and those of them that are in the journal.
   var upcoming: [(path: ArchivePath, target: ArchivePath)] = []
   var told: [ArchivePath: ArchivePath] = [:]
-  /// The directory in which a name was taken last, and names that items of the archive got beside others.
+  /// The directory in which a name was taken last, and the names given to items of the archive next
+  /// to taken ones.
   var listed: ListedNames?
   var besides: Set<ArchivePath> = []
   var archivePaths: ArchivePaths?
-  /// What cannot be put in its place.
+  /// The items that cannot be moved to the destination.
   var notStored: [ArchivePath: Staging.WhyRefused] = [:]
 
   package init(_ staging: Staging, to destination: any ImportDestination) {
@@ -40,13 +43,14 @@ package struct FolderImport {
     arrived = destination.arrivedPlaces()
   }
 
-  /// Moves everything and makes it durable; the staging directory is not needed any more then.
+  /// Moves every item and makes the result durable; the staging directory is not needed afterwards.
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
     guard case .concluded(let tally) = staging.stage else { return }
     try settleEarlierPlacing()
     try finishEarlierMoves()
     let roots = try entries(of: nil)
-    // All are looked at before the first moves, so that a name that was taken meanwhile leaves nothing half imported.
+    // All roots are checked before the first is moved, so that a name that was taken meanwhile does
+    // not leave the import half done.
     let fates = try fates(of: roots[...])
     try announce(upcoming)
     total = fates.contains(.merges) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
@@ -60,13 +64,14 @@ package struct FolderImport {
     do {
       try destination.synchronize()
     } catch {
-      throw ArchiveError(.importFailed, "what was imported cannot be made durable", cause: error)
+      throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
     }
     try staging.refuseStaged(notStored)
     try staging.finishImport()
   }
 
-  /// What an import that was killed had moved has its rights and time still to get, and its user to hear of its name.
+  /// Sets the remaining permissions and times of the items that a killed import had moved, and
+  /// reports their names to the user.
   private mutating func finishEarlierMoves() throws(ArchiveError) {
     let moves = staging.shared.withLock { $0.moving }
     for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
@@ -80,8 +85,8 @@ package struct FolderImport {
     }
   }
 
-  /// Whether what has the name is what was moved: it has its inode, or, as the file system may have changed that, it is a
-  /// directory with its time.
+  /// Whether the existing entry is the moved item: it has the item's inode, or, because the file
+  /// system may have changed that, it is a directory with the item's time.
   private func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: Occupant) throws(ArchiveError) -> Bool {
     if there.inode == move.inode { return true }
     guard there.kind == .directory, let modified = there.modified,
@@ -90,10 +95,10 @@ package struct FolderImport {
     return abs(modified.seconds - sent.seconds) <= Self.coarsestTime
   }
 
-  /// The seconds to which the coarsest file systems round times.
+  /// The coarsest file systems round times to this many seconds.
   private static let coarsestTime: Int64 = 2
 
-  /// Goes down into the directories that are on both sides, one at a time.
+  /// Descends into the directories that exist on both sides, one at a time.
   private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(ArchiveError) {
     while let directory = pending.popLast() {
       try checkFileSystem(of: directory)
@@ -110,10 +115,11 @@ package struct FolderImport {
     }
   }
 
-  /// How many items the journal is told of at once, where it must be told before they get their names.
+  /// How many items are recorded in the journal together, on file systems where the record must
+  /// come before the names.
   private static let together = 256
 
-  /// Decides the fates of some items before the first of them is touched.
+  /// Decides how to import several items before the first of them is changed.
   private mutating func fates(of items: ArraySlice<Item>) throws(ArchiveError) -> [Fate] {
     var fates: [Fate] = []
     (upcoming, told) = ([], [:])
@@ -145,7 +151,8 @@ package struct FolderImport {
       if existing == .replace { merged.append(item.path) }
     case .stays: staging.shared.withLock { $0.nameConflicts.noteLeft(item.path) }
     case .isThere:
-      // A link was made and the other name not removed, where a rename cannot promise to replace nothing.
+      // A link was made and the other name not removed, on a file system that cannot rename without
+      // replacing.
       try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) }
     case .cannotBeStored(let reason, let cause): try cannotStore(item, reason, cause)
     }
@@ -160,7 +167,7 @@ package struct FolderImport {
     let mustFinish = try prepare(item, for: target)
     switch try carry(item, to: target) {
     case .placed: noteArrival(at: target, of: item.path)
-    // Another program was faster, or another item of the archive has the name here.
+    // Another program created the name first, or another item of the archive has it here.
     case .taken: return try perform(try fate(of: item), on: item)
     case .failed(let error): return try refuse(item, error)
     }
@@ -168,10 +175,10 @@ package struct FolderImport {
     if mustFinish { try finish(item.path, at: target) }
   }
 
-  /// Makes sure that a directory can be moved, and that whoever comes after a crash knows what is still to be done to it;
-  /// whether anything is.
+  /// Makes sure that a directory can be moved, and journals the move, so that a process after a
+  /// crash can finish it. Returns whether the directory must be finished after the move.
   private func prepare(_ item: Item, for target: ArchivePath) throws(ArchiveError) -> Bool {
-    // Roots are announced together, and have rights that let them be moved.
+    // Roots are recorded together, and have permissions that let them be moved.
     if item.path.parent == nil {
       if staging.shared.withLock({ $0.moving[item.path]?.target }) != target { try announce([(item.path, target)]) }
       return true
@@ -179,7 +186,7 @@ package struct FolderImport {
     var mustFinish = false
     if item.kind == .directory, let record = try staging.directoryRecord(item.path) {
       let (mode, now) = (staging.mode(of: record), try stagedOccupant(item.path).mode)
-      // A directory that nobody may write to is moved by nobody but root.
+      // Only root can move a directory without write permission.
       mustFinish = now != mode || mode & 0o200 == 0
     }
     guard mustFinish || target != item.path else { return false }
@@ -188,7 +195,7 @@ package struct FolderImport {
     do {
       try staged.setMode(item.path, 0o700)
     } catch {
-      // A file system that keeps no rights asks for none.
+      // A file system without permissions needs none.
       guard error.isMetadataRefused else { throw failed(item.path, error) }
     }
     return true
@@ -205,7 +212,7 @@ package struct FolderImport {
     try journal(records)
   }
 
-  /// Only now: a directory without the right to write cannot be moved by anybody but root.
+  /// Done only now: only root can move a directory without write permission.
   private func finish(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
     guard let record = try staging.directoryRecord(path)?.moved(to: target) else { return }
     staging.setTime(in: arrived, record)
@@ -218,12 +225,13 @@ package struct FolderImport {
       try arrived.setMode(target, staging.mode(of: record))
     } catch {
       guard error.isMetadataRefused else { throw failed(path, error) }
-      // Rights that nothing has here are counted with the record.
+      // Permissions that this file system cannot keep are counted with the record.
       if staging.abilities.fixedRights == nil { staging.lost(.mode) }
     }
   }
 
-  /// Gives a directory that was there what belongs to the one that arrived. It may be somebody else's: then it keeps its own.
+  /// Gives an existing directory the metadata of the received one. A directory of another user
+  /// keeps its own.
   private func setMetadata(ofMerged path: ArchivePath) throws(ArchiveError) {
     guard let record = try staging.directoryRecord(path) else { return }
     staging.setExtended(in: arrived, record, isRoot: false)

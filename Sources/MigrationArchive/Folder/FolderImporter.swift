@@ -1,12 +1,13 @@
 import MigrationSystem
 package import MigrationWire
 
-/// Folders and files arriving in a directory. What exists there is overwritten only where the user wants that.
+/// Receives folders and files into a directory. Existing items are replaced only if the user asks
+/// for it.
 package final class FolderImporter: Importer {
   package let area: StagingArea
   package let existing: Existing?
 
-  /// Imports into the directory that the area stages in.
+  /// Imports into the directory of the staging area.
   package init(_ area: StagingArea, existing: Existing? = nil) {
     self.area = area
     self.existing = existing
@@ -29,9 +30,11 @@ package final class FolderImporter: Importer {
       offer, held: held, on: terms, availableBytes: space.availableBytes, availableItems: space.availableItems)
   }
 
-  /// Looks at what is there only where there is too little room without it: so much of an offer of the same need not come.
+  /// Examines the existing items only if the space would not suffice without them: an offer of the
+  /// same items need not send these bytes.
   ///
-  /// It may be something else: then too little room is found out later, and what has arrived by then is kept.
+  /// The existing items may differ; then the lack of space shows later, and the data received by
+  /// then is kept.
   func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms, availableBytes: UInt64, availableItems: UInt64?
   ) throws(ArchiveError) -> Judgement {
@@ -57,7 +60,7 @@ package final class FolderImporter: Importer {
     return try look(for: offer, staging.keys, timeGranularity: granularity) ?? PresentItems()
   }
 
-  /// Goes over what is beneath the roots; nil where the directory is not there.
+  /// Lists the contents of the roots; nil if the directory does not exist.
   private func look(
     for offer: Offer, _ keys: TransferKeys, timeGranularity: UInt32
   ) throws(ArchiveError) -> PresentItems? {
@@ -68,7 +71,7 @@ package final class FolderImporter: Importer {
       return try PresentItems(
         beneath: roots.map(\.name), of: directory.directory, keys: keys, timeGranularity: timeGranularity)
     } catch {
-      throw ArchiveError(.destination, "what is in the destination cannot be read", cause: error)
+      throw ArchiveError(.destination, "the contents of the destination cannot be read", cause: error)
     }
   }
 
@@ -82,6 +85,6 @@ package final class FolderImporter: Importer {
     return staging.losses
   }
 
-  /// Does nothing: what has begun to move is moved, as long as the disk does its part.
+  /// Does nothing: an import that has begun is completed unless the disk fails.
   package func interrupt() {}
 }

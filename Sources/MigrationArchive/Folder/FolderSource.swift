@@ -2,14 +2,14 @@ package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Files and folders that the user named.
+/// The files and folders that the user named.
 package final class FolderSource: ItemSource {
   private let roots: [SourceRoot]
   private let withOwners: Bool
   private let selection: Selection
   private let tree = Mutex<SourceTree?>(nil)
 
-  /// Opens what the paths lead to; no two may have one last component.
+  /// Opens the targets of the paths; no two paths may have the same last component.
   package init(
     paths: [[UInt8]], selecting selection: Selection = Selection(), withOwners: Bool = false
   ) throws(ArchiveError) {
@@ -20,7 +20,7 @@ package final class FolderSource: ItemSource {
     roots.sort { $0.name.lexicographicallyPrecedes($1.name) }
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
       throw ArchiveError(
-        .source, "two sources are called \(VisibleText.quoted(one.name)) and would arrive as one", name: one.name)
+        .source, "two sources have the same name, \(VisibleText.quoted(one.name))", name: one.name)
     }
     self.roots = roots
     self.withOwners = withOwners
@@ -37,7 +37,7 @@ package final class FolderSource: ItemSource {
         let base = try root.parent.directory.canonicalPath()
         origin.append(base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + root.name)
       } catch {
-        throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be found again", cause: error)
+        throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) can no longer be found", cause: error)
       }
     }
     return origin.sorted { $0.lexicographicallyPrecedes($1) }

@@ -1,31 +1,33 @@
 package import MigrationWire
 
-/// Where the items of a transfer go from the staging area: into a folder, or to an app's importer.
+/// The target of a transfer's items after the staging area: a folder, or an app's importer.
 ///
-/// A worker of a session calls `judge` before the user is asked, and `present` when the transfer is staged; a worker of a
-/// transfer calls `recover` at the start of a run, and `importItems` at the end. Any thread may call `interrupt`.
+/// A worker of a session calls `judge` before the user is asked, and `present` when the transfer is
+/// staged. A worker of a transfer calls `recover` at the start of a run, and `importItems` at the
+/// end. Any thread may call `interrupt`.
 package protocol Importer: AnyObject, Sendable {
-  /// Where the items are staged before.
+  /// The area where the items are staged first.
   var area: StagingArea { get }
-  /// The app that is wanted, nil for folders.
+  /// The app whose data is requested; nil for folders.
   var request: AppRequest? { get }
-  /// What the user of this device says of names that are taken; nil where a transfer goes on as it began.
+  /// How the user of this device treats existing names; nil if a transfer keeps its first setting.
   var existing: Existing? { get }
-  /// Judges an offer, of which so much is staged already: names, room, fitness. Writes nothing.
+  /// Checks an offer, of which `held` is already staged: names, space, fitness. Writes nothing.
   func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> Judgement
-  /// What the destination has of a judged offer already and keeps as it is. Slow: it looks at every name, once a session.
+  /// The existing items of a judged offer that the destination keeps unchanged. Slow: it examines
+  /// every name, once a session.
   func present(
     _ offer: Offer, for staging: Staging, after judgement: Judgement
   ) throws(ArchiveError) -> PresentItems
-  /// What is known of a transfer's import besides what the journal says.
+  /// The state of a transfer's import that is known apart from the journal.
   func fate(of transfer: TransferID) -> Staging.ImportFate
-  /// Puts the verified contents of the staging directory in their place, durably.
+  /// Moves the verified contents of the staging directory to the destination, durably.
   func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss]
-  /// The user wants it to end: an import that is going on is broken off, if it can be undone.
+  /// Stops at the user's request: cancels a running import if it can be undone.
   func interrupt()
-  /// For how many seconds an import that is broken off may clear up.
+  /// How many seconds a cancelled import may use for cleaning up.
   var graceAtTheEnd: Double { get }
 }
 
@@ -33,14 +35,14 @@ extension Importer {
   package var graceAtTheEnd: Double { 0 }
   package func fate(of transfer: TransferID) -> Staging.ImportFate { .told }
 
-  /// Settles what holds for all sessions of a transfer that begins.
+  /// Fixes the terms for all sessions of a new transfer.
   package func terms(of transfer: TransferID, keys: TransferKeys) -> TransferTerms {
     TransferTerms(transfer: transfer, keys: keys, existing: existing ?? .refuse)
   }
 
-  /// Recovers what an earlier run staged; nil if there is nothing.
+  /// Recovers the data staged by an earlier run; nil if there is none.
   ///
-  /// Throws an `ArchiveError`, with the code journal where it cannot be believed.
+  /// Throws an `ArchiveError`, with the code `journal` if the data cannot be trusted.
   package func recover(
     _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing
   ) throws -> Staging? {
@@ -49,11 +51,11 @@ extension Importer {
   }
 }
 
-/// What is settled of a transfer at the receiver when it begins, and holds for all its sessions.
+/// The terms that the receiver fixes when a transfer begins; they hold for all its sessions.
 package struct TransferTerms: Equatable, Sendable {
   package let transfer: TransferID
   package let keys: TransferKeys
-  /// What becomes of items whose names are taken at the destination.
+  /// How items are treated whose names are taken at the destination.
   package let existing: Existing
 
   package init(transfer: TransferID, keys: TransferKeys, existing: Existing) {
@@ -63,13 +65,13 @@ package struct TransferTerms: Equatable, Sendable {
   }
 }
 
-/// That an offer can be taken, and what was found out on the way.
+/// The acceptance of an offer, with the facts found during the check.
 package struct Judgement: Sendable {
-  /// How much room there is, for people.
+  /// The free space, for people.
   package let availableBytes: UInt64?
-  /// How much is taken of a transfer that may become more than it says; nil for any other.
+  /// The most bytes accepted of a transfer that may exceed its offer; nil for other transfers.
   package let mostBytes: UInt64?
-  /// What is at the destination already, if it was looked at, in marks of these keys.
+  /// The items at the destination, if they were examined, as marks of these keys.
   private let present: PresentItems?
   private let keys: TransferKeys?
 
@@ -84,6 +86,6 @@ package struct Judgement: Sendable {
     self.keys = keys
   }
 
-  /// What is at the destination already, if it was looked at with these keys.
+  /// The items at the destination, if they were examined with these keys.
   func present(for keys: TransferKeys) -> PresentItems? { self.keys == keys ? present : nil }
 }

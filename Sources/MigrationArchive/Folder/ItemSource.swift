@@ -1,22 +1,24 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// Where the items of a transfer come from: folders, or an app's exporter.
+/// The origin of a transfer's items: folders, or an app's exporter.
 package protocol ItemSource: AnyObject, Sendable {
-  /// What is sent, as it is known from run to run: the absolute paths of the sources, ascending.
+  /// The identity of the source from run to run: the absolute paths of the sources, ascending.
   func origin() throws(ArchiveError) -> [[UInt8]]
-  /// Finds out what there is, without reading content; called once, on a thread of its own, until it is to stop.
+  /// Determines the items, without reading content. Called once, on a thread of its own; ends early
+  /// when `stop` is set.
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary
-  /// Has every item read; called once a session, on a thread of its own, and returns when all of it is in frames. `begin` is told
-  /// where the frames come from. `request` is what the receiver asked for. Says what the archive has come to.
+  /// Lets the readers read every item. Called once a session, on a thread of its own; returns when
+  /// every item is in a frame. `begin` receives the source of the frames. `request` is the
+  /// receiver's request. Returns the totals of the archive.
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(ArchiveError) -> ExportResult
-  /// What of it a destination cannot hold, as far as that was seen before the first byte is sent.
+  /// The items that a destination cannot hold, as far as known before the first byte is sent.
   func withholding(for traits: DestinationTraits) -> Withholding
-  /// Whether it is on a disk that rotates, as far as the kernel says.
+  /// Whether the source is on a rotating disk, as far as the kernel reports it.
   var isRotating: Bool { get }
-  /// For how many seconds an export may still clear up after it is told to end.
+  /// How many seconds an export may use for cleaning up after it is stopped.
   var graceAtTheEnd: Double { get }
 }
 

@@ -1,13 +1,13 @@
 import MigrationSystem
 import MigrationWire
 
-/// The names in one directory of the destination, as it lists them. It may find an entry by others, too: in another case, in
-/// another normalisation, by a short form.
+/// The names in one directory of the destination, as it lists them. It may find an entry by other
+/// names, too: in another case, in another normalisation, by a short form.
 struct ListedNames {
   let directory: ArchivePath?
   private let key: UInt128
   private var hashes: Set<UInt64> = []
-  /// The names by their forms without case and normalisation; nil where that was not asked for.
+  /// The names by their forms without case and normalisation; nil if not requested.
   private var folded: [String: [UInt8]]?
 
   init(_ names: [[UInt8]], in directory: ArchivePath?, key: UInt128, folding: Bool = false) {
@@ -25,7 +25,7 @@ struct ListedNames {
   /// Whether the directory lists exactly this name.
   func contains(_ name: ArraySlice<UInt8>) -> Bool { hashes.contains(hash(name)) }
 
-  /// A name that differs in case or normalisation alone.
+  /// A listed name that differs only in case or normalisation.
   func alike(_ name: ArraySlice<UInt8>) -> [UInt8]? { folded?[Self.fold(name)] }
 
   private func hash(_ name: ArraySlice<UInt8>) -> UInt64 {
@@ -40,7 +40,7 @@ struct ListedNames {
   }
 }
 
-/// The paths of all that an archive has, directories that no record tells of included, by their hashes.
+/// The paths of an archive, including directories without a record, as hashes.
 struct ArchivePaths {
   private let key: UInt128
   private var hashes: Set<UInt64> = []

@@ -1,30 +1,31 @@
 import MigrationWire
 
-/// The most bytes that the user of this device wants of one transfer.
+/// The most bytes that the user of this device accepts of one transfer.
 ///
-/// What is held when a session begins may be stale, since the sender's files were renamed or changed meanwhile, and only the end of
-/// the session tells. So a session brings at most so much, and what all of the archive comes to is judged when that is known.
+/// Data that is held when a session begins may be stale, because the sender's files were renamed or
+/// changed meanwhile; only the end of the session shows it. So each session brings at most this
+/// many bytes, and the receiver checks the total of the archive when it is known.
 package struct MostBytes: Equatable, Sendable {
   package let bytes: UInt64
 
   package init(_ bytes: UInt64) { self.bytes = bytes }
 
-  /// Fails where a transfer has more: by its offer, or by what the sender says at the end.
+  /// Fails if a transfer is larger: by its offer, or by the sender's totals at the end.
   func check(total: UInt64) throws(ArchiveError) {
     guard total > bytes else { return }
     let sizes = Close.Space(needed: total, available: bytes).sizes
     throw refusal("the transfer has \(sizes.needed), and the receiver takes at most \(sizes.available)")
   }
 
-  /// Fails where a session is about to bring more.
+  /// Fails if a session is about to bring more.
   func check(coming: UInt64) throws(ArchiveError) {
     guard coming > bytes else { return }
-    throw refusal("more than \(ReadableNumber.size(bytes)) comes, and the receiver takes no more")
+    throw refusal("the session exceeds \(ReadableNumber.size(bytes)), the most that the receiver takes")
   }
 
   private func refusal(_ message: String) -> ArchiveError {
     ArchiveError(
       .noSpace, "\(message) (--max-size)",
-      hint: "Start 'peer receive' with a greater --max-size, or without it; what has arrived is kept.")
+      hint: "Start 'peer receive' with a greater --max-size, or without it; the received data is kept.")
   }
 }

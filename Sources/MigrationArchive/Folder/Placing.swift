@@ -1,52 +1,55 @@
 import MigrationSystem
 
-/// Decides, step by step, how something that is staged gets a name that must be free.
+/// Decides, step by step, how a staged item gets a name that must be free.
 ///
-/// Nothing that exists is replaced. Where the kernel's rename promises that, it is one step. Elsewhere a file gets a second name
-/// and loses the first. A directory, or a file that can have no second name, is renamed over an empty entry of that name which
-/// was made for it: the kernel refuses that for a directory into which anything was put, and a file is looked at before.
+/// Nothing that exists is replaced. If the kernel can rename without replacing, one step suffices.
+/// Otherwise a file gets a second name and then loses the first. A directory, or a file that cannot
+/// have a second name, is renamed over an empty entry that was created under that name (the claim).
+/// The kernel refuses to rename over a directory that is not empty, and the import checks a file
+/// beforehand.
 struct Placing: Equatable {
-  /// The next thing to do.
+  /// The next step.
   enum Step: Equatable {
-    /// Rename as far as the kernel promises to replace nothing.
+    /// Rename, if the kernel can do so without replacing.
     case rename
-    /// Tell the journal, for good, that something empty at the place, or a second name, is ours from now on.
+    /// Record in the journal, durably, that an empty entry or a second name at the destination is
+    /// this import's.
     case announce
-    /// Give a file its name beside the staged one.
+    /// Give a file its final name in addition to the staged name.
     case link
-    /// Remove the staged name of a file that has both.
+    /// Remove the staged name of a file that has both names.
     case unstage
-    /// Make something empty of that name.
+    /// Create an empty entry of that name.
     case claim
-    /// Look whether a claim is still the one that was made, and empty.
+    /// Check that a claim is still the entry that was created, and empty.
     case examineClaim
     /// Rename over the claim.
     case renameOverClaim
-    /// Remove the claim, where the file system does not rename over it.
+    /// Remove the claim, because the file system does not rename over it.
     case releaseClaim
-    /// Look whether the name is free.
+    /// Check whether the name is free.
     case examineName
-    /// Rename to the name that was free just now.
+    /// Rename to the name that has just been free.
     case renameIntoFree
-    /// Tell the journal that nothing at the place is ours, and end so.
+    /// Record in the journal that the entry at the destination is not this import's, and end.
     case withdraw
-    /// Remove the claim if that is possible, and end with the error.
+    /// Remove the claim if possible, and end with the error.
     case giveUp(SystemError)
     case ended(Outcome)
   }
 
-  /// How it ends.
+  /// The result.
   enum Outcome: Equatable {
     case placed
-    /// Another program's entry has the name.
+    /// The name belongs to an entry of another program.
     case taken
     case failed(SystemError)
   }
 
-  /// What came of a step.
+  /// The result of a step.
   enum Answer: Equatable {
     case done
-    /// What was looked for is not so.
+    /// The check was negative.
     case no
     case failed(SystemError)
   }
@@ -54,18 +57,18 @@ struct Placing: Equatable {
   private(set) var step: Step
   private let isDirectory: Bool
 
-  /// Starts; without `asksKernel` as if the kernel had refused to promise anything.
+  /// Starts; without `asksKernel`, as if the kernel could not rename without replacing.
   init(isDirectory: Bool, asksKernel: Bool) {
     self.isDirectory = isDirectory
     step = asksKernel ? .rename : .announce
   }
 
-  /// Goes on with what came of the step.
+  /// Continues with the result of the step.
   mutating func take(_ answer: Answer) {
     step =
       switch answer {
       case .done: next
-      // An entry that is no longer ours is another's.
+      // An entry that is no longer this import's belongs to another program.
       case .no: .withdraw
       case .failed(let error): afterFailure(error)
       }
@@ -92,7 +95,8 @@ struct Placing: Equatable {
     case .rename where error.isAlreadyExisting: .ended(.taken)
     case .link where error.isAlreadyExisting, .claim where error.isAlreadyExisting: .withdraw
     case .link where error.isLinkRefused: .claim
-    // Some file systems rename over nothing at all; a claim that is not empty any more cannot be removed either.
+    // Some file systems do not rename over any entry; a claim that is no longer empty cannot be
+    // removed either.
     case .renameOverClaim where error.isReplacingRefused: .releaseClaim
     case .releaseClaim where error.isNotFound: .examineName
     case .releaseClaim where error.isNotEmpty, .renameIntoFree where error.isTaken: .withdraw
@@ -106,8 +110,9 @@ struct Placing: Equatable {
 }
 
 extension SystemError {
-  /// A rename was refused for what has the new name, or since the file system never renames over anything.
+  /// A rename was refused because of the entry that has the new name, or because the file system
+  /// never renames over entries.
   fileprivate var isReplacingRefused: Bool { isTaken || isPermissionDenied || isRenameFlagRefused }
-  /// A name that was free is not any more.
+  /// A name that was free is taken now.
   fileprivate var isTaken: Bool { isNotEmpty || isNotDirectory || isDirectory }
 }

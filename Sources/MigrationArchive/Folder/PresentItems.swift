@@ -1,30 +1,33 @@
 import MigrationSystem
 package import MigrationWire
 
-/// What the destination has beneath the roots of an offer, as a sender is told of it: what need not be sent again, and what
-/// must not since it stays as it is (Protocol §6.4).
+/// The existing items in the roots of an offer, as the receiver reports them to a sender (Protocol
+/// §6.4). Some items need not be sent again; others must not be sent because the existing ones are
+/// kept.
 package struct PresentItems: Equatable, Sendable {
   /// Marks of kind 2, ascending.
   package private(set) var present: [Mark] = []
   /// Marks of kind 3, ascending.
   package private(set) var taken: [Mark] = []
 
-  /// What everything there takes: so much of an offer of the same need not come.
+  /// The total of the existing items: an offer of the same items need not send these bytes.
   private(set) var tally = Tally()
-  /// The greatest unit that every time there is a multiple of, in nanoseconds; 0 where there is no time.
+  /// The greatest unit, in nanoseconds, of which every existing time is a multiple; 0 if there are
+  /// no times.
   private var timeUnit: UInt128 = 0
 
   package init() {}
 
-  /// What is known already: marks, ascending.
+  /// Known items: marks, ascending.
   package init(present: [Mark], taken: [Mark]) {
     self.present = present
     self.taken = taken
   }
 
-  /// Looks at every name there, through no link and into no other file system. No file is opened. Of more names than a sender
-  /// keeps it is not told: what is sent of them nevertheless is dealt with when it is imported.
-  /// Times are told in multiples of so many nanoseconds, as the sender rounds its own.
+  /// Examines every existing name, without following links or entering other file systems. It opens
+  /// no file. It reports at most as many names as a sender keeps; if the sender sends items of the
+  /// other names, the import handles them. Times are rounded to multiples of this many nanoseconds,
+  /// as the sender rounds its own.
   init(
     beneath roots: [[UInt8]], of destination: borrowing Directory, keys: TransferKeys, timeGranularity: UInt32 = 1
   ) throws(SystemError) {
@@ -52,13 +55,14 @@ package struct PresentItems: Equatable, Sendable {
     while rest != 0 { (timeUnit, rest) = (rest, timeUnit % rest) }
   }
 
-  /// Whether its times are multiples of so many nanoseconds, so that rounding them would change nothing.
+  /// Whether its times are multiples of so many nanoseconds, so that rounding them would change
+  /// nothing.
   func isExact(timeGranularity: UInt32) -> Bool {
     timeGranularity <= 1 || timeUnit % UInt128(timeGranularity) == 0
   }
 }
 
-/// A walk over the destination, one open directory at a time.
+/// Walks the destination, with one open directory at a time.
 private enum PresentWalk {
   typealias Visit = (ArchivePath, FileStatus, _ target: [UInt8]?) -> Void
 
@@ -84,7 +88,8 @@ private enum PresentWalk {
           try look(at: child, in: directory, device, &pending, visit)
         }
       } catch {
-        // What cannot be listed, or has gone, is not told: then it is found when its name is to be given.
+        // A directory that cannot be listed, or has been removed, is not reported: the import meets
+        // its entries when it needs their names.
         guard error.isNotFound || error.isNotDirectory || error.isSymbolicLink || error.isPermissionDenied else {
           throw error
         }

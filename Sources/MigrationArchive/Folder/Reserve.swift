@@ -1,11 +1,12 @@
 import MigrationSystem
 
-/// What of a file system a transfer leaves free that may become more than was announced: the twentieth part, and at most 1 GiB,
-/// with the entries that such a file system has for as much.
+/// The part of a file system that a transfer leaves free if it may exceed its offer: a twentieth,
+/// at most 1 GiB. The reserve also has the number of entries that such a file system has for this
+/// many bytes.
 struct Reserve: Equatable, Sendable {
   static let none = Reserve(bytes: 0, items: 0)
   private static let mostBytes: UInt64 = 1 << 30
-  /// One for each 16 KiB, as file systems with a fixed number of entries are made.
+  /// One entry for each 16 KiB, as on file systems with a fixed number of entries.
   private static let mostItems: UInt64 = 1 << 16
   private static let part: UInt64 = 20
 

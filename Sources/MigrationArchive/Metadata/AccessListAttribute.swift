@@ -1,12 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// Which of a directory's access control lists; files have the first only.
+/// The kind of a directory's access control list; files have only the first kind.
 package enum AccessListKind: Sendable {
   case access
   case `default`
 
-  /// The attribute by which the kernel shows and takes it.
+  /// The attribute through which the kernel reads and sets the list.
   var attribute: [UInt8] {
     switch self {
     case .access: Array("system.posix_acl_access".utf8)
@@ -15,13 +15,13 @@ package enum AccessListKind: Sendable {
   }
 }
 
-/// The kernel's form of a list: a version, then the entries, all little-endian.
+/// The kernel's format of a list: a version, then the entries, all little-endian.
 extension [AccessEntry] {
   private static let version: UInt32 = 2
-  /// Stands where a subject has no number.
+  /// The value for a subject without a number.
   private static let noNumber = UInt32.max
 
-  /// Reads the kernel's form; nil if it is another one.
+  /// Reads the kernel's format; nil if the value has another format.
   init?(attribute value: [UInt8]) {
     guard value.count >= 4, value.count % 8 == 4, Self.number(value[0..<4]) == Self.version else { return nil }
     self = []
@@ -35,7 +35,7 @@ extension [AccessEntry] {
     }
   }
 
-  /// The kernel's form.
+  /// The list in the kernel's format.
   var attribute: [UInt8] {
     var value = Self.bytes(Self.version, 4)
     for entry in self {

@@ -1,27 +1,28 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// What a file or directory may have beside its twelve bits, its owner and its times (Protocol §8.2).
+/// The metadata of a file or directory in addition to its twelve mode bits, its owner and its times
+/// (Protocol §8.2).
 package struct ExtendedMetadata: Equatable, Sendable {
-  /// Those of the user namespace, by ascending names.
+  /// The attributes of the user namespace, by ascending names.
   package var attributes: [ExtendedAttribute] = []
   package var accessList: [AccessEntry] = []
-  /// What new items in a directory get.
+  /// The list that new items in a directory get.
   package var defaultAccessList: [AccessEntry] = []
   /// The names of the other attributes, which are never carried.
   package var leftBehind: [[UInt8]] = []
 
   package init() {}
 
-  /// Reads what an open file or directory has; one call finds out that it has nothing.
+  /// Reads the metadata of an open file or directory; for an item without any, one call suffices.
   ///
-  /// Fails where there is more than a record can hold.
+  /// Fails if it exceeds the limits of a record.
   package init(of descriptor: borrowing Descriptor) throws(SystemError) {
     var room = Limits.attributes
     for name in try descriptor.attributeNames().sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       if name.starts(with: "user.".utf8) {
         guard let value = try descriptor.attribute(name) else { continue }
-        // A length takes at most four bytes, and the name's one.
+        // A length takes at most four bytes, the name's length one.
         room -= name.count + value.count + 5
         guard room >= 0 else { throw Self.tooMuch("its extended attributes take more than 128 KiB") }
         attributes.append(ExtendedAttribute(name: name, value: value))
@@ -35,7 +36,7 @@ package struct ExtendedMetadata: Equatable, Sendable {
     }
   }
 
-  /// Whether an attribute of that name is never carried.
+  /// Whether an attribute with that name is never carried.
   static func leavesBehind(_ name: [UInt8]) -> Bool {
     !name.starts(with: "user.".utf8) && name != AccessListKind.access.attribute
       && name != AccessListKind.default.attribute
@@ -46,7 +47,7 @@ package struct ExtendedMetadata: Equatable, Sendable {
   ) throws(SystemError) -> [AccessEntry] {
     guard let value = try descriptor.attribute(kind.attribute) else { return [] }
     guard let list = [AccessEntry](attribute: value) else {
-      throw tooMuch("its access control list is of a form that is not known")
+      throw tooMuch("its access control list has an unknown format")
     }
     guard list.count <= Limits.aclEntries else {
       throw tooMuch("its access control list has more than \(Limits.aclEntries) entries")
@@ -58,14 +59,14 @@ package struct ExtendedMetadata: Equatable, Sendable {
 }
 
 extension ItemRecord {
-  /// Takes what belongs to the item besides.
+  /// Adds the extended metadata of the item.
   mutating func add(_ extended: ExtendedMetadata) {
     attributes = extended.attributes
     accessList = extended.accessList
     defaultAccessList = extended.defaultAccessList
   }
 
-  /// Whether the record has more than a creating call and the twelve bits can give.
+  /// Whether the record has metadata that the creating call and the twelve mode bits do not set.
   var isExtended: Bool { !attributes.isEmpty || !accessList.isEmpty || !defaultAccessList.isEmpty || owner != nil }
 }
 

@@ -1,4 +1,4 @@
-/// What the receiver's user wants kept that is not kept by itself (Protocol §8.2).
+/// The metadata that is preserved only if the receiver's user asks for it (Protocol §8.2).
 package struct Preserved: Equatable, Sendable {
   /// Owners and groups, by their numbers.
   package var owners: Bool

@@ -1,8 +1,8 @@
 import MigrationWire
 
-/// What an archive consists of, or a part of it.
+/// The totals of an archive, or of a part of it.
 struct ArchiveSum: Sendable {
-  /// What there is, held items included.
+  /// The total of all items, held items included.
   var total = Tally()
   var digest: UInt128 = 0
   var unsent: UInt64 = 0
@@ -21,7 +21,7 @@ struct ArchiveSum: Sendable {
     leftBehind.add(other.leftBehind)
   }
 
-  /// What FINISH says of it.
+  /// The contents of FINISH.
   var finish: Finish {
     Finish(
       total: total, unsent: unsent, digest: digest, leftOut: leftOut, withheld: withheld, leftBehind: leftBehind.list)

@@ -1,19 +1,19 @@
 import MigrationWire
 
-/// How many items have which attributes that are never carried.
+/// Counts, for each attribute that is never carried, the items that have it.
 struct AttributeCount: Sendable {
-  /// How many names are counted at most, so that no source takes memory without end.
+  /// The most names that are counted, so that a source cannot use memory without limit.
   private static let names = 1_024
 
   private var counts: [[UInt8]: UInt64] = [:]
 
-  /// One more item has an attribute of that name.
+  /// Counts one more item with an attribute of that name.
   mutating func note(_ name: [UInt8]) {
     guard counts[name] != nil || counts.count < Self.names, (1...255).contains(name.count) else { return }
     counts[name, default: 0] += 1
   }
 
-  /// What another one has counted.
+  /// Adds the counts of another value.
   mutating func add(_ other: AttributeCount) {
     for (name, count) in other.counts where counts[name] != nil || counts.count < Self.names {
       counts[name, default: 0] += count

@@ -1,9 +1,9 @@
 package import MigrationWire
 
-/// Makes and checks chunk tags (Protocol §9.3); one thread uses it.
+/// Creates and checks chunk tags (Protocol §9.3); one thread uses it.
 package protocol ChunkSealing: AnyObject {
   /// A tag with a fresh nonce.
   func seal(place: [UInt8], data: RawSpan) -> ChunkSeal
-  /// Whether the tag fits.
+  /// Whether the tag is valid.
   func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool
 }

@@ -1,13 +1,14 @@
 import MigrationWire
 
-/// The entries of one DATA frame, in memory that is used again and again, and grows where an entry needs more.
+/// The entries of one DATA frame, in memory that is reused and that grows if an entry needs more.
 ///
-/// Copies share the memory; only the one who packs the frame writes to it, before anybody else has it.
+/// Copies share the memory; only the thread that packs the frame writes to it, before any other
+/// thread has it.
 package struct FrameBuffer: Sendable {
   /// All the memory; the entries are the first `count` bytes.
   package private(set) var bytes: [UInt8]
   package private(set) var count = 0
-  /// What the entries complete and carry, for progress.
+  /// The items that the entries complete and the bytes that they carry, for progress.
   package private(set) var items: UInt64 = 0
   package private(set) var contentBytes: UInt64 = 0
 
@@ -21,26 +22,27 @@ package struct FrameBuffer: Sendable {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// Forgets the entries and keeps the memory.
+  /// Removes the entries and keeps the memory.
   package mutating func removeAll() {
     count = 0
     items = 0
     contentBytes = 0
   }
 
-  /// Appends what stands in front of data, or a whole entry.
+  /// Appends the bytes that precede data, or a whole entry.
   package mutating func append(_ prefix: [UInt8]) {
     write(prefix, at: count)
     count += prefix.count
   }
 
-  /// Puts bytes in front of data that was read behind them, and counts both as written.
+  /// Inserts bytes before data that was read behind them, and counts both as written.
   package mutating func commit(_ prefix: [UInt8], followedBy dataLength: Int) {
     append(prefix)
     count += dataLength
   }
 
-  /// Lends the free memory `offset` bytes behind the entries, to read data into; nothing is counted yet.
+  /// Lends the free memory `offset` bytes behind the entries, to read data into; the data is not
+  /// counted yet.
   package mutating func withFreeSpace<Result, Failure: Error>(
     at offset: Int, length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -51,12 +53,12 @@ package struct FrameBuffer: Sendable {
     }
   }
 
-  /// Lends the bytes that lie `offset` behind the entries.
+  /// Lends the bytes that are `offset` bytes behind the entries.
   package func withFreeSpan<Result>(at offset: Int, length: Int, _ body: (RawSpan) -> Result) -> Result {
     unsafe body(bytes.span.bytes.extracting(count + offset..<count + offset + length))
   }
 
-  /// Counts what the entries bring.
+  /// Counts the items and bytes of the entries.
   package mutating func note(items: UInt64, contentBytes: UInt64) {
     self.items += items
     self.contentBytes = min(Limits.fileSize, self.contentBytes + min(contentBytes, Limits.fileSize))
@@ -72,7 +74,8 @@ package struct FrameBuffer: Sendable {
 
   private mutating func write(_ source: [UInt8], at offset: Int) {
     reserve(offset + source.count)
-    // An array that replaces a part of itself by as much moves what lies behind it all the same.
+    // An array that replaces a part of itself by a part of the same length still moves the bytes
+    // behind it.
     unsafe bytes.withUnsafeMutableBytes { memory in
       unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + source.count]).copyBytes(from: source)
     }

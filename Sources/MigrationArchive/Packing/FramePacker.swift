@@ -7,12 +7,12 @@ import MigrationWire
 final class FramePacker {
   private let settings: ExportSettings
   private let sealer: any ChunkSealing
-  /// The frame in hand.
+  /// The current frame.
   private var frame = FrameBuffer(capacity: 0)
   private var prefix = ByteWriter()
-  /// What a tag covers besides the data.
+  /// The data that a tag covers in addition to the content.
   private var tagged = ByteWriter()
-  /// What has come to the archive through this packer and is not taken yet.
+  /// The totals added through this packer since the last call of `takeSum`.
   var sum = ArchiveSum()
 
   init(_ settings: ExportSettings) throws(ArchiveError) {
@@ -24,39 +24,40 @@ final class FramePacker {
   private var held: HeldLedger { settings.held }
   var listener: any ExportListener { settings.listener }
   var sizes: ArchiveSizes { settings.sizes }
-  /// What the destination can hold, as far as it has said.
+  /// The destination's traits, as far as the receiver has reported them.
   var traits: DestinationTraits { settings.traits }
 
   // MARK: The frame
 
-  /// Takes an empty frame in hand.
+  /// Starts with an empty frame.
   func begin(_ frame: consuming FrameBuffer) { self.frame = frame }
 
-  /// Lets go of the frame, with what was added.
+  /// Returns the frame with its entries.
   func end() -> FrameBuffer {
     let full = frame
     frame = FrameBuffer(capacity: 0)
     return full
   }
 
-  /// What has come to the archive since this was asked last.
+  /// The totals added since the last call.
   func takeSum() -> ArchiveSum {
     defer { sum = ArchiveSum() }
     return sum
   }
 
   var isEmpty: Bool { frame.isEmpty }
-  /// The number of the frame in hand.
+  /// The number of the current frame.
   var frameNumber: UInt64 { frame.number }
 
-  /// Whether so many bytes of content, with what stands in front of them, are better in this frame than in the next one.
+  /// Whether this many bytes of content, with their prefix, should go into this frame and not into
+  /// the next one.
   func hasRoom(for size: UInt64) -> Bool {
     if frame.isEmpty { return true }
     guard frame.count < sizes.fullFrame else { return false }
     return UInt64(frame.count) + size + 512 <= UInt64(sizes.frameCapacity)
   }
 
-  /// The generation that a source item is in (Protocol §9.1).
+  /// The current generation of a source item (Protocol §9.1).
   func generation(of fingerprint: SourceFingerprint) -> Generation { keys.generation(of: fingerprint) }
 
   /// The generation of another name of a file that is in the archive.
@@ -64,13 +65,15 @@ final class FramePacker {
     keys.generation(ofLinkTo: target, generation)
   }
 
-  /// Whether the receiver holds anything, so that looking for held items is worth it.
+  /// Whether the receiver holds any items, so that it is worth looking for them.
   var isResuming: Bool { !held.isEmpty }
 
-  /// Whether the destination has names, so that looking for what is left out because of them is worth it.
+  /// Whether the destination has reported existing names, so that it is worth looking for items to
+  /// leave out.
   var isMerging: Bool { held.hasNames }
 
-  /// Leaves a file or symbolic link out because of what has its name at the destination; false if nothing has.
+  /// Leaves a file or symbolic link out because of the existing entry with its name at the
+  /// destination; false if there is none.
   func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil) -> Bool {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     let mark =
@@ -89,13 +92,13 @@ final class FramePacker {
     return true
   }
 
-  /// Names an item that cannot be sent.
+  /// Reports an item that cannot be sent.
   func unsent(_ unsent: Unsent) {
     sum.unsent += 1
     listener.unsent(unsent)
   }
 
-  /// Counts attributes of an item that is in the archive, which are not carried.
+  /// Counts the attributes of an item in the archive that are not carried.
   func leaveBehind(_ names: [[UInt8]]) { for name in names { sum.leftBehind.note(name) } }
 
   /// Adds an item without content: a directory, a link, an empty file.
@@ -107,7 +110,8 @@ final class FramePacker {
     count(record, contentBytes: 0)
   }
 
-  /// Adds a file that was read in one piece, whose bytes `read` puts in place; false if it says that they cannot be used.
+  /// Adds a file that is read in one piece. `read` stores its bytes in place; false if `read`
+  /// reports them as unusable.
   func addSmallFile(
     _ record: ItemRecord, _ read: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Bool
   ) throws(ArchiveError) -> Bool {
@@ -128,7 +132,8 @@ final class FramePacker {
     return true
   }
 
-  /// Adds one chunk of a large file, whose bytes `read` puts in place; false if it says that they cannot be used.
+  /// Adds one chunk of a large file. `read` stores its bytes in place; false if `read` reports them
+  /// as unusable.
   func addChunk(
     _ place: ChunkPlace, _ read: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Bool
   ) throws(ArchiveError) -> Bool {
@@ -166,7 +171,7 @@ final class FramePacker {
     count(record, contentBytes: 0)
   }
 
-  /// Whether the receiver holds this item complete; then it is counted and need not be added.
+  /// Whether the receiver holds this item complete; such an item is counted and need not be added.
   func skipHeld(_ record: ItemRecord) -> Bool {
     guard isResuming else { return false }
     let mark = mark(record)
@@ -179,25 +184,25 @@ final class FramePacker {
   /// Whether the receiver holds a part of this generation of a file.
   func holdsPart(of record: ItemRecord) -> Bool { !held.ranges(of: record.path, record.generation).all.isEmpty }
 
-  /// Puts a piece of another generation in the place of what the receiver holds of a file.
+  /// Makes a piece of another generation replace the part of a file that the receiver holds.
   func dropPart(_ place: ChunkPlace) {
     held.forgetPart(of: place.path)
     addHole(place)
   }
 
-  /// What the receiver holds of this generation of a file.
+  /// The ranges of this generation of a file that the receiver holds.
   func heldRanges(_ record: ItemRecord) -> ByteRanges {
     let ranges = held.ranges(of: record.path, record.generation)
-    // Another device says so: only what lies in the file counts.
+    // The ranges come from another device: only ranges inside the file count.
     let missing = ranges.gaps(in: 0..<record.size).reduce(0) { $0 + UInt64($1.count) }
     if missing < record.size { listener.skipped(items: 0, bytes: record.size - missing) }
     return ranges
   }
 
-  /// Whether the receiver has said that the destination cannot hold this item.
+  /// Whether the receiver has reported that the destination cannot hold this item.
   func isRefused(_ record: ItemRecord) -> Bool { listener.refuses(mark(record)) }
 
-  /// Counts content that need not come.
+  /// Counts content that need not be sent.
   func skip(_ bytes: UInt64) { listener.skipped(items: 0, bytes: bytes) }
 
   private func seal(_ place: ChunkPlace, _ lead: Int, _ size: Int) -> ChunkSeal {

@@ -1,6 +1,6 @@
 package import MigrationWire
 
-/// The receiver's ledger as the sender was told it: what need not be sent again.
+/// The receiver's ledger as reported to the sender: the content that need not be sent again.
 package struct HeldItems: Sendable {
   private var staged: [Mark] = []
   private var isCurrent: [Bool] = []
@@ -12,7 +12,7 @@ package struct HeldItems: Sendable {
 
   package var isEmpty: Bool { staged.isEmpty && partials.isEmpty && !hasNames }
 
-  /// Whether the destination has anything that need not, or must not, be sent.
+  /// Whether the destination has entries whose items need not, or must not, be sent.
   var hasNames: Bool { !present.isEmpty || !taken.isEmpty }
 
   /// Adds a page; pages come in ascending order.
@@ -28,7 +28,7 @@ package struct HeldItems: Sendable {
 
   package mutating func add(_ partial: Partial) { partials[partial.path] = partial }
 
-  /// Whether the receiver holds this item; if so it counts as still at the source.
+  /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
   package mutating func take(_ mark: Mark) -> Bool {
     guard let index = Self.index(of: mark, in: staged) else { return false }
     isCurrent[index] = true
@@ -38,19 +38,19 @@ package struct HeldItems: Sendable {
   /// Whether the destination has this file or link already.
   package func isPresent(_ mark: Mark) -> Bool { Self.index(of: mark, in: present) != nil }
 
-  /// Whether something has this name at the destination, and stays.
+  /// Whether an existing entry has this name at the destination, and is kept.
   package func isTaken(_ mark: Mark) -> Bool { Self.index(of: mark, in: taken) != nil }
 
-  /// What the receiver has of this generation of a file.
+  /// The ranges of this generation of a file that the receiver has.
   package func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
     guard let partial = partials[path], partial.generation == generation else { return ByteRanges() }
     return partial.ranges
   }
 
-  /// What the receiver had of a file has given way.
+  /// Records that the receiver has discarded its part of a file.
   mutating func forgetPart(of path: ArchivePath) { partials[path] = nil }
 
-  /// The held items that nobody took: the source no longer has them.
+  /// The held items that were not taken: they no longer exist at the source.
   package var stale: [Mark] {
     zip(staged, isCurrent).filter { !$0.1 }.map(\.0)
   }

@@ -1,11 +1,11 @@
 import MigrationSystem
 import MigrationWire
 
-/// What the receiver holds, as several readers look it up.
+/// The receiver's ledger, for lookups by several readers.
 final class HeldLedger: Sendable {
-  /// Whether there is anything.
+  /// Whether the ledger is empty.
   let isEmpty: Bool
-  /// Whether the destination has anything that need not, or must not, be sent.
+  /// Whether the destination has entries whose items need not, or must not, be sent.
   let hasNames: Bool
   private let items: Condition<HeldItems>
 
@@ -15,7 +15,7 @@ final class HeldLedger: Sendable {
     self.items = Condition(items)
   }
 
-  /// Whether the receiver holds this item; if so it counts as still at the source.
+  /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
   func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
   func isPresent(_ mark: Mark) -> Bool { items.withLock { $0.isPresent(mark) } }
   func isTaken(_ mark: Mark) -> Bool { items.withLock { $0.isTaken(mark) } }

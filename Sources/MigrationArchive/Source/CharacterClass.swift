@@ -1,23 +1,25 @@
-/// The characters that stand in brackets in a pattern, as in `[a-z_]`, `[!0-9]` or `[[:space:]]`.
+/// The characters in a bracket expression of a pattern, such as `[a-z_]`, `[!0-9]` or
+/// `[[:space:]]`.
 struct CharacterClass: Equatable, Sendable {
   private var isNegated = false
   private var ranges: [ClosedRange<UInt32>] = []
 
-  /// Whether it has a character.
+  /// Whether the class contains a character.
   func contains(_ character: NameCharacter) -> Bool {
     ranges.contains { $0.contains(character.code) } != isNegated
   }
 
-  /// Reads what stands behind an opening bracket, the closing one included.
+  /// Reads the text behind an opening bracket, including the closing bracket.
   ///
-  /// A closing bracket that comes first, and a hyphen that comes first, last or behind a range, are characters as others are.
+  /// A closing bracket in the first place, and a hyphen in the first or last place or behind a
+  /// range, are ordinary characters.
   init(reading rest: inout ArraySlice<UInt8>) throws(PatternFlaw) {
     if let first = rest.first, first == UInt8(ascii: "!") || first == UInt8(ascii: "^") {
       rest.removeFirst()
       isNegated = true
     }
     var isEmpty = true
-    /// The character that a hyphen would make the start of a range.
+    /// The character that a following hyphen would make the start of a range.
     var low: UInt32?
     while true {
       let code = try Self.take(from: &rest)
@@ -46,14 +48,15 @@ struct CharacterClass: Equatable, Sendable {
     return character.code
   }
 
-  /// The character behind a backslash, or the character itself.
+  /// The character behind a backslash, or else the character itself.
   private static func takeUnescaped(
     _ code: UInt32, from rest: inout ArraySlice<UInt8>
   ) throws(PatternFlaw) -> UInt32 {
     code == "\\" ? try take(from: &rest) : code
   }
 
-  /// What stands between `[:` and `:]`, behind the first bracket; nil, and nothing taken, if it is no such name.
+  /// The name between `[:` and `:]`, read behind the first bracket; nil, without reading anything,
+  /// if it is no such name.
   private static func takeName(from rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     let colon = UInt8(ascii: ":")
     guard rest.first == colon else { return nil }
@@ -63,7 +66,7 @@ struct CharacterClass: Equatable, Sendable {
     return inner[..<(end - 1)]
   }
 
-  /// The classes of the POSIX locale: ASCII, whatever the language.
+  /// The classes of the POSIX locale: ASCII in every language.
   private static let named: [String: [ClosedRange<UInt32>]] = [
     "alnum": [0x30...0x39, 0x41...0x5A, 0x61...0x7A], "alpha": [0x41...0x5A, 0x61...0x7A], "blank": [9...9, 32...32],
     "cntrl": [0...31, 127...127], "digit": [0x30...0x39], "graph": [33...126], "lower": [0x61...0x7A],

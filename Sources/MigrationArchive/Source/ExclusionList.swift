@@ -1,19 +1,20 @@
-/// Patterns in their order, of which the last that matches decides.
+/// Patterns in order; the last pattern that matches decides.
 package struct ExclusionList: Equatable, Sendable {
   private(set) var patterns: [ExclusionPattern] = []
 
   package init() {}
 
-  /// Whether there is no pattern at all.
+  /// Whether the list is empty.
   package var isEmpty: Bool { patterns.isEmpty }
 
-  /// The patterns that can never match, because they are not well formed.
+  /// The patterns that can never match because they are malformed.
   package var flawed: [ExclusionPattern] { patterns.filter { $0.flaw != nil } }
 
-  /// Adds one pattern as it is.
+  /// Adds one pattern, unchanged.
   package mutating func append(_ pattern: [UInt8]) { patterns.append(ExclusionPattern(pattern)) }
 
-  /// Adds the patterns of a text, one a line: without comments, empty lines, and blanks at the end that are not escaped.
+  /// Adds the patterns of a text, one per line, without comments, empty lines, and unescaped spaces
+  /// at the end of a line.
   package mutating func append(lines text: [UInt8]) {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = text.starts(with: mark) ? text.dropFirst(mark.count) : text[...]
@@ -23,7 +24,7 @@ package struct ExclusionList: Equatable, Sendable {
     }
   }
 
-  /// Whether an item is left out whose directory is not.
+  /// Whether an item is left out, given that its directory is not.
   func excludes(_ path: Span<UInt8>, nameStart: Int, isDirectory: Bool) -> Bool {
     for pattern in patterns.reversed()
     where pattern.matches(path, nameStart: nameStart, isDirectory: isDirectory) {

@@ -4,40 +4,40 @@ package enum PatternFlaw: Error, Equatable, Sendable {
   case unknownClass
   case backslashAtEnd
 
-  /// A clause about the pattern.
+  /// A clause about the pattern, for people.
   package var clause: String {
     switch self {
-    case .openBracket: "has a '[' without its ']'"
-    case .unknownClass: "has a class of characters that does not exist"
+    case .openBracket: "has a '[' without a ']'"
+    case .unknownClass: "has an unknown character class"
     case .backslashAtEnd: "ends with a backslash"
     }
   }
 }
 
-/// A pattern that leaves items out or takes them in again, by the rules that `.gitignore` files have.
+/// A pattern that leaves items out or includes them again, by the rules of `.gitignore` files.
 package struct ExclusionPattern: Equatable, Sendable {
   private enum Component: Equatable {
     case name(NamePattern)
-    /// `**`: any number of directories; at the end everything within.
+    /// `**`: any number of directories; at the end, everything inside.
     case anyDirectories
   }
 
   private enum Place: Equatable {
-    /// The name decides, in whatever directory it is.
+    /// The name decides, in any directory.
     case anywhere(NamePattern)
     /// The path within the source decides.
     case path([Component])
     case nowhere(PatternFlaw)
   }
 
-  /// As it was written.
+  /// The pattern as the user wrote it.
   package let text: [UInt8]
-  /// Whether what it matches is sent after all.
+  /// Whether matching items are included again.
   let isReinclusion: Bool
   private let isForDirectories: Bool
   private let place: Place
 
-  /// Understands one pattern: neither a comment nor blanks at the end are anything special here.
+  /// Parses one pattern; comments and trailing spaces have no special meaning here.
   package init(_ text: [UInt8]) {
     let slash = UInt8(ascii: "/")
     var rest = text[...]
@@ -58,7 +58,7 @@ package struct ExclusionPattern: Equatable, Sendable {
     }
   }
 
-  /// Why it matches nothing, if it is not well formed.
+  /// Why the pattern never matches, if it is malformed.
   package var flaw: PatternFlaw? {
     guard case .nowhere(let flaw) = place else { return nil }
     return flaw
@@ -78,7 +78,8 @@ package struct ExclusionPattern: Equatable, Sendable {
     }
   }
 
-  /// Whether it is about an item, whose path within its source is given; its name begins at `nameStart`.
+  /// Whether it matches an item with the given path within its source; the name begins at
+  /// `nameStart`.
   func matches(_ path: Span<UInt8>, nameStart: Int, isDirectory: Bool) -> Bool {
     guard isDirectory || !isForDirectories else { return false }
     return switch place {
@@ -88,7 +89,7 @@ package struct ExclusionPattern: Equatable, Sendable {
     }
   }
 
-  /// As in a name, only the last `**` ever takes more.
+  /// As in a name, only the last `**` ever needs to match more.
   private static func matches(_ components: [Component], _ path: Span<UInt8>) -> Bool {
     var index = 0
     var start = 0
@@ -116,7 +117,7 @@ package struct ExclusionPattern: Equatable, Sendable {
 }
 
 extension Span<UInt8> {
-  /// Where the component that begins at a position ends.
+  /// The end of the component that begins at a position.
   fileprivate func endOfComponent(from start: Int) -> Int {
     var end = start
     while end < count, self[end] != UInt8(ascii: "/") { end += 1 }

@@ -1,8 +1,9 @@
-/// One character of a name: a Unicode scalar, or a byte that is part of none.
+/// One character of a name: a Unicode scalar, or a byte that is not part of one.
 struct NameCharacter {
-  /// The scalar's value; beyond all scalars for such a byte, so that it equals itself alone.
+  /// The scalar's value; for a byte that is not part of a scalar, a value beyond all scalars, so
+  /// that it equals only itself.
   let code: UInt32
-  /// How many bytes it has.
+  /// The number of bytes.
   let length: Int
 
   /// Reads the character that begins at a position.
@@ -17,9 +18,9 @@ struct NameCharacter {
     }
   }
 
-  /// The scalar of two to four bytes at the start of some bytes; nil if there is none.
+  /// The scalar of two to four bytes at the start of the bytes; nil if there is none.
   private static func scalar(_ bytes: Span<UInt8>) -> Unicode.Scalar? {
-    // The complement of a leading byte has as many zeros in front as the character has bytes.
+    // The complement of a leading byte has as many leading zeros as the character has bytes.
     let length = (~bytes[0]).leadingZeroBitCount
     guard (2...4).contains(length), length <= bytes.count,
       let text = try? UTF8Span(validating: bytes.extracting(0..<length))

@@ -1,4 +1,4 @@
-/// A pattern for one name: what stands between two slashes of an exclusion pattern.
+/// A pattern for one name: the part of an exclusion pattern between two slashes.
 struct NamePattern: Equatable, Sendable {
   private enum Element: Equatable {
     case byte(UInt8)
@@ -12,7 +12,7 @@ struct NamePattern: Equatable, Sendable {
 
   private var elements: [Element] = []
 
-  /// Reads up to a slash or the end; the slash stays.
+  /// Reads up to a slash or the end, without the slash.
   init(reading rest: inout ArraySlice<UInt8>) throws(PatternFlaw) {
     while let byte = rest.first, !rest.startsWithSeparator {
       rest.removeFirst()
@@ -28,10 +28,11 @@ struct NamePattern: Equatable, Sendable {
     }
   }
 
-  /// Whether the whole of a name is as the pattern says.
+  /// Whether the pattern matches the whole name.
   ///
-  /// Takes at most as many steps as the name and the pattern have bytes, multiplied: where something does not fit, only the last
-  /// `*` takes more, for whatever an earlier one could take, the last can take as well.
+  /// Takes at most as many steps as the product of the lengths of the name and the pattern in
+  /// bytes. After a mismatch, only the last `*` takes more, because the last one can take all that
+  /// an earlier one could take.
   func matches(_ name: Span<UInt8>) -> Bool {
     var index = 0
     var position = 0
@@ -46,7 +47,7 @@ struct NamePattern: Equatable, Sendable {
         position += length
       } else {
         guard let last = retry, last.position < name.count else { return false }
-        // By whole characters, so that `?` never begins within one.
+        // By whole characters, so that `?` never begins inside one.
         position = last.position + NameCharacter(name, at: last.position).length
         index = last.index
         retry = (index, position)
@@ -55,7 +56,7 @@ struct NamePattern: Equatable, Sendable {
     return true
   }
 
-  /// How many bytes an element takes at a position; nil if it does not fit there.
+  /// How many bytes an element matches at a position; nil if it does not match.
   private func length(of index: Int, in name: Span<UInt8>, at position: Int) -> Int? {
     guard index < elements.count, position < name.count else { return nil }
     switch elements[index] {
@@ -70,12 +71,12 @@ struct NamePattern: Equatable, Sendable {
 }
 
 extension ArraySlice<UInt8> {
-  /// Whether the next thing is a slash, escaped or not.
+  /// Whether the next character is a slash, escaped or not.
   fileprivate var startsWithSeparator: Bool {
     let slash = UInt8(ascii: "/")
     return first == slash || first == UInt8(ascii: "\\") && dropFirst().first == slash
   }
 
-  /// Removes the slash that the rest of a pattern begins with.
+  /// Removes the slash at the start of the rest of a pattern.
   mutating func removeSeparator() { removeFirst(first == UInt8(ascii: "/") ? 1 : 2) }
 }

@@ -1,32 +1,34 @@
 import MigrationSystem
 import MigrationWire
 
-/// What of the sources is sent.
+/// The user's selection of the items to send.
 package struct Selection: Equatable, Sendable {
-  /// What is left out, and nothing in it is looked at. A source itself always stays.
+  /// The items to leave out, with their contents. A source itself is never left out.
   package var exclusions = ExclusionList()
-  /// Whether directories that are marked as caches lose what they hold, the mark excepted.
+  /// Whether the contents of directories that are marked as caches are left out, except for the
+  /// mark.
   package var isWithoutCaches = false
 
-  /// Everything.
+  /// Selects everything.
   package init() {}
 
-  /// What the user should know before the transfer begins: patterns that leave nothing out.
+  /// Warnings for the user before the transfer begins: patterns that match nothing.
   package var warnings: [String] {
     exclusions.flawed.map { "the pattern \(VisibleText.quoted($0.text)) \($0.flaw?.clause ?? "") and matches nothing" }
   }
 }
 
-/// What a selection says of the items of one directory.
+/// Applies a selection to the items of one directory.
 struct DirectorySelection {
   private let exclusions: ExclusionList
-  /// Whether of this directory nothing but its mark is sent.
+  /// Whether only the mark of this directory is sent.
   private let isCache: Bool
-  /// The path of the item that is judged, within its source.
+  /// The path of the item that is being checked, within its source.
   private var path: [UInt8] = []
   private let nameStart: Int
 
-  /// Looks at a directory that is sent; `path` is what it is called in the archive, nil for the one that holds the sources.
+  /// Prepares for a directory that is sent; `path` is its path in the archive, nil for the parent
+  /// of the sources.
   init(_ selection: Selection, in directory: borrowing Directory, _ path: ArchivePath?) {
     exclusions = selection.exclusions
     isCache = selection.isWithoutCaches && CacheTag.marks(directory)

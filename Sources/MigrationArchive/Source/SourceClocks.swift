@@ -1,11 +1,11 @@
 import MigrationSystem
 import Synchronization
 
-/// The clocks of the file systems that a source is on, by device.
+/// The clocks of the source's file systems, by device.
 final class SourceClocks: Sendable {
   private let clocks = Mutex<[UInt64: SourceClock]>([:])
 
-  /// Begins with the latest stamps that a walk saw.
+  /// Starts with the latest stamps that a walk saw.
   init(_ latest: [UInt64: Timestamp] = [:]) {
     let (instant, here) = (BootInstant.now(), Timestamp.coarseNow())
     clocks.withLock { clocks in
@@ -13,7 +13,8 @@ final class SourceClocks: Sendable {
     }
   }
 
-  /// How long another change could still get the stamp of a status that was asked for between two moments.
+  /// How long another change could still get the stamp of a status that was read between two
+  /// moments.
   func unsettledSeconds(_ status: FileStatus, seenBetween begin: BootInstant, and end: BootInstant) -> Double {
     let here = Timestamp.coarseNow()
     return clocks.withLock { clocks in

@@ -1,32 +1,37 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// A directory of the source, as far as an export looks into it.
+/// A directory of the source, with the operations that an export needs.
 ///
-/// What decides whether a file held still is above this, and so can be tried on sources that change at any moment.
+/// The code above this protocol decides whether a file is consistent, so tests can run it on
+/// sources that change at any moment.
 package protocol SourceDirectory: AnyObject, Sendable {
   associatedtype File: SourceFile
 
-  /// Opens a file here.
+  /// Opens a file in this directory.
   func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> File
-  /// What the kernel knows about a name; about a symbolic link itself.
+  /// The kernel's status of a name; for a symbolic link, of the link itself.
   func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus
   func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8]
-  /// What a directory here has of extended metadata.
+  /// The extended metadata of a subdirectory.
   func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata
-  /// The names of the attributes of a name here that are never carried; nothing is opened.
+  /// The names of the attributes that are never carried, for a name in this directory; opens
+  /// nothing.
   func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]]
-  /// Opens the directory at a path beneath this one, through no link.
+  /// Opens the directory at a path inside this one, without following links.
   func directory(at path: ArchivePath) throws(SystemError) -> Self
-  /// What the file system of a status is called: a number that outlives a restart, where there is one.
+  /// The identifier of the file system of a status: a number that stays the same after a restart,
+  /// if there is one.
   func fileSystem(of status: FileStatus) -> UInt64
-  /// Looks at something here, and says whether the clock that makes its stamps has moved past the last one.
+  /// Reads the status of an item, and whether the clock that makes its stamps has moved past the
+  /// last one.
   func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook
-  /// Whether every change of what has this status shows in it, also one after which its modification time was put back.
+  /// Whether every change of an item with this status is visible in it, even if its modification
+  /// time is set back afterwards.
   func showsEveryChange(_ status: FileStatus) -> Bool
-  /// Whether `fetch` does anything.
+  /// Whether `fetch` has an effect.
   static var canFetch: Bool { get }
-  /// Begins to bring the first bytes of a file into memory, without waiting for them.
+  /// Starts reading the first bytes of a file into memory, without waiting for them.
   func fetch(_ name: ArraySlice<UInt8>, length: Int)
 }
 
@@ -37,19 +42,20 @@ extension SourceDirectory {
   package func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] { [] }
 }
 
-/// A file of the source while it is read.
+/// A file of the source that is being read.
 package protocol SourceFile: AnyObject, Sendable {
   func status() throws(SystemError) -> FileStatus
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata
-  /// Reads until the buffer is full or the file ends, and says how much there was.
+  /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
   func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int
-  /// The file will be read from front to back.
+  /// Announces that the file will be read from start to end.
   func adviseSequential()
-  /// Begins to bring a part of the file into memory, without waiting for it.
+  /// Starts reading a part of the file into memory, without waiting for it.
   func fetch(at offset: Int64, length: Int64)
-  /// The first offset from `offset` on that holds data, or nil if only a hole is left.
+  /// The first offset with data at or after `offset`; nil if only a hole remains.
   func nextData(from offset: Int64) throws(SystemError) -> Int64?
-  /// The first offset from `offset` on that lies in a hole, the end counting as one; nil at or behind the end.
+  /// The first offset in a hole at or after `offset`, where the end of the file counts as a hole;
+  /// nil at or behind the end.
   func nextHole(from offset: Int64) throws(SystemError) -> Int64?
 }
 
@@ -62,7 +68,7 @@ final class RealDirectory: SourceDirectory {
   private let directory: SharedDirectory
   private let fileSystem: SourceFileSystem
 
-  /// Begins with a directory of a source; `clocks` is shared by all of them.
+  /// Starts with a directory of a source; all of them share `clocks`.
   convenience init(_ directory: SharedDirectory, _ clocks: SourceClocks = SourceClocks()) throws(SystemError) {
     self.init(directory, try SourceFileSystem(of: directory.directory.descriptor, clocks))
   }
@@ -84,7 +90,7 @@ final class RealDirectory: SourceDirectory {
     do {
       return try ExtendedMetadata(of: try directory.directory.openChildDirectory(name).descriptor)
     } catch  where error.isPermissionDenied {
-      // Then nothing in it can be sent either, and that is told.
+      // Then no item in it can be sent either, and the sender reports that.
       return ExtendedMetadata()
     }
   }
@@ -116,7 +122,7 @@ final class RealDirectory: SourceDirectory {
 /// A real file of the source.
 package final class RealFile: SourceFile {
   private let descriptor: Descriptor
-  /// Whether the kernel tells of it what it remembers, unless it is asked not to.
+  /// Whether the kernel returns its cached data of the file unless told not to.
   private let isRemembered: Bool
 
   init(_ descriptor: consuming Descriptor, isRemembered: Bool = false) {

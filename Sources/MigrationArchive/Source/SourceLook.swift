@@ -1,10 +1,10 @@
 package import MigrationSystem
 
-/// What one look at an item of the source showed.
+/// The result of one look at an item of the source.
 package struct SourceLook: Sendable {
-  /// What the kernel knows about it.
+  /// The kernel's status of the item.
   package let status: FileStatus
-  /// How long another change could still hide behind the stamp of the last one; 0 if none could.
+  /// How long another change could still have the same stamp as the last one; 0 if it could not.
   package let unsettledSeconds: Double
   /// The time of day before the look.
   let now: Timestamp
@@ -15,7 +15,8 @@ package struct SourceLook: Sendable {
     self.now = now
   }
 
-  /// A look where the clock of this machine makes the stamps, and showed `now` before it.
+  /// A look at a file system whose stamps this machine's clock makes; the clock showed `now` before
+  /// the look.
   package init(status: FileStatus, at now: Timestamp) {
     self.init(status: status, unsettledSeconds: status.unsettledSeconds(at: now), now: now)
   }

@@ -2,21 +2,21 @@ package import MigrationSystem
 package import MigrationWire
 
 extension ItemTime {
-  /// A file system's time, as it travels.
+  /// Converts a file system's time to the protocol's form.
   package init(_ time: Timestamp) {
     self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 }
 
 extension Timestamp {
-  /// A time that travelled, as a file system takes it.
+  /// Converts a time of the protocol to the file system's form.
   package init(_ time: ItemTime) {
     self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 }
 
 extension FileStatus {
-  /// What a generation is made of (Protocol §9.1).
+  /// The data that a generation is computed from (Protocol §9.1).
   func fingerprint(on fileSystem: UInt64) -> SourceFingerprint {
     fingerprint(on: fileSystem, changed: changed)
   }
@@ -27,35 +27,38 @@ extension FileStatus {
     )
   }
 
-  /// How long after `now` another change could still get the time stamp of the last one; 0 if it cannot any more.
+  /// How long after `now` another change could still get the same time stamp as the last one; 0 if
+  /// it no longer can.
   func unsettledSeconds(at now: Timestamp) -> Double {
-    // File systems without fractions of a second count whole ones; the others follow the kernel's tick.
+    // File systems without fractions of a second count whole seconds; the others follow the
+    // kernel's tick.
     let granule = changed.nanoseconds == 0 ? 2.0 : 0.012
     let age = now.seconds(since: changed)
     return abs(age) < granule ? granule - age : 0
   }
 
-  /// Whether nothing that a generation is made of has changed.
+  /// Whether all data that a generation is computed from is unchanged.
   func isSameState(as other: FileStatus) -> Bool {
     fingerprint(on: device) == other.fingerprint(on: other.device)
   }
 }
 
 extension SourceLook {
-  /// What the generation of something is made of that is read by one look. While another change could hide behind the same
-  /// time stamp it is one that no later session finds again: the item is sent once more then, which costs less than waiting now.
+  /// The data that the generation of an item is computed from, for an item that one look reads
+  /// completely. While another change could have the same time stamp, the generation is one that no
+  /// later session finds again: the item is then sent once more, which costs less than waiting now.
   func fingerprint(on fileSystem: UInt64) -> SourceFingerprint {
     unsettledSeconds > 0 ? momentaryFingerprint(on: fileSystem) : status.fingerprint(on: fileSystem)
   }
 
-  /// One that no other session has, whatever the file system tells.
+  /// Data for a generation that no other session has, regardless of what the file system reports.
   func momentaryFingerprint(on fileSystem: UInt64) -> SourceFingerprint {
     status.fingerprint(on: ~fileSystem, changed: now)
   }
 }
 
 extension ItemRecord {
-  /// The record of a source item; nil for a kind that does not travel.
+  /// The record of a source item; nil for a type that is not sent.
   init?(
     _ status: FileStatus, path: ArchivePath, generation: Generation, target: [UInt8]? = nil, withOwner: Bool = false
   ) {

@@ -1,20 +1,21 @@
 import MigrationSystem
 package import MigrationWire
 
-/// One file or folder that the user named, held by the directory that it is in.
+/// A file or folder that the user named, held by its parent directory.
 package struct SourceRoot: Sendable {
-  /// What it will be called in the archive: the last component of the path.
+  /// Its name in the archive: the last component of the path.
   package let name: [UInt8]
   package let kind: ItemKind
   let parent: SharedDirectory
 
-  /// Opens what the user's path leads to; the last component is not followed if it is a link.
+  /// Opens the target of the user's path; if the last component is a link, the link itself is the
+  /// source.
   package init(path: [UInt8]) throws(ArchiveError) {
     var parents: [[UInt8]: SharedDirectory] = [:]
     try self.init(path: path, sharing: &parents)
   }
 
-  /// Opens what the user's path leads to; sources that are in one directory hold it by one descriptor.
+  /// Opens the target of the user's path; sources in one directory share its descriptor.
   init(path: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]) throws(ArchiveError) {
     let shown = VisibleText.quoted(path)
     var trimmed = path[...]
@@ -24,7 +25,7 @@ package struct SourceRoot: Sendable {
     do {
       try ArchivePath.checkComponent(name.span)
     } catch {
-      throw ArchiveError(.source, "the source \(shown) has no name that it could arrive under", name: path)
+      throw ArchiveError(.source, "the source \(shown) has no name to use at the destination", name: path)
     }
     let directory: [UInt8] =
       switch slash {
@@ -37,7 +38,7 @@ package struct SourceRoot: Sendable {
       parents[directory] = parent
       let status = try parent.directory.status(name)
       guard let kind = ItemKind(status.kind) else {
-        throw ArchiveError(.source, "the source \(shown) is neither file, directory nor link", name: path)
+        throw ArchiveError(.source, "the source \(shown) is not a file, directory or symbolic link", name: path)
       }
       self.kind = kind
     } catch let error as ArchiveError {
@@ -45,7 +46,7 @@ package struct SourceRoot: Sendable {
     } catch let error as SystemError {
       throw ArchiveError(.source, "the source \(shown) cannot be read", name: path, cause: error)
     } catch {
-      preconditionFailure("the kernel layer throws its own errors only")
+      preconditionFailure("the kernel layer throws only its own errors")
     }
     self.name = name
   }

@@ -1,11 +1,11 @@
 import MigrationWire
 
 extension SourceTree {
-  /// The lacks of a destination by item, those beneath directories that it cannot hold included; empty where it can hold
-  /// everything.
+  /// For each item, the ability that a destination lacks, including items inside directories that
+  /// it cannot hold; empty if the destination can hold every item.
   func lacks(of traits: DestinationTraits, beneath prefix: ArchivePath? = nil) -> [DestinationTraits.Lack?] {
     guard !traits.refusesNothing else { return [] }
-    // A directory comes before its entries.
+    // A directory precedes its entries.
     let top: DestinationTraits.Lack? = prefix.flatMap { traits.lack(forPath: $0) } == nil ? nil : .directory
     var lacks: [DestinationTraits.Lack?] = []
     lacks.reserveCapacity(nodes.count)

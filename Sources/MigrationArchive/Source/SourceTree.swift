@@ -1,26 +1,26 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// The items of a folder transfer as a walk found them: names and sizes only, packed tightly.
+/// The items of a folder transfer as a walk found them: only names and sizes, densely packed.
 ///
-/// A directory's files stand together, in front of its subdirectories, so that whoever goes through in order opens each
-/// directory once.
+/// The files of a directory are adjacent and precede its subdirectories, so that a reader that
+/// processes them in order opens each directory once.
 package struct SourceTree: Sendable {
-  /// One item: where it hangs, what it is called, how large it was.
+  /// One item: its parent, its name, its size.
   package struct Node: Sendable {
-    /// The index of its directory's node; the root's own number for a root, as `-1 - root`.
+    /// The index of the parent directory's node; for a root, the root's own number, as `-1 - root`.
     let parent: Int32
     let kind: ItemKind
     let nameLength: UInt8
-    /// A file that had other names too.
+    /// Whether the file had other names too.
     let isShared: Bool
-    /// Another name of a file that is in the tree already.
+    /// Whether this is another name of a file that is already in the tree.
     let isRepeated: Bool
     let nameStart: Int
-    /// The bytes of a file, or of a symbolic link's target.
+    /// The size of a file, or of a symbolic link's target, in bytes.
     let size: UInt64
 
-    /// What it adds to the files' sizes.
+    /// The bytes that it adds to the total size.
     var countedSize: UInt64 { kind == .file && !isRepeated ? size : 0 }
   }
 
@@ -29,17 +29,18 @@ package struct SourceTree: Sendable {
   /// The files with several names that have been counted.
   private var counted: Set<FileIdentity> = []
 
-  /// All items, and the sum of the files' sizes.
+  /// The number of items, and the sum of the files' sizes.
   package private(set) var total = Tally()
-  /// What the files take on disk.
+  /// The disk space that the files take.
   package private(set) var allocated: UInt64 = 0
   /// The latest time of change that was seen on each device.
   package private(set) var latestChanges: [UInt64: Timestamp] = [:]
-  /// The device that the last item was on, since the next one is mostly on it too, and the latest change there.
+  /// The device of the last item and the latest change on it; the next item is usually on the same
+  /// device.
   private var latest: (device: UInt64, change: Timestamp)?
-  /// What lies behind this was set by a program where there is no time of change.
+  /// A stamp after this time was set by a program, on a file system without a time of change.
   private let horizon = Timestamp(seconds: Timestamp.coarseNow().seconds + 86_400)
-  /// What was seen and cannot be sent.
+  /// The items that were found and cannot be sent.
   package private(set) var unsent: [Unsent] = []
 
   package init() {}
@@ -60,11 +61,11 @@ package struct SourceTree: Sendable {
     return try ArchivePath(Array(parts.reversed().joined(separator: CollectionOfOne(UInt8(ascii: "/")))))
   }
 
-  /// Adds an item; its index.
+  /// Adds an item. Returns its index.
   package mutating func add(_ name: Span<UInt8>, _ status: FileStatus, kind: ItemKind, parent: Int32) -> Int {
     noteChange(status)
     let isShared = kind == .file && status.linkCount > 1
-    // What a file's other names lead to is in the archive once.
+    // A file with several names is in the archive once.
     let isFirst = !isShared || counted.insert(FileIdentity(device: status.device, inode: status.inode)).inserted
     let node = Node(
       parent: parent, kind: kind, nameLength: UInt8(name.count), isShared: isShared, isRepeated: !isFirst,
@@ -73,7 +74,7 @@ package struct SourceTree: Sendable {
     let size = node.countedSize
     for index in name.indices { names.append(name[index]) }
     total.items += 1
-    // Files with holes may be as large as they please; more than an offer can say is refused by every receiver.
+    // Files with holes may have any size; every receiver refuses more than an offer can express.
     total.bytes = min(Limits.fileSize, total.bytes + size)
     if kind == .file, isFirst {
       allocated = min(Limits.fileSize, allocated + min(UInt64(status.allocatedBytes), (size + 4095) / 4096 * 4096))
@@ -89,7 +90,7 @@ package struct SourceTree: Sendable {
     latest = (status.device, change)
   }
 
-  /// Which file a name leads to.
+  /// The file that a name refers to.
   private struct FileIdentity: Hashable {
     let device: UInt64
     let inode: UInt64
@@ -99,7 +100,8 @@ package struct SourceTree: Sendable {
 }
 
 extension ItemKind {
-  /// What a file system's kind travels as; nil for what does not.
+  /// The type under which the protocol carries a file system's type; nil for types that are not
+  /// sent.
   init?(_ kind: FileKind) {
     switch kind {
     case .directory: self = .directory

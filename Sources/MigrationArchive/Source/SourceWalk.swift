@@ -1,12 +1,13 @@
 package import MigrationSystem
 import MigrationWire
 
-/// Lists what is sent of the sources, by metadata alone: no file is opened, but the marks of caches if those are left out.
+/// Lists the selected items of the sources from metadata: it opens no file, except the marks of
+/// caches if caches are left out.
 package struct SourceWalk {
   private let selection: Selection
   private let isStopped: () -> Bool
   private var tree = SourceTree()
-  /// The directories that are still to be listed.
+  /// The directories that remain to be listed.
   private var pending: [Int] = []
 
   private init(_ selection: Selection, isStopped: @escaping () -> Bool) {
@@ -14,7 +15,7 @@ package struct SourceWalk {
     self.isStopped = isStopped
   }
 
-  /// Walks all roots in their order.
+  /// Walks all roots in order.
   package static func walk(
     _ roots: [SourceRoot], selecting selection: Selection = Selection(),
     isStopped: @escaping () -> Bool = { false }
@@ -24,7 +25,7 @@ package struct SourceWalk {
     return walk.tree
   }
 
-  /// Walks everything that is in an open directory; each of its entries is a root of the tree, with the number 0.
+  /// Walks the contents of an open directory; each entry is a root of the tree, with the number 0.
   package static func walk(
     contentsOf directory: SharedDirectory, isStopped: @escaping () -> Bool = { false }
   ) throws(ArchiveError) -> SourceTree {
@@ -52,7 +53,7 @@ package struct SourceWalk {
     while let directory = pending.popLast() { try list(directory, from: root.parent) }
   }
 
-  /// Adds what a directory holds; subdirectories are listed later, the first of them first.
+  /// Adds the contents of a directory; subdirectories are listed later, in order.
   private mutating func list(_ parent: Int, from base: SharedDirectory) throws(ArchiveError) {
     if isStopped() { throw ArchiveError(.stopped, "the walk was stopped") }
     guard let path = try? tree.path(parent) else {
@@ -73,7 +74,8 @@ package struct SourceWalk {
     }
   }
 
-  /// Adds what is in a directory, files first; the subdirectories in reverse, as a stack wants them.
+  /// Adds the entries of a directory, files first; the subdirectories in reverse order, for the
+  /// stack.
   private mutating func add(
     entriesOf directory: borrowing Directory, to parent: Int32, _ path: ArchivePath?
   ) throws(SystemError) -> [([UInt8], FileStatus)] {
@@ -82,7 +84,7 @@ package struct SourceWalk {
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false
     let length = path.map { $0.bytes.count + 1 } ?? 0
     try directory.forEachEntry { (name, _) throws(SystemError) in
-      // Somebody may put things into it faster than they are listed.
+      // Another process may create entries faster than this one lists them.
       if tree.nodes.count % 1024 == 1023, isStopped() { return false }
       guard let status = try Self.status(name, in: directory), selection.takes(name, status.kind) else { return true }
       guard let kind = ItemKind(status.kind) else {
@@ -108,7 +110,7 @@ package struct SourceWalk {
     tree.note(Unsent(path: prefix + [UInt8](copying: name), reason: reason))
   }
 
-  /// A name's status; nil when it has gone meanwhile.
+  /// The status of a name; nil if it has been removed meanwhile.
   private static func status(_ name: Span<UInt8>, in directory: borrowing Directory) throws(SystemError) -> FileStatus?
   {
     do {

@@ -1,15 +1,15 @@
 package import MigrationSystem
 
-/// How a file system comes by the times that it tells of files, and which of them can be believed.
+/// How a file system produces the times of files, and which of them can be trusted.
 package enum StampKeeping: Equatable, Sendable {
   /// This machine's clock makes the stamps, and every change moves the time of change.
   case ownClock
   /// Every change moves the time of change, and another machine's clock makes the stamps.
   case otherClock
-  /// Another program, or a disk's format, decides about both.
+  /// Another program, or a disk's format, decides about both the clock and the time of change.
   case unknown
 
-  /// Tells them apart by the kernel's number of a file system.
+  /// Decides by the kernel's type number of a file system.
   package init(fileSystemType type: UInt64) {
     if KernelNumber.ownClock.contains(type) {
       self = .ownClock
@@ -18,10 +18,10 @@ package enum StampKeeping: Equatable, Sendable {
     }
   }
 
-  /// Whether an edit after which size and modification time were put back shows in the time of change.
+  /// Whether the time of change shows an edit after which size and modification time were restored.
   ///
-  /// FAT, exFAT and SFTP have no such time, and what stands for them answers with the modification time, or with nothing. A time of
-  /// change that is later than the modification time is one of its own.
+  /// FAT, exFAT and SFTP have no such time; their drivers return the modification time, or nothing.
+  /// A time of change that is later than the modification time is a genuine one.
   package func showsEveryChange(_ status: FileStatus) -> Bool {
     self != .unknown || (status.changed > status.modified && status.changed.seconds != 0)
   }

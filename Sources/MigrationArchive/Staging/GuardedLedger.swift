@@ -1,23 +1,24 @@
 import MigrationSystem
 package import MigrationWire
 
-/// How far an archive is, for those who must not wait for a disk.
+/// The progress of an archive, for threads that must not wait for a disk.
 struct StagingFigures: Sendable {
-  /// How much is there, complete or not, and how many items are complete.
+  /// The total of the staged data, complete or not, and the number of complete items.
   fileprivate(set) var held = Tally()
   /// The items that the destination cannot hold, and the sum of their sizes.
   fileprivate(set) var refused = Tally()
-  /// What of the items' metadata the destination could not hold so far.
+  /// The metadata that the destination could not hold so far, counted by kind.
   var losses: [Done.Loss.Kind: UInt64] = [:]
 }
 
-/// The ledger and what goes with it behind one lock, and its figures behind another that is held for nothing else.
+/// The ledger and its related state behind one lock, and its figures behind a second lock that
+/// protects only them.
 ///
-/// A worker that has the first may make, remove or journal something meanwhile: a loop never takes it. The figures are those
-/// of the last time that it was given back.
+/// A worker that holds the first lock may create, remove or journal items meanwhile, so a loop
+/// never takes it. The figures are those of the last time that the lock was released.
 struct GuardedLedger: ~Copyable, Sendable {
-  // Several streams want it at a time, for each item: threads sleep until it is free. The library's Mutex has them spin, which took
-  // a quarter of a receiver's time.
+  // Several streams need it at a time, for each item: threads sleep until it is free. With the
+  // library's Mutex they spin, which took a quarter of a receiver's time.
   private let shared: Condition<Staging.Shared>
   private let figures: Condition<StagingFigures>
 
@@ -53,13 +54,15 @@ extension Staging.Shared {
 }
 
 extension Staging {
-  /// How much is there, complete or not, and how many items are complete. Like the other figures it never waits for a disk.
+  /// The total of the staged data, complete or not, and the number of complete items. Like the
+  /// other figures, it never waits for a disk.
   package var held: Tally { shared.withFigures { $0.held } }
 
-  /// How much of the archive need not come any more: the present and the refused items.
+  /// The part of the archive that need not be sent any more: the staged and the refused items.
   package var settled: Tally { shared.withFigures { $0.held.adding($0.refused) } }
 
-  /// How much of an offer need not come any more: all of it, once everything has arrived, whatever was estimated.
+  /// The part of an offer that need not be sent any more: all of it once everything has arrived,
+  /// even if the offer was an estimate.
   package func settled(of offer: Offer) -> Tally {
     let settled = settled
     if case .receiving = stage { return settled }
@@ -69,13 +72,13 @@ extension Staging {
   /// How many items of the archive are refused.
   package var notStored: UInt64 { shared.withFigures { $0.refused.items } }
 
-  /// What the destination could not hold so far.
+  /// The metadata that the destination could not hold so far.
   package var losses: [Done.Loss] {
     shared.withFigures { $0.losses }.map { Done.Loss(kind: $0.key, count: $0.value) }
       .sorted { $0.kind.rawValue < $1.kind.rawValue }
   }
 
-  /// Counts something that the destination cannot hold.
+  /// Counts metadata that the destination cannot hold.
   func lost(_ kind: Done.Loss.Kind, _ count: UInt64 = 1) {
     shared.withFigures { $0.losses[kind, default: 0] += count }
   }

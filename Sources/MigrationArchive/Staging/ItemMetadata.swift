@@ -1,24 +1,26 @@
 import MigrationSystem
 import MigrationWire
 
-/// What of a record's metadata is kept in staging, and what is counted as lost.
+/// The metadata of a record that staging keeps, and the metadata that it counts as lost.
 extension Staging {
-  /// The rights that an item gets: without set-id bits unless they are wanted, and default ones where the record has none.
+  /// The permissions of an item: without set-id bits unless the user wants them, and the default
+  /// permissions if the record has none.
   func mode(of record: ItemRecord) -> UInt32 {
     let standard: UInt32 = record.kind == .directory ? 0o777 : 0o666
     guard let mode = record.mode else { return standard & ~umask }
-    // An app's importer moves directories about, which nobody but root can if their owner may not write to them.
+    // An app's importer moves directories, and only root can move a directory that its owner may
+    // not write to.
     let kept: UInt32 = preserved.setIDBits ? 0o7777 : 0o1777
     return UInt32(mode) & kept | (roots == nil && record.kind == .directory ? 0o700 : 0)
   }
 
-  /// Whether a file gets everything by being created with its mode and having its time set.
+  /// Whether creating a file with its mode and setting its time is sufficient.
   func isPlain(_ record: ItemRecord) -> Bool { !record.isExtended && mode(of: record) & 0o6000 == 0 }
 
-  /// Gives a complete file its length, rights, time and whatever else belongs to it.
+  /// Gives a complete file its length, permissions, time and other metadata.
   func settle(_ file: any StagedFile, _ record: ItemRecord) throws(ArchiveError) {
     do {
-      // A hole at the end is no more than a length.
+      // A hole at the end needs only the length.
       try file.truncate(to: record.size)
       setExtended(of: file, record)
       try keepMode { () throws(SystemError) in try file.setMode(mode(of: record)) }
@@ -28,8 +30,9 @@ extension Staging {
     setTime(of: file, record)
   }
 
-  /// Sets what the mode must come after: attributes need the right to write, and a new owner costs set-id bits. What the
-  /// file system cannot hold is counted, once an item.
+  /// Sets the metadata that must be set before the mode: attributes need write permission, and a
+  /// change of the owner clears set-id bits. Metadata that the file system cannot hold is counted,
+  /// once per item.
   private func setExtended(of file: any StagedFile, _ record: ItemRecord) {
     if !record.attributes.isEmpty {
       keep(.attribute) { () throws(SystemError) in
@@ -44,7 +47,7 @@ extension Staging {
     }
   }
 
-  /// The same for a directory. A root's access list waits, with its mode, until it is moved.
+  /// The same for a directory. A root's access list is set, with its mode, when the root is moved.
   func setExtended(in places: any StagingPlaces, _ record: ItemRecord, isRoot: Bool) {
     let path = record.path
     if !record.attributes.isEmpty {
@@ -62,34 +65,35 @@ extension Staging {
     }
   }
 
-  /// Sets the owner of something that has no file, if that is wanted.
+  /// Sets the owner of an item other than a file, if the user wants owners.
   func setOwner(in places: any StagingPlaces, _ record: ItemRecord) {
     guard let owner = record.owner, preserved.owners else { return }
     keep(.owner) { () throws(SystemError) in try places.setOwner(record.path, owner) }
   }
 
-  /// Does something without which the item is still worth having; a failure is counted.
+  /// Sets metadata without which the item is still useful; a failure is counted.
   func keep(_ kind: Done.Loss.Kind, _ body: () throws(SystemError) -> Void) {
     do {
       try body()
     } catch {
-      // Rights that nothing has here are counted with the record.
+      // Permissions that this file system cannot keep are counted with the record.
       if kind != .mode || abilities.fixedRights == nil { lost(kind) }
     }
   }
 
-  /// Sets rights; a file system that has none of the kind is counted, and any other failure is one.
+  /// Sets permissions. If the file system has no permissions of this kind, that is counted; any
+  /// other failure is thrown.
   func keepMode(_ body: () throws(SystemError) -> Void) throws(SystemError) {
     do {
       try body()
     } catch {
       guard error.isPermissionDenied || error.isUnsupported else { throw error }
-      // Rights that nothing has here are counted with the record.
+      // Permissions that this file system cannot keep are counted with the record.
       if abilities.fixedRights == nil { lost(.mode) }
     }
   }
 
-  /// Sets a file's time; one that the file system cannot hold is counted.
+  /// Sets a file's time; a time that the file system cannot hold is counted.
   func setTime(of file: any StagedFile, _ record: ItemRecord) {
     guard let modified = record.modified else { return }
     do {
@@ -99,7 +103,8 @@ extension Staging {
     }
   }
 
-  /// Sets the time of something that has no file; one that the file system cannot hold is counted.
+  /// Sets the time of an item other than a file; a time that the file system cannot hold is
+  /// counted.
   func setTime(in places: any StagingPlaces, _ record: ItemRecord) {
     guard let modified = record.modified else { return }
     do {
@@ -109,13 +114,13 @@ extension Staging {
     }
   }
 
-  /// An item is made: from now on it counts, and so does what of its record is never kept.
+  /// Counts an item that has been created, and the metadata of its record that is never kept.
   func finish(_ record: ItemRecord) throws(Violation) {
     try shared.withLock { (shared) throws(Violation) in try shared.ledger.finish(record) }
     countLosses(of: record)
   }
 
-  /// The journal tells where items are that wait for the end.
+  /// Stores the journal positions of items that are created at the end.
   func place(_ items: [(record: ItemRecord, position: UInt64)]) {
     guard !items.isEmpty else { return }
     shared.withLock { shared in
@@ -123,13 +128,13 @@ extension Staging {
     }
   }
 
-  /// Whether the file system keeps a time as it is.
+  /// Whether the file system keeps a time unchanged.
   private func keeps(_ time: ItemTime) -> Bool {
     abilities.keepsTimes && time.rounded(to: abilities.timeGranularity) == time
   }
 
-  /// Counts the parts of a record that are not kept because the user does not ask for them, or since the file system takes them
-  /// and keeps something else.
+  /// Counts the parts of a record that are not kept because the user does not ask for them, or
+  /// because the file system accepts them and stores another value.
   func countLosses(of record: ItemRecord) {
     if let modified = record.modified, !keeps(modified) { lost(.time) }
     if record.mode != nil, let fixed = abilities.fixedRights,
@@ -143,7 +148,7 @@ extension Staging {
 }
 
 extension [ExtendedAttribute] {
-  /// Does something with each, also after one that failed; fails with the first failure then.
+  /// Calls the closure for each element, even after a failure; then throws the first failure.
   fileprivate func forEachTried(_ body: (ExtendedAttribute) throws(SystemError) -> Void) throws(SystemError) {
     var failure: SystemError?
     for attribute in self {

@@ -3,7 +3,7 @@ import MigrationWire
 
 /// The receiver's journal: claims about staging, appended as they become true.
 ///
-/// Several threads append; the order of the file is the order of the calls.
+/// Several threads append; records are in the order of the calls.
 final class JournalFile: Sendable {
   private struct State: Sendable {
     var position: UInt64
@@ -14,14 +14,15 @@ final class JournalFile: Sendable {
   let key: UInt128
   private let state: Condition<State>
 
-  /// Goes on with a journal whose records end at `position`; 0 starts one.
+  /// Continues a journal whose records end at `position`; 0 starts a new journal.
   init(_ file: any StagedFile, key: UInt128, position: UInt64) {
     self.file = file
     self.key = key
     state = Condition(State(position: position))
   }
 
-  /// Returns once the records are in the file: they survive this process, not yet a power loss. `note` is told where each is.
+  /// Returns when the records are in the file: they survive this process, but not yet a power loss.
+  /// `note` receives the position of each.
   func append(
     _ records: [JournalRecord], _ note: (JournalRecord, UInt64) -> Void = { _, _ in }
   ) throws(SystemError) {
@@ -33,22 +34,23 @@ final class JournalFile: Sendable {
         record.write(to: &state.writer, position: position, key: key)
         note(record, position)
       }
-      // At its place, so that a later record writes over one that was cut short.
+      // At this position, so that a later record overwrites one that was cut short.
       try unsafe file.write(at: state.position, state.writer.bytes.span.bytes)
       state.position += UInt64(state.writer.bytes.count)
     }
   }
 
-  /// Returns once the records, and all before them, survive a power loss.
+  /// Returns when the records, and all records before them, survive a power loss.
   func appendDurably(_ records: [JournalRecord]) throws(SystemError) {
     try append(records)
     try file.synchronize()
   }
 
-  /// Where the next record will stand.
+  /// The position of the next record.
   var position: UInt64 { state.withLock { $0.position } }
 
-  /// Notes that everything in front of `position` is durable, durably. The data that it vouches for must be synced already.
+  /// Records durably that everything before `position` is durable. The data that the mark vouches
+  /// for must be synced already.
   func mark(syncedUpTo position: UInt64) throws(SystemError) {
     try appendDurably([.synced(upTo: position)])
   }

@@ -1,11 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// Reads a journal record by record, and tells where it stops making sense.
+/// Reads a journal record by record, and finds where it stops being valid.
 struct JournalReader {
   enum Step {
     case record(JournalRecord, at: UInt64)
-    /// The records end here: at the end of the file, or at one that is cut short or not authentic.
+    /// The records end here: at the end of the file, or at a record that is cut short or not
+    /// authentic.
     case end(at: UInt64)
   }
 
@@ -14,11 +15,11 @@ struct JournalReader {
   private let key: UInt128
   private let end: UInt64
   private var bytes: [UInt8] = []
-  /// Where `bytes` starts in the file, and how much of it is used.
+  /// The position of `bytes` in the file, and the number of bytes in use.
   private var start: UInt64
   private var used = 0
 
-  /// Reads from `start`, where a record begins, up to `end`, in blocks of so many bytes.
+  /// Reads from `start`, where a record begins, up to `end`, in blocks of `block` bytes.
   init(_ file: any StagedFile, key: UInt128, end: UInt64, start: UInt64 = 0, block: Int = 1 << 20) {
     self.file = file
     self.key = key
@@ -44,19 +45,20 @@ struct JournalReader {
     }
   }
 
-  /// The greatest position that an authentic sync mark vouches for, anywhere behind where `next` ended.
+  /// The greatest position that an authentic sync mark vouches for, behind the position where
+  /// `next` ended.
   mutating func laterSyncMark() throws(SystemError) -> UInt64? {
     var greatest: UInt64?
     repeat {
       let found = JournalRecord.greatestSyncMark(bytes.span.extracting(used...), position: position, key: key)
       if let found { greatest = max(greatest ?? 0, found) }
-      // One that straddles two blocks is found in the next.
+      // A mark that straddles two blocks is found in the next block.
       used = max(used, bytes.count - (JournalRecord.syncedLength - 1))
     } while try fill()
     return greatest
   }
 
-  /// Reads on; false at the end.
+  /// Reads the next block; false at the end.
   private mutating func fill() throws(SystemError) -> Bool {
     let from = start + UInt64(bytes.count)
     guard from < end else { return false }

@@ -1,20 +1,21 @@
 package import MigrationWire
 
-/// Tells a sender what there is, part by part (Protocol §6.4): what is staged, what the destination has already, and the
-/// incomplete files.
+/// Reports the receiver's data to a sender, part by part (Protocol §6.4): the staged items, the
+/// existing items at the destination, and the incomplete files.
 ///
-/// A worker's. It takes the ledger's lock once, for as long as a reference takes: no stream of the session writes before the
-/// last part is told, so that what it reads stays as it is. One mark takes 16 bytes until it is told.
+/// Used by a worker. It takes the ledger's lock only once, for the time needed to take a reference.
+/// No stream of the session writes before the last part is sent, so the data does not change while
+/// it is read. A mark takes 16 bytes until it is sent.
 package struct LedgerReader: Sendable {
-  /// What is told at a time.
+  /// The data of one step.
   package struct Part: Equatable, Sendable {
     package fileprivate(set) var pages: [Held] = []
     package fileprivate(set) var partials: [Partial] = []
-    /// What all of it comes to, with the last part.
+    /// The total of all parts, in the last part.
     package fileprivate(set) var end: Tally?
   }
 
-  /// Marks of one kind that are not told yet.
+  /// The marks of one kind that remain to be sent.
   private struct List {
     let kind: Held.Kind
     var marks: ArraySlice<Mark>
@@ -22,14 +23,15 @@ package struct LedgerReader: Sendable {
 
   private let staging: Staging
   private let length: Int
-  /// What is left to tell, in its order; the marks of what is staged come first, with the first part.
+  /// The lists that remain to be sent, in order; the marks of the staged items are added first,
+  /// with the first part.
   private var lists: [List]
   private var partials: ArraySlice<Partial> = []
-  /// What is staged, once that was looked up.
+  /// The total of the staged data, once it has been looked up.
   private var held: Tally?
 
-  /// Tells of a session that has begun and whose streams do not write yet. A part has at most so many bytes on the wire, but
-  /// for one incomplete file in very many pieces.
+  /// Reports on a session that has begun and whose streams do not write yet. A part has at most
+  /// `partLength` bytes on the wire, except for a single incomplete file in very many pieces.
   package init(_ staging: Staging, present: PresentItems, tellsTaken: Bool, partLength: Int = 256 << 10) {
     self.staging = staging
     length = partLength
@@ -37,7 +39,7 @@ package struct LedgerReader: Sendable {
     if tellsTaken { lists.append(List(kind: .taken, marks: present.taken[...])) }
   }
 
-  /// The next part. Slow at first: there may be millions of marks to sort.
+  /// The next part. The first call is slow: there may be millions of marks to sort.
   package mutating func next() -> Part {
     let held = begun()
     var part = Part()
@@ -65,7 +67,7 @@ package struct LedgerReader: Sendable {
     return part
   }
 
-  /// What is staged; looked up with the first part.
+  /// The total of the staged data, looked up with the first part.
   private mutating func begun() -> Tally {
     if let held { return held }
     let ledger = staging.shared.withLock { $0.ledger }
@@ -79,7 +81,7 @@ package struct LedgerReader: Sendable {
 }
 
 extension Held {
-  /// How many marks a page of so many bytes has, its header included.
+  /// The number of marks in a page of this many bytes, including the header.
   fileprivate static func most(in room: Int) -> Int {
     min(Limits.marksInFrame, (room - Limits.frameHeader - 1) / 16)
   }
@@ -88,6 +90,6 @@ extension Held {
 }
 
 extension Partial {
-  /// At most so long, its header included: three fields, each with a tag and a length.
+  /// The greatest length, including the header: three fields, each with a tag and a length.
   fileprivate var frameLength: Int { Limits.frameHeader + 3 * 9 + path.bytes.count + 16 + 16 * ranges.all.count }
 }

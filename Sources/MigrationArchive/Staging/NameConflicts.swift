@@ -1,18 +1,18 @@
 package import MigrationWire
 
-/// What an import met at the destination that had a name which was to be given.
+/// The items whose names were taken when an import needed them.
 package struct NameConflicts: Equatable, Sendable {
-  /// How many are kept by name; the rest is only counted.
+  /// How many are kept by name; the rest are only counted.
   private static let named = 10_000
 
-  /// Something that arrived beside what had its name.
+  /// An item that was imported next to an existing item with its name.
   package struct Renaming: Equatable, Sendable {
     package let path: ArchivePath
     package let target: ArchivePath
   }
 
   package private(set) var renamed: [Renaming] = []
-  /// Items that did not arrive, since something else has their name.
+  /// Items that were not imported because another item has their name.
   package private(set) var left: [ArchivePath] = []
   package private(set) var leftCount: UInt64 = 0
 
@@ -27,9 +27,9 @@ package struct NameConflicts: Equatable, Sendable {
 }
 
 extension Staging {
-  /// What the import met so far.
+  /// The name conflicts of the import so far.
   package var nameConflicts: NameConflicts { shared.withLock { $0.nameConflicts } }
 
-  /// What is settled of the transfer.
+  /// The terms of the transfer.
   package var terms: TransferTerms { TransferTerms(transfer: transfer, keys: keys, existing: existing) }
 }

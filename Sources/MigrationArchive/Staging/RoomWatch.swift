@@ -1,53 +1,56 @@
 import MigrationSystem
 import MigrationWire
 
-/// What something takes on the disk that is about to be written.
+/// The disk space that a write will take.
 struct RoomCharge: Sendable {
-  /// How many entries of the file system, without the directories on the way.
+  /// The number of file system entries, without new parent directories.
   var items: UInt64 = 0
   var content: UInt64 = 0
-  /// What the journal keeps of it.
+  /// The bytes that the journal keeps about it.
   var journal: UInt64 = 0
-  /// How many directories may be made on the way.
+  /// The most parent directories that may be created.
   var directories: UInt64 = 0
 
   var entries: UInt64 { items.addingClamped(directories) }
 
-  /// How many bytes that is: an item, a piece of a file and each directory have blocks of their own, one at least.
+  /// The number of bytes: an item, a piece of a file and each directory occupy blocks of their own,
+  /// at least one.
   func occupied(block: UInt64) -> UInt64 {
     let blocks = (content / block).addingClamped(content % block == 0 ? 0 : 1)
     return max(blocks, items).addingClamped(directories).multipliedClamped(by: block).addingClamped(journal)
   }
 }
 
-/// Looks now and then whether there is room for what arrives of a transfer that may become more than was announced.
+/// Checks periodically whether there is space for the data of a transfer that may exceed its offer.
 ///
-/// What other programs write is noticed at the next look. A reserve stays free. Some file systems (btrfs) count what was written
-/// only once it is on the disk: where that may decide, it is made durable first.
+/// Space used by other programs is noticed at the next check. A reserve stays free. Some file
+/// systems (btrfs) count data only once it is on the disk: where that may decide, the data is first
+/// made durable.
 struct RoomWatch: Sendable {
-  /// How much arrives between two looks: half of the reserve, so that the disk is not full by the next one whatever others write,
-  /// or `shortest` where that is more, for the sake of speed; and no more than this.
+  /// The most data between two checks. The amount is half of the reserve, so that the disk is not
+  /// full by the next check even if other programs write, or `shortest` if that is more, for speed.
   private static let longest: UInt64 = 268_435_456
   private static let shortest = Tally(items: 1_024, bytes: 4_194_304)
-  /// For how much it is worth to wait until it is on the disk, again and again.
+  /// The amount of data for which waiting until it is on the disk is worthwhile every time.
   private static let worthSyncing: UInt64 = 4_194_304
-  /// The unit in which space is given out, until a look has told it.
+  /// The unit in which space is allocated, until a check has read the actual unit.
   private static let usualBlock: UInt64 = 4_096
 
-  /// What of the announcement is still to come.
+  /// The part of the offer that is still to come.
   private var expected: Tally
-  /// How much may arrive before the next look.
+  /// How much may arrive before the next check.
   private var allowance = Tally()
-  /// How much was written that the file system need not have counted yet.
+  /// How many bytes were written that the file system may not have counted yet.
   private var unsynced: UInt64
-  /// What the frames in hand were charged: nothing of it need be written yet, so that a sync does not make it count.
+  /// The charge of the frames that are being written: their data may not be written yet, so a sync
+  /// does not make the file system count it.
   private var inHand: UInt64 = 0
-  /// Whether little may be synced as well: once after each sync that was worth it, and not for every piece near the end, while all
-  /// streams wait.
+  /// Whether a small amount may be synced as well: once after each worthwhile sync, and not for
+  /// every piece near the end, while all streams wait.
   private var maySyncLittle = true
   private var block = Self.usualBlock
 
-  /// Watches one session of an offer, of which so much was there when it began.
+  /// Watches one session of an offer; `held` was there when the session began.
   init(_ offer: Offer, held: Tally) {
     expected = Tally(
       items: offer.items.subtractingClamped(held.items), bytes: offer.allocated.subtractingClamped(held.bytes))
@@ -56,12 +59,12 @@ struct RoomWatch: Sendable {
 
   private var uncounted: UInt64 { unsynced.addingClamped(inHand) }
 
-  /// Whether the next look is due before so much is taken.
+  /// Whether the next check is due before this charge is taken.
   func isDue(before more: RoomCharge) -> Bool {
     more.entries > allowance.items || more.occupied(block: block) > allowance.bytes
   }
 
-  /// Fails unless there is room for so much, for what was announced besides, and for the reserve.
+  /// Fails unless there is space for this charge, for the rest of the offer, and for the reserve.
   mutating func look(before more: RoomCharge, in staging: Staging) throws(ArchiveError) {
     guard var space = staging.disk.space() else {
       allowance = Tally(items: .max, bytes: .max)
@@ -91,7 +94,7 @@ struct RoomWatch: Sendable {
     return SpaceShortage(of: wanted, in: space, uncounted: uncounted, leaving: Reserve(of: space))
   }
 
-  /// So much is about to be written; how many bytes that is, for `settle`.
+  /// Charges data that is about to be written. Returns the number of bytes, for `settle`.
   mutating func take(_ more: RoomCharge) -> UInt64 {
     let occupied = more.occupied(block: block)
     allowance = allowance.subtracting(Tally(items: more.entries, bytes: occupied))
@@ -100,7 +103,7 @@ struct RoomWatch: Sendable {
     return occupied
   }
 
-  /// So much of what was taken is written, or never will be.
+  /// Records that charged bytes have been written, or never will be.
   mutating func settle(_ bytes: UInt64) {
     inHand = inHand.subtractingClamped(bytes)
     unsynced = unsynced.addingClamped(bytes)

@@ -1,29 +1,32 @@
 import MigrationSystem
 package import MigrationWire
 
-/// Items that the destination cannot hold: each is refused, journaled and named, and everything else goes on (Protocol §9.8).
+/// Items that the destination cannot hold: each is refused, journaled and reported, and the
+/// transfer continues with the other items (Protocol §9.8).
 extension Staging {
-  /// The refusals that are named, in the order in which they came; the rest is counted.
+  /// The refusals that are reported by name, in the order in which they occurred; the rest are
+  /// counted.
   struct Refusals: Sendable {
     private(set) var named: [Refusal] = []
     private var budget = NamingBudget()
-    /// Files whose records have not come.
+    /// Files whose records have not arrived.
     var awaited: [ArchivePath: RefusalReason] = [:]
-    /// Makes names for trials.
+    /// A counter for the names of trial items.
     var trials: UInt64 = 0
 
-    /// Keeps as many as one session may name.
+    /// Keeps as many refusals as one session may report by name.
     mutating func name(_ refusal: Refusal) {
       if budget.take(refusal.size) { named.append(refusal) }
     }
   }
 
-  /// The refusals that are named, from a place in their order on.
+  /// The refusals that are reported by name, from an index on.
   package func refusals(from start: Int) -> ArraySlice<Refusal> {
     shared.withLock { $0.refusals.named.dropFirst(start) }
   }
 
-  /// The refusals that are named, without those of what the source no longer has, which go when everything has arrived.
+  /// The refusals that are reported by name, except those of items that no longer exist in the
+  /// source, which are dropped when everything has arrived.
   package var lastingRefusals: [Refusal] {
     shared.withLock { shared in
       shared.refusals.named.filter {
@@ -32,17 +35,17 @@ extension Staging {
     }
   }
 
-  /// Refuses an item; the staged parts of a file go.
+  /// Refuses an item; the staged parts of a file are removed.
   ///
-  /// The journal is told first, under the lock: what another stream brings of the item is acknowledged from then on, and not
-  /// kept.
+  /// The refusal is journaled first, under the lock: data that another stream brings for the item
+  /// is acknowledged from then on, and not kept.
   func refuse(
     _ record: ItemRecord, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces
   ) throws(ArchiveError) {
     let isStaged = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
       let isStaged = shared.ledger.refusable(record.path, record.generation) != nil
       try tell(record.path, record.generation, size: record.size, reason, isDurable: isStaged)
-      // Its chunks may have told already.
+      // A chunk may have caused the refusal already.
       if shared.refusals.awaited.removeValue(forKey: record.path) == nil {
         shared.refusals.name(
           Refusal(path: record.path, generation: record.generation, reason: reason, message: message))
@@ -53,12 +56,13 @@ extension Staging {
     if isStaged { try remove(record.path, in: places) }
   }
 
-  /// Refuses a file of which a chunk came; its record may have come too. The journal is told first here as well.
+  /// Refuses a file of which a chunk came; its record may have come too. Here, too, the refusal is
+  /// journaled first.
   func refuse(
     _ place: ChunkPlace, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces, isStaged: Bool
   ) throws(ArchiveError) {
     let isRefused = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
-      // Another stream was faster.
+      // Another stream refused it first.
       guard let file = shared.ledger.refusable(place.path, place.generation) else { return false }
       try tell(place.path, place.generation, size: file.record?.size, reason, isDurable: isStaged)
       shared.ledger.refuse(place.path, place.generation)
@@ -71,7 +75,7 @@ extension Staging {
     if isRefused && isStaged { try remove(place.path, in: places) }
   }
 
-  /// Tells the journal of a refusal; for good, where something on the disk goes.
+  /// Journals a refusal; durably, if an item on the disk is removed.
   private func tell(
     _ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: RefusalReason, isDurable: Bool
   ) throws(ArchiveError) {
@@ -83,14 +87,14 @@ extension Staging {
     }
   }
 
-  /// Why something is refused.
+  /// The reason for a refusal.
   struct WhyRefused: Equatable, Sendable {
     let reason: RefusalReason
     let message: String?
   }
 
-  /// Refuses the staged items at some paths and everything beneath them, which cannot be put in their places. They stay in
-  /// staging, and go with that.
+  /// Refuses the staged items at some paths, and their contents, because they cannot be moved to
+  /// the destination. They stay in the staging directory and are removed with it.
   func refuseStaged(_ paths: [ArchivePath: WhyRefused]) throws(ArchiveError) {
     guard !paths.isEmpty else { return }
     let places = disk.places()
@@ -111,7 +115,7 @@ extension Staging {
     }
   }
 
-  /// Takes a refusal back that the journal tells of.
+  /// Restores a refusal that is in the journal.
   func restore(_ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: RefusalReason) {
     shared.withLock { shared in
       let isNamed = shared.ledger.isRefused(path, generation)

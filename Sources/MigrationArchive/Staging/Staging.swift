@@ -2,32 +2,35 @@ import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// One transfer's archive while it is assembled, on a disk of its own.
+/// The archive of one transfer while it is assembled, on a disk of its own.
 ///
-/// Several streams write at a time, each through its own `StagingWriter`. It outlives sessions, and `recover` makes it of what
-/// an earlier process left.
+/// Several streams write at a time, each through its own `StagingWriter`. It outlives sessions, and
+/// `recover` restores it from the data of an earlier process.
 ///
-/// Its locks are taken in this order: the ledger's, which a worker also holds while it makes, removes or journals what must not
-/// meet what another stream brings; beneath it the journal's, held while records are written; and last that of the figures,
-/// held for nothing else. A loop takes the last one alone.
+/// Its locks are taken in this order:
+/// 1. the ledger's lock, which a worker also holds while it creates, removes or journals items that
+///    must not collide with the data of another stream;
+/// 2. the journal's lock, held while records are written;
+/// 3. the lock of the figures, which protects only them. A loop takes only this lock.
 package final class Staging: Sendable {
-  /// How far the archive is.
+  /// The progress of the archive.
   package enum Stage: Equatable, Sendable {
     case receiving
-    /// Everything has arrived and agrees, durably; the import may have begun.
+    /// All data has arrived, matches the sender's totals, and is durable; the import may have
+    /// begun.
     case concluded(Tally)
-    /// Everything is imported, durably.
+    /// All items have been imported, durably.
     case imported(Tally)
   }
 
-  /// A file of which parts have come.
+  /// A file of which parts have arrived.
   struct OpenFile: Sendable {
     let file: any StagedFile
-    /// An earlier process wrote to it, and not everything that it wrote need count.
+    /// Whether an earlier process wrote to it, so that some of the written data may not count.
     let isRecovered: Bool
   }
 
-  /// Something that an import is about to move: how it is known again, and where it goes.
+  /// An item that an import is about to move: how to recognise it again, and its target.
   struct Move: Sendable {
     let inode: UInt64
     let target: ArchivePath
@@ -36,48 +39,50 @@ package final class Staging: Sendable {
   struct Shared: Sendable {
     var ledger: Ledger
     var stage = Stage.receiving
-    /// What an import was about to move, by its path in staging.
+    /// The items that an import was about to move, by their paths in staging.
     var moving: [ArchivePath: Move] = [:]
-    /// What imports that were killed were about to place in several steps.
+    /// The items that killed imports were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
     var nameConflicts = NameConflicts()
     var open: [Ledger.FileNumber: OpenFile] = [:]
-    /// The files that could not be made, and why: several streams may bring chunks of one.
+    /// The files that could not be created, and why: several streams may bring chunks of one file.
     var unmade: [Ledger.FileNumber: ArchiveError] = [:]
-    /// What the sender says that the source no longer has.
+    /// The items that, according to the sender, no longer exist in the source.
     var dropped: Set<Mark> = []
-    /// Where the journal's records of this session begin.
+    /// The position in the journal where this session's records begin.
     var sessionStart: UInt64 = 0
-    /// What earlier sessions brought, by path; made when it is asked for the first time.
+    /// The items that earlier sessions brought, by path; built at the first request.
     var earlier: EarlierItems?
     /// The files that earlier sessions left incomplete.
     var earlierPartials: Set<ArchivePath> = []
     var replacedDirectories = 0
-    /// The most metadata that this session may bring, whatever its offer says: all of it is written twice.
+    /// The most metadata that this session may bring, regardless of its offer: all of it is written
+    /// twice.
     var metadataRoom = UInt64.max
-    /// Looks after the room in a session of a transfer that may become more than was announced; nil in any other.
+    /// Watches the space in a session of a transfer that may exceed its offer; nil in other
+    /// sessions.
     var watch: RoomWatch?
-    /// The most bytes that are wanted of the transfer, and how many were held when the session began.
+    /// The most bytes accepted of the transfer, and how many were held when the session began.
     var most: MostBytes?
     var heldAtStart: UInt64 = 0
     var refusals = Refusals()
-    /// Whether items that the destination cannot hold are refused; else they end the transfer.
+    /// Whether items that the destination cannot hold are refused; otherwise they end the transfer.
     var mayRefuse = true
   }
 
-  /// The transfer that it belongs to.
+  /// The transfer of this archive.
   package let transfer: TransferID
   package let keys: TransferKeys
-  /// The first components that may appear; nil for an app, which announces none.
+  /// The permitted first components of paths; nil for an app, which announces none.
   let roots: Set<[UInt8]>?
   let disk: any StagingDisk
-  /// What the disk's file system can do.
+  /// The abilities of the disk's file system.
   package let abilities: DiskAbilities
   let journal: JournalFile
   let umask: UInt32
-  /// What becomes of items whose names are taken at the destination.
+  /// How items are treated whose names are taken at the destination.
   package let existing: Existing
-  /// What was wanted before, if this process was told something else.
+  /// The previous setting, if this process was started with a different one.
   package let formerExisting: Existing?
   let preserved: Preserved
   let shared: GuardedLedger
@@ -103,14 +108,14 @@ package final class Staging: Sendable {
     do {
       umask = try CurrentProcess.umask()
       try journal.append([.opened(transfer)] + (existing == .refuse ? [] : [.existing(existing)]))
-      // A journal that does not begin like this is none of ours, whatever happened to it.
+      // A journal without this beginning is not a journal of this program, even a damaged one.
       try journal.file.synchronize()
     } catch {
-      throw ArchiveError(.destination, "the staging directory cannot be made", cause: error)
+      throw ArchiveError(.destination, "the staging directory cannot be created", cause: error)
     }
   }
 
-  /// Goes on with what was recovered.
+  /// Continues with a recovered archive.
   init(
     on disk: any StagingDisk, roots: Set<[UInt8]>?, transfer: TransferID, keys: TransferKeys, journal: JournalFile,
     umask: UInt32, preserving preserved: Preserved, existing: Existing, formerExisting: Existing?,
@@ -129,20 +134,20 @@ package final class Staging: Sendable {
     self.shared = GuardedLedger(shared)
   }
 
-  /// The names of the roots that an offer announces.
+  /// The names of the roots in an offer.
   static func roots(of offer: Offer) -> Set<[UInt8]>? {
     if case .folders(let roots) = offer.contents { Set(roots.map(\.name)) } else { nil }
   }
 
-  /// What the staging directory is called.
+  /// The name of the staging directory.
   package static func name(of transfer: TransferID) -> [UInt8] {
     Array(".peer-\(transfer.hexadecimal)".utf8)
   }
 
   package var stage: Stage { shared.withLock { $0.stage } }
 
-  /// Another session begins, with another offer of the same roots. No stream writes meanwhile. `most` is what the user wants of
-  /// the transfer at most.
+  /// Begins another session, with another offer of the same roots. No stream writes meanwhile.
+  /// `most` is the most data that the user accepts of the transfer.
   package func beginSession(_ offer: Offer, mayRefuse: Bool = true, atMost most: MostBytes? = nil) {
     let position = journal.position
     let room = Self.metadataRoom(on: disk)
@@ -164,16 +169,18 @@ package final class Staging: Sendable {
 
   private static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.space()?.availableBytes ?? .max) / 2 }
 
-  /// The source no longer has what these marks name; it goes when everything has arrived.
+  /// Records that the items of these marks no longer exist in the source; they are removed when
+  /// everything has arrived.
   package func drop(_ marks: [Mark]) {
     shared.withLock { shared in
       for mark in marks where shared.ledger.knows(mark) { shared.dropped.insert(mark) }
     }
   }
 
-  /// An importer that may move and change what is staged is about to begin.
+  /// Records that an importer is about to begin that may move and change the staged items.
   ///
-  /// Unless it comes to its end, what is taken back later is checked byte by byte before it counts.
+  /// Unless the importer completes, a later recovery checks the items byte by byte before they
+  /// count.
   package func expose() throws(ArchiveError) {
     do {
       try journal.appendDurably([.exposed])
@@ -182,24 +189,24 @@ package final class Staging: Sendable {
     }
   }
 
-  /// The importer has come to its end, and what it made is durable.
+  /// Records that the importer has completed, and that its results are durable.
   package func finishImport() throws(ArchiveError) {
     guard case .concluded(let total) = stage else { return }
     do {
       try journal.appendDurably([.imported])
     } catch {
-      throw ArchiveError(.importFailed, "what was imported cannot be made durable", cause: error)
+      throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
     }
     shared.withLock { $0.stage = .imported(total) }
   }
 
-  /// Closes the staging directory, which is about to be removed; its ledger stays.
+  /// Closes the staging directory before it is removed; its ledger remains.
   package func letGo() { disk.letGo() }
 
-  /// Makes everything that was written before the call durable, and marks that in the journal.
+  /// Makes everything written before the call durable, and records that in the journal.
   ///
-  /// The kernel tells once that it could not write something. So after a failure it always fails: only the content itself,
-  /// read again by a recovery, tells what has stayed.
+  /// The kernel reports a write error only once. So after a failure this method always fails: only
+  /// a recovery, which reads the content again, shows which data is intact.
   package func synchronize() throws(ArchiveError) {
     if let failure = syncFailure.withLock({ $0 }) { throw failure }
     let position = journal.position
@@ -215,7 +222,7 @@ package final class Staging: Sendable {
 }
 
 extension UInt128 {
-  /// 32 digits.
+  /// The identifier in 32 digits.
   package var hexadecimal: String {
     let digits = String(self, radix: 16)
     return String(repeating: "0", count: 32 - digits.count) + digits

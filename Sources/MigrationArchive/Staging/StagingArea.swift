@@ -2,18 +2,19 @@ package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// A directory that transfers are staged in, each in a directory of its own beside what is there.
+/// A directory in which transfers are staged, each in a directory of its own, next to the existing
+/// items.
 package final class StagingArea: Sendable {
   let destination: Destination
-  /// The most that is taken of one transfer; nil for as much as there is room for.
+  /// The most bytes accepted of one transfer; nil to accept as much as there is space for.
   package let most: MostBytes?
   private let preserved: Preserved
-  /// What staging knows a directory as; a test's can do less.
+  /// The disk that staging uses for a directory; tests replace it with a less capable one.
   private let known: @Sendable (DirectoryDisk) -> any StagingDisk
-  /// Keeps other receivers away.
+  /// The lock that keeps other receivers away.
   private let held = Mutex<SharedDirectory?>(nil)
 
-  /// Fails unless the directory is there and can be written to, or can be made.
+  /// Fails unless the directory exists and is writable, or can be created.
   package convenience init(
     at path: [UInt8], preserving preserved: Preserved = Preserved(), atMost most: MostBytes? = nil
   ) throws(ArchiveError) {
@@ -31,7 +32,7 @@ package final class StagingArea: Sendable {
     try destination.check()
   }
 
-  /// Opens the directory to receive into, and makes it if it is missing.
+  /// Opens the directory to receive into; creates it if it is missing.
   package static func openOrMake(_ path: [UInt8]) throws(ArchiveError) -> Directory {
     let destination = Destination(path: path)
     try destination.check()
@@ -44,12 +45,12 @@ package final class StagingArea: Sendable {
     }
   }
 
-  /// How it is known from run to run: its absolute path.
+  /// Its identity from run to run: its absolute path.
   package func place() throws(ArchiveError) -> [UInt8] { try destination.canonicalPath() }
 
-  /// Keeps other receivers away for as long as this lives, if the directory is there.
+  /// Keeps other receivers away for the lifetime of this object, if the directory exists.
   package func lock() throws(ArchiveError) {
-    // One that is not there yet is locked when it is made.
+    // A directory that does not exist yet is locked when it is created.
     guard let directory = try destination.openIfThere() else { return }
     try lock(directory)
   }
@@ -60,24 +61,25 @@ package final class StagingArea: Sendable {
     do {
       isOurs = try directory.directory.descriptor.lockOnceFree()
     } catch {
-      // A file system without locks: there is nothing that could be asked.
+      // A file system without locks cannot detect other receivers.
       return
     }
     guard isOurs else {
       let holder = directory.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
       throw ArchiveError(
-        .inUse, "another \"peer receive\"\(holder) receives into \(VisibleText.quoted(destination.path))",
+        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(destination.path))",
         name: destination.path)
     }
     held.withLock { $0 = directory }
   }
 
-  /// Fails where a transfer is known to have more than is wanted here.
+  /// Fails if a transfer is known to be larger than the user accepts.
   package func checkSize(of offer: Offer) throws(ArchiveError) { try most?.check(total: offer.bytes) }
 
-  /// Judges the room for an offer that may become more than it says.
+  /// Checks the space for an offer that the transfer may exceed.
   ///
-  /// Fails unless there is room for what is missing of it, and for a reserve. If nothing is missing, none is asked for.
+  /// Fails unless there is space for the missing part of the offer and for a reserve. If no data is
+  /// missing, no space is required.
   package func judgeRoom(for offer: Offer, held: Tally) throws(ArchiveError) -> Judgement {
     let space = try destination.space()
     let reserve = Reserve(of: space)
@@ -91,7 +93,7 @@ package final class StagingArea: Sendable {
 
   // MARK: Transfers
 
-  /// Makes the staging directory of a transfer that begins.
+  /// Creates the staging directory of a new transfer.
   package func stage(_ offer: Offer, on terms: TransferTerms) throws(ArchiveError) -> Staging {
     let directory = try destination.open()
     try lock(directory)
@@ -100,7 +102,7 @@ package final class StagingArea: Sendable {
     do {
       disk = try DirectoryDisk(making: name, in: directory)
     } catch {
-      throw ArchiveError(.destination, "the staging directory cannot be made", cause: error)
+      throw ArchiveError(.destination, "the staging directory cannot be created", cause: error)
     }
     do {
       return try Staging(
@@ -112,10 +114,10 @@ package final class StagingArea: Sendable {
     }
   }
 
-  /// Recovers what an earlier run staged; nil if there is nothing. `existing` is what is wanted of names that are taken from
-  /// now on, if that is something else than at the beginning.
+  /// Recovers the data staged by an earlier run; nil if there is none. `existing` sets how taken
+  /// names are treated from now on, if that differs from the setting at the beginning.
   ///
-  /// Throws an `ArchiveError`, with the code journal where it cannot be believed.
+  /// Throws an `ArchiveError`, with the code `journal` if the data cannot be trusted.
   package func recover(
     _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing, existing: Existing? = nil,
     import fate: Staging.ImportFate = .told
@@ -134,23 +136,24 @@ package final class StagingArea: Sendable {
       _ = try directory.directory.status(name)
     } catch {
       if error.isNotFound { return nil }
-      throw ArchiveError(.storage, "what was staged cannot be read", cause: error)
+      throw ArchiveError(.storage, "the staged data cannot be read", cause: error)
     }
     do {
       return try DirectoryDisk(opening: name, in: directory)
     } catch {
-      throw ArchiveError(.journal, "\(VisibleText.quoted(name)) is not as it was left", name: name, cause: error)
+      throw ArchiveError(
+        .journal, "\(VisibleText.quoted(name)) has been changed since the last run", name: name, cause: error)
     }
   }
 
-  // MARK: What is removed
+  // MARK: Removing staged data
 
-  /// How often what was staged of one transfer is set aside at most.
+  /// The most directories of one transfer's staged data that are set aside.
   private static let asides = 100
 
   private static func refused(_ number: Int) -> [UInt8] { Array(".refused-\(number)".utf8) }
 
-  /// Moves what cannot be believed out of the way; what it is called now.
+  /// Moves untrusted data out of the way. Returns its new name.
   package func setAside(_ transfer: TransferID) throws(ArchiveError) -> [UInt8] {
     let name = Staging.name(of: transfer)
     guard let directory = try destination.openIfThere() else { return name }
@@ -162,13 +165,13 @@ package final class StagingArea: Sendable {
       } catch  where error.isAlreadyExisting {
         continue
       } catch {
-        throw ArchiveError(.storage, "\(VisibleText.quoted(name)) cannot be moved out of the way", cause: error)
+        throw ArchiveError(.storage, "\(VisibleText.quoted(name)) cannot be set aside", cause: error)
       }
     }
-    throw ArchiveError(.storage, "there is too much that was set aside beside \(VisibleText.quoted(name))")
+    throw ArchiveError(.storage, "too many directories were set aside next to \(VisibleText.quoted(name))")
   }
 
-  /// Removes what was staged of a transfer, if anything is left of it.
+  /// Removes the staged data of a transfer, if any is left.
   package func clear(_ transfer: TransferID) throws(ArchiveError) {
     guard let directory = try destination.openIfThere() else { return }
     do {
@@ -178,7 +181,8 @@ package final class StagingArea: Sendable {
     }
   }
 
-  /// Removes everything that was staged of a transfer in a directory, also what was set aside; false if that is not there.
+  /// Removes all staged data of a transfer from a directory, including data that was set aside;
+  /// false if the directory does not exist.
   package static func discard(_ transfer: TransferID, from path: [UInt8]) throws(ArchiveError) -> Bool {
     let name = Staging.name(of: transfer)
     let names = [name] + (1...asides).map { name + refused($0) }
@@ -189,7 +193,7 @@ package final class StagingArea: Sendable {
     } catch {
       if error.isNotFound { return false }
       throw ArchiveError(
-        .storage, "what was staged in \(VisibleText.quoted(path)) cannot be removed", name: path, cause: error)
+        .storage, "the staged data in \(VisibleText.quoted(path)) cannot be removed", name: path, cause: error)
     }
   }
 }

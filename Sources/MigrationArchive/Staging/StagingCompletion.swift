@@ -2,11 +2,12 @@ import MigrationSystem
 package import MigrationWire
 
 extension Staging {
-  /// Compares what is there with what the sender says it must be, and makes what waits for the end: hard links,
-  /// directories' rights and times. The roots' own rights wait until they are moved.
+  /// Compares the received data with the sender's totals, and creates and sets the rest: hard
+  /// links, directories' permissions and times. The roots' own permissions are set when the roots
+  /// are moved.
   ///
-  /// Throws a `Violation` where the archive is not the one that the sender meant. Where it is larger than is wanted, everything
-  /// stays as it is.
+  /// Throws a `Violation` if the archive is not the sender's archive. If it is larger than the user
+  /// accepts, nothing is changed.
   package func complete(_ finish: Finish, progress: (ImportProgress) -> Void) throws {
     try shared.withLock { $0.most }?.check(total: finish.total.bytes)
     let places = disk.places()
@@ -17,7 +18,7 @@ extension Staging {
         shared.ledger.agrees(with: finish), shared.ledger.linkPositions, shared.ledger.directoryPositions
       )
     }
-    guard agrees else { throw Violation(.conflict, "the archive that arrived") }
+    guard agrees else { throw Violation(.conflict, "the received archive") }
     let total = UInt64(links.count + directories.count)
     var done: UInt64 = 0
     for position in links {
@@ -29,7 +30,8 @@ extension Staging {
       }
       done += 1
     }
-    // From the leaves up: a directory may lose the rights that are needed to reach what is in it.
+    // From the leaves up: a directory may lose the permissions that are needed to reach its
+    // contents.
     for position in directories {
       try setMetadata(of: try record(at: position), in: places)
       done += 1
@@ -52,14 +54,15 @@ extension Staging {
     return try record(at: position)
   }
 
-  /// A record that waits for the end, from the journal: together they may be larger than memory.
+  /// A record that is applied at the end, read from the journal: all of them may not fit into
+  /// memory.
   func record(at position: UInt64?) throws(ArchiveError) -> ItemRecord {
     do {
       if let position, let record = try journal.record(at: position)?.completedItem { return record }
     } catch {
       throw ArchiveError(.storage, "the journal cannot be read", cause: error)
     }
-    throw ArchiveError(.storage, "the journal does not tell what it told before")
+    throw ArchiveError(.storage, "the journal no longer has a record that it had before")
   }
 
   private func removeIncomplete(in places: any StagingPlaces) throws(ArchiveError) {
@@ -69,7 +72,7 @@ extension Staging {
       return (shared.ledger.dropIncomplete(), refused)
     }
     for path in partials { try remove(path, in: places) }
-    // Of a refused item nothing is there, but perhaps a directory that was made for it.
+    // A refused item has left nothing except possibly a directory that was created for it.
     try removeEmptied(partials + refused, in: places)
   }
 
@@ -114,7 +117,7 @@ extension Staging {
     setTime(in: places, record)
     guard !isRoot else { return }
     do throws(SystemError) {
-      // Where a directory became something else, its file system is not to blame.
+      // If a directory was replaced by another type, its file system is not the cause.
       guard try places.kind(of: record.path) == .directory else { throw SystemError(notADirectory: "chmod") }
       try keepMode { () throws(SystemError) in try places.setMode(record.path, mode(of: record)) }
     } catch {
@@ -122,7 +125,7 @@ extension Staging {
     }
   }
 
-  /// An order in which what is in a directory comes before it.
+  /// An order in which the contents of a directory come before the directory.
   static func deeperFirst(_ left: ArchivePath, _ right: ArchivePath) -> Bool {
     let (one, other) = (left.depth, right.depth)
     return one == other ? left < right : one > other

@@ -2,21 +2,23 @@ import MigrationSystem
 package import MigrationWire
 
 extension Staging {
-  /// What is known of an import besides what the journal says.
+  /// The state of an import that is known apart from the journal.
   package enum ImportFate: Sendable {
-    /// Nothing: the journal tells how far it is, and what had begun goes on.
+    /// Unknown: the journal shows the progress, and an import that had begun continues.
     case told
-    /// It is done.
+    /// The import is complete.
     case succeeded
-    /// It is not done, and begins only when the sender has made sure that all is there.
+    /// The import is not complete, and begins only when the sender has confirmed that all data has
+    /// arrived.
     case mustBeAsked
   }
 
-  /// Takes back what an earlier process left on a disk.
+  /// Recovers the data that an earlier process left on a disk.
   ///
-  /// What lies in front of the last sync mark is believed; later claims are checked against their tags. What is there and not
-  /// claimed is removed. `existing` is what is wanted of names that are taken, if that may be something else than at the
-  /// beginning; it holds for later runs as well. Throws an `ArchiveError` with the code journal when the journal cannot be believed at all.
+  /// Records before the last sync mark are trusted; later claims are checked against their tags.
+  /// Unclaimed items are removed. `existing` sets how taken names are treated, if that may differ
+  /// from the setting at the beginning; it also applies to later runs. Throws an `ArchiveError`
+  /// with the code `journal` if the journal cannot be trusted at all.
   package static func recover(
     from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
     sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), existing: Existing? = nil,
@@ -25,13 +27,14 @@ extension Staging {
     do {
       var survey = try JournalSurvey(of: disk.journal, keys: keys, transfer: transfer)
       survey.apply(fate)
-      // The journal's first record is durable before anything is staged: without it there may be nothing.
+      // The journal's first record is durable before any data is staged: without this record there
+      // may be no data.
       if survey.end == 0, survey.trusted == 0, try disk.places().entries(of: nil).isEmpty {
         try disk.journal.truncate(to: 0)
         return try Staging(
           on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved, existing: existing ?? .refuse)
       }
-      guard survey.isSound else { throw ArchiveError(.journal, "the journal of what was staged is damaged") }
+      guard survey.isSound else { throw ArchiveError(.journal, "the journal of the staged data is damaged") }
       let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
       let staging = Staging(
         on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
@@ -40,7 +43,7 @@ extension Staging {
         shared: Shared(
           ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
           earlierPlacing: survey.placing))
-      // Behind the end there may be the rest of a record that was cut short.
+      // The rest of a record that was cut short may follow the end.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
       var replay = StagingReplay(staging, survey, sealer: sealer)
       try replay.run()
@@ -49,32 +52,35 @@ extension Staging {
         try sweep.run()
         try staging.clearDirectories()
         try staging.openIncomplete()
-        // What was found untrue must be told for good before the next sync mark vouches for what stands in front of it.
+        // False claims must be marked durably before the next sync mark vouches for the records
+        // before it.
         try staging.synchronize()
       }
-      // The earlier process may have died before this was durable, and what an import moves may outlive it.
+      // The earlier process may have died before this record was durable, and the moves of an
+      // import may outlive it.
       if case .concluded(let total) = survey.stage { try journal.appendDurably([.concluded(total)]) }
       if staging.formerExisting != nil { try staging.noteExisting() }
       return staging
     } catch let error as SystemError {
-      throw ArchiveError(.storage, "what was staged cannot be read", cause: error)
+      throw ArchiveError(.storage, "the staged data cannot be read", cause: error)
     } catch let error as Violation {
-      throw ArchiveError(.journal, "the journal of what was staged contradicts itself (\(error))")
+      throw ArchiveError(.journal, "the journal of the staged data contradicts itself (\(error))")
     }
   }
 
-  /// Takes back what an end that came to nothing has given to directories: what is still to come must not inherit their
-  /// lists, and they may have become others meanwhile.
+  /// Removes the metadata that a failed completion has set on directories: items that are still to
+  /// come must not inherit their access lists, and the directories may have been replaced
+  /// meanwhile.
   private func clearDirectories() throws(ArchiveError) {
     let places = disk.places()
     for position in shared.withLock({ $0.ledger.extendedDirectoryPositions }) {
       let path = try record(at: position).path
-      // What cannot be taken away could not be set either.
+      // Metadata that cannot be removed could not be set either.
       try? places.clearExtendedMetadata(path)
     }
   }
 
-  /// Lets later runs know of another way to treat names that are taken.
+  /// Records a changed setting for taken names, for later runs.
   private func noteExisting() throws(ArchiveError) {
     do {
       try journal.appendDurably([.existing(existing)])
@@ -83,14 +89,16 @@ extension Staging {
     }
   }
 
-  /// Takes back what an end that is not in the journal has given to a file, or what stood in its place before a loss of power.
+  /// Removes the metadata that a completion without a journal record has set on a file, or that
+  /// remained from an earlier file after a power loss.
   private func clear(_ file: any StagedFile) {
-    // Its rights come again with its record; without that of writing, attributes cannot be taken away.
+    // The record sets its permissions again; without write permission, attributes cannot be
+    // removed.
     try? file.setMode(0o600)
     try? file.clearExtendedMetadata()
   }
 
-  /// Opens the files of which parts are there; of very many the surplus starts afresh.
+  /// Opens the files of which parts exist; if there are too many, the surplus files start afresh.
   private func openIncomplete() throws {
     let places = disk.places()
     let files = shared.withLock { $0.ledger.incompleteFiles }
@@ -108,18 +116,19 @@ extension Staging {
   }
 }
 
-/// A first look at a journal: how far it goes, how much of it is vouched for, and what later records take back.
+/// A first look at a journal: its end, the part that is vouched for, and the claims that later
+/// records withdraw.
 struct JournalSurvey {
-  /// Where the records end.
+  /// The end of the records.
   private(set) var end: UInt64 = 0
-  /// What stands in front of this is durable.
+  /// Everything before this position is durable.
   private(set) var trusted: UInt64 = 0
   private(set) var stage = Staging.Stage.receiving
-  /// What was about to be moved, by its path in staging.
+  /// The items that were about to be moved, by their paths in staging.
   private(set) var moving: [ArchivePath: Staging.Move] = [:]
   private(set) var placing = EarlierPlacing()
   private(set) var existing = Existing.refuse
-  /// What had arrived when everything had.
+  /// The totals of the received data when it was complete.
   private var concluded: Tally?
   private var voids: Set<UInt64> = []
   private let keys: TransferKeys
@@ -146,10 +155,11 @@ struct JournalSurvey {
     }
   }
 
-  /// Whether nothing is missing that must be there: the first record, and all that a mark vouches for.
+  /// Whether the required records are present: the first record, and all records that a mark
+  /// vouches for.
   var isSound: Bool { end > 0 && trusted <= end }
 
-  /// Takes into account what somebody knows better than the journal.
+  /// Applies knowledge of the import that goes beyond the journal.
   mutating func apply(_ fate: Staging.ImportFate) {
     switch fate {
     case .told: break
@@ -172,7 +182,7 @@ struct JournalSurvey {
       concluded = total
       stage = .concluded(total)
     case .exposed:
-      // What was durable may have been changed since.
+      // Durable data may have been changed since.
       trusted = 0
       stage = .receiving
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
@@ -184,13 +194,13 @@ struct JournalSurvey {
     }
   }
 
-  /// Whether a record was found untrue.
+  /// Whether a record was found to be false.
   func isVoid(at position: UInt64) -> Bool { voids.contains(position) }
 
-  /// Whether a claim about a path is taken back further on.
+  /// Whether a later record withdraws a claim about a path.
   func isVoid(_ path: ArchivePath, _ generation: Generation, at position: UInt64) -> Bool {
     if isVoid(at: position) { return true }
-    // Another stream may have claimed a part of it after that.
+    // Another stream may have claimed a part of the item afterwards.
     if !refused.isEmpty, refused.contains(keys.mark(path: path, generation: generation)) { return true }
     if let later = discarded[path], position < later { return true }
     return !discardedTrees.isEmpty

@@ -1,17 +1,19 @@
 import MigrationSystem
 import MigrationWire
 
-/// What happens when the source has changed since an earlier session: new items in the place of old ones.
+/// Changes of the source since an earlier session: new items replace old ones.
 extension Staging {
-  /// How many directories that an earlier session brought may give way to something else; each costs a reading of the journal.
+  /// The most directories of an earlier session that other items may replace; each costs one pass
+  /// over the journal.
   private static let replacedDirectories = 1_024
 
-  /// Removes what an earlier session brought and a new item contradicts; false if nothing of the kind is in the way.
+  /// Removes the items of an earlier session that contradict a new item; false if there are none.
   ///
-  /// The journal knows before the disk does, and for good: else a crash could leave new bytes under an old claim.
+  /// The journal records the removal before it happens on the disk, durably: otherwise a crash
+  /// could leave new bytes under an old claim.
   func makeWay(for path: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared) throws -> Bool {
     do {
-      // What another name leads to is not this item's, and stays.
+      // An item that is found by another name does not belong to this path, and is kept.
       if disk.traits.nameRules.contains(.foldsNames),
         try Storability(staging: self, places: places).foldedPlace(path) != nil
       {
@@ -31,8 +33,8 @@ extension Staging {
     return false
   }
 
-  /// Removes a file or link at `path`, which `item` needs. Of the item itself nothing is incomplete but what has just been
-  /// announced: an older generation in parts has given way by then.
+  /// Removes a file or link at `path`, which `item` needs. The only incomplete data of the item
+  /// itself is the data just announced: parts of an older generation have been removed by then.
   private func discard(
     _ path: ArchivePath, for item: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared
   ) throws -> Bool {
@@ -54,7 +56,7 @@ extension Staging {
     _ directory: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared
   ) throws -> Bool {
     guard shared.replacedDirectories < Self.replacedDirectories else {
-      throw Violation(.limit, "the directories that became something else")
+      throw Violation(.limit, "the number of directories that other items replace")
     }
     shared.replacedDirectories += 1
     var items: [ItemRecord] = []
@@ -64,7 +66,7 @@ extension Staging {
       if position >= shared.sessionStart { isOld = false }
       items.append(item.bare)
     }
-    // The file that takes the place is awaited already.
+    // The file that replaces it is expected already.
     let partials = shared.ledger.incompleteFiles.filter { $0.path != directory && $0.path.isWithin(directory) }
     guard isOld, partials.allSatisfy({ shared.earlierPartials.contains($0.path) }) else { return false }
     for partial in partials {
@@ -77,7 +79,7 @@ extension Staging {
     return true
   }
 
-  /// Removes what the sender named as gone from the source.
+  /// Removes the items that the sender has reported as no longer existing in the source.
   func removeDropped(in places: any StagingPlaces) throws {
     let dropped = shared.withLock { $0.dropped.union($0.ledger.unvouched) }
     guard !dropped.isEmpty else { return }
@@ -106,7 +108,7 @@ extension Staging {
     }
     for item in stale {
       switch item.body {
-      // A directory goes when it is empty; a hard link is not made yet.
+      // A directory is removed when it is empty; a hard link has not been created yet.
       case .directory, .hardLink: break
       case .file, .symbolicLink: try remove(item.path, in: places)
       }
@@ -114,7 +116,7 @@ extension Staging {
     try removeEmptied(stale.map(\.path) + gone, in: places)
   }
 
-  /// Removes a path, whatever is there.
+  /// Removes the item at a path, of any type.
   func remove(_ path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) {
     do {
       try places.remove(path)
@@ -123,7 +125,7 @@ extension Staging {
     }
   }
 
-  /// Removes what is at these paths and above them, as far as it is an empty directory that the archive does not name.
+  /// Removes the empty directories at and above these paths that the archive does not contain.
   func removeEmptied(_ gone: [ArchivePath], in places: any StagingPlaces) throws(ArchiveError) {
     var candidates = Set(gone)
     for path in gone {
@@ -135,7 +137,7 @@ extension Staging {
     let storability = Storability(staging: self, places: places)
     for directory in byDepth {
       do {
-        // Another name leads to another item's directory.
+        // The path leads to another item's directory under another name.
         if disk.traits.nameRules.contains(.foldsNames), try storability.foldedPlace(directory) != nil { continue }
         _ = try places.removeIfEmpty(directory)
       } catch {

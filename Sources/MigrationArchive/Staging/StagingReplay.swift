@@ -1,7 +1,7 @@
 import MigrationSystem
 import MigrationWire
 
-/// Goes through the claims of a journal in their order, and takes into the ledger those that count.
+/// Processes the claims of a journal in order, and adds the valid ones to the ledger.
 struct StagingReplay {
   private let staging: Staging
   private let survey: JournalSurvey
@@ -9,12 +9,12 @@ struct StagingReplay {
   private let places: any StagingPlaces
   private var tagged = ByteWriter()
   private var data: [UInt8] = []
-  /// The file that was checked last, since the next claim is mostly about it too.
+  /// The file that was checked last; the next claim is usually about the same file.
   private var current: (path: ArchivePath, file: any StagedFile)?
-  /// What is claimed of the tree, by the hash of the path.
+  /// The claims about the tree, by the hash of the path.
   private(set) var claimed: [UInt64: Claim] = [:]
 
-  /// Where an item is claimed, and what must be at its place.
+  /// The position of an item's claim, and the type of entry that must exist.
   struct Claim {
     let position: UInt64
     let isDirectory: Bool
@@ -69,7 +69,7 @@ struct StagingReplay {
   }
 
   private mutating func claim(_ item: ItemRecord, _ position: UInt64) {
-    // A hard link is made at the end; one that is there was made by an end that came to nothing.
+    // A hard link is created at the end; an existing one was created by a completion that failed.
     guard item.kind != .hardLink else { return }
     claimed[EarlierItems.hash(item.path, staging.journal.key)] = Claim(
       position: position, isDirectory: item.kind == .directory)
@@ -81,14 +81,14 @@ struct StagingReplay {
 
   private mutating func complete(_ record: ItemRecord, _ position: UInt64, _ isTrusted: Bool) throws {
     staging.countLosses(of: record)
-    // The claim was durable, and what was set after the last write of the file with it.
+    // The claim was durable, and so was the metadata set after the last write of the file.
     guard !isTrusted, let file = try file(record.path) else { return }
     try staging.settle(file, record)
   }
 
   // MARK: Checking
 
-  /// Whether an item is in its place as claimed; what of it a power loss may have taken is set again.
+  /// Whether an item exists as claimed. Metadata that a power loss may have removed is set again.
   private mutating func holds(_ item: ItemRecord, _ seal: ChunkSeal?) throws -> Bool {
     let kind = try places.kind(of: item.path)
     switch item.body {
@@ -115,7 +115,7 @@ struct StagingReplay {
     tagged.removeAll()
     place.writeTagged(to: &tagged)
     if place.isHole {
-      // Bytes that should not be there are no hole; it costs nothing to have it again.
+      // Bytes where there should be none are not a hole; clearing them costs nothing.
       try file.clear(place.range)
       return sealer.verify(seal, place: tagged.bytes, data: RawSpan())
     }
@@ -130,7 +130,7 @@ struct StagingReplay {
       && sealer.verify(seal, place: tagged.bytes, data: data.span.extracting(..<count).bytes)
   }
 
-  /// The file at a path; nil where there is none.
+  /// The file at a path; nil if there is none.
   private mutating func file(_ path: ArchivePath) throws(SystemError) -> (any StagedFile)? {
     if let current, current.path == path { return current.file }
     guard try places.kind(of: path) == .regular else { return nil }

@@ -1,8 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// Compares the tree with what is claimed of it, by names alone: what nobody claims is removed, and what is not there is
-/// no longer held. No file is opened.
+/// Compares the tree with the claims, by names only: unclaimed items are removed, and missing items
+/// are no longer held. It opens no file.
 struct StagingSweep {
   private let staging: Staging
   private let places: any StagingPlaces
@@ -19,13 +19,13 @@ struct StagingSweep {
     try forgetMissing()
   }
 
-  /// Goes through the tree, directories after what is in them.
+  /// Processes the tree, the contents of each directory before the directory.
   private mutating func sweep() throws {
     var pending: [(path: ArchivePath?, isListed: Bool)] = [(nil, false)]
     while let (path, isListed) = pending.popLast() {
       if isListed {
         guard let path else { continue }
-        // One that nobody claims stays as long as something claimed is in it.
+        // An unclaimed directory stays as long as it contains a claimed item.
         if !take(path, isDirectory: true) { _ = try places.removeIfEmpty(path) }
         continue
       }
@@ -48,7 +48,7 @@ struct StagingSweep {
     return true
   }
 
-  /// What is claimed and not there: it is as if it had never come.
+  /// Forgets the claimed items that are missing, as if they had never arrived.
   private func forgetMissing() throws {
     guard !missing.isEmpty else { return }
     var gone: [JournalRecord] = []
@@ -70,7 +70,7 @@ struct StagingSweep {
     try staging.journal.append(gone)
   }
 
-  /// A file whose last claim is a range; its record, if there was one, came before.
+  /// Forgets a file whose last claim is a range; its record, if there was one, came before.
   private func forgetFile(of place: ChunkPlace) throws {
     var sealed: ItemRecord?
     try staging.journal.forEach(upTo: staging.journal.position) { _, record in

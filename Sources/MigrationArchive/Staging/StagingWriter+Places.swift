@@ -1,7 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// Where entries go: what may come, and what makes way for it.
+/// Where entries are stored: which paths are permitted, and which earlier items are removed for
+/// them.
 extension StagingWriter {
   func verify(_ place: ChunkPlace, _ seal: ChunkSeal, _ data: Span<UInt8>) throws(Violation) {
     tagged.removeAll()
@@ -10,10 +11,10 @@ extension StagingWriter {
     guard isAuthentic else { throw Violation(.tag, "a chunk") }
   }
 
-  /// Refuses a path beneath a root that was not announced.
+  /// Refuses a path inside a root that was not announced.
   func check(_ path: ArchivePath) throws(Violation) {
     guard let roots = staging.roots else { return }
-    // The next item is mostly beneath the same one.
+    // The next item is usually in the same root.
     guard !path.root.elementsEqual(lastRoot) else { return }
     let root = Array(path.root)
     guard roots.contains(root) else { throw Violation(.announcement, "a root") }
@@ -37,7 +38,7 @@ extension StagingWriter {
     }
   }
 
-  /// Does something that gives an item its place; what an earlier session put there of another generation gives way.
+  /// Places an item; an item of another generation that an earlier session put there is removed.
   func placing<Result>(
     _ path: ArchivePath, _ action: String, _ body: () throws(SystemError) -> Result
   ) throws -> Result {
@@ -55,14 +56,16 @@ extension StagingWriter {
     }
   }
 
-  /// Makes way for an item. The journal hears first what this frame has brought, which never gives way.
+  /// Removes earlier items for a new item. First the journal records the data of this frame, which
+  /// is never removed.
   private func makeWay(for path: ArchivePath, _ shared: inout Staging.Shared) throws -> Bool {
     for (record, position) in try appendClaims() { shared.ledger.place(record, at: position) }
     return try staging.makeWay(for: path, in: places, &shared)
   }
 
-  /// Removes what was staged of a file in another generation. The journal knows before the disk does, and for good: else
-  /// a crash could leave new bytes under an old claim.
+  /// Removes the staged data of a file in another generation. The journal records the removal
+  /// before it happens on the disk, durably: otherwise a crash could leave new bytes under an old
+  /// claim.
   func removeStaged(
     _ path: ArchivePath, _ number: Ledger.FileNumber, _ shared: inout Staging.Shared
   ) throws(ArchiveError) {
@@ -77,6 +80,6 @@ extension StagingWriter {
 }
 
 extension SystemError {
-  /// Something else has the name, or the name of a directory on the way.
+  /// The name, or the name of a parent directory, is taken by another entry.
   var isInTheWay: Bool { isAlreadyExisting || isNotDirectory || isSymbolicLink }
 }

@@ -1,15 +1,15 @@
 import MigrationSystem
 import MigrationWire
 
-/// What becomes of an item that the destination cannot hold.
+/// Handles items that the destination cannot hold.
 extension StagingWriter {
-  /// Fails when the destination is known not to hold such an item.
+  /// Fails if the destination is known to be unable to hold the item.
   func checkTraits(_ record: ItemRecord) throws(ArchiveError) {
     guard let reason = traits.refusal(of: record) else { return }
     throw ArchiveError(refusing: record.path, reason)
   }
 
-  /// Refuses an item upon an error that is its own; any other error is thrown.
+  /// Refuses an item if the error was caused by the item; throws any other error.
   func refuse(_ record: ItemRecord, after error: ArchiveError) throws {
     let (reason, message) = try reason(for: record.path, record.body, error)
     try refuse(record, reason, message)
@@ -20,7 +20,7 @@ extension StagingWriter {
     refused()
   }
 
-  /// Refuses a file upon an error that met a chunk of it and is the file's own; any other error is thrown.
+  /// Refuses a file if the error of a chunk was caused by the file; throws any other error.
   func refuse(_ place: ChunkPlace, after error: ArchiveError, isStaged: Bool) throws {
     let (reason, message) = try reason(for: place.path, .file(size: place.range.upperBound), error)
     try staging.refuse(place, reason, message, in: places, isStaged: isStaged)
@@ -35,7 +35,7 @@ extension StagingWriter {
     do {
       if let known = try Storability(staging: staging, places: places).reason(for: path, body, error) { return known }
     } catch {
-      // The disk says no more: its first word is told.
+      // If a trial on the disk fails as well, the first error is reported.
     }
     throw error
   }

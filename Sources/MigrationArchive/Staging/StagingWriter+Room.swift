@@ -1,8 +1,8 @@
 import MigrationWire
 
-/// Whether the disk has room for what comes, and the user wants so much.
+/// Checks the space for the data that comes, and the limit that the user has set.
 extension StagingWriter {
-  /// Fails where there is no room for a record, and for the whole content if that came with it.
+  /// Fails if there is no space for a record, and for the whole content if it came with the record.
   func checkRoom(
     for record: ItemRecord, hasContent: Bool, _ shared: inout Staging.Shared
   ) throws(ArchiveError) {
@@ -18,7 +18,8 @@ extension StagingWriter {
       at: record.path, &shared)
   }
 
-  /// Fails where there is no room for a piece of a file. What the journal tells of it takes room, too, also of a hole.
+  /// Fails if there is no space for a piece of a file. The journal's record of the piece takes
+  /// space too, even for a hole.
   func checkRoom(for place: ChunkPlace, _ shared: inout Staging.Shared) throws(ArchiveError) {
     try checkMetadata(shared)
     guard shared.looksAtSize, !shared.ledger.holds(place) else { return }
@@ -32,13 +33,13 @@ extension StagingWriter {
       at: place.path, &shared)
   }
 
-  /// Fails when the session's metadata has taken its share of the disk.
+  /// Fails if the session's metadata has used up its share of the disk.
   private func checkMetadata(_ shared: borrowing Staging.Shared) throws(ArchiveError) {
     guard shared.ledger.metadata > shared.metadataRoom else { return }
-    throw ArchiveError(.noSpace, "not enough space: what belongs to the items besides their content fills the disk")
+    throw ArchiveError(.noSpace, "not enough space: the metadata of the items fills the disk")
   }
 
-  /// Fails where a transfer that may become more than was announced outgrows the room.
+  /// Fails if a transfer that may exceed its offer exceeds the space.
   private func charge(
     _ more: RoomCharge, at path: ArchivePath, _ shared: inout Staging.Shared
   ) throws(ArchiveError) {
@@ -48,21 +49,22 @@ extension StagingWriter {
     lastCharged = path
   }
 
-  /// How many directories may be made on the way to a path: those that the last one was not in.
+  /// The most parent directories that may be created for a path: those that do not contain the last
+  /// path.
   private func directories(above path: ArchivePath) -> UInt64 {
     guard let last = lastCharged?.bytes else { return UInt64(path.depth - 1) }
     var above: UInt64 = 0
     var isShared = true
     for (index, byte) in path.bytes.enumerated() {
       let isSlash = byte == UInt8(ascii: "/")
-      // What the last path names may be a directory, and the next item in it.
+      // The last path may be a directory that contains the next item.
       isShared = isShared && (index < last.count ? last[index] == byte : index == last.count && isSlash)
       if isSlash, !isShared { above += 1 }
     }
     return above
   }
 
-  /// The frame is written, or failed.
+  /// Releases the charge of a frame that has been written, or has failed.
   func settleCharge() {
     guard charged > 0 else { return }
     staging.shared.withLock { $0.watch?.settle(charged) }
@@ -71,10 +73,10 @@ extension StagingWriter {
 }
 
 extension Staging.Shared {
-  /// Whether it matters how much comes.
+  /// Whether the amount of data matters.
   fileprivate var looksAtSize: Bool { watch != nil || most != nil }
 
-  /// Fails where the session is about to bring more than is wanted of the transfer.
+  /// Fails if the session is about to bring more than the user accepts of the transfer.
   fileprivate func checkSize(before more: UInt64) throws(ArchiveError) {
     try most?.check(coming: ledger.comingBytes.subtractingClamped(heldAtStart).addingClamped(more))
   }

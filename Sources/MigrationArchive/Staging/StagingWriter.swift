@@ -1,23 +1,23 @@
 import MigrationSystem
 import MigrationWire
 
-/// Writes what one data stream brings into staging; one thread uses it.
+/// Writes the data of one stream into staging; one thread uses it.
 package final class StagingWriter {
   let staging: Staging
   let sealer: any ChunkSealing
   let places: any StagingPlaces
   var claims: [JournalRecord] = []
-  /// What the records among the claims take on the wire.
+  /// The length on the wire of the records among the claims.
   private var claimedLength = 0
   var tagged = ByteWriter()
-  /// An announced root.
+  /// The root that was checked last.
   var lastRoot: [UInt8] = []
-  /// The path for which directories were reckoned with last.
+  /// The path for which parent directories were charged last.
   var lastCharged: ArchivePath?
-  /// What this frame was charged of the room.
+  /// The space that was charged for this frame.
   var charged: UInt64 = 0
   let traits: DestinationTraits
-  /// Hears that an item was refused.
+  /// Called when an item has been refused.
   let refused: () -> Void
 
   package init(_ staging: Staging, sealer: any ChunkSealing, refused: @escaping () -> Void = {}) {
@@ -28,7 +28,8 @@ package final class StagingWriter {
     places = staging.disk.places()
   }
 
-  /// Writes the entries of one DATA frame and journals them: when it returns, the frame is *written*.
+  /// Writes and journals the entries of one DATA frame. The frame is *written* when the method
+  /// returns.
   ///
   /// Returns how many of the bytes are content. Throws a `Violation` or an `ArchiveError`.
   @discardableResult
@@ -48,7 +49,8 @@ package final class StagingWriter {
         content += data.count
       case .hole(let place, let seal): try write(place, seal, bytes.extracting(0..<0))
       }
-      // Records of many small attributes take ten times as much in memory: few of them wait here.
+      // Records with many small attributes take ten times as much memory: only a few of them wait
+      // here.
       if claimedLength > Self.longClaims { try writeClaims() }
     }
     try writeClaims()
@@ -57,10 +59,10 @@ package final class StagingWriter {
 
   private static let longClaims = 131_072
 
-  /// Tells the journal what has become true.
+  /// Journals the claims that have become true.
   private func writeClaims() throws(ArchiveError) { staging.place(try appendClaims()) }
 
-  /// The same; what waits for the end, and where the journal tells of it.
+  /// The same; returns the items that are created at the end, and their positions in the journal.
   func appendClaims() throws(ArchiveError) -> [(record: ItemRecord, position: UInt64)] {
     var deferred: [(record: ItemRecord, position: UInt64)] = []
     do {
@@ -111,8 +113,9 @@ package final class StagingWriter {
     }
   }
 
-  /// Asks the ledger, removes what it discards, and makes the file of a record that came before its chunks: all under the
-  /// lock, so that a chunk of it on another stream comes before or after, and finds the file.
+  /// Asks the ledger, removes the data that the ledger discards, and creates the file of a record
+  /// that came before its chunks. All of this happens under the lock, so that a chunk of the file
+  /// on another stream comes before or after, and finds the file.
   private func receive(_ record: ItemRecord, hasContent: Bool) throws -> Ledger.Reception {
     try staging.shared.withLock { shared in
       try checkRoom(for: record, hasContent: hasContent, &shared)
@@ -157,14 +160,14 @@ package final class StagingWriter {
         try staging.keepMode { () throws(SystemError) in try file.setMode(mode) }
       }
     } catch {
-      // Nothing claims it.
+      // No claim exists for it.
       try? places.remove(record.path)
       throw ArchiveError("writing", record.path, error)
     }
     if isPlain { staging.setTime(of: file, record) } else { try staging.settle(file, record) }
   }
 
-  /// A hard link is made when its target is certain to be there; what would be in its way then goes now.
+  /// A hard link is created when its target certainly exists; items at its path are removed now.
   private func makeSureOfPlace(_ path: ArchivePath) throws {
     try placing(path, "linking") { () throws(SystemError) in
       guard try places.kind(of: path) == nil else { throw SystemError(alreadyExisting: "link") }
@@ -187,7 +190,7 @@ package final class StagingWriter {
       if !place.isHole {
         try unsafe target.file.write(at: place.range.lowerBound, data.bytes)
       } else if target.isRecovered {
-        // Bytes that were written there and did not count may still be in the file.
+        // Bytes that were written there without a claim may still be in the file.
         try target.file.clear(place.range)
       }
     } catch {
@@ -202,8 +205,8 @@ package final class StagingWriter {
     }
   }
 
-  /// The file that a chunk belongs in, nil if it is held. A new one is made under the lock, so that another stream's chunk
-  /// of the same file finds it.
+  /// The file of a chunk; nil if the chunk is already held. A new file is created under the lock,
+  /// so that another stream's chunk of the same file finds it.
   private func admit(_ place: ChunkPlace) throws -> Staging.OpenFile? {
     try staging.shared.withLock { (shared) -> Staging.OpenFile? in
       try checkRoom(for: place, &shared)
@@ -226,7 +229,7 @@ package final class StagingWriter {
     }
   }
 
-  /// Makes the file of its first chunk, where something else may be.
+  /// Creates the file for its first chunk; another item may have the path.
   private func make(
     _ place: ChunkPlace, _ discarded: Ledger.FileNumber?, _ shared: inout Staging.Shared
   ) throws -> Staging.OpenFile {
@@ -236,7 +239,7 @@ package final class StagingWriter {
     return Staging.OpenFile(file: try makeFile(place.path, mode: 0o600, &shared), isRecovered: false)
   }
 
-  /// Everything of a file is there.
+  /// Completes a file of which all data has arrived.
   private func finish(_ number: Ledger.FileNumber, _ record: ItemRecord) throws {
     let open = staging.shared.withLock { $0.open.removeValue(forKey: number) }
     guard let open else { throw Violation(.conflict, "a second end of a file") }

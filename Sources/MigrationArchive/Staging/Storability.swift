@@ -1,13 +1,14 @@
 import MigrationSystem
 import MigrationWire
 
-/// Finds out whether an error that met an item is the item's own or the disk's: by trying at the same place what every disk
-/// can do.
+/// Finds out whether an error was caused by the item or by the disk, by trying at the same place an
+/// operation that every disk supports.
 struct Storability {
   let staging: Staging
   let places: any StagingPlaces
 
-  /// Why the destination cannot hold an item that an error met; nil where the error is the disk's, or the sender's.
+  /// Why the destination cannot hold the item that caused an error; nil if the error is the disk's
+  /// or the sender's.
   func reason(
     for path: ArchivePath, _ body: ItemRecord.Body, _ error: ArchiveError
   ) throws(SystemError) -> (reason: RefusalReason, message: String?)? {
@@ -32,8 +33,8 @@ struct Storability {
     return cause.isTooLong ? .nameTooLong : .nameNotAllowed
   }
 
-  /// The first place on the way to a path, itself included, whose name the disk takes for that of something else; nil if there
-  /// is none.
+  /// The first component on the way to a path, including the path itself, whose name the disk
+  /// treats as equal to another item's name; nil if there is none.
   func foldedPlace(_ path: ArchivePath) throws(SystemError) -> ArchivePath? {
     for place in path.lineage {
       guard try kind(of: place) != nil else { return nil }
@@ -43,7 +44,8 @@ struct Storability {
     return nil
   }
 
-  /// The nearest directory above a path that is there, nil for the tree itself; nothing where something else is in its place.
+  /// The nearest existing directory above a path (nil for the tree itself), and whether it is the
+  /// parent of the path.
   private func nearestDirectory(above path: ArchivePath) throws(SystemError) -> (path: ArchivePath?, isParent: Bool)? {
     var parent = path.parent
     while let place = parent {
@@ -53,7 +55,7 @@ struct Storability {
     return (parent, parent == path.parent)
   }
 
-  /// What has a name; nothing, where the disk refuses already to look for it.
+  /// The type of the entry with a name; nil if the disk refuses the lookup itself.
   private func kind(of path: ArchivePath) throws(SystemError) -> FileKind? {
     do {
       return try places.kind(of: path)
@@ -74,7 +76,7 @@ struct Storability {
     tries(in: directory) { (path) throws(SystemError) in try places.makeSymbolicLink(path, target: target) }
   }
 
-  /// Whether something can be done under an ordinary name.
+  /// Whether an operation succeeds under an ordinary name.
   private func tries(in directory: ArchivePath?, _ body: (ArchivePath) throws(SystemError) -> Void) -> Bool {
     let number = staging.shared.withLock { shared in
       shared.refusals.trials += 1
