@@ -1,9 +1,11 @@
 import Glibc
 
 extension SocketAddress {
-  /// The addresses of a host, in the order in which to try them. Blocks while name servers are asked.
+  /// The addresses of a host, in the order in which to try them. Blocks while name servers are
+  /// asked.
   ///
-  /// - Parameter passive: whether the addresses are to be listened on; then no host means all of them.
+  /// - Parameter passive: whether the addresses are for listening; then no host means all
+  ///   addresses.
   package static func resolve(
     host: String?, port: UInt16, passive: Bool = false
   ) throws(SystemError) -> [SocketAddress] {
@@ -37,7 +39,7 @@ extension SocketAddress {
     return SystemError(reason: reason, operation: operation, subject: subject)
   }
 
-  /// The addresses that this machine's interfaces have, in the kernel's order.
+  /// The addresses of this machine's interfaces, in the kernel's order.
   package static func localAddresses(port: UInt16) throws(SystemError) -> [SocketAddress] {
     var list: UnsafeMutablePointer<ifaddrs>?
     try perform("list the network interfaces") { unsafe getifaddrs(&list) }

@@ -1,7 +1,7 @@
-/// What the kernel says of the disk that a file system is on.
+/// The kernel's information about the disk of a file system.
 package enum BlockDevice {
-  /// Whether the disk rotates, so that two who read from it at a time disturb each other; false where the kernel does not say.
-  /// Disks of virtual machines mostly claim to.
+  /// Whether the disk rotates, so that two concurrent readers slow each other down; false if the
+  /// kernel does not say. Most disks of virtual machines claim to rotate.
   package static func isRotating(_ device: UInt64) -> Bool {
     let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
     let minor = device & 0xFF | (device >> 12) & ~0xFF

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A point on the clock that runs from the start of the machine, and goes on while it sleeps.
+/// A point on the clock that counts from the start of the machine, including sleep.
 package struct BootInstant: InstantProtocol, Hashable, Sendable {
-  /// Since the machine started.
+  /// The nanoseconds since the machine started.
   package let nanoseconds: Int64
 
-  /// A point that many nanoseconds after the start.
+  /// A point this many nanoseconds after the start.
   package init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }
 
-  /// A point that many seconds after the start.
+  /// A point this many seconds after the start.
   package init(seconds: Double) {
     nanoseconds = Int64(min(max(0, seconds * 1e9), 9e18))
   }
@@ -18,26 +18,27 @@ package struct BootInstant: InstantProtocol, Hashable, Sendable {
   /// The seconds since the machine started.
   package var seconds: Double { Double(nanoseconds) / 1e9 }
 
-  /// This moment.
+  /// The current time.
   package static func now() -> BootInstant {
     BootInstant(nanoseconds: reading(of: CLOCK_BOOTTIME))
   }
 
-  /// What a clock shows, in nanoseconds.
+  /// The reading of a clock, in nanoseconds.
   static func reading(of clock: clockid_t) -> Int64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// The point that much later; one beyond the range of the clock is the last one that there is.
+  /// The point this much later; a point beyond the range of the clock becomes the last point in the
+  /// range.
   package func advanced(by duration: Duration) -> BootInstant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     if overflow { return BootInstant(nanoseconds: duration < .zero ? .min : .max) }
     return BootInstant(nanoseconds: sum)
   }
 
-  /// The point that much later.
+  /// The point this much later.
   package static func + (instant: BootInstant, duration: Duration) -> BootInstant {
     instant.advanced(by: duration)
   }
@@ -46,7 +47,7 @@ package struct BootInstant: InstantProtocol, Hashable, Sendable {
     .nanoseconds(other.nanoseconds - nanoseconds)
   }
 
-  /// The seconds that have passed since an earlier point.
+  /// The seconds since an earlier point.
   package func seconds(since earlier: BootInstant) -> Double {
     Double(nanoseconds - earlier.nanoseconds) / 1e9
   }
@@ -57,7 +58,7 @@ package struct BootInstant: InstantProtocol, Hashable, Sendable {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, rounded toward zero and held within the range.
+  /// The duration in nanoseconds, rounded toward zero and clamped to the range.
   var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes a system call, again after each interruption, and turns -1 into an error.
+/// Makes a system call, repeats it after each interruption, and turns -1 into an error.
 @inline(__always)
 func calling<Result: FixedWidthInteger & SignedInteger>(
   _ operation: String, _ subject: @autoclosure () -> String? = nil, _ body: () -> Result
@@ -15,7 +15,7 @@ func calling<Result: FixedWidthInteger & SignedInteger>(
   }
 }
 
-/// Makes a system call whose result says only that it worked.
+/// Makes a system call whose result shows only its success.
 @inline(__always)
 func perform(
   _ operation: String, _ subject: @autoclosure () -> String? = nil, _ body: () -> CInt

@@ -3,16 +3,17 @@ import Glibc
 
 /// A process that this one has started and waits for.
 ///
-/// The kernel kills it when the thread that started it ends, so that thread stays until the process is gone.
+/// The kernel kills it when the thread that started it ends, so that thread must exist until the
+/// process has ended.
 package struct ChildProcess: ~Copyable, Sendable {
-  /// What is started, and how.
+  /// The program to start, and its settings.
   package struct Settings: Sendable {
     package var executable: String
     package var arguments: [String]
     package var environment: [String: String]
     /// The current directory.
     package var directory: String
-    /// Nil for one that may do what this process may.
+    /// The confinement; nil for a process with all the rights of this one.
     package var confinement: Confinement?
     package var limits = Limits()
 
@@ -28,14 +29,14 @@ package struct ChildProcess: ~Copyable, Sendable {
     }
   }
 
-  /// What it may use up.
+  /// The limits of its resources.
   package struct Limits: Sendable {
     package var files: UInt64 = 4096
     /// Private memory in bytes.
     package var memory: UInt64 = 8 << 30
   }
 
-  /// The descriptors that it gets besides an empty standard input.
+  /// The descriptors that it gets in addition to an empty standard input.
   package struct Endowment: ~Copyable {
     package let output: Descriptor
     package let error: Descriptor
@@ -58,19 +59,19 @@ package struct ChildProcess: ~Copyable, Sendable {
   /// The number of the channel's descriptor in the child.
   package static let channelNumber: CInt = 3
 
-  /// How a process ended.
+  /// The way a process ended.
   package enum End: Equatable, Sendable {
     case exited(CInt)
     case signalled(CInt)
   }
 
-  /// What CSpawn.c calls the stage at which the program itself is run.
+  /// The name that CSpawn.c gives the stage in which the program itself is started.
   fileprivate static let lastStage = "start it"
 
   package let id: CInt
   private let process: Descriptor
 
-  /// Starts a process from the calling thread, whose end would be the process's.
+  /// Starts a process from the calling thread; the process ends with that thread.
   package init(_ settings: Settings, _ endowment: borrowing Endowment) throws(SystemError) {
     var number: CInt = -1
     var stage: UnsafePointer<CChar>?
@@ -111,15 +112,15 @@ package struct ChildProcess: ~Copyable, Sendable {
     process = Descriptor(owning: number)
   }
 
-  /// The descriptor that becomes readable when it ends.
+  /// The descriptor that becomes readable when the process ends.
   package var raw: CInt { process.raw }
 
-  /// Kills it; one that has ended is left alone.
+  /// Kills the process; without effect if it has ended.
   package func kill() {
     _ = csystem_kill(process.raw)
   }
 
-  /// Waits until it has ended. Called once.
+  /// Waits until the process has ended. Called once.
   package func wait() throws(SystemError) -> End {
     let status = try calling("wait for a process") { csystem_wait(id) }
     return status < 256 ? .exited(status) : .signalled(status - 256)
@@ -127,7 +128,8 @@ package struct ChildProcess: ~Copyable, Sendable {
 }
 
 extension SystemError {
-  /// Whether the program that was to be started is at fault: it is not there, nor its loader, or may not be run, or is none.
+  /// Whether the program to start is the cause: it, or its loader, does not exist, it is not
+  /// executable, or it is not a program.
   package var isOfProgram: Bool {
     operation == ChildProcess.lastStage && (errno == ENOENT || errno == EACCES || errno == ENOEXEC)
   }
@@ -152,7 +154,7 @@ extension Confinement.Access {
   }
 }
 
-/// Texts for the C side, which live as long as this does.
+/// Texts for the C code, valid as long as this value.
 @safe private struct CTexts: ~Copyable {
   private var texts: [UnsafeMutablePointer<CChar>] = unsafe []
 
@@ -162,7 +164,7 @@ extension Confinement.Access {
     return unsafe copy
   }
 
-  /// Texts with a null behind the last.
+  /// Texts with a null pointer after the last.
   mutating func list(_ list: [String]) -> [UnsafeMutablePointer<CChar>?] {
     var pointers: [UnsafeMutablePointer<CChar>?] = unsafe []
     for text in list { unsafe pointers.append(add(text)) }
@@ -170,7 +172,7 @@ extension Confinement.Access {
     return unsafe pointers
   }
 
-  /// Until here the pointers are good.
+  /// Keeps the pointers valid until here.
   consuming func free() {}
 
   deinit {
@@ -179,7 +181,7 @@ extension Confinement.Access {
 }
 
 extension Descriptor {
-  /// The two ends of a pipe, which block.
+  /// The two blocking ends of a pipe.
   package static func pipe() throws(SystemError) -> Pipe {
     var raw: [CInt] = [-1, -1]
     try perform("make a pipe") { unsafe csystem_pipe(&raw) }
@@ -190,19 +192,20 @@ extension Descriptor {
     fileprivate var readEnd: Descriptor?
     fileprivate var writeEnd: Descriptor?
 
-    /// Gives an end away, once.
+    /// Gives one end away, once.
     package mutating func takeReadEnd() -> Descriptor { readEnd.take()! }
-    /// Gives an end away, once.
+    /// Gives one end away, once.
     package mutating func takeWriteEnd() -> Descriptor { writeEnd.take()! }
   }
 
-  /// Whether what a stranger passed on is open for reading, and more than a place.
+  /// Whether a descriptor from another process is open for reading and does not only represent a
+  /// path.
   package var isReadable: Bool {
     let mode = csystem_access_mode(raw)
     return mode == O_RDONLY || mode == O_RDWR
   }
 
-  /// Whether the kernel makes up what stands in it, for whoever reads it.
+  /// Whether the kernel generates its content for each reader.
   package var isOnProcessFileSystem: Bool {
     get throws(SystemError) { try calling("examine the file system") { csystem_is_process_file(raw) } != 0 }
   }

@@ -2,8 +2,8 @@ import Glibc
 
 /// A state behind a mutex, with threads that wait for it to change.
 ///
-/// `@unchecked`: the pointers are set once, and what they point to is used only as the C library wants it
-/// used by several threads; the state is touched only under the mutex.
+/// `@unchecked`: the pointers are set once, their targets are used only as the C library permits
+/// for several threads, and the state is accessed only under the mutex.
 @safe package final class Condition<State: ~Copyable & Sendable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -29,7 +29,8 @@ import Glibc
     unsafe mutex.deallocate()
   }
 
-  /// Uses the state alone. Whoever changes what others wait for signals afterwards.
+  /// Gives exclusive access to the state. Code that changes a state that others wait for signals
+  /// afterwards.
   package func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -38,10 +39,12 @@ import Glibc
     return try body(&state)
   }
 
-  /// Calls `body` under the lock, now and after each change, until it gives a result; nil if the deadline passed first.
+  /// Calls `body` under the lock, now and after each change, until it returns a result; nil if the
+  /// deadline passes first.
   ///
-  /// The deadline is looked at when something changes and when the time has passed on a clock that stands still
-  /// while the machine sleeps, so that it may come late by the time slept. `body` has one last chance then.
+  /// The deadline is checked after each change and after its time has passed on a clock that stops
+  /// while the machine sleeps, so it may be late by the time of the sleep. `body` is then called
+  /// one last time.
   package func wait<Result: ~Copyable, Failure: Error>(
     until deadline: BootInstant? = nil, _ body: (inout State) throws(Failure) -> Result?
   ) throws(Failure) -> Result? {

@@ -1,25 +1,25 @@
 import CSystem
 import Glibc
 
-/// What a child process may do with files, and that it may have neither sockets nor processes of its own.
+/// The rights of a child process over files; it may have neither sockets nor child processes.
 package struct Confinement: Sendable {
   package enum Access: Sendable {
     case read
     /// Also start programs and load libraries.
     case execute
-    /// Also change, make and remove.
+    /// Also change, create and remove.
     case write
   }
 
-  /// One file, or everything in one directory.
+  /// One file, or the contents of one directory.
   package struct Rule: Sendable {
     package let path: String
     package let access: Access
-    /// Whether nothing need be there.
+    /// Whether the path may be missing.
     package let isOptional: Bool
   }
 
-  /// How far this kernel can keep it.
+  /// The parts of a confinement that this kernel can enforce.
   package struct Strength: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -29,14 +29,14 @@ package struct Confinement: Sendable {
     /// Sockets and processes, by a filter of system calls.
     package static let calls = Strength(rawValue: 2)
 
-    /// What files are like besides their content: modes, owners and times, by mounts of its own.
+    /// Metadata of files (modes, owners and times), by private mounts.
     package static let attributes = Strength(rawValue: 4)
 
     package static let full: Strength = [.files, .calls, .attributes]
   }
 
   package private(set) var rules: [Rule] = []
-  /// Modes, owners and times can be changed in this directory only; nil for nowhere.
+  /// The only directory in which modes, owners and times can be changed; nil for none.
   package var changeable: String?
 
   package init() {}
@@ -45,10 +45,10 @@ package struct Confinement: Sendable {
     rules.append(Rule(path: path, access: access, isOptional: isOptional))
   }
 
-  /// Keeps the calling thread, and those that it starts from now on, from creating, changing and removing anything outside of
-  /// some directories, for good. False where the kernel cannot.
+  /// Prevents the calling thread, and the threads that it starts afterwards, permanently from
+  /// creating, changing and removing items outside some directories. False if the kernel cannot.
   ///
-  /// What it does not cover: rights, owners, times and attributes of what is outside, and what is open already.
+  /// Not covered: permissions, owners, times and attributes of items outside, and open files.
   package static func keepWriting(within directories: [[UInt8]]) throws(SystemError) -> Bool {
     var pointers = unsafe directories.map { directory in
       unsafe (directory + [0]).withUnsafeBytes { bytes in
@@ -63,7 +63,7 @@ package struct Confinement: Sendable {
     return result == 1
   }
 
-  /// What this machine can do.
+  /// The parts that this machine can enforce.
   package static let strength: Strength = {
     var strength: Strength = []
     if csystem_landlock_version() > 0 { strength.insert(.files) }

@@ -1,21 +1,23 @@
-/// Finds out in another process what a confinement of writing would do to some directories, before this one is confined for good.
+/// Finds out in another process how a confinement of writing would affect some directories, before
+/// this process is confined permanently.
 ///
-/// The kernel knows a directory of a rule by its inode in memory. A file system that makes another one whenever the directory is
-/// looked up, as 9p does, is soon without the rule, and everything in it is refused.
+/// The kernel identifies a rule's directory by its inode in memory. A file system that creates a
+/// new inode for each lookup, as 9p does, soon loses the rule, and then every operation in the
+/// directory is refused.
 package struct ConfinementTrial: Sendable {
-  /// What a trial found out.
+  /// The result of a trial.
   package enum Outcome: Equatable, Sendable {
-    /// Nothing speaks against the confinement, or nothing could be found out.
+    /// The confinement works, or the trial was inconclusive.
     case works
-    /// With the confinement nothing can be done in these directories, though it can without.
+    /// With the confinement these directories are unusable, and without it they are usable.
     case refuses([[UInt8]])
   }
 
-  /// The first word of the program's arguments in the other process.
+  /// The first of the program's arguments in the other process.
   private static let word = Array("--try-confinement".utf8)
-  /// What the other process ends with if it has done its work; a bit is added for each directory that failed.
+  /// The other process's exit code after its work; a bit is added for each directory that failed.
   private static let tried: CInt = 64
-  /// How many directories have a bit.
+  /// The most directories, because each needs a bit.
   private static let most = 6
   /// How long a killed process may take to end.
   private static let afterKill = Duration.seconds(1)
@@ -23,24 +25,27 @@ package struct ConfinementTrial: Sendable {
   private let executable: String
   private let patience: Duration
 
-  /// The other process is this program again, unless another one is named. It has so long for its work.
+  /// The other process runs this program again (default: `/proc/self/exe`). It must complete its
+  /// work within `patience` (default: 10 seconds).
   package init(executable: String = "/proc/self/exe", patience: Duration = .seconds(10)) {
     self.executable = executable
     self.patience = patience
   }
 
-  /// Tries all directories, from a process that may write within the given ones. Leaves nothing behind.
+  /// Tries all directories, from a process that may write only within the given ones. Leaves no
+  /// files behind.
   package func outcome(within rules: [[UInt8]], in directories: [[UInt8]]) -> Outcome {
     precondition(directories.count <= Self.most, "each directory has its bit")
     guard let failed = failures(within: rules, directories), !failed.isEmpty,
-      // What fails as well without the confinement is not its fault.
+      // A failure that also happens without the confinement has another cause.
       let broken = failures(within: nil, failed)
     else { return .works }
     let refused = failed.filter { !broken.contains($0) }
     return refused.isEmpty ? .works : .refuses(refused)
   }
 
-  /// The directories in which another process could not work, confined if there are rules; nil if that was not found out.
+  /// The directories in which another process could not work, confined if there are rules; nil if
+  /// the trial was inconclusive.
   private func failures(within rules: [[UInt8]]?, _ directories: [[UInt8]]) -> [[UInt8]]? {
     let arguments = [
       String(decoding: Self.word, as: UTF8.self), "\(CurrentProcess.id)", rules.map(Self.encoded) ?? "-",
@@ -68,7 +73,8 @@ package struct ConfinementTrial: Sendable {
       return try process.wait()
     }
     process.kill()
-    // One that sits in a call from which a disk does not return is left behind.
+    // A process that hangs in a system call, because of a disk that does not answer, is left
+    // behind.
     if try !poller.wait(for: .readable, on: process.raw, until: .now().advanced(by: Self.afterKill)).isEmpty {
       _ = try process.wait()
     }
@@ -79,7 +85,8 @@ package struct ConfinementTrial: Sendable {
 
   // MARK: The other process
 
-  /// Does the work of the other process if the program's arguments ask for it; what it ends with.
+  /// Does the work of the other process if the program's arguments ask for it. Returns the exit
+  /// code.
   package static func perform(_ arguments: [[UInt8]]) -> CInt? {
     guard arguments.first == word, arguments.count == 4, let directories = decoded(arguments[3]) else { return nil }
     let name = Array(".peer-trial-".utf8) + arguments[1]
@@ -91,9 +98,9 @@ package struct ConfinementTrial: Sendable {
     }
   }
 
-  /// Does in a directory what a receiver does, under a name that is gone afterwards.
+  /// Performs a receiver's operations in a directory, under a name that is removed afterwards.
   private static func work(in path: [UInt8], under name: [UInt8]) throws(SystemError) {
-    // A trial before may have come to nothing in the middle.
+    // An earlier trial may have been interrupted.
     try? Directory.open(path).removeTree(name)
     try Directory.open(path).makeDirectory(name)
     do throws(SystemError) {
@@ -116,7 +123,7 @@ package struct ConfinementTrial: Sendable {
 
   // MARK: Paths as words
 
-  /// Paths need not be text, and words must be: hexadecimal digits, with commas between.
+  /// Paths need not be text, but arguments must be: hexadecimal digits, separated by commas.
   private static func encoded(_ paths: [[UInt8]]) -> String {
     paths.map { path in
       path.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()

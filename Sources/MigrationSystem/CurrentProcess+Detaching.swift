@@ -2,13 +2,15 @@ import CSystem
 import Glibc
 
 extension CurrentProcess {
-  /// Does something in a process of its own, with a copy of this one's memory, that is no child of this one and ends after it.
+  /// Runs a closure in a new process, with a copy of this process's memory, that is not a child of
+  /// this one and may outlive it.
   ///
-  /// It has a session of its own, /dev/null for the standard descriptors, the root for its directory, and of all descriptors that
-  /// this process has only the socket, which this process closes. What it holds besides in memory stays untouched: nothing is
-  /// destroyed there. This process has no other thread.
+  /// The new process has a session of its own, /dev/null as its standard descriptors, and the root
+  /// as its directory. It keeps only one of this process's descriptors, the socket, which this
+  /// process closes. Other values in its memory remain untouched: nothing is destroyed there. The
+  /// calling process must have only one thread.
   ///
-  /// - Parameter name: shown by ps, as far as 15 bytes go.
+  /// - Parameter name: the name that ps shows, up to 15 bytes.
   package static func detach(
     named name: String, with socket: consuming PacketSocket, _ body: (consuming PacketSocket) -> Void
   ) throws(SystemError) {

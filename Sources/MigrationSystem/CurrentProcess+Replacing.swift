@@ -1,9 +1,11 @@
 import Glibc
 
 extension CurrentProcess {
-  /// Becomes another program, with this process's number; returns only to say why that did not work.
+  /// Becomes another program, under this process's number; returns only with the reason for a
+  /// failure.
   ///
-  /// What closes on exec is closed, and a broken pipe ends the program again, as programs expect.
+  /// Descriptors that close on exec are closed, and a broken pipe ends the program again, as
+  /// programs expect.
   package static func replace(
     with program: [UInt8], arguments: [[UInt8]], environment: [String: String]
   ) -> SystemError {
@@ -18,7 +20,7 @@ extension CurrentProcess {
     defer { _ = signal(SIGPIPE, former) }
     do {
       try unsafe program.callingPath("start") { path in unsafe execve(path, argv.pointers, envp.pointers) }
-      preconditionFailure("a program that was started does not come back")
+      preconditionFailure("a program that was started does not return")
     } catch {
       return error
     }

@@ -2,7 +2,7 @@ import CSystem
 import Glibc
 
 extension Descriptor {
-  /// The names of all extended attributes that may be seen; none where the file system has no such thing.
+  /// The names of all visible extended attributes; none if the file system has no attributes.
   package func attributeNames() throws(SystemError) -> [[UInt8]] {
     try unsafe Self.attributeNames { names, size in unsafe csystem_list_attributes(raw, names, size) }
   }
@@ -10,7 +10,7 @@ extension Descriptor {
   fileprivate static func attributeNames(
     _ list: (UnsafeMutablePointer<CChar>?, Int) -> Int
   ) throws(SystemError) -> [[UInt8]] {
-    // Mostly there are none, and the first call says so.
+    // Usually there are none, and the first call shows it.
     var names = [UInt8](repeating: 0, count: 1_024)
     let listed = try unsafe growing(&names, "list the extended attributes") { buffer in
       unsafe list(buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
@@ -18,7 +18,7 @@ extension Descriptor {
     return listed?.split(separator: 0).map(Array.init) ?? []
   }
 
-  /// The value of an extended attribute; nil if there is none of that name.
+  /// The value of an extended attribute; nil if there is no attribute with that name.
   package func attribute(_ name: [UInt8]) throws(SystemError) -> [UInt8]? {
     var value = [UInt8](repeating: 0, count: 1_024)
     return try unsafe name.withCString(for: "read an extended attribute") { (name) throws(SystemError) in
@@ -29,7 +29,7 @@ extension Descriptor {
     }
   }
 
-  /// Sets an extended attribute, whether it was there before or not.
+  /// Sets an extended attribute, new or existing.
   package func setAttribute(_ name: [UInt8], _ value: [UInt8]) throws(SystemError) {
     try unsafe name.withCString(for: "set an extended attribute") { (name) throws(SystemError) in
       try perform("set an extended attribute") {
@@ -38,24 +38,24 @@ extension Descriptor {
     }
   }
 
-  /// Removes an extended attribute; none of that name is fine.
+  /// Removes an extended attribute; a missing attribute is fine.
   package func removeAttribute(_ name: [UInt8]) throws(SystemError) {
     do {
       try unsafe name.withCString(for: "remove an extended attribute") { (name) throws(SystemError) in
         try perform("remove an extended attribute") { unsafe csystem_remove_attribute(raw, name.baseAddress) }
       }
     } catch let error where error.errno == ENODATA {
-      // As it should be.
+      // There is no such attribute, as required.
     }
   }
 
-  /// Sets owner and group. Set-id bits do not survive that.
+  /// Sets owner and group. This clears set-id bits.
   package func setOwner(user: UInt32, group: UInt32) throws(SystemError) {
     try perform("set the owner") { fchown(raw, user, group) }
   }
 
-  /// What a call gives that says ERANGE while the buffer is too small; nil where there is no such attribute, or there are
-  /// none at all.
+  /// The result of a call that fails with ERANGE while the buffer is too small; nil if there is no
+  /// such attribute, or the file system has none.
   private static func growing(
     _ bytes: inout [UInt8], _ operation: String, _ body: (UnsafeMutableRawBufferPointer) -> Int
   ) throws(SystemError) -> [UInt8]? {
@@ -71,12 +71,13 @@ extension Descriptor {
     }
   }
 
-  /// What the kernel takes for one value, or for all names of a file.
+  /// The kernel's limit for one value, and for all names of a file.
   private static var largestAttribute: Int { 65_536 }
 }
 
 extension Directory {
-  /// The names of the extended attributes of something in the directory, which is not opened; of a symbolic link its own.
+  /// The names of an item's extended attributes, without opening it; for a symbolic link, the
+  /// link's own.
   package func attributeNames(of name: some PathBytes & ~Escapable) throws(SystemError) -> [[UInt8]] {
     try unsafe name.withCString(for: "list the extended attributes of") { (name) throws(SystemError) in
       let name = name.baseAddress!
@@ -86,7 +87,7 @@ extension Directory {
     }
   }
 
-  /// Sets owner and group of a name; a symbolic link's own.
+  /// Sets owner and group of a name; for a symbolic link, of the link itself.
   package func setOwner(_ name: some PathBytes & ~Escapable, user: UInt32, group: UInt32) throws(SystemError) {
     try unsafe name.callingName("set the owner of") { unsafe fchownat(raw, $0, user, group, AT_SYMLINK_NOFOLLOW) }
   }

@@ -2,12 +2,12 @@ import CSystem
 import Glibc
 
 extension Descriptor {
-  /// Reads what one call gives from an offset; 0 at the end of the file.
+  /// Reads as many bytes as one call returns, from an offset; 0 at the end of the file.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try calling("read") { unsafe pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
   }
 
-  /// Reads until the buffer is full or the file ends, and says how much there was.
+  /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
   package func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     var done = 0
     while done < buffer.count {
@@ -34,7 +34,7 @@ extension Descriptor {
     try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe write(at: offset, buffer) }
   }
 
-  /// Writes all bytes where the last write or read without an offset ended.
+  /// Writes all bytes at the position where the last write or read without an offset ended.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     var done = 0
     while done < bytes.count {
@@ -42,22 +42,24 @@ extension Descriptor {
     }
   }
 
-  /// Writes all bytes where the last write or read without an offset ended.
+  /// Writes all bytes at the position where the last write or read without an offset ended.
   package func append(_ bytes: RawSpan) throws(SystemError) {
     try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe append(buffer) }
   }
 
-  /// Reads what one call gives from where the last one ended; 0 at the end. Works on pipes too.
+  /// Reads as many bytes as one call returns, from the position where the last one ended; 0 at the
+  /// end. Also works on pipes.
   package func readNext(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try calling("read") { unsafe Glibc.read(raw, buffer.baseAddress, buffer.count) }
   }
 
-  /// Cuts the file, or extends it with a hole, to a size.
+  /// Truncates the file, or extends it with a hole, to a size.
   package func truncate(to size: Int64) throws(SystemError) {
     try perform("set the size") { ftruncate(raw, off_t(size)) }
   }
 
-  /// Makes a range read as zeros, without changing the size; as a hole where the file system has those.
+  /// Makes a range read as zeros, without changing the size; as a hole if the file system supports
+  /// holes.
   package func clear(_ range: Range<Int64>) throws(SystemError) {
     do {
       try perform("clear") { csystem_punch_hole(raw, off_t(range.lowerBound), off_t(range.count)) }
@@ -66,7 +68,7 @@ extension Descriptor {
     }
   }
 
-  /// Writes zeros where something else is read: what was never written stays a hole.
+  /// Writes zeros only over other bytes: ranges that were never written stay holes.
   private func clearByWriting(_ range: Range<Int64>) throws(SystemError) {
     let size = Int(min(Int64(range.count), 1 << 20))
     let zeros = [UInt8](repeating: 0, count: size)
@@ -86,19 +88,20 @@ extension Descriptor {
     }
   }
 
-  /// Tells the kernel that the file will be read from front to back. It may not care.
+  /// Tells the kernel that the file will be read from start to end. The kernel may ignore it.
   package func adviseSequential() {
     _ = csystem_advise_sequential(raw)
   }
 
-  /// Tells the kernel that a part of the file will be read soon. It starts reading, or does not care.
+  /// Tells the kernel that a part of the file will be read soon. The kernel starts reading, or
+  /// ignores it.
   package func adviseNeeded(at offset: Int64, length: Int64) {
     _ = csystem_advise_needed(raw, off_t(offset), off_t(length))
   }
 
-  /// The first offset from `offset` on that holds data, or nil if only a hole is left.
+  /// The first offset with data at or after `offset`; nil if only a hole remains.
   ///
-  /// Moves the offset that `append` writes at. A file system without holes has data everywhere.
+  /// Moves the offset at which `append` writes. A file system without holes has data everywhere.
   package func nextData(from offset: Int64) throws(SystemError) -> Int64? {
     do throws(SystemError) {
       return try Int64(calling("find data") { csystem_seek_data(raw, off_t(offset)) })
@@ -109,8 +112,8 @@ extension Descriptor {
     }
   }
 
-  /// The first offset from `offset` on that lies in a hole, the end of the file counting as one,
-  /// or nil if `offset` is at or behind the end. Moves the offset that `append` writes at.
+  /// The first offset in a hole at or after `offset`, where the end of the file counts as a hole;
+  /// nil if `offset` is at or behind the end. Moves the offset at which `append` writes.
   package func nextHole(from offset: Int64) throws(SystemError) -> Int64? {
     do throws(SystemError) {
       return try Int64(calling("find a hole") { csystem_seek_hole(raw, off_t(offset)) })

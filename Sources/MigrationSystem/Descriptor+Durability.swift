@@ -2,19 +2,19 @@ import CSystem
 import Glibc
 
 extension Descriptor {
-  /// Returns once content and metadata are on the disk. For a directory: its names.
+  /// Returns when content and metadata are on the disk; for a directory, its names.
   package func synchronize() throws(SystemError) {
     try synchronizing { () throws(SystemError) in try perform("synchronize") { fsync(raw) } }
   }
 
-  /// Returns once the content, and the metadata needed to read it, are on the disk.
+  /// Returns when the content, and the metadata needed to read it, are on the disk.
   package func synchronizeData() throws(SystemError) {
     try synchronizing { () throws(SystemError) in try perform("synchronize") { fdatasync(raw) } }
   }
 
-  /// Returns once everything written to the file system, by whatever process, is on the disk.
+  /// Returns when all data written to the file system, by any process, is on the disk.
   ///
-  /// Where the kernel cannot do that for one file system, it does it for all.
+  /// If the kernel cannot do that for one file system, it does it for all.
   package func synchronizeFileSystem() throws(SystemError) {
     do {
       try perform("synchronize the file system") { csystem_sync_file_system(raw) }
@@ -24,7 +24,8 @@ extension Descriptor {
     }
   }
 
-  /// Synchronizes one thing, or all with it where the file system cannot do that for one: some cannot for directories.
+  /// Synchronizes one item, or the whole file system if it cannot synchronize this item: some
+  /// cannot synchronize directories.
   private func synchronizing(_ one: () throws(SystemError) -> Void) throws(SystemError) {
     do {
       try one()

@@ -2,14 +2,15 @@ import CSystem
 import Glibc
 
 extension Descriptor {
-  /// What the kernel knows about the open file.
+  /// The kernel's status of the open file.
   package func status() throws(SystemError) -> FileStatus {
     var status = stat()
     try perform("examine") { unsafe fstat(raw, &status) }
     return FileStatus(status)
   }
 
-  /// The same, asked of the server or daemon behind the file system: the kernel may remember what was true before.
+  /// The same, requested from the server or daemon behind the file system: the kernel's cache may
+  /// be out of date.
   package func freshStatus() throws(SystemError) -> FileStatus {
     var status = stat()
     try perform("examine") { unsafe csystem_fresh_status(raw, &status) }
@@ -28,16 +29,17 @@ extension Descriptor {
     try perform("set the mode") { fchmod(raw, mode) }
   }
 
-  /// Sets the modification time, which counts as an access.
+  /// Sets the modification time, and the access time to now.
   package func setTimes(modified: Timestamp) throws(SystemError) {
     try perform("set the time") {
       csystem_set_modified(raw, nil, modified.seconds, Int(modified.nanoseconds))
     }
   }
 
-  /// Locks the open file against other openers that ask; false if another one holds it and waiting is not wanted.
+  /// Locks the open file against other processes that lock it; false if another one holds the lock
+  /// and `nonBlocking` is set.
   ///
-  /// The lock ends when the last duplicate of the descriptor is closed, in whatever process.
+  /// The lock ends when the last duplicate of the descriptor is closed, in any process.
   package func lock(exclusive: Bool = true, nonBlocking: Bool = true) throws(SystemError) -> Bool {
     do {
       try perform("lock") { flock(raw, (exclusive ? LOCK_EX : LOCK_SH) | (nonBlocking ? LOCK_NB : 0)) }
@@ -47,7 +49,7 @@ extension Descriptor {
     }
   }
 
-  /// Lets go of the lock.
+  /// Releases the lock.
   package func unlock() throws(SystemError) {
     try perform("unlock") { flock(raw, LOCK_UN) }
   }

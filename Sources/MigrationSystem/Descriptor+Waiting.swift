@@ -1,10 +1,10 @@
 extension Descriptor {
-  /// How long a lock may still be held by a process that was killed and has not let go of its files yet.
+  /// How long a killed process may still hold a lock until the kernel closes its files.
   package static let patience = Duration.milliseconds(500)
   private static let pause = Duration.milliseconds(20)
 
-  /// Locks a file or directory. It waits a moment for a process that is ending to let go of the lock, and is false if another
-  /// still has it.
+  /// Locks a file or directory. Waits a moment for a process that is ending to release the lock;
+  /// false if another process still has it.
   package func lockOnceFree(exclusive: Bool = true, within patience: Duration = patience) throws(SystemError) -> Bool {
     let deadline = BootInstant.now() + patience
     var poller = try Poller()

@@ -1,12 +1,12 @@
 import CSystem
 import Glibc
 
-/// The only holder of a file descriptor, which it closes.
+/// The only owner of a file descriptor, which it closes.
 package struct Descriptor: ~Copyable, Sendable {
-  /// The number, for calls that borrow it while this value lives.
+  /// The number, for calls that borrow it while this value exists.
   package let raw: CInt
 
-  /// Takes over an open descriptor.
+  /// Takes ownership of an open descriptor.
   package init(owning raw: CInt) {
     precondition(raw >= 0, "not a descriptor")
     self.raw = raw
@@ -16,22 +16,22 @@ package struct Descriptor: ~Copyable, Sendable {
     _ = Glibc.close(raw)
   }
 
-  /// Gives the number away unclosed.
+  /// Gives the number away without closing it.
   package consuming func release() -> CInt {
     let number = raw
     discard self
     return number
   }
 
-  /// Closes, and reports what a network file system finds out only then.
+  /// Closes the descriptor, and reports errors that a network file system finds only then.
   ///
-  /// The descriptor is gone in any case: after an error Linux has closed it too.
+  /// The descriptor is closed in any case: Linux closes it even if the call fails.
   package consuming func close() throws(SystemError) {
     let number = release()
     if Glibc.close(number) == -1, errno != EINTR { throw SystemError(errno: errno, operation: "close") }
   }
 
-  /// Lets the programs that this process becomes, or starts, inherit the descriptor under its number.
+  /// Lets programs that this process becomes or starts inherit the descriptor under its number.
   package func keepOnExec() throws(SystemError) {
     try perform("keep a descriptor open") { fcntl(raw, F_SETFD, 0) }
   }
@@ -39,7 +39,7 @@ package struct Descriptor: ~Copyable, Sendable {
   /// Another descriptor for the same open file, with the same offset and locks.
   package func duplicate() throws(SystemError) -> Descriptor { try Self.duplicate(of: raw) }
 
-  /// Another descriptor for an open file whose own descriptor no value here holds: an inherited one.
+  /// Another descriptor for an open file that no value here owns: an inherited descriptor.
   package static func duplicate(of raw: CInt) throws(SystemError) -> Descriptor {
     Descriptor(owning: try calling("duplicate a descriptor") { csystem_duplicate(raw) })
   }
@@ -55,6 +55,6 @@ package final class SharedDescriptor: Sendable {
     self.descriptor = descriptor
   }
 
-  /// The number, for calls that borrow it while this object lives.
+  /// The number, for calls that borrow it while this object exists.
   package var raw: CInt { descriptor.raw }
 }

@@ -2,7 +2,7 @@ import CSystem
 import Glibc
 
 extension Directory {
-  /// What the kernel knows about a name; about a symbolic link itself.
+  /// The kernel's status of a name; for a symbolic link, of the link itself.
   @specialized(where Name == Span<UInt8>)
   @specialized(where Name == ArraySlice<UInt8>)
   package func status<Name: PathBytes & ~Escapable>(_ name: Name) throws(SystemError) -> FileStatus {
@@ -11,7 +11,7 @@ extension Directory {
     return FileStatus(status)
   }
 
-  /// The target of a symbolic link, however long.
+  /// The target of a symbolic link, of any length.
   package func readLink(_ name: some PathBytes & ~Escapable) throws(SystemError) -> [UInt8] {
     var capacity = 256
     while true {
@@ -21,13 +21,13 @@ extension Directory {
           unsafe readlinkat(raw, name, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
         }
       }
-      // A target that fills the buffer may have been cut.
+      // A target that fills the buffer may have been truncated.
       if count < capacity { return Array(target[..<count]) }
       capacity *= 2
     }
   }
 
-  /// Removes a name that is no directory.
+  /// Removes a name that is not a directory.
   package func remove(_ name: some PathBytes & ~Escapable) throws(SystemError) {
     try unsafe name.callingName("remove") { unsafe unlinkat(raw, $0, 0) }
   }
@@ -37,7 +37,7 @@ extension Directory {
     try unsafe name.callingName("remove") { unsafe unlinkat(raw, $0, AT_REMOVEDIR) }
   }
 
-  /// Sets a name's modification time; a symbolic link's own.
+  /// Sets a name's modification time; for a symbolic link, the link's own.
   package func setTimes(_ name: some PathBytes & ~Escapable, modified: Timestamp) throws(SystemError) {
     try unsafe name.callingName("set the time of") {
       unsafe csystem_set_modified(raw, $0, modified.seconds, Int(modified.nanoseconds))

@@ -2,7 +2,7 @@ import CSystem
 import Glibc
 
 extension Directory {
-  /// Creates a file for writing; whatever has the name already is an error. The umask applies to the mode.
+  /// Creates a file for writing; fails if the name is taken. The umask applies to the mode.
   @specialized(where Name == ArraySlice<UInt8>)
   package func createFile<Name: PathBytes & ~Escapable>(
     _ name: Name, mode: UInt32 = 0o600
@@ -13,7 +13,8 @@ extension Directory {
     return Descriptor(owning: raw)
   }
 
-  /// Opens a file for reading and writing, and creates it if the name is free. The umask applies to the mode.
+  /// Opens a file for reading and writing, and creates it if the name is free. The umask applies to
+  /// the mode.
   package func openOrCreateFile(
     _ name: some PathBytes & ~Escapable, mode: UInt32 = 0o600
   ) throws(SystemError) -> Descriptor {
@@ -23,22 +24,23 @@ extension Directory {
     return Descriptor(owning: raw)
   }
 
-  /// Makes a directory. The umask applies to the mode.
+  /// Creates a directory. The umask applies to the mode.
   package func makeDirectory(_ name: some PathBytes & ~Escapable, mode: UInt32 = 0o700) throws(SystemError) {
-    try unsafe name.callingName("make the directory") { unsafe mkdirat(raw, $0, mode) }
+    try unsafe name.callingName("create the directory") { unsafe mkdirat(raw, $0, mode) }
   }
 
-  /// Makes a symbolic link. The target is any text at all; nothing need exist there.
+  /// Creates a symbolic link. The target is any text; it need not exist.
   package func makeSymbolicLink(
     _ name: some PathBytes & ~Escapable, target: some PathBytes & ~Escapable
   ) throws(SystemError) {
-    try unsafe target.withCString(for: "make the symbolic link") { (target) throws(SystemError) in
+    try unsafe target.withCString(for: "create the symbolic link") { (target) throws(SystemError) in
       let pointer = unsafe UnsafePointer(target.baseAddress!)
-      try unsafe name.callingName("make the symbolic link") { unsafe symlinkat(pointer, raw, $0) }
+      try unsafe name.callingName("create the symbolic link") { unsafe symlinkat(pointer, raw, $0) }
     }
   }
 
-  /// Gives a file here another name, here or in another directory. A symbolic link is linked itself.
+  /// Gives a file in this directory another name, here or in another directory. A symbolic link is
+  /// linked itself.
   package func makeHardLink(
     _ name: some PathBytes & ~Escapable, in other: borrowing Directory, as newName: some PathBytes & ~Escapable
   ) throws(SystemError) {
@@ -48,9 +50,9 @@ extension Directory {
     }
   }
 
-  /// Makes the directories of a relative path that are missing, and opens the last one.
+  /// Creates the missing directories of a relative path, and opens the last one.
   ///
-  /// Directories that are there keep their mode. A symbolic link on the way is an error.
+  /// Existing directories keep their mode. A symbolic link on the way is an error.
   @discardableResult
   package func makeDirectories(
     _ path: some PathBytes & ~Escapable, mode: UInt32 = 0o700, by resolution: PathResolution = .preferred
@@ -59,7 +61,7 @@ extension Directory {
       return try openDirectoryBeneath(path, by: resolution)
     } catch let error where error.isNotFound {
       do {
-        return try unsafe path.withCString(for: "make the directory") { (text) throws(SystemError) -> Directory in
+        return try unsafe path.withCString(for: "create the directory") { (text) throws(SystemError) -> Directory in
           try unsafe makeEach(of: text, mode: mode)
         }
       } catch {
@@ -68,15 +70,15 @@ extension Directory {
     }
   }
 
-  /// Goes down a path whose shape has been checked, making what is missing.
+  /// Follows a path whose form has been checked, and creates missing directories.
   private func makeEach(of path: UnsafeMutableBufferPointer<CChar>, mode: UInt32) throws(SystemError) -> Directory {
     var rest = unsafe path
     var base = raw
-    // Keeps `base` open; it is only the number that is passed on.
+    // Keeps `base` open; only its number is passed on.
     var held: Descriptor?
     while let separator = unsafe rest.firstIndex(of: PathShape.separator) {
       unsafe rest[separator] = 0
-      // Passing through needs the right to search only.
+      // Passing through a directory needs only the search permission.
       let next = try unsafe Self.openOrMake(rest.baseAddress!, in: base, flags: csystem_open_path, mode: mode)
       base = next.raw
       held = consume next
@@ -94,9 +96,9 @@ extension Directory {
       return try unsafe openDirectory(name, in: base, flags: flags)
     } catch let error where error.isNotFound {
       do {
-        try perform("make the directory") { unsafe mkdirat(base, name, mode) }
+        try perform("create the directory") { unsafe mkdirat(base, name, mode) }
       } catch let error where error.isAlreadyExisting {
-        // Somebody else made it just now.
+        // Another process has just created it.
       }
       return try unsafe openDirectory(name, in: base, flags: flags)
     }

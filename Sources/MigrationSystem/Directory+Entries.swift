@@ -2,15 +2,17 @@ import CSystem
 import Glibc
 
 extension Directory {
-  /// Room for some hundred entries: the fewer calls, the better, but it has to fit the caches.
+  /// Space for some hundred entries: few calls, and small enough for the caches.
   private static let entryBufferSize = 32 << 10
 
-  /// Calls `body` with each name here and what it stands for, if the file system tells, until it returns false.
+  /// Calls `body` with each name in this directory and its type, if the file system reports it,
+  /// until `body` returns false.
   ///
-  /// The order is the kernel's; "." and ".." are left out. The span ends with the call. Names that come and go
-  /// meanwhile may or may not be seen. The position belongs to the open directory, so that one handle serves
-  /// one iteration at a time. From the second one on the directory is opened anew: on CIFS a handle that was read
-  /// once shows the same names again, whatever has changed since.
+  /// The order is the kernel's; "." and ".." are left out. The span is valid only during the call.
+  /// Names that are created or removed meanwhile may or may not be included. The position belongs
+  /// to the open directory, so one handle serves one iteration at a time. From the second iteration
+  /// on, the directory is opened again: on CIFS a handle that was read once returns the same names
+  /// again, even after changes.
   package func forEachEntry(
     _ body: (_ name: Span<UInt8>, _ kind: FileKind?) throws(SystemError) -> Bool
   ) throws(SystemError) {
@@ -18,12 +20,12 @@ extension Directory {
     if position == 0 { return try forEachEntryFromHere(body) }
     let again = unsafe openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if again != -1 { return try Directory(owning: Descriptor(owning: again)).forEachEntryFromHere(body) }
-    // It may be read, and not be entered.
+    // The directory may be readable and not enterable.
     _ = try calling("list") { lseek(raw, 0, SEEK_SET) }
     try forEachEntryFromHere(body)
   }
 
-  /// Calls `body` with each name that this handle has not shown yet.
+  /// Calls `body` with each name that this handle has not returned yet.
   private func forEachEntryFromHere(
     _ body: (_ name: Span<UInt8>, _ kind: FileKind?) throws(SystemError) -> Bool
   ) throws(SystemError) {
@@ -46,7 +48,8 @@ extension Directory {
   }
 }
 
-/// One `linux_dirent64`: inode and offset (8 bytes each), length (2), type (1), then the NUL-terminated name.
+/// One `linux_dirent64`: inode and offset (8 bytes each), length (2), type (1), then the
+/// NUL-terminated name.
 @unsafe private struct EntryRecord {
   let length: Int
   let type: UInt8
@@ -68,7 +71,7 @@ extension Directory {
 }
 
 extension Directory {
-  /// Whether an entry has exactly this name; a file system may find it by others, too.
+  /// Whether an entry has exactly this name; a file system may find it by other names, too.
   package func lists(_ name: ArraySlice<UInt8>) throws(SystemError) -> Bool {
     var isListed = false
     try forEachEntry { (entry, _) throws(SystemError) in

@@ -2,7 +2,7 @@ import CSystem
 import Glibc
 
 extension Directory {
-  /// Opens what a relative path names, never through a link and never outside.
+  /// Opens a relative path, without following links, and never outside this directory.
   package func openBeneath(
     _ path: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly, by resolution: PathResolution = .preferred
   ) throws(SystemError) -> Descriptor {
@@ -15,7 +15,8 @@ extension Directory {
     }
   }
 
-  /// Opens the directory that a relative path names, never through a link and never outside.
+  /// Opens a directory by a relative path, without following links, and never outside this
+  /// directory.
   package func openDirectoryBeneath(
     _ path: some PathBytes & ~Escapable, by resolution: PathResolution = .preferred
   ) throws(SystemError) -> Directory {

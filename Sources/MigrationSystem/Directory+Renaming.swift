@@ -1,19 +1,20 @@
 import CSystem
 import Glibc
 
-/// By which calls names are moved where nothing may be replaced.
+/// The calls with which names are moved without replacing.
 package enum RenamingMeans: Sendable {
-  /// By the kernel's flags, where the file system knows them.
+  /// The kernel's flags, if the file system supports them.
   case preferred
-  /// By calls that every file system knows.
+  /// Calls that every file system supports.
   case plain
 }
 
 extension Directory {
-  /// Moves a name, here or to another directory of the same file system (otherwise EXDEV).
+  /// Moves a name within this directory or to another directory of the same file system (otherwise
+  /// EXDEV).
   ///
-  /// With `noReplace` a name that is taken is EEXIST. A file system that cannot promise that refuses the flag
-  /// (`isRenameFlagRefused`), and nothing has happened.
+  /// With `noReplace`, a taken name is EEXIST. A file system that cannot guarantee that refuses the
+  /// flag (`isRenameFlagRefused`), and nothing has changed.
   package func rename(
     _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable,
     noReplace: Bool
@@ -25,11 +26,12 @@ extension Directory {
     }
   }
 
-  /// Moves a name to a free one, where this program alone makes names.
+  /// Moves a name to a free one, in a place where only this program creates names.
   ///
-  /// A name that is taken is EEXIST. Where the file system cannot promise to replace nothing, a file gets a second name and
-  /// loses the first, which in a crash may leave both. A directory, or a file that can have no second name, is moved in one
-  /// step after a look at the new name; a directory that holds anything is never replaced.
+  /// A taken name is EEXIST. If the file system cannot rename without replacing, a file gets a
+  /// second name and loses the first; a crash may leave both. A directory, or a file that cannot
+  /// have a second name, is moved in one step after a check of the new name; a directory that is
+  /// not empty is never replaced.
   package func renameAmongOwn(
     _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable,
     by means: RenamingMeans = .preferred
@@ -53,7 +55,7 @@ extension Directory {
     try rename(name, to: other, as: newName, noReplace: false)
   }
 
-  /// Whether nothing has this name here.
+  /// Whether the name is free here.
   package func isFree(_ name: some PathBytes & ~Escapable) throws(SystemError) -> Bool {
     do {
       _ = try status(name)
@@ -64,9 +66,10 @@ extension Directory {
     }
   }
 
-  /// Lets two names, here and in another directory of the same file system, change places in one step.
+  /// Exchanges two names, in this directory and in another directory of the same file system, in
+  /// one step.
   ///
-  /// A file system that cannot refuses the flag (`isRenameFlagRefused`), and nothing has happened.
+  /// A file system that cannot refuses the flag (`isRenameFlagRefused`), and nothing has changed.
   package func exchange(
     _ name: some PathBytes & ~Escapable, with other: borrowing Directory, _ otherName: some PathBytes & ~Escapable
   ) throws(SystemError) {
@@ -80,7 +83,7 @@ extension Directory {
 }
 
 extension PathBytes where Self: ~Escapable {
-  /// Lends a name, checked as `callingName` does, to a call that takes two.
+  /// Lends a name, with the checks of `callingName`, to a call that takes two names.
   @discardableResult
   func withCheckedName<Result>(
     for operation: String, _ body: (UnsafePointer<CChar>) throws(SystemError) -> Result

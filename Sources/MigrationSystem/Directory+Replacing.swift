@@ -2,14 +2,14 @@ import CSystem
 import Glibc
 
 extension Directory {
-  /// Puts a file in the place of another one of that name, or of none: whoever looks sees the old one or the whole new one,
-  /// also after a power loss.
+  /// Creates a file, or replaces one of that name: every reader sees the old file or the whole new
+  /// one, even after a power loss.
   package func replaceFile(_ name: [UInt8], with bytes: [UInt8]) throws(SystemError) {
     let next = name + Array(".new".utf8)
     do {
       try remove(next)
     } catch  where error.isNotFound {
-      // Only a crash leaves one.
+      // Only a crash leaves such a file.
     }
     let file = try createFile(next)
     try unsafe file.write(at: 0, bytes.span.bytes)
@@ -18,7 +18,7 @@ extension Directory {
     try synchronize()
   }
 
-  /// Opens a directory, and makes it and those above it if they are missing.
+  /// Opens a directory; creates it and its parents if they are missing.
   package static func openOrMake(_ path: [UInt8], mode: UInt32) throws(SystemError) -> Directory {
     do {
       return try open(path)
@@ -30,13 +30,13 @@ extension Directory {
       do {
         try make(path, mode: mode)
       } catch  where error.isAlreadyExisting {
-        // Somebody else made it just now.
+        // Another process has just created it.
       }
       return try open(path)
     }
   }
 
-  /// The directory's absolute path; fails if it has none any more.
+  /// The directory's absolute path; fails if it no longer has one.
   package func canonicalPath() throws(SystemError) -> [UInt8] {
     let path = try Directory.open("/proc/self/fd").readLink(Array("\(raw)".utf8))
     guard path.first == UInt8(ascii: "/"), try Directory.open(path).status().inode == status().inode else {
@@ -47,7 +47,7 @@ extension Directory {
 }
 
 extension Descriptor {
-  /// The process that holds a lock on the same file by `lock`, as far as the kernel tells.
+  /// The process that holds a lock by `lock` on the same file, if the kernel reports it.
   package func lockHolder() -> CInt? {
     guard let status = try? status(), let file = try? Directory.open("/proc").openChild("locks") else { return nil }
     var text = [UInt8](repeating: 0, count: 1 << 16)
@@ -55,7 +55,7 @@ extension Descriptor {
     let count = try? unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
       try unsafe file.readFully(at: 0, into: buffer)
     }
-    // Such as "7: FLOCK  ADVISORY  WRITE 4711 fd:01:1234 0 EOF".
+    // Such as "7: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF".
     for line in text[..<(count ?? 0)].split(separator: UInt8(ascii: "\n")) {
       let words = String(decoding: line, as: UTF8.self).split(separator: " ")
       guard words.count > 5, words[1] == "FLOCK", let inode = words[5].split(separator: ":").last,

@@ -1,23 +1,25 @@
 import CSystem
 import Glibc
 
-/// An open directory. Whatever is named relative to it stays inside it, even if the directory is moved.
+/// An open directory. Names relative to it stay inside it, even if the directory is moved.
 ///
-/// Names are single components; a path with several goes through the operations that say "beneath".
-/// No operation follows a symbolic link, but for `open`, which serves names that the local user gave.
+/// Names are single components; `openBeneath`, `openDirectoryBeneath` and `makeDirectories` take
+/// paths with several. No operation follows a symbolic link, except `open`, which takes names from
+/// the local user.
 package struct Directory: ~Copyable, Sendable {
-  /// The descriptor, for what directories have in common with files: status, synchronizing, locks.
+  /// The descriptor, for operations that directories share with files: status, synchronizing,
+  /// locks.
   package let descriptor: Descriptor
 
-  /// Takes over a descriptor of a directory.
+  /// Takes ownership of a directory's descriptor.
   package init(owning descriptor: consuming Descriptor) {
     self.descriptor = descriptor
   }
 
-  /// The number, for calls that borrow it while this value lives.
+  /// The number, for calls that borrow it while this value exists.
   package var raw: CInt { descriptor.raw }
 
-  /// Opens an absolute path, or one relative to the current directory, following links.
+  /// Opens an absolute path, or one relative to the current directory; follows links.
   package static func open(_ path: some PathBytes & ~Escapable) throws(SystemError) -> Directory {
     let raw = try unsafe path.callingPath("open") { unsafe Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     return Directory(owning: Descriptor(owning: raw))
@@ -33,12 +35,12 @@ package struct Directory: ~Copyable, Sendable {
     Directory(owning: try descriptor.duplicate())
   }
 
-  /// What the kernel knows about the directory itself.
+  /// The kernel's status of the directory itself.
   package func status() throws(SystemError) -> FileStatus {
     try descriptor.status()
   }
 
-  /// Returns once the names in this directory are on the disk.
+  /// Returns when the names in this directory are on the disk.
   package func synchronize() throws(SystemError) {
     try descriptor.synchronize()
   }

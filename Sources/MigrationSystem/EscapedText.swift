@@ -1,7 +1,9 @@
-/// Makes bytes from the file system or from another device fit to be shown on one line of a terminal.
+/// Converts bytes from the file system or from another device for display on one line of a
+/// terminal.
 package enum EscapedText {
-  /// Printable UTF-8 stays; control characters, bytes that are not UTF-8, characters that reorder or
-  /// hide text, and the backslash itself become escapes, so that different bytes never look the same.
+  /// Printable UTF-8 is kept. Control characters, bytes that are not UTF-8, characters that reorder
+  /// or hide text, and the backslash itself become escapes, so that different bytes never look the
+  /// same.
   package static func describing(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     var parser = Unicode.UTF8.ForwardParser()

@@ -1,18 +1,18 @@
 import Glibc
 
-/// Small files that the local user or this program named, read in one piece.
+/// Reads small files that the local user or this program named in one piece.
 package enum FileContent {
-  /// Reads a file, following links; one that is longer than `limit` is refused.
+  /// Reads a file, following links; refuses a file longer than `limit`.
   package static func read(_ path: [UInt8], limit: Int) throws(SystemError) -> [UInt8] {
     let raw = try unsafe path.callingPath("open") { unsafe Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
     let file = Descriptor(owning: raw)
     guard try file.status().kind == .regular else {
-      throw SystemError(reason: "it is no file", operation: "read", subject: path.escapedText)
+      throw SystemError(reason: "it is not a regular file", operation: "read", subject: path.escapedText)
     }
     return try file.readAll(limit: limit, subject: path.escapedText)
   }
 
-  /// The directory that a path leads to, and the last name.
+  /// The parent directory of a path, and the last component.
   package static func split(_ path: [UInt8]) -> (directory: [UInt8], name: [UInt8]) {
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return (Array(".".utf8), path) }
     return (slash == 0 ? [UInt8(ascii: "/")] : Array(path[..<slash]), Array(path[(slash + 1)...]))
@@ -33,7 +33,7 @@ extension Descriptor {
     return bytes
   }
 
-  /// Reads what comes until the end, from a pipe as well; more than `limit` is refused.
+  /// Reads to the end, also from a pipe; refuses more than `limit`.
   package func readToEnd(limit: Int) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: 1 << 16)

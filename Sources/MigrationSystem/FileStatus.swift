@@ -1,6 +1,6 @@
 import Glibc
 
-/// What sort of thing a name stands for.
+/// The type of a directory entry.
 package enum FileKind: Hashable, Sendable {
   case regular
   case directory
@@ -10,7 +10,7 @@ package enum FileKind: Hashable, Sendable {
   case blockDevice
   case characterDevice
 
-  /// Reads the kind from a status's mode.
+  /// The type in a status's mode.
   init?(mode: mode_t) {
     switch mode & S_IFMT {
     case S_IFREG: self = .regular
@@ -24,28 +24,28 @@ package enum FileKind: Hashable, Sendable {
     }
   }
 
-  /// Reads the kind from a directory entry; nil where the file system keeps none there.
+  /// The type in a directory entry; nil if the file system does not store it there.
   init?(entryType: UInt8) {
-    // The entry's type is the mode's type, shifted down.
+    // The entry's type is the mode's type, shifted right.
     self.init(mode: mode_t(entryType) << 12)
   }
 }
 
-/// What the kernel knows about a file.
+/// The kernel's status of a file.
 package struct FileStatus: Equatable, Sendable {
-  /// What sort of thing it is.
+  /// The type.
   package let kind: FileKind
   /// The twelve permission bits.
   package let mode: UInt32
-  /// The length in bytes; of a symbolic link, its target's.
+  /// The length in bytes; for a symbolic link, the length of its target.
   package let size: Int64
   /// The bytes that it takes on the disk; less than `size` if it has holes.
   package let allocatedBytes: Int64
   /// The file system that holds it.
   package let device: UInt64
-  /// Its number there.
+  /// Its inode number on that file system.
   package let inode: UInt64
-  /// How many names it has.
+  /// The number of its names.
   package let linkCount: UInt64
   /// The owner's number.
   package let owner: UInt32
@@ -53,10 +53,10 @@ package struct FileStatus: Equatable, Sendable {
   package let group: UInt32
   /// When its content last changed.
   package let modified: Timestamp
-  /// When its content or metadata last changed. No program can set this.
+  /// When its content or metadata last changed. Programs cannot set this.
   package let changed: Timestamp
 
-  /// Puts a status together; the kernel's own are made by those who ask it.
+  /// Creates a status from parts; values from the kernel are created by the calls.
   package init(
     kind: FileKind, mode: UInt32, size: Int64, allocatedBytes: Int64, device: UInt64, inode: UInt64,
     linkCount: UInt64 = 1,
@@ -76,7 +76,7 @@ package struct FileStatus: Equatable, Sendable {
   }
 
   init(_ status: stat) {
-    // The kernel has no other kinds; one of the future is nothing that could be read.
+    // The kernel has no other types; a future type would not be readable.
     kind = FileKind(mode: status.st_mode) ?? .characterDevice
     mode = status.st_mode & 0o7777
     size = Int64(status.st_size)

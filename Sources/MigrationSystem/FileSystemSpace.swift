@@ -1,16 +1,16 @@
 import Glibc
 
-/// How much room a file system has for us.
+/// The space that a file system has for this user.
 package struct FileSystemSpace: Equatable, Sendable {
-  /// Bytes that we may still write; what is kept for the superuser is not counted.
+  /// The bytes that this user may still write; the superuser's reserve is not counted.
   package let availableBytes: UInt64
-  /// Files that we may still create, or nil if the file system sets no limit.
+  /// The files that this user may still create, or nil if the file system sets no limit.
   package let availableItems: UInt64?
   /// The size of the file system.
   package let totalBytes: UInt64
-  /// How many files it can have, or nil if it sets no limit.
+  /// The most files that it can have, or nil if it sets no limit.
   package let totalItems: UInt64?
-  /// The unit in which space is given out.
+  /// The unit in which space is allocated.
   package let blockSize: UInt64
 
   package init(
@@ -24,7 +24,7 @@ package struct FileSystemSpace: Equatable, Sendable {
     self.blockSize = blockSize
   }
 
-  /// Asks the file system that holds an open file.
+  /// The space of the file system of an open file.
   package static func of(_ descriptor: borrowing Descriptor) throws(SystemError) -> FileSystemSpace {
     var space = statvfs()
     let raw = descriptor.raw

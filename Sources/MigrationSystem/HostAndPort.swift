@@ -1,18 +1,19 @@
-/// A host and a port as the user writes them: "HOST:PORT", "[IPv6]:PORT", "HOST", "IPv6" or ":PORT".
+/// A host and a port as the user writes them: "HOST:PORT", "[IPv6]:PORT", "HOST", "IPv6" or
+/// ":PORT".
 package struct HostAndPort: Equatable, Sendable {
-  /// Why a text is no host and port. The description is a lower-case clause.
+  /// Why a text is not a host and port. The description is a lower-case clause.
   package struct ParseError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong, for programs.
+    /// The kind of mistake, for programs.
     package struct Code: Equatable, Sendable {
       private let name: String
 
-      /// There is no text.
+      /// The text is empty.
       package static let empty = Code(name: "empty")
-      /// The port is no number from 0 to 65535.
+      /// The port is not a number from 0 to 65535.
       package static let invalidPort = Code(name: "invalidPort")
-      /// The host has a character that no host has.
+      /// The host has a character that hosts cannot have.
       package static let invalidHost = Code(name: "invalidHost")
-      /// An IPv6 address stands in the way of its port.
+      /// An IPv6 address without brackets, so that its port is ambiguous.
       package static let missingBrackets = Code(name: "missingBrackets")
     }
 
@@ -20,8 +21,7 @@ package struct HostAndPort: Equatable, Sendable {
     package let description: String
   }
 
-  /// The name or the address, without brackets; nil if only a port was given.
-  /// As a user writes it.
+  /// The name or the address, without brackets; nil if only a port was given. As a user writes it.
   package var text: String {
     let host = host ?? ""
     return (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
@@ -31,13 +31,13 @@ package struct HostAndPort: Equatable, Sendable {
   /// The port that was given, or the default.
   package let port: UInt16
 
-  /// Puts the parts together.
+  /// Combines the parts.
   package init(host: String?, port: UInt16) {
     self.host = host
     self.port = port
   }
 
-  /// Reads where to connect.
+  /// Parses an address to connect to.
   package static func parse(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
     if text.isEmpty { throw ParseError(code: .empty, description: "a host is missing") }
     if text.first == "[" { return try parseBracketed(text, defaultPort: defaultPort) }
@@ -60,7 +60,7 @@ package struct HostAndPort: Equatable, Sendable {
     }
   }
 
-  /// Reads where to listen: a number alone is the port.
+  /// Parses an address to listen on: a number alone is the port.
   package static func parseListening(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
     if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
       return HostAndPort(host: nil, port: try port(text[...]))
@@ -83,7 +83,7 @@ package struct HostAndPort: Equatable, Sendable {
   }
 
   private static func port(_ text: Substring) throws(ParseError) -> UInt16 {
-    // UInt16 would take a sign as well.
+    // UInt16 would also accept a sign.
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = UInt16(text) else {
       throw ParseError(
         code: .invalidPort, description: "'\(shown(String(text)))' is not a port; ports are numbers from 1 to 65535")

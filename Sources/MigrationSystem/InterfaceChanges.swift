@@ -1,24 +1,25 @@
 import CSystem
 import Glibc
 
-/// Hears from the kernel that links or addresses of this device come, go or change. It never blocks.
+/// Reports when links or addresses of this device come, go or change. It never blocks.
 package final class InterfaceChanges: Sendable {
   private let descriptor: Descriptor
 
-  /// Hears of what changes from now on; list the interfaces afterwards, so that no change falls in between.
+  /// Starts to listen for changes; list the interfaces afterwards, so that no change is missed.
   package init() throws(SystemError) {
     descriptor = Descriptor(
       owning: try calling("watch the network interfaces") { csystem_route_socket(csystem_interface_changes) })
   }
 
-  /// The descriptor to wait for: readable when something has changed.
+  /// The descriptor to wait for: readable when there are changes.
   package var raw: CInt { descriptor.raw }
 
-  /// What was heard.
+  /// The reported changes.
   package struct News: Equatable, Sendable {
-    /// Whether there was anything. What has changed is seen by listing the interfaces.
+    /// Whether there were any changes. Listing the interfaces shows them.
     package var isAny = false
-    /// The numbers of interfaces that carried no packets for a while, or went: what the list does not show if they are back.
+    /// The numbers of interfaces that carried no packets for a while, or were removed: the list
+    /// does not show this if they are back.
     package var interrupted: Set<UInt32> = []
   }
 
@@ -26,12 +27,12 @@ package final class InterfaceChanges: Sendable {
   package func take() -> News {
     var news = News()
     var bytes = [UInt8](repeating: 0, count: LinkNews.length)
-    // What comes faster than it is taken ends some later look.
+    // Changes that come faster than they are read are left for a later call.
     for _ in 0..<256 {
-      // Each call takes one message, of which only the beginning matters.
+      // Each call takes one message, of which only the beginning is needed.
       let count = unsafe bytes.withUnsafeMutableBytes { unsafe recv(raw, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT)) }
       if count == -1, errno == EAGAIN { break }
-      // Also an error: messages were lost (ENOBUFS).
+      // Also after an error: messages were lost (ENOBUFS).
       news.isAny = true
       if let link = LinkNews(bytes.prefix(max(0, count))), link.isInterrupted { news.interrupted.insert(link.index) }
     }
@@ -39,18 +40,18 @@ package final class InterfaceChanges: Sendable {
   }
 }
 
-/// The beginning of a message about a link: rtnetlink(7). Reads bytes only.
+/// The beginning of a message about a link: rtnetlink(7). Reads only bytes.
 struct LinkNews: Equatable {
-  /// A header and what is the same for all links.
+  /// A header and the fields that all links have.
   static let length = 32
   private static let new: UInt16 = 16
   private static let deleted: UInt16 = 17
 
   let index: UInt32
-  /// Whether the link carries no packets, or is gone.
+  /// Whether the link carries no packets, or was removed.
   let isInterrupted: Bool
 
-  /// Nil if it is about something else.
+  /// Nil if the message is not about a link.
   init?(_ bytes: some Collection<UInt8>) {
     let bytes = Array(bytes)
     guard bytes.count >= Self.length else { return nil }

@@ -1,13 +1,14 @@
 import CSystem
 import Glibc
 
-/// A socket that takes connections.
+/// A socket that accepts connections.
 package struct ListeningSocket: ~Copyable, Sendable {
-  /// As many as the kernel lets wait: the program takes them out at once, but a flood comes faster than a thread wakes.
+  /// As many as the kernel lets wait: the program accepts them immediately, but a flood comes
+  /// faster than a thread wakes.
   private static let backlog: CInt = 4096
 
   private let descriptor: Descriptor
-  /// Where it listens, with the port that it really got.
+  /// The address on which it listens, with its actual port.
   package let address: SocketAddress
 
   /// Listens on one address; port 0 lets the kernel choose.
@@ -26,7 +27,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
     descriptor = socket
   }
 
-  /// Listens on a host's first address that works; without a host on all addresses, of both Internets if there are two.
+  /// Listens on a host's first address that works; without a host, on all addresses, of both IPv4
+  /// and IPv6 if available.
   package init(host: String?, port: UInt16) throws(SystemError) {
     let candidates: [SocketAddress]
     if let host {
@@ -46,16 +48,16 @@ package struct ListeningSocket: ~Copyable, Sendable {
     throw failure
   }
 
-  /// The descriptor to wait for; readable when there is somebody to accept.
+  /// The descriptor to wait for; readable when there is a connection to accept.
   package var raw: CInt { descriptor.raw }
 
-  /// The port that it really got.
+  /// The actual port.
   package var port: UInt16 { address.port }
 
   /// The next connection, or nil if there is none yet.
   ///
-  /// A shortage of descriptors (`isDescriptorShortage`) leaves the connection in the queue, so that the socket
-  /// stays readable: wait a while before the next try.
+  /// A shortage of descriptors (`isDescriptorShortage`) leaves the connection in the queue, so the
+  /// socket stays readable: wait a while before the next try.
   package func accept() throws(SystemError) -> StreamSocket? {
     while true {
       do throws(SystemError) {
@@ -66,7 +68,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
       } catch let error where error.isWouldBlock {
         return nil
       } catch let error where error.isConnectionLost || error.errno == EPROTO || error.errno == ENOPROTOOPT {
-        // Linux hands over what happened to a connection that died in the queue. The next one may be well.
+        // Linux reports the error of a connection that failed in the queue. The next connection may
+        // be fine.
       }
     }
   }

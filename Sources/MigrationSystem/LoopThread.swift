@@ -1,15 +1,16 @@
 import CSystem
 
-/// Marks the threads of event loops, which wait for nothing but their poll: a disk that stands still must not stop them.
+/// Marks the threads of event loops, which wait only in their poll: a disk that does not answer
+/// must not stop them.
 package enum LoopThread {
-  /// Marks this thread for as long as it lives.
+  /// Marks this thread until it ends.
   package static func enter() { csystem_enter_loop() }
 
   /// Unmarks this thread, which ends its process: nothing waits for its loop any more.
   package static func leave() { csystem_leave_loop() }
 
-  /// In debug builds, ends the process if a loop's thread is about to do what may take long: a system call, or waiting for a
-  /// lock that others hold while they make one.
+  /// In debug builds, ends the process if a loop's thread is about to do something that may take
+  /// long: a system call, or waiting for a lock that other threads hold during system calls.
   @inline(__always)
   package static func check(_ operation: String) {
     #if DEBUG
@@ -18,7 +19,8 @@ package enum LoopThread {
   }
 
   #if DEBUG
-    /// What no disk delays, and what the kernel answers at once on descriptors that do not block.
+    /// Operations that no disk delays, and that the kernel answers immediately on non-blocking
+    /// descriptors.
     private static let brief: Set<String> = [
       "look at descriptors", "wait for a loop's descriptors", "accept a connection", "send", "receive",
       "end a connection",

@@ -1,10 +1,12 @@
 import CSystem
 import Glibc
 
-/// A UDP socket that hears a multicast group at one interface, and sends to it from the group's port. It never blocks.
+/// A UDP socket that receives a multicast group's packets on one interface, and sends to the group
+/// from its port. It never blocks.
 ///
-/// It is bound to the group and not to all addresses, so that packets to this device's own addresses stay with the program
-/// that has them so far: avahi-daemon, systemd-resolved. Each interface has a socket of its own, which knows no other's packets.
+/// It is bound to the group and not to all addresses, so that packets to this device's own
+/// addresses still reach the program that has received them so far: avahi-daemon, systemd-resolved.
+/// Each interface has its own socket, which does not receive the packets of others.
 package struct MulticastSocket: ~Copyable, Sendable {
   /// The most datagrams that one call receives.
   package static let longestBatch = 32
@@ -14,7 +16,7 @@ package struct MulticastSocket: ~Copyable, Sendable {
   /// The interface's number.
   package let interface: UInt32
 
-  /// Joins a group, whose port is shared with every program that shares it too.
+  /// Joins a group, whose port is shared with all other programs that share it.
   package init(group: SocketAddress, interface: UInt32) throws(SystemError) {
     let scope = group.family == .v6 ? interface : 0
     let group = SocketAddress(family: group.family, bytes: group.bytes, scope: scope, port: group.port)
@@ -28,7 +30,8 @@ package struct MulticastSocket: ~Copyable, Sendable {
     do throws(SystemError) {
       try Self.bind(socket, to: group)
     } catch  where error.isAddressInUse {
-      // Who has the port may share it in this way only; all of its sharers must then be one user's.
+      // The program that has the port may share it only in this way; then all of them must belong
+      // to one user.
       try socket.setOption(SOL_SOCKET, SO_REUSEPORT, 1)
       try Self.bind(socket, to: group)
     }
@@ -49,7 +52,7 @@ package struct MulticastSocket: ~Copyable, Sendable {
   /// The descriptor to wait for.
   package var raw: CInt { descriptor.raw }
 
-  /// Sends a datagram by the interface: to the group, or to one address.
+  /// Sends a datagram through the interface: to the group, or to one address.
   package func send(_ bytes: [UInt8], to address: SocketAddress? = nil) throws(SystemError) {
     _ = try calling("send") {
       unsafe bytes.withUnsafeBytes { buffer in
@@ -61,13 +64,14 @@ package struct MulticastSocket: ~Copyable, Sendable {
   }
 }
 
-/// A datagram that came.
+/// A received datagram.
 package struct Datagram: Equatable, Sendable {
   package let bytes: [UInt8]
   package let sender: SocketAddress
-  /// The number of the interface that it came in by.
+  /// The number of the interface on which it arrived.
   package let interface: UInt32
-  /// How many more routers would have let it through: 255 if none has; nil if the kernel did not say.
+  /// How many more routers could have forwarded it: 255 if none has; nil if the kernel did not
+  /// report it.
   package let hopLimit: Int?
 
   package init(bytes: [UInt8], sender: SocketAddress, interface: UInt32, hopLimit: Int?) {
@@ -78,21 +82,21 @@ package struct Datagram: Equatable, Sendable {
   }
 }
 
-/// The room for what a multicast socket receives, used again for each batch.
+/// The memory for the datagrams of a multicast socket, reused for each batch.
 package struct DatagramBuffer: Sendable {
   private let each: Int
   private var bytes: [UInt8]
   private var found: [csystem_datagram]
 
-  /// Room for datagrams of up to so many bytes; longer ones are dropped.
+  /// Memory for datagrams of up to `longest` bytes; longer datagrams are dropped.
   package init(longest: Int) {
     each = longest
     bytes = Array(repeating: 0, count: longest * MulticastSocket.longestBatch)
     found = Array(repeating: csystem_datagram(), count: MulticastSocket.longestBatch)
   }
 
-  /// Takes the datagrams that are there, at most a batch of them, and hands over those that are whole and of an Internet
-  /// address. How many there were.
+  /// Receives the waiting datagrams, at most a batch of them, and hands over those that are
+  /// complete and come from an Internet address. Returns their number.
   package mutating func receive(
     from socket: borrowing MulticastSocket, _ take: (Datagram) -> Void
   ) throws(SystemError) -> Int {

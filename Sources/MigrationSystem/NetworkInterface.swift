@@ -1,19 +1,19 @@
 import CSystem
 import Glibc
 
-/// A network interface of this device, as it was when the kernel was asked.
+/// A network interface of this device, as the kernel listed it.
 package struct NetworkInterface: Hashable, Sendable {
-  /// What an interface is and can do.
+  /// The properties of an interface.
   package struct Flags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// It was switched on.
+    /// It is switched on.
     package static let up = Flags(rawValue: UInt32(IFF_UP))
-    /// It can carry packets: a cable is plugged in, a network was joined.
+    /// It can carry packets: a cable is plugged in, or a network was joined.
     package static let running = Flags(rawValue: UInt32(IFF_RUNNING))
-    /// It leads to this device and no further.
+    /// It leads only to this device.
     package static let loopback = Flags(rawValue: UInt32(IFF_LOOPBACK))
     /// It leads to one other device: a tunnel.
     package static let pointToPoint = Flags(rawValue: UInt32(IFF_POINTOPOINT))
@@ -21,15 +21,15 @@ package struct NetworkInterface: Hashable, Sendable {
     package static let multicast = Flags(rawValue: UInt32(IFF_MULTICAST))
   }
 
-  /// An address of this device at an interface.
+  /// An address of this device on an interface.
   package struct Address: Hashable, Sendable {
-    /// The address, without a port; a link-local one of IPv6 with the interface.
+    /// The address, without a port; a link-local IPv6 address includes the interface.
     package let address: SocketAddress
     /// How many first bits the addresses on the link share with it.
     package let prefix: Int
-    /// Whether packets can come to it: the kernel has made sure that no other device has it.
+    /// Whether it can receive packets: the kernel has made sure that no other device has it.
     package let isReady: Bool
-    /// Whether it goes on only for what uses it already.
+    /// Whether only existing connections should use it.
     package let isDeprecated: Bool
 
     package init(_ address: SocketAddress, prefix: Int, isReady: Bool = true, isDeprecated: Bool = false) {
@@ -40,14 +40,14 @@ package struct NetworkInterface: Hashable, Sendable {
     }
   }
 
-  /// The number by which the kernel knows it.
+  /// The kernel's number of the interface.
   package let index: UInt32
-  /// What it is called: "eth0".
+  /// Its name: "eth0".
   package let name: String
   package let flags: Flags
-  /// Whether it only carries packets for another interface, a bridge's or a bond's.
+  /// Whether it only carries packets for another interface, a bridge or a bond.
   package let isPort: Bool
-  /// Whether the system has made it up, a bridge or one end of a cable to a guest: it is no device.
+  /// Whether it is virtual, such as a bridge or one end of a cable to a guest, and not a device.
   package let isMadeUp: Bool
   /// Its addresses, in the kernel's order.
   package let addresses: [Address]
@@ -63,7 +63,7 @@ package struct NetworkInterface: Hashable, Sendable {
     self.addresses = addresses
   }
 
-  /// Whether an address is in one of the networks that the interface's addresses belong to.
+  /// Whether an address is in one of the networks of the interface's addresses.
   package func isOnLink(_ address: SocketAddress) -> Bool {
     addresses.contains { AddressRange($0.address, bits: $0.prefix).contains(address) }
   }
@@ -72,11 +72,12 @@ package struct NetworkInterface: Hashable, Sendable {
 extension NetworkInterface {
   private static let operation = "list the network interfaces"
 
-  /// All interfaces that there are now, by their numbers.
+  /// All current interfaces, by their numbers.
   package static func all() throws(SystemError) -> [NetworkInterface] {
     let socket = Descriptor(owning: try calling(operation) { csystem_route_socket(0) })
     var records = RouteRecords()
-    // A list that changed while it was read is read again; after the third time it must do, the change being news as well.
+    // A list that changed while it was read is read again; the third attempt is used in any case,
+    // because the change is reported as well.
     for _ in 0..<3 {
       records = RouteRecords()
       try read(.links, from: socket, into: &records)
@@ -98,7 +99,7 @@ extension NetworkInterface {
     records.begin()
     while !records.isAtEnd {
       var bytes = [UInt8](repeating: 0, count: 64 << 10)
-      // The kernel has each part of its answer ready when it is asked for.
+      // The kernel has each part of its answer ready at the request.
       let count = try calling(operation) {
         unsafe bytes.withUnsafeMutableBytes { unsafe recv(socket.raw, $0.baseAddress, $0.count, 0) }
       }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How a file is to be opened. Nothing here creates a file, or lets the kernel follow a link.
+/// The mode for opening a file. No flag creates a file, or lets the kernel follow a link.
 package struct OpenFlags: OptionSet, Sendable {
   package let rawValue: CInt
 
@@ -8,7 +8,7 @@ package struct OpenFlags: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
-  /// For reading; what no flag at all means too.
+  /// For reading, which is also the meaning of no flags.
   package static let readOnly = OpenFlags([])
   /// For writing.
   package static let writeOnly = OpenFlags(rawValue: O_WRONLY)
@@ -18,9 +18,9 @@ package struct OpenFlags: OptionSet, Sendable {
   package static let append = OpenFlags(rawValue: O_APPEND)
   /// Does not wait for the other end of a fifo.
   package static let nonBlocking = OpenFlags(rawValue: O_NONBLOCK)
-  /// Refuses what is no directory.
+  /// Fails if it is not a directory.
   package static let directory = OpenFlags(rawValue: O_DIRECTORY)
 
-  /// What the kernel is given. Who opens adds what keeps links from being followed.
+  /// The flags for the kernel. The opening functions add the flags that prevent following links.
   var kernelFlags: CInt { rawValue | O_CLOEXEC }
 }

@@ -2,14 +2,14 @@ import CSystem
 import Glibc
 import Synchronization
 
-/// A thread of our own, for what blocks: cooperative threads are few and must not wait.
+/// A separate thread for blocking work: cooperative threads are few and must not block.
 package final class OwnerThread: Sendable {
   /// Enough for code that does not recurse; untouched pages cost nothing.
   private static let stackSize = 512 << 10
 
   private let thread: Mutex<pthread_t?>
 
-  /// Starts a thread. Its name is shown by ps and debuggers, which see 15 bytes of it.
+  /// Starts a thread. ps and debuggers show 15 bytes of its name.
   package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)
@@ -27,11 +27,11 @@ package final class OwnerThread: Sendable {
   }
 
   deinit {
-    // Nobody is left to join it; it frees itself when it ends.
+    // No thread is left to join it; it frees itself when it ends.
     if let thread = thread.withLock({ $0 }) { pthread_detach(thread) }
   }
 
-  /// Returns once the thread has ended. Whoever joins second returns at once.
+  /// Returns when the thread has ended. A second call returns immediately.
   package func join() {
     LoopThread.check("wait for a thread")
     let joined = thread.withLock { thread in
@@ -42,7 +42,7 @@ package final class OwnerThread: Sendable {
   }
 }
 
-/// What the new thread is given.
+/// The data for the new thread.
 private final class Start: Sendable {
   let name: String
   let body: @Sendable () -> Void

@@ -1,29 +1,30 @@
 import CSystem
 import Glibc
 
-/// One end of a pair of sockets between two processes: packets arrive whole and in order, and may bring a descriptor.
+/// One end of a socket pair between two processes: packets arrive whole and in order, and may carry
+/// a descriptor.
 package struct PacketSocket: ~Copyable, Sendable {
-  /// The longest packet; the kernel's usual buffer holds several.
+  /// The longest packet; the kernel's default buffer holds several.
   package static let longestPacket = 32 << 10
 
-  /// What one call received.
+  /// The result of one receiving call.
   package struct Packet: ~Copyable {
     package let bytes: [UInt8]
     package var descriptor: Descriptor?
   }
 
-  /// How waiting for a packet ended.
+  /// The result of waiting for a packet.
   package enum Arrival: ~Copyable {
     case packet(Packet)
-    /// There is none yet. Only where waiting was not wanted.
+    /// There is no packet yet; only if `waiting` is false.
     case nothing
-    /// The other end is gone.
+    /// The other end is closed.
     case end
   }
 
   private let descriptor: Descriptor
 
-  /// Takes over a connected socket.
+  /// Takes ownership of a connected socket.
   package init(owning descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
   /// The descriptor to wait for.
@@ -35,10 +36,10 @@ package struct PacketSocket: ~Copyable, Sendable {
   /// Another handle on the same end, so that one thread can send while another one receives.
   package func duplicate() throws(SystemError) -> PacketSocket { PacketSocket(owning: try descriptor.duplicate()) }
 
-  /// Two ends that are connected to each other.
+  /// Two connected ends.
   package static func pair() throws(SystemError) -> Pair {
     var raw: [CInt] = [-1, -1]
-    try perform("make a pair of sockets") { unsafe csystem_packet_pair(&raw) }
+    try perform("create a pair of sockets") { unsafe csystem_packet_pair(&raw) }
     return Pair(
       one: PacketSocket(owning: Descriptor(owning: raw[0])), other: PacketSocket(owning: Descriptor(owning: raw[1])))
   }
@@ -48,15 +49,16 @@ package struct PacketSocket: ~Copyable, Sendable {
     fileprivate var one: PacketSocket?
     fileprivate var other: PacketSocket?
 
-    /// Gives an end away, once.
+    /// Gives one end away, once.
     package mutating func takeOne() -> PacketSocket { one.take()! }
-    /// Gives an end away, once.
+    /// Gives one end away, once.
     package mutating func takeOther() -> PacketSocket { other.take()! }
   }
 
-  /// Sends a packet, and with it a copy of a descriptor; false if there is no room and waiting is not wanted.
+  /// Sends a packet, and with it a copy of a descriptor; false if there is no space and `waiting`
+  /// is false.
   package func send(_ bytes: [UInt8], passing passed: CInt? = nil, waiting: Bool = true) throws(SystemError) -> Bool {
-    precondition(bytes.count <= Self.longestPacket, "a packet has a longest size")
+    precondition(bytes.count <= Self.longestPacket, "a packet has at most the longest size")
     do {
       _ = try calling("send a packet") {
         unsafe bytes.withUnsafeBytes { buffer in
@@ -69,8 +71,8 @@ package struct PacketSocket: ~Copyable, Sendable {
     }
   }
 
-  /// Whether there is something to receive within a time that is shorter than going to sleep and being woken takes; other
-  /// threads that could run have their turn meanwhile.
+  /// Whether there is a packet to receive within a time that is shorter than sleeping and waking
+  /// takes; meanwhile other runnable threads get their turn.
   package func isReadable(withinNanoseconds time: Int64) -> Bool {
     var record = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
     let end = BootInstant.now().nanoseconds + time
@@ -98,7 +100,7 @@ package struct PacketSocket: ~Copyable, Sendable {
       return .end
     }
     let descriptor = passed >= 0 ? Descriptor(owning: passed) : nil
-    // Nobody sends empty packets.
+    // The other end never sends empty packets.
     if count == 0 { return .end }
     bytes.removeSubrange(count...)
     return .packet(Packet(bytes: bytes, descriptor: descriptor))

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Bytes that name something in the file system: any but NUL, in no particular encoding.
+/// Bytes that name an item in the file system: any bytes except NUL, in no particular encoding.
 ///
-/// Arrays, slices and spans of bytes are passed as they are; a string stands for its UTF-8.
+/// Arrays, slices and spans of bytes are passed unchanged; a string is passed as its UTF-8.
 package protocol PathBytes: ~Escapable {
   /// Lends the bytes.
   func withPathBytes<Result: ~Copyable>(
@@ -43,9 +43,10 @@ extension String: PathBytes {
 }
 
 extension PathBytes where Self: ~Escapable {
-  /// Lends a writable, NUL-terminated copy (the terminator not counted), on the stack if it is short.
+  /// Lends a writable, NUL-terminated copy (the terminator is not counted), on the stack if it is
+  /// short.
   ///
-  /// A NUL among the bytes is refused: the kernel would see another, shorter name.
+  /// Refuses a NUL among the bytes: the kernel would see another, shorter name.
   package func withCString<Result: ~Copyable>(
     for operation: String, _ body: (UnsafeMutableBufferPointer<CChar>) throws(SystemError) -> Result
   ) throws(SystemError) -> Result {
@@ -63,7 +64,7 @@ extension PathBytes where Self: ~Escapable {
     }
   }
 
-  /// Makes a call on a path as it is.
+  /// Makes a call on a path, unchanged.
   @discardableResult
   func callingPath<Result: FixedWidthInteger & SignedInteger>(
     _ operation: String, _ body: (UnsafePointer<CChar>) -> Result
@@ -74,7 +75,7 @@ extension PathBytes where Self: ~Escapable {
     }
   }
 
-  /// Makes a call on a single name; one that would lead out of its directory is refused.
+  /// Makes a call on a single name; refuses a name that would lead out of its directory.
   @discardableResult
   func callingName<Result: FixedWidthInteger & SignedInteger>(
     _ operation: String, _ body: (UnsafePointer<CChar>) -> Result
@@ -88,24 +89,24 @@ extension PathBytes where Self: ~Escapable {
     }
   }
 
-  /// The bytes, fit to be shown.
+  /// The bytes, escaped for display.
   package var escapedText: String {
     let text = try? unsafe withPathBytes { (bytes) throws(SystemError) in unsafe EscapedText.describing(bytes) }
     return text ?? ""
   }
 }
 
-/// What names and relative paths must look like.
+/// The required form of names and relative paths.
 enum PathShape {
   static let separator = CChar(bitPattern: UInt8(ascii: "/"))
   private static let dot = CChar(bitPattern: UInt8(ascii: "."))
 
-  /// Whether this is one component that names something inside its directory.
+  /// Whether this is one component that names an item inside its directory.
   static func isName(_ text: Slice<UnsafeMutableBufferPointer<CChar>>) -> Bool {
     unsafe isComponent(text) && !text.contains(separator)
   }
 
-  /// Whether this is a chain of such components: relative, with nothing doubled, no "." and no "..".
+  /// Whether this is a chain of such components: relative, without empty components, "." and "..".
   static func isRelative(_ text: UnsafeMutableBufferPointer<CChar>) -> Bool {
     var start = 0
     for index in 0...text.count where unsafe index == text.count || text[index] == separator {

@@ -1,17 +1,18 @@
 import CSystem
 import Glibc
 
-/// Who sees to it that a relative path stays beneath its directory and meets no link.
+/// The mechanism that keeps a relative path inside its directory and away from links.
 ///
-/// Both ways give the same answers: ELOOP at a link of any kind, EINVAL for a path that is absolute,
-/// empty, or has a component that is empty, "." or "..". Paths may be longer than the kernel takes at once.
+/// Both give the same results: ELOOP at a link of any kind, EINVAL for a path that is absolute,
+/// empty, or has a component that is empty, "." or "..". Paths may be longer than the kernel
+/// accepts in one call.
 package enum PathResolution: Sendable {
   /// The kernel, by openat2.
   case kernel
-  /// This module, component by component, where the kernel or a sandbox does not offer openat2.
+  /// This module, component by component, if the kernel or a sandbox does not offer openat2.
   case walk
 
-  /// What this machine can do, asked once.
+  /// The mechanism of this machine, tested once.
   package static let preferred: PathResolution = {
     let probe = unsafe csystem_open_beneath(AT_FDCWD, ".", csystem_open_path | O_DIRECTORY | O_CLOEXEC)
     guard probe == -1 else {
@@ -21,17 +22,17 @@ package enum PathResolution: Sendable {
     return errno == ENOSYS || errno == EPERM ? .walk : .kernel
   }()
 
-  /// The most bytes that one call takes, the terminator not counted.
+  /// The most bytes that one call accepts, not counting the terminator.
   static let longestPath = Int(PATH_MAX) - 1
 
-  /// Opens what a path names beneath a directory. Overwrites separators in `path`.
+  /// Opens a path inside a directory. Overwrites separators in `path`.
   func open(
     _ path: UnsafeMutableBufferPointer<CChar>, beneath directory: CInt, flags: CInt
   ) throws(SystemError) -> Descriptor {
     guard unsafe PathShape.isRelative(path) else { throw SystemError(errno: EINVAL, operation: "open") }
     var rest = unsafe path
     var base = directory
-    // Keeps `base` open; it is only the number that is passed on.
+    // Keeps `base` open; only its number is passed on.
     var held: Descriptor?
     while let separator = unsafe nextStop(in: rest) {
       unsafe rest[separator] = 0
@@ -45,12 +46,12 @@ package enum PathResolution: Sendable {
     return leaf
   }
 
-  /// The separator up to which the next step goes, or nil if the rest is the last one.
+  /// The separator at which the next step ends, or nil if the rest is the last step.
   private func nextStop(in path: UnsafeMutableBufferPointer<CChar>) -> Int? {
     switch self {
     case .walk: unsafe path.firstIndex(of: PathShape.separator)
     case .kernel where path.count <= Self.longestPath: nil
-    // A component that is too long by itself is left for the kernel to refuse.
+    // The kernel refuses a component that is too long by itself.
     case .kernel: unsafe path[..<Self.longestPath].lastIndex(of: PathShape.separator)
     }
   }
@@ -60,13 +61,14 @@ package enum PathResolution: Sendable {
   ) throws(SystemError) -> Descriptor {
     switch self {
     case .kernel:
-      // Without O_NOFOLLOW, which would make a link where a directory is wanted ENOTDIR instead of ELOOP.
+      // Without O_NOFOLLOW, which would return ENOTDIR and not ELOOP for a link in the place of a
+      // directory.
       return Descriptor(owning: try calling("open") { unsafe csystem_open_beneath(base, path, flags) })
     case .walk: return try unsafe walkStep(path, in: base, flags: flags)
     }
   }
 
-  /// How often a name may be found to be something else than it was a moment before.
+  /// How often an entry may change its type between two calls.
   private static let patience = 1_000
 
   private func walkStep(
@@ -76,10 +78,10 @@ package enum PathResolution: Sendable {
       do {
         return Descriptor(owning: try calling("open") { unsafe openat(base, path, flags | O_NOFOLLOW) })
       } catch let error where error.errno == ENOTDIR {
-        // That is also the answer for a link where a directory is wanted.
+        // The kernel also returns this error for a link in the place of a directory.
         switch unsafe kind(of: path, in: base) {
         case .symbolicLink: throw SystemError(errno: ELOOP, operation: "open")
-        // It was a link when it was opened, or has come since.
+        // It was a link when it was opened, or has become one since.
         case .directory, nil: continue
         default: throw error
         }

@@ -1,12 +1,13 @@
 import CSystem
 import Glibc
 
-/// Waits for a handful of descriptors, or for a moment on the clock that goes on while the machine sleeps.
+/// Waits for several descriptors, or for a time on the clock that runs while the machine sleeps.
 ///
-/// One thread uses it. The deadline is a timer among the descriptors, because the time-out of poll(2) stands
-/// still during sleep: a connection that died meanwhile is noticed at once on waking.
+/// One thread uses it. The deadline is a timer among the descriptors, because the time-out of
+/// poll(2) stops during sleep: so a connection that died meanwhile is noticed immediately on
+/// waking.
 package struct Poller: ~Copyable, Sendable {
-  /// What can be waited for, and what was found.
+  /// The conditions to wait for, and the conditions found.
   package struct Readiness: OptionSet, Hashable, Sendable {
     package let rawValue: Int16
 
@@ -16,11 +17,11 @@ package struct Poller: ~Copyable, Sendable {
 
     /// Bytes, a connection, or the end of the stream.
     package static let readable = Readiness(rawValue: Int16(POLLIN))
-    /// Room for bytes, or the end of connecting.
+    /// Space for bytes, or the end of connecting.
     package static let writable = Readiness(rawValue: Int16(POLLOUT))
-    /// The other end is gone in both directions. Reported even if not asked for.
+    /// The other end is closed in both directions. Reported even if not requested.
     package static let hangUp = Readiness(rawValue: Int16(POLLHUP))
-    /// The descriptor has an error to fetch, or is no descriptor. Reported even if not asked for.
+    /// The descriptor has an error to fetch, or is invalid. Reported even if not requested.
     package static let failed = Readiness(rawValue: Int16(POLLERR | POLLNVAL))
   }
 
@@ -28,12 +29,12 @@ package struct Poller: ~Copyable, Sendable {
   package struct Interest: Sendable {
     /// The descriptor, which its owner keeps open during the wait.
     package var raw: CInt
-    /// What to wait for; with nothing, only hang-up and failure end the wait.
+    /// The conditions to wait for; without any, only hang-up and failure end the wait.
     package var wanted: Readiness
-    /// What the last wait found.
+    /// The conditions that the last wait found.
     package fileprivate(set) var ready: Readiness = []
 
-    /// Waits for something on a descriptor.
+    /// Waits for conditions on a descriptor.
     package init(_ raw: CInt, _ wanted: Readiness) {
       self.raw = raw
       self.wanted = wanted
@@ -45,15 +46,17 @@ package struct Poller: ~Copyable, Sendable {
   private var armed: BootInstant?
   private var records: [pollfd] = []
 
-  /// Makes a poller; it takes one descriptor. A loop's thread waits with the one that is its own, and with no other.
+  /// Creates a poller; it uses one descriptor. A loop's thread waits only with its own poller.
   package init(ofLoop isLoops: Bool = false) throws(SystemError) {
     self.isLoops = isLoops
     timer = Descriptor(owning: try calling("make a timer") { csystem_timer() })
   }
 
-  /// Waits until one of the descriptors is ready, and notes which are; false if the deadline passed first.
+  /// Waits until one of the descriptors is ready, and records which are; false if the deadline
+  /// passes first.
   ///
-  /// A deadline in the past makes it a look without waiting; without a deadline it waits as long as it takes.
+  /// With a deadline in the past it checks without waiting; without a deadline it waits without
+  /// limit.
   package mutating func wait(
     _ interests: inout [Interest], until deadline: BootInstant? = nil
   ) throws(SystemError) -> Bool {
@@ -84,7 +87,7 @@ package struct Poller: ~Copyable, Sendable {
 }
 
 extension Poller {
-  /// Waits for one descriptor; nothing if the deadline passed first.
+  /// Waits for one descriptor; returns nothing if the deadline passes first.
   package mutating func wait(
     for wanted: Readiness, on raw: CInt, until deadline: BootInstant? = nil
   ) throws(SystemError) -> Readiness {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the kernel says of links and addresses on a route socket, put together. Reads bytes only.
+/// The kernel's records about links and addresses from a route socket, combined. Reads only bytes.
 struct RouteRecords {
   /// The parts of rtnetlink(7) that are read here.
   private enum Kind {
@@ -8,7 +8,7 @@ struct RouteRecords {
     static let done: UInt16 = 3
     static let link: UInt16 = 16
     static let address: UInt16 = 20
-    /// Of a message: the list changed while it was read.
+    /// In a message: the list changed while it was read.
     static let interruptedFlag: UInt16 = 0x10
     static let linkName: UInt16 = 3
     static let linkDetails: UInt16 = 18
@@ -17,7 +17,7 @@ struct RouteRecords {
     static let remoteAddress: UInt16 = 1
     static let localAddress: UInt16 = 2
     static let addressFlags: UInt16 = 8
-    /// Of an address: another device may have it, or has it.
+    /// In an address: another device may have it, or has it.
     static let doubtful: UInt32 = 0x40 | 0x08
     static let deprecated: UInt32 = 0x20
   }
@@ -33,12 +33,12 @@ struct RouteRecords {
   private var addresses: [UInt32: [NetworkInterface.Address]] = [:]
   /// Whether the answer is complete.
   private(set) var isAtEnd = false
-  /// The error number that the kernel gave in the place of an answer; zero for none.
+  /// The error number that the kernel returned instead of an answer; zero for none.
   private(set) var failure: CInt = 0
-  /// Whether something changed while an answer was made.
+  /// Whether the interfaces changed while an answer was created.
   private(set) var isInterrupted = false
 
-  /// The interfaces as the records have them.
+  /// The interfaces in the records.
   var interfaces: [NetworkInterface] {
     links.sorted { $0.key < $1.key }.map { index, link in
       NetworkInterface(
@@ -47,10 +47,10 @@ struct RouteRecords {
     }
   }
 
-  /// Awaits the next answer.
+  /// Prepares for the next answer.
   mutating func begin() { isAtEnd = false }
 
-  /// Takes the messages of one datagram.
+  /// Adds the messages of one datagram.
   mutating func add(_ bytes: [UInt8]) {
     var rest = Fields(bytes[...])
     while let length = rest.word(at: 0), let kind = rest.half(at: 4), let flags = rest.half(at: 6),
@@ -78,7 +78,7 @@ struct RouteRecords {
       case Kind.linkName: link.name = value.text
       case Kind.linkDetails:
         value.forEachAttribute { kind, value in
-          // A kind is named of what the system makes itself; a device has none.
+          // Only interfaces that the system creates have a kind; a device has none.
           if kind == Kind.kind { link.isMadeUp = true }
           if kind == Kind.portKind { link.isPort = ["bridge", "bond", "team"].contains(value.text) }
         }
@@ -102,7 +102,8 @@ struct RouteRecords {
       default: break
       }
     }
-    // Of a tunnel the one is this device's and the other is the other's; elsewhere there is one, or both are the same.
+    // In a tunnel one address is this device's and the other is the other end's; on other
+    // interfaces there is one, or both are the same.
     guard let bytes = local ?? remote else { return }
     let address: SocketAddress
     switch (CInt(family), bytes.count) {
@@ -119,7 +120,8 @@ struct RouteRecords {
   }
 }
 
-/// Bytes with numbers in this machine's order, as the kernel lays them out; what lies beyond the end is nil.
+/// Bytes with numbers in this machine's byte order, in the kernel's layout; fields beyond the end
+/// are nil.
 private struct Fields {
   var bytes: ArraySlice<UInt8>
 
@@ -145,7 +147,8 @@ private struct Fields {
   /// A text that ends at its first zero byte.
   var text: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-  /// Takes a part that says its length, and what fills it up to four bytes; nil if it lies about it.
+  /// Takes a part that begins with its length, and its padding to four bytes; nil if the length is
+  /// wrong.
   mutating func take(_ length: Int, atLeast least: Int) -> Fields? {
     guard length >= least, length <= bytes.count else { return nil }
     defer { bytes = bytes.dropFirst((length + 3) & ~3) }
@@ -154,7 +157,7 @@ private struct Fields {
 
   func forEachAttribute(_ body: (UInt16, Fields) -> Void) {
     var rest = self
-    // The two highest bits of a kind say how it is written.
+    // The two highest bits of a kind describe its encoding.
     while let length = rest.half(at: 0), let kind = rest.half(at: 2), let part = rest.take(Int(length), atLeast: 4) {
       body(kind & 0x3FFF, part.from(4))
     }

@@ -1,13 +1,14 @@
 import CSystem
 import Glibc
 
-/// The signals by which the user ends a program, read like bytes instead of interrupting it.
+/// The signals with which the user ends a program, read like bytes instead of interrupting it.
 ///
-/// Made first thing in `main`: threads started later inherit the blocking, those that run already do not.
+/// Create it first in `main`: threads that start later inherit the blocked signals, but running
+/// threads do not.
 package struct SignalSource: ~Copyable, Sendable {
   /// A signal that asks the program to end.
   package enum Signal: CInt, CaseIterable, Sendable {
-    /// SIGHUP: the terminal is gone.
+    /// SIGHUP: the terminal was closed.
     case hangUp = 1
     /// SIGINT: Ctrl-C.
     case interrupt = 2
@@ -27,7 +28,7 @@ package struct SignalSource: ~Copyable, Sendable {
   /// The descriptor to wait for.
   package var raw: CInt { descriptor.raw }
 
-  /// The next signal, or nil if none has come.
+  /// The next signal, or nil if there is none.
   package func next() throws(SystemError) -> Signal? {
     do {
       return Signal(rawValue: try calling("collect signals") { csystem_next_signal(descriptor.raw) })
@@ -36,7 +37,7 @@ package struct SignalSource: ~Copyable, Sendable {
     }
   }
 
-  /// Makes writing to a pipe or socket that nobody reads an error instead of the program's end.
+  /// Makes writing to a pipe or socket without a reader an error; by default it ends the program.
   package static func ignoreBrokenPipe() {
     _ = signal(SIGPIPE, SIG_IGN)
   }

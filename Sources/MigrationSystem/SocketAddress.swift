@@ -2,9 +2,9 @@ import Glibc
 
 /// An Internet address and a port.
 ///
-/// An IPv4 address that a dual-stack socket shows in its IPv6 clothes is the IPv4 address.
+/// An IPv4-mapped IPv6 address, as dual-stack sockets show it, is converted to the IPv4 address.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-  /// Which Internet.
+  /// The version of the Internet Protocol.
   package enum Family: Hashable, Sendable {
     case v4
     case v6
@@ -12,16 +12,16 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     var number: CInt { self == .v4 ? AF_INET : AF_INET6 }
   }
 
-  /// Which Internet.
+  /// The version of the Internet Protocol.
   package let family: Family
   /// Four or sixteen bytes.
   package let bytes: [UInt8]
-  /// The interface that a link-local address of IPv6 is meant on; zero for none.
+  /// The interface of a link-local IPv6 address; zero for none.
   package let scope: UInt32
   /// The port.
   package var port: UInt16
 
-  /// Puts the parts together. IPv4 knows no scope: one that is given is left out.
+  /// Combines the parts. IPv4 has no scope: a given scope is ignored.
   package init(family: Family, bytes: [UInt8], scope: UInt32 = 0, port: UInt16) {
     precondition(bytes.count == (family == .v4 ? 4 : 16), "an address has four or sixteen bytes")
     self.family = family
@@ -30,7 +30,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Reads an address in figures, without asking anybody.
+  /// Parses a numeric address, without asking name servers.
   package init?(numeric text: String, port: UInt16) {
     var v4 = in_addr()
     var v6 = in6_addr()
@@ -43,17 +43,17 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// This machine, seen from itself.
+  /// This machine's loopback address.
   package static func loopback(port: UInt16) -> SocketAddress {
     SocketAddress(family: .v4, bytes: [127, 0, 0, 1], port: port)
   }
 
-  /// Every address of this machine.
+  /// The unspecified address, for every address of this machine.
   static func any(_ family: Family, port: UInt16) -> SocketAddress {
     SocketAddress(family: family, bytes: Array(repeating: 0, count: family == .v4 ? 4 : 16), port: port)
   }
 
-  /// Whether it means this machine.
+  /// Whether it refers to this machine.
   package var isLoopback: Bool {
     switch family {
     case .v4: bytes[0] == 127
@@ -61,7 +61,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether it means something only on one network, fe80::/10 or 169.254/16.
+  /// Whether it is valid only on one network, fe80::/10 or 169.254/16.
   package var isLinkLocal: Bool {
     switch family {
     case .v4: bytes[0] == 169 && bytes[1] == 254
@@ -92,7 +92,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-  /// Reads the kernel's form; nil if it is no Internet address.
+  /// Reads the kernel's format; nil if it is not an Internet address.
   init?(_ address: UnsafePointer<sockaddr>) {
     switch unsafe CInt(address.pointee.sa_family) {
     case AF_INET:
@@ -114,7 +114,7 @@ extension SocketAddress {
     }
   }
 
-  /// Reads what a call fills in for a socket.
+  /// Reads the address that a call fills in for a socket.
   static func read(
     _ operation: String, _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
   ) throws(SystemError) -> (result: CInt, address: SocketAddress) {
@@ -130,7 +130,7 @@ extension SocketAddress {
     }
   }
 
-  /// Lends the kernel's form.
+  /// Lends the address in the kernel's format.
   func withKernelForm<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     switch family {
     case .v4:

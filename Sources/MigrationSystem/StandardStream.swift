@@ -5,13 +5,13 @@ package enum StandardStream: CInt, Sendable {
   case output = 1
   case error = 2
 
-  /// What a pipe takes at once if it takes anything: PIPE_BUF.
+  /// The size that a pipe accepts at once if it accepts any bytes: PIPE_BUF.
   private static let piece = 4096
 
-  /// Writes all bytes, waiting where a non-blocking terminal or pipe is full.
+  /// Writes all bytes; waits if a non-blocking terminal or pipe is full.
   ///
   /// - Parameter took: called after each piece that is written.
-  /// - Returns: false if nobody reads any more, or nothing can be written. What is shown to the user is
+  /// - Returns: false if there is no reader any more, or writing fails. Output for the user is
   ///   never worth ending a transfer for.
   @discardableResult
   package func write(_ bytes: RawSpan, took: () -> Void = {}) -> Bool {
@@ -50,10 +50,10 @@ package enum StandardStream: CInt, Sendable {
     }
   }
 
-  /// Writes as much as is taken within so many milliseconds, and returns then.
+  /// Writes as many bytes as are accepted within this many milliseconds, and then returns.
   ///
-  /// The descriptor may be shared with other processes, so that it stays as it is, blocking or not: what says that it can be
-  /// written to takes a piece without waiting.
+  /// The descriptor may be shared with other processes, so its blocking mode is not changed: a
+  /// descriptor that is ready for writing accepts a piece without waiting.
   package static func attempt(_ bytes: RawSpan, to raw: CInt, within milliseconds: CInt) {
     let end = BootInstant.now().advanced(by: .milliseconds(Int(milliseconds)))
     unsafe bytes.withUnsafeBytes { buffer in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells threads that what they do is to end: a flag that is set once, and the waits that it ends.
+/// Tells threads to stop their work: a flag that is set once, and ends the waits that use it.
 package final class StopSignal: Sendable {
   private struct State {
     var isSet = false
@@ -13,7 +13,7 @@ package final class StopSignal: Sendable {
 
   package var isSet: Bool { state.withLock { $0.isSet } }
 
-  /// Ends every wait that heeds this, from any thread.
+  /// Ends every wait that uses this signal, from any thread.
   package func set() {
     let waiting = state.withLock { state in
       state.isSet = true
@@ -22,7 +22,8 @@ package final class StopSignal: Sendable {
     for wakeup in waiting { wakeup.signal() }
   }
 
-  /// Signals a wakeup when this is set, or at once if it is, for as long as what is returned lives.
+  /// Signals a wakeup when this is set, or immediately if it is set already, as long as the
+  /// returned value exists.
   package func waking(_ wakeup: Wakeup) -> Waking {
     let isSet = state.withLock { state in
       state.waiting.append(wakeup)
@@ -32,7 +33,7 @@ package final class StopSignal: Sendable {
     return Waking(self, wakeup)
   }
 
-  /// That a wakeup is signalled when the signal is set.
+  /// The connection of a stop signal to a wakeup.
   package final class Waking: Sendable {
     private let signal: StopSignal
     private let wakeup: Wakeup

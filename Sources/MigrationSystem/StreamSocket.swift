@@ -7,7 +7,7 @@ package struct StreamSocket: ~Copyable, Sendable {
   /// The other end.
   package let remoteAddress: SocketAddress
 
-  /// Takes over a connected, non-blocking socket.
+  /// Takes ownership of a connected, non-blocking socket.
   package init(owning descriptor: consuming Descriptor, remoteAddress: SocketAddress) {
     self.descriptor = descriptor
     self.remoteAddress = remoteAddress
@@ -25,11 +25,11 @@ package struct StreamSocket: ~Copyable, Sendable {
     Descriptor(owning: try calling(operation) { csystem_socket(family.number) })
   }
 
-  /// Starts connecting. Once the socket is writable, `finishConnecting` tells how it went.
+  /// Starts connecting. Once the socket is writable, `finishConnecting` returns the result.
   package static func connect(to address: SocketAddress) throws(SystemError) -> StreamSocket {
     let socket = try open(address.family, for: "connect")
     do {
-      // After an interruption the kernel goes on connecting by itself; asking again would be EALREADY.
+      // After an interruption the kernel continues to connect; another call would return EALREADY.
       let result = unsafe address.withKernelForm { unsafe Glibc.connect(socket.raw, $0, $1) }
       if result == -1, errno != EINPROGRESS, errno != EINTR {
         throw SystemError(errno: errno, operation: "connect to", subject: address.description)
@@ -38,7 +38,7 @@ package struct StreamSocket: ~Copyable, Sendable {
     return StreamSocket(owning: socket, remoteAddress: address)
   }
 
-  /// True once connected, false while connecting; throws why it failed.
+  /// True once connected, false while connecting; throws the reason for a failure.
   package func finishConnecting() throws(SystemError) -> Bool {
     var record = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
     let count = try calling("connect") { unsafe poll(&record, 1, 0) }
@@ -55,7 +55,7 @@ package struct StreamSocket: ~Copyable, Sendable {
     try unsafe SocketAddress.read("examine a connection") { unsafe getsockname(raw, $0, $1) }.address
   }
 
-  /// Hands over as many bytes as the kernel takes; nil if it takes none without waiting.
+  /// Sends as many bytes as the kernel accepts; nil if it accepts none without waiting.
   package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
     do {
       return try calling("send") { unsafe Glibc.send(raw, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
@@ -64,12 +64,12 @@ package struct StreamSocket: ~Copyable, Sendable {
     }
   }
 
-  /// Hands over as many bytes as the kernel takes; nil if it takes none without waiting.
+  /// Sends as many bytes as the kernel accepts; nil if it accepts none without waiting.
   package func send(_ bytes: RawSpan) throws(SystemError) -> Int? {
     try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe send(buffer) }
   }
 
-  /// Takes the bytes that are there: 0 after the other end's last one, nil if there are none yet.
+  /// Receives the available bytes: 0 after the other end's last byte, nil if there are none yet.
   package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     do {
       return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, 0) }
@@ -78,7 +78,8 @@ package struct StreamSocket: ~Copyable, Sendable {
     }
   }
 
-  /// Looks at the bytes that are there and leaves them: 0 after the other end's last one, nil if there are none yet.
+  /// Reads the available bytes without removing them: 0 after the other end's last byte, nil if
+  /// there are none yet.
   package func peek(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     do {
       return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, CInt(MSG_PEEK)) }
@@ -87,29 +88,31 @@ package struct StreamSocket: ~Copyable, Sendable {
     }
   }
 
-  /// Tells the other end that nothing more will come.
+  /// Tells the other end that no more bytes will come.
   package func shutdownWrite() throws(SystemError) {
     try perform("end a connection") { shutdown(raw, CInt(SHUT_WR)) }
   }
 }
 
 extension StreamSocket {
-  /// Sends small pieces at once instead of collecting them.
+  /// Sends small pieces immediately instead of collecting them.
   package func setNoDelay(_ isOn: Bool = true) throws(SystemError) {
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_NODELAY, isOn ? 1 : 0)
   }
 
-  /// Sets how many bytes the kernel holds that the other end has not acknowledged. Ends the kernel's own tuning.
+  /// Sets how many bytes without acknowledgement the kernel holds. Ends the kernel's own tuning.
   package func setSendBuffer(bytes: Int) throws(SystemError) {
     try descriptor.setOption(SOL_SOCKET, SO_SNDBUF, CInt(clamping: bytes))
   }
 
-  /// Sets how many bytes the kernel takes that it cannot send yet; its tuning of what is on the way goes on.
+  /// Sets how many bytes the kernel accepts that it cannot send yet; the kernel still tunes the
+  /// amount that is on its way.
   package func setUnsentLimit(bytes: Int) throws(SystemError) {
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, CInt(clamping: bytes))
   }
 
-  /// Sets how many bytes the kernel holds that we have not received. Ends the kernel's own tuning.
+  /// Sets how many bytes the kernel holds that the program has not received. Ends the kernel's own
+  /// tuning.
   package func setReceiveBuffer(bytes: Int) throws(SystemError) {
     try descriptor.setOption(SOL_SOCKET, SO_RCVBUF, CInt(clamping: bytes))
   }
@@ -120,12 +123,13 @@ extension StreamSocket {
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
   }
 
-  /// Makes the socket readable only when there are so many bytes, or the other end has sent its last.
+  /// Makes the socket readable only when this many bytes are available, or the other end has sent
+  /// its last byte.
   package func setReadableFrom(bytes: Int) throws(SystemError) {
     try descriptor.setOption(SOL_SOCKET, SO_RCVLOWAT, CInt(clamping: bytes))
   }
 
-  /// How many bytes were taken that the other end's kernel has not acknowledged.
+  /// How many accepted bytes the other end's kernel has not acknowledged.
   package var waitingBytes: Int { max(0, Int(csystem_waiting_bytes(raw))) }
 
   /// Probes a silent connection: after `idle` seconds, every `interval` seconds, `count` times.
@@ -137,7 +141,7 @@ extension StreamSocket {
     try descriptor.setOption(level, TCP_KEEPCNT, CInt(clamping: count))
   }
 
-  /// The size of the kernel's send buffer, which is twice what was set.
+  /// The size of the kernel's send buffer, which is twice the size that was set.
   package func sendBufferBytes() throws(SystemError) -> Int {
     Int(try descriptor.option(SOL_SOCKET, SO_SNDBUF))
   }

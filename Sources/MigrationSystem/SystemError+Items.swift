@@ -1,15 +1,15 @@
 import Glibc
 
-/// What a file system says of one item, and of no other.
+/// Errors of a file system that concern only one item.
 extension SystemError {
-  /// A file would become larger than the file system allows.
+  /// A file would exceed the file system's limit.
   package var isTooLarge: Bool { errno == EFBIG || errno == EOVERFLOW }
   /// A name, or the target of a link, is too long.
   package var isTooLong: Bool { errno == ENAMETOOLONG }
-  /// A name is nothing in the file system's encoding.
+  /// A name is invalid in the file system's encoding.
   package var isEncodingRefused: Bool { errno == EILSEQ }
-  /// The call makes no sense to the file system.
+  /// The file system considers the call invalid.
   package var isInvalid: Bool { errno == EINVAL }
-  /// A directory or a file has all the names that it can have.
+  /// A directory or a file has the most names possible.
   package var isLinkCountExceeded: Bool { errno == EMLINK }
 }

@@ -1,17 +1,17 @@
 import CSystem
 import Glibc
 
-/// What the kernel, or the name service, refused to do.
+/// A failed operation of the kernel or of the name service.
 ///
 /// The description is a lower-case clause that can follow "peer: error: ".
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kernel's error number; zero where `reason` says it all.
+  /// The kernel's error number; zero if `reason` gives the cause.
   package let errno: CInt
-  /// What was being done: a verb that can follow "cannot".
+  /// The operation: a verb that can follow "cannot".
   package let operation: String
-  /// What it was being done to, already fit to be shown.
+  /// The object of the operation, already escaped for display.
   package let subject: String?
-  /// The cause in words, where it has no error number.
+  /// The cause in words, if it has no error number.
   package let reason: String?
 
   /// Describes a failed call.
@@ -30,32 +30,32 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     self.reason = reason
   }
 
-  /// Something of that name was found where there must be nothing.
+  /// A name that must be free is taken.
   package init(alreadyExisting operation: String) {
     self.init(errno: EEXIST, operation: operation)
   }
 
-  /// There was nothing where something had been seen.
+  /// An item that had been seen does not exist.
   package init(noSuchFile operation: String) {
     self.init(errno: ENOENT, operation: operation)
   }
 
-  /// There is no such operation here.
+  /// The operation does not exist here.
   package static func unsupported(_ operation: String) -> SystemError {
     SystemError(errno: EOPNOTSUPP, operation: operation)
   }
 
-  /// Something else stands where a directory was.
+  /// A directory was replaced by another type.
   package init(notADirectory operation: String) {
     self.init(errno: ENOTDIR, operation: operation)
   }
 
-  /// The rights were missing, as somebody else found.
+  /// Permissions were missing, as another process found.
   package init(noPermission operation: String) {
     self.init(errno: EACCES, operation: operation)
   }
 
-  /// The same error, with a subject that its catcher knows better.
+  /// The same error, with a subject that the catching code knows better.
   package func about(_ subject: String) -> SystemError {
     if let reason { return SystemError(reason: reason, operation: operation, subject: subject) }
     return SystemError(errno: errno, operation: operation, subject: subject)
@@ -66,10 +66,10 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     return "cannot \(operation)\(object): \(words)"
   }
 
-  /// Why, without what was being done: for those who say that themselves.
+  /// The cause, without the operation, for callers that describe the operation themselves.
   package var words: String { reason ?? Self.text(of: errno) }
 
-  /// The C library's words for an error number.
+  /// The C library's text for an error number.
   package static func text(of errno: CInt) -> String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       unsafe String(cString: csystem_error_text(errno, buffer.baseAddress!, buffer.count))
@@ -78,27 +78,28 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension SystemError {
-  /// Nothing could be done without waiting.
+  /// The operation would have to wait.
   package var isWouldBlock: Bool { errno == EAGAIN || errno == EWOULDBLOCK }
-  /// A signal came first. Calls are repeated after one, so this is seldom seen.
+  /// A signal interrupted the call. Calls are repeated, so this is rare.
   package var isInterrupted: Bool { errno == EINTR }
-  /// There is nothing of that name.
+  /// The name does not exist.
   package var isNotFound: Bool { errno == ENOENT }
-  /// There is something of that name already.
+  /// The name already exists.
   package var isAlreadyExisting: Bool { errno == EEXIST }
-  /// A name on the way is not a directory.
+  /// A component of the path is not a directory.
   package var isNotDirectory: Bool { errno == ENOTDIR }
-  /// A directory stands where none may.
+  /// The item is a directory, which is not permitted here.
   package var isDirectory: Bool { errno == EISDIR }
-  /// The directory still holds something.
+  /// The directory is not empty.
   package var isNotEmpty: Bool { errno == ENOTEMPTY || errno == EEXIST }
-  /// A symbolic link stood where none is followed.
+  /// The item is a symbolic link, which is not followed here.
   package var isSymbolicLink: Bool { errno == ELOOP }
-  /// Rights are missing.
+  /// Permissions are missing.
   package var isPermissionDenied: Bool { errno == EACCES || errno == EPERM }
-  /// The file system, or our share of it, is full.
+  /// The file system, or the user's quota, is full.
   package var isNoSpace: Bool { errno == ENOSPC || errno == EDQUOT }
-  /// The disk failed, is full or has gone, or the process has run out of something: no item is at fault.
+  /// The disk failed, is full or was removed, or the process has run out of a resource: no item is
+  /// the cause.
   package var isOfDisk: Bool {
     switch errno {
     case EIO, ENOSPC, EDQUOT, EROFS, ESTALE, ENODEV, ENXIO, ENOTCONN, ECONNABORTED, ECONNREFUSED, ECONNRESET,
@@ -108,36 +109,38 @@ extension SystemError {
     default: false
     }
   }
-  /// The two names lie on different file systems.
+  /// The two names are on different file systems.
   package var isCrossDevice: Bool { errno == EXDEV }
-  /// The file system has no hard links, or no more for this file.
+  /// The file system has no hard links, or allows no more for this file.
   package var isLinkRefused: Bool { errno == EPERM || errno == EMLINK || isUnsupported }
-  /// The file system does not know the flag of a rename. Some say the same of a name that they cannot hold.
+  /// The file system does not know the rename flag. Some return the same error for a name that they
+  /// cannot hold.
   package var isRenameFlagRefused: Bool { errno == EINVAL || isUnsupported }
-  /// The file system cannot synchronize this kind of thing.
+  /// The file system cannot synchronize this kind of item.
   package var isSynchronizingRefused: Bool { errno == EINVAL || isUnsupported }
-  /// The file system is to keep rights or times that it has no place for.
+  /// The file system cannot store such permissions or times.
   package var isMetadataRefused: Bool { errno == EPERM || errno == EINVAL || isUnsupported }
   /// The kernel or the file system does not know the operation.
   package var isUnsupported: Bool { errno == ENOSYS || errno == EOPNOTSUPP }
   /// The process, or the machine, has no descriptor left.
   package var isDescriptorShortage: Bool { errno == EMFILE || errno == ENFILE }
-  /// What was received is no packet of ours: it has no byte, or more than one may have. It is gone, and the next one can come.
+  /// The received packet is invalid: it is empty, or longer than permitted. It has been removed,
+  /// and the next one can come.
   package var isMalformedPacket: Bool { errno == EBADMSG || errno == EMSGSIZE }
   /// Another socket has the port.
   package var isAddressInUse: Bool { errno == EADDRINUSE }
-  /// Nobody listens there.
+  /// No program listens there.
   package var isConnectionRefused: Bool { errno == ECONNREFUSED }
-  /// No network leads there, or no device has the address.
+  /// No route leads there, or no device has the address.
   package var isUnreachable: Bool {
     switch errno {
     case ENETDOWN, ENETUNREACH, EHOSTDOWN, EHOSTUNREACH: true
     default: false
     }
   }
-  /// The other end did not answer in the kernel's time.
+  /// The other end did not answer within the kernel's time.
   package var isTimedOut: Bool { errno == ETIMEDOUT }
-  /// The network, or the other end, ended the connection or never let it begin.
+  /// The network, or the other end, ended the connection or prevented it.
   package var isConnectionLost: Bool {
     switch errno {
     case ECONNRESET, EPIPE, ETIMEDOUT, ECONNABORTED, ENOTCONN, ENETDOWN, ENETUNREACH, ENETRESET, EHOSTDOWN,

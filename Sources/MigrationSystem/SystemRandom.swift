@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// Random bytes that nobody can foresee, from the kernel.
+/// Unpredictable random bytes, from the kernel.
 package enum SystemRandom {
   /// Fills a buffer.
   package static func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) {
@@ -13,7 +13,7 @@ package enum SystemRandom {
     }
   }
 
-  /// Makes some bytes.
+  /// Returns random bytes.
   package static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var target = bytes.mutableSpan

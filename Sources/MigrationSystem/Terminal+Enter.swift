@@ -1,23 +1,26 @@
 import Glibc
 
 extension Terminal {
-  /// How long a process in the background waits before it looks whether it still is there, in milliseconds.
+  /// How long a background process waits before it checks whether it still is in the background, in
+  /// milliseconds.
   private static let backgroundLook = 250
 
-  /// Whether this process may read a terminal; one in the background of its shell would be stopped for it.
+  /// Whether this process may read a terminal; the kernel would stop a process in the background of
+  /// its shell.
   package static func isInForeground(_ raw: CInt) -> Bool {
     let group = tcgetpgrp(raw)
-    // A terminal that is not this session's own stops no process.
+    // A terminal of another session does not stop processes.
     return group == getpgrp() || (group == -1 && errno == ENOTTY)
   }
 
-  /// Waits for a line that is typed from now on. A process in the background of a shell leaves everything to the foreground, and is
-  /// not stopped.
+  /// Waits for a line that is typed from now on. A process in the background of a shell leaves all
+  /// input to the foreground, and is not stopped.
   /// - Parameter interruptions: descriptors that end the wait when they become readable.
   package static func waitForEnter(
     from raw: CInt, unless interruptions: [CInt] = []
   ) throws(SystemError) -> Line {
-    // With these blocked, reading in the background is an error and does not stop the process.
+    // While these signals are blocked, reading in the background is an error and does not stop the
+    // process.
     let mask = Self.block(SIGTTIN, SIGTTOU)
     defer { Self.restore(mask) }
     var poller = try Poller()
@@ -30,14 +33,15 @@ extension Terminal {
         continue
       }
       if !isReading {
-        // What was typed before was no answer.
+        // Earlier input is not an answer.
         tcflush(raw, TCIFLUSH)
         isReading = true
       }
       var foreground = [Poller.Interest(raw, .readable)] + background
       _ = try poller.wait(&foreground)
       if foreground.dropFirst().contains(where: { !$0.ready.isEmpty }) { return .interrupted }
-      // The process may have left the foreground while it waited, and then the line is another one's.
+      // The process may have left the foreground while it waited; then the line belongs to another
+      // process.
       guard isInForeground(raw) else { continue }
       do throws(SystemError) {
         return try readBytes(from: raw, unless: interruptions, until: nil)
@@ -47,7 +51,7 @@ extension Terminal {
     }
   }
 
-  /// Blocks signals in the calling thread; what was blocked before.
+  /// Blocks signals in the calling thread. Returns the signals that were blocked before.
   private static func block(_ signals: CInt...) -> sigset_t {
     var (set, before) = (sigset_t(), sigset_t())
     unsafe sigemptyset(&set)

@@ -1,13 +1,13 @@
 import CSystem
 import Glibc
 
-/// The terminal that the user sits at.
+/// The user's terminal.
 package enum Terminal {
-  /// What came of waiting for a line.
+  /// The result of waiting for a line.
   package enum Line: Equatable, Sendable {
     /// A line, without its end.
     case line([UInt8])
-    /// The input is at its end.
+    /// The input has ended.
     case endOfInput
     /// One of the other descriptors became readable first.
     case interrupted
@@ -15,7 +15,7 @@ package enum Terminal {
     case timedOut
   }
 
-  /// Nobody types a longer line; the rest would be the next one.
+  /// Lines that people type are shorter; the rest would count as the next line.
   private static let longestLine = 4096
 
   /// Whether a descriptor is a terminal.
@@ -23,16 +23,18 @@ package enum Terminal {
     isatty(raw) == 1
   }
 
-  /// How many columns a terminal has, or nil if it is none or does not know.
+  /// The number of columns of a terminal; nil if it is not a terminal or does not know.
   package static func width(_ raw: CInt) -> Int? {
     let columns = csystem_terminal_width(raw)
     return columns > 0 ? Int(columns) : nil
   }
 
-  /// Waits for a line, byte by byte, so that nothing behind it is taken from the input.
+  /// Waits for a line, byte by byte, so that no input behind it is consumed.
   ///
-  /// Without `echo` a terminal shows nothing of it but its end, and is set back afterwards.
-  /// - Parameter interruptions: descriptors that end the wait when they become readable, a `SignalSource`'s say.
+  /// Without `echo` a terminal shows only the end of the line, and gets its former settings back
+  /// afterwards.
+  /// - Parameter interruptions: descriptors that end the wait when they become readable, such as a
+  ///   `SignalSource`.
   package static func readLine(
     from raw: CInt = STDIN_FILENO, echo: Bool = true, unless interruptions: [CInt] = [],
     until deadline: BootInstant? = nil
@@ -44,7 +46,7 @@ package enum Terminal {
       hidden.c_lflag = hidden.c_lflag & ~tcflag_t(ECHO) | tcflag_t(ECHONL)
       unsafe tcsetattr(raw, TCSAFLUSH, &hidden)
     }
-    // What has been typed ahead by now was meant for the next line.
+    // Input that has been typed ahead was meant for the next line.
     defer { if isHidden { unsafe tcsetattr(raw, TCSANOW, &saved) } }
     return try readBytes(from: raw, unless: interruptions, until: deadline)
   }

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Timestamp {
-  /// The time of day as file systems take it for their stamps: the one of the kernel's last tick.
+  /// The current time as file systems use it for stamps: the time of the kernel's last tick.
   package static func coarseNow() -> Timestamp {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)

@@ -2,11 +2,11 @@ import CSystem
 import Glibc
 
 extension Directory {
-  /// Removes a name and, if it is a directory, everything beneath it.
+  /// Removes a name and, if it is a directory, its contents.
   ///
-  /// Links are removed, never followed. Directories that their owner may not read or change are made
-  /// changeable first. Depth and path lengths do not matter, and two descriptors are all that it takes.
-  /// Another file system mounted in the tree is left alone: EXDEV.
+  /// Links are removed, never followed. Directories that their owner may not read or change are
+  /// made accessible first. Depth and path lengths do not matter, and the removal uses only two
+  /// descriptors. Another file system mounted in the tree is not touched: EXDEV.
   package func removeTree(_ name: some PathBytes & ~Escapable) throws(SystemError) {
     do {
       try remove(name)
@@ -17,22 +17,23 @@ extension Directory {
     }
   }
 
-  /// The same, and content if there is nothing.
+  /// The same; a missing name is fine.
   package func removeTree(ifThere name: some PathBytes & ~Escapable) throws(SystemError) {
     do {
       try removeTree(name)
     } catch  where error.isNotFound {
-      // It went before, or never was.
+      // It was removed before, or never existed.
     }
   }
 }
 
 /// The removal of one tree, in a loop instead of a recursion.
 ///
-/// Only the directory being emptied is open. The way back up is "..", and counts only if it leads to the
-/// directory that was come from: one that has been moved elsewhere meanwhile takes nothing else with it.
+/// Only the current directory is open. The way back up is "..", and it counts only if it leads to
+/// the directory from which the removal came: if a directory has been moved meanwhile, items
+/// elsewhere are not removed.
 private struct TreeRemoval: ~Copyable {
-  /// Somebody who keeps adding names cannot keep the removal from ending.
+  /// A process that keeps adding names cannot prolong the removal without limit.
   private static let mostPasses = 16
 
   private struct Level {
@@ -40,18 +41,18 @@ private struct TreeRemoval: ~Copyable {
     let device: UInt64
     let inode: UInt64
     var passes = 1
-    /// The directories that are still to be removed from this one.
+    /// The directories in this one that remain to be removed.
     var pending: [[UInt8]] = []
   }
 
-  /// The parent of the first level.
+  /// The parent of the first level, by device and inode.
   private let device: UInt64
   private let inode: UInt64
-  /// The open directories' chain of names, from the tree's root to `current`.
+  /// The names from the tree's root to `current`.
   private var levels: [Level] = []
   private var current: Directory
 
-  /// Starts in the directory that holds the tree.
+  /// Starts in the parent directory of the tree.
   init(in parent: consuming Directory, status: FileStatus) {
     device = status.device
     inode = status.inode
@@ -81,7 +82,8 @@ private struct TreeRemoval: ~Copyable {
     try sweep()
   }
 
-  /// Leaves the current directory, and removes it unless something has been added to it meanwhile.
+  /// Leaves the current directory, and removes it unless another process has added entries
+  /// meanwhile.
   private mutating func ascend() throws(SystemError) {
     let left = levels.removeLast()
     let parent = try openParent()
@@ -89,7 +91,7 @@ private struct TreeRemoval: ~Copyable {
     do {
       try current.removeDirectory(left.name)
     } catch let error where error.isNotFound {
-      // Somebody else was faster.
+      // Another process has added an entry.
     } catch let error where error.isNotEmpty && left.passes < Self.mostPasses {
       try descend(to: left.name, passes: left.passes + 1)
     }
@@ -105,7 +107,7 @@ private struct TreeRemoval: ~Copyable {
     return parent
   }
 
-  /// Removes what is no directory from the current one, and notes the directories.
+  /// Removes all entries of the current directory except directories, and records the directories.
   private mutating func sweep() throws(SystemError) {
     var found: [[UInt8]] = []
     try current.forEachEntry { (name, entryKind) throws(SystemError) in
@@ -113,10 +115,10 @@ private struct TreeRemoval: ~Copyable {
       do throws(SystemError) {
         if kind != .directory { try current.remove(name) }
       } catch let error where error.isNotFound {
-        // Somebody else was faster.
+        // Another process has removed it first.
         return true
       } catch let error where error.errno == EISDIR {
-        // The file system did not tell, or it was exchanged just now.
+        // The file system did not report the type, or the entry was replaced just now.
         kind = .directory
       }
       if kind == .directory {
@@ -129,7 +131,7 @@ private struct TreeRemoval: ~Copyable {
 
   private static func level(_ name: [UInt8], _ directory: borrowing Directory) throws(SystemError) -> Level {
     let status = try directory.status()
-    // A failure shows in the first thing that needs the right.
+    // A failure shows in the first operation that needs the permission.
     if status.mode & 0o700 != 0o700 { try? directory.descriptor.setMode(status.mode | 0o700) }
     return Level(name: name, device: status.device, inode: status.inode)
   }

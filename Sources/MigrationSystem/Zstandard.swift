@@ -1,4 +1,4 @@
-/// One thread's compressor of libzstd, where this machine has that library.
+/// One thread's compressor of libzstd, if this machine has that library.
 @safe package struct Zstandard: ~Copyable {
   /// The fastest of the usual levels.
   private static let level: CInt = 1
@@ -9,7 +9,7 @@
   /// Whether this machine can compress and decompress.
   package static var isAvailable: Bool { ZstandardLibrary.shared != nil }
 
-  /// Fails where the library is missing.
+  /// Fails if the library is missing.
   package init?() {
     guard let library = ZstandardLibrary.shared, let context = unsafe library.makeCompressor() else { return nil }
     self.library = library
@@ -18,7 +18,8 @@
 
   deinit { _ = unsafe library.freeCompressor(context) }
 
-  /// Compresses bytes to the front of a buffer; how many they come to, nil if that is more than `limit` or than there is room for.
+  /// Compresses bytes to the front of a buffer. Returns the compressed length; nil if it exceeds
+  /// `limit` or the buffer.
   package func compress(_ bytes: RawSpan, into buffer: inout [UInt8], atMost limit: Int = .max) -> Int? {
     let size = unsafe bytes.withUnsafeBytes { source in
       unsafe buffer.withUnsafeMutableBytes { target in
@@ -30,12 +31,12 @@
   }
 }
 
-/// One thread's decompressor of libzstd, where this machine has that library.
+/// One thread's decompressor of libzstd, if this machine has that library.
 @safe package struct ZstandardDecoder: ~Copyable {
   private let library: ZstandardLibrary
   private let context: OpaquePointer
 
-  /// Fails where the library is missing.
+  /// Fails if the library is missing.
   package init?() {
     guard let library = ZstandardLibrary.shared, let context = unsafe library.makeDecompressor() else { return nil }
     self.library = library
@@ -44,13 +45,15 @@
 
   deinit { _ = unsafe library.freeDecompressor(context) }
 
-  /// Decompresses one whole frame to exactly the first `count` bytes of a buffer; false where it is anything else.
+  /// Decompresses one whole frame to exactly the first `count` bytes of a buffer; false for any
+  /// other input.
   ///
-  /// What a frame says of its window costs no memory: all of the data lies in the buffer, so the library keeps none of it.
+  /// The window size that a frame declares costs no memory: all data is in the buffer, so the
+  /// library keeps no copy.
   package func decompress(_ bytes: RawSpan, into buffer: inout [UInt8], exactly count: Int) -> Bool {
     precondition(count <= buffer.count, "the data fits into its buffer")
     return unsafe bytes.withUnsafeBytes { source in
-      // Else other frames behind it would be decoded as well, or skipped.
+      // Otherwise the library would also decode, or skip, further frames behind it.
       guard unsafe library.frameLength(source.baseAddress, source.count) == source.count else { return false }
       return unsafe buffer.withUnsafeMutableBytes { target in
         unsafe library.decompress(context, target.baseAddress, count, source.baseAddress, source.count) == count

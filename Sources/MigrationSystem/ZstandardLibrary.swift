@@ -1,6 +1,7 @@
 import Glibc
 
-/// The functions of libzstd that are called, where this machine has them. It is opened at run time and never linked.
+/// The functions of libzstd that are called, if this machine has them. The library is opened at run
+/// time and never linked.
 @safe struct ZstandardLibrary: Sendable {
   typealias Make = @convention(c) @Sendable () -> OpaquePointer?
   typealias Free = @convention(c) @Sendable (OpaquePointer?) -> Int
@@ -24,7 +25,7 @@ import Glibc
   let frameLength: Measure
   let isError: IsError
 
-  /// Opened once; nil where it is missing or strange.
+  /// Opened once; nil if it is missing or incompatible.
   static let shared = ZstandardLibrary()
 
   private init?() {

@@ -19,14 +19,14 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "is no address in figures"), ("host", "is no address in figures"), ("192.0.2", "is no address in figures"),
-    ("192.0.2.7:80", "is no address in figures"), ("[::1]", "is no address in figures"),
+    ("", "is not a numeric address"), ("host", "is not a numeric address"), ("192.0.2", "is not a numeric address"),
+    ("192.0.2.7:80", "is not a numeric address"), ("[::1]", "is not a numeric address"),
     ("192.0.2.0/33", "from 0 to 32"), ("192.0.2.0/", "from 0 to 32"), ("192.0.2.0/-1", "from 0 to 32"),
     ("192.0.2.0/+8", "from 0 to 32"), ("192.0.2.0/24/24", "from 0 to 32"), ("::/129", "from 0 to 128"),
-    ("::/999999999999999999999", "from 0 to 128"), ("::ffff:0.0.0.0/95", "both kinds"),
+    ("::/999999999999999999999", "from 0 to 128"), ("::ffff:0.0.0.0/95", "spans IPv4 and IPv6"),
     ("2001:db8::1%lo", "only a link-local"), ("192.0.2.7%lo", "only a link-local"),
     ("fe80::1%nowhere", "no network interface 'nowhere'"), ("fe80::1%", "no network interface ''"),
-    ("a\u{1B}[2J", "is no address in figures"),
+    ("a\u{1B}[2J", "is not a numeric address"),
   ])
   func `what is no range says why`(text: String, clause: String) {
     let error = #expect(throws: AddressRange.ParseError.self) { try AddressRange.parse(text) }

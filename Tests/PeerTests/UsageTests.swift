@@ -168,12 +168,12 @@ import Testing
     Mistake("receive", "--listen=", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
     Mistake("receive", "--listen", "", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
     Mistake(
-      "receive", "--from", "old-laptop", message: "--from: 'old-laptop' is no address in figures", hint: "192.0.2.0/24"),
+      "receive", "--from", "old-laptop", message: "--from: 'old-laptop' is not a numeric address", hint: "192.0.2.0/24"),
     Mistake(
-      "receive", "--from=192.0.2.0/33", message: "--from: '/33' is no number of bits from 0 to 32",
+      "receive", "--from=192.0.2.0/33", message: "--from: '/33' is not a number of bits from 0 to 32",
       hint: "192.0.2.0/24"),
     Mistake(
-      "receive", "--from=::1/x", message: "--from: '/x' is no number of bits from 0 to 128", hint: "2001:db8::/64"),
+      "receive", "--from=::1/x", message: "--from: '/x' is not a number of bits from 0 to 128", hint: "2001:db8::/64"),
     Mistake("receive", "--listen=1", "--listen=2", message: "--listen is given twice", hint: "--help"),
     Mistake("receive", "--label", String(repeating: "x", count: 256), message: "the label is too long", hint: "255"),
 
