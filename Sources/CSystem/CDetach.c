@@ -17,7 +17,8 @@
 
 enum { KEPT_DESCRIPTOR = 3 };
 
-// What the runtime would do about a crash, to start a program that reads this process's memory, is not for one that has secrets.
+// The runtime reacts to a crash by starting a program that reads this process's memory; a process
+// with secrets must not allow that.
 static void forget_handlers(void) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
   for (int number = 1; number < NSIG; number++) {
@@ -28,7 +29,7 @@ static void forget_handlers(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// Leaves everything that the first process has but one descriptor.
+// Keeps only one of the first process's descriptors, and none of its other state.
 static int settle(int descriptor, const char *name) {
   forget_handlers();
   int kept = fcntl(descriptor, F_DUPFD, KEPT_DESCRIPTOR + 1);
@@ -46,7 +47,7 @@ static int settle(int descriptor, const char *name) {
   return chdir("/");
 }
 
-// The process in between: its child is nobody's when it ends.
+// Runs the process in between: when it ends, its child no longer has a parent in this program.
 static void part(int descriptor, const char *name) {
   if (setsid() == -1) _exit(errno);
   pid_t child = fork();
@@ -64,7 +65,7 @@ int csystem_detach(int descriptor, const char *name) {
   }
   int status = 0;
   while (waitpid(between, &status, 0) == -1) {
-    // Where the end of children is ignored, there is nothing to be heard of it.
+    // If the end of child processes is ignored, there is no exit status to read.
     if (errno == ECHILD) return 0;
     if (errno != EINTR) return -1;
   }

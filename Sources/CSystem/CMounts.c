@@ -37,7 +37,8 @@ static int write_file(const char *path, const char *text, size_t size) {
   return count == (ssize_t)size ? 0 : -1;
 }
 
-// Lets one number be itself in a new user namespace; no formatted output between fork and exec.
+// Maps one number to itself in a new user namespace; without formatted output, which is unsafe
+// between fork and exec.
 static int map_number(const char *path, unsigned number) {
   char digits[10];
   int count = 0;
@@ -55,7 +56,7 @@ static int map_number(const char *path, unsigned number) {
 
 int csystem_leave_mounts(void) {
   if (syscall(SYS_unshare, CLONE_NEWNS) == 0) return 0;
-  // Whoever may not, may where he is alone.
+  // A process without the permission has it in a user namespace of its own.
   unsigned user = geteuid(), group = getegid();
   if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) == -1) return -1;
   if (write_file("/proc/self/setgroups", "deny", 4) == -1) return -1;
@@ -63,7 +64,8 @@ int csystem_leave_mounts(void) {
   return map_number("/proc/self/uid_map", user);
 }
 
-// Makes the directories that a path has after its first `from` bytes and before its last slash.
+// Creates the directories of a path that lie behind its first `from` bytes and before its last
+// slash.
 static int make_parents(const char *path, size_t from) {
   char beginning[PATH_MAX];
   for (const char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -79,7 +81,7 @@ static int make_parents(const char *path, size_t from) {
   return 0;
 }
 
-// Makes what a tree can be mounted on: a directory, or a file.
+// Creates an item on which a tree can be mounted: a directory, or a file.
 static int make_place(const char *path, size_t from, int tree) {
   struct stat status;
   if (fstat(tree, &status) == -1 || make_parents(path, from) == -1) return -1;
@@ -88,12 +90,12 @@ static int make_place(const char *path, size_t from, int tree) {
   return file == -1 ? -1 : close(file);
 }
 
-// Covers a directory with an empty one.
+// Hides a directory by mounting an empty one on it.
 static int cover(const char *directory) {
   return mount("peer", directory, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700,size=64k");
 }
 
-// What is written to a directory that is not there outside would be lost without a word.
+// Data written to a directory that does not exist outside would be lost silently.
 static int close_for_writing(const char *directory) {
   struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
   return (int)syscall(SYS_mount_setattr, AT_FDCWD, directory, 0, &read_only, sizeof read_only);
@@ -117,11 +119,11 @@ static int show(const struct csystem_view *view, int *trees) {
 
 static int hide(const char *directory) {
   if (cover(directory) == 0) return close_for_writing(directory);
-  // One within the directory of which only some things are shown is hidden by that.
+  // A hidden directory inside the narrowed directory is hidden by the view already.
   return errno == ENOENT ? 0 : -1;
 }
 
-// A directory that was entered before leads past everything that was mounted since.
+// A directory that was entered before leads past all later mounts.
 static void enter_again(void) {
   char path[PATH_MAX];
   if (!getcwd(path, sizeof path) || path[0] != '/' || chdir(path) == -1) {
@@ -133,7 +135,7 @@ int csystem_narrow(const struct csystem_view *view) {
   int *trees = malloc((view->shown_count + 1) * sizeof *trees);
   if (!trees) return -1;
   int result = csystem_leave_mounts();
-  // What is mounted outside later is seen here as well.
+  // Later mounts outside are visible here too.
   if (result == 0) result = mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL);
   if (result == 0) result = show(view, trees);
   free(trees);

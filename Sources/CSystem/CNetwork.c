@@ -14,7 +14,7 @@
 #define IPV6_MULTICAST_ALL 29
 #endif
 
-// How many datagrams are received at a time at most.
+// The most datagrams that one call receives.
 #define MOST_DATAGRAMS 32
 
 static int set(int socket, int level, int name, int value) {
@@ -37,7 +37,8 @@ int csystem_prepare_multicast(int socket, int family, uint32_t interface) {
   if (set(socket, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1) == -1) return -1;
   if (set(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) == -1) return -1;
   if (set(socket, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) == -1) return -1;
-  // Kernels before 4.20 do not have it: what others joined comes too, and is known by its interface.
+  // Kernels before 4.20 do not have this option: there, datagrams of groups that other sockets
+  // joined arrive too, and are recognised by their interface.
   if (set(socket, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0) == -1 && errno != ENOPROTOOPT) return -1;
   return 0;
 }
@@ -53,7 +54,7 @@ int csystem_join_group(int socket, uint32_t interface, const struct sockaddr *gr
   return setsockopt(socket, level, MCAST_JOIN_GROUP, &request, sizeof request);
 }
 
-// Room for the control messages of one datagram, aligned as they must be.
+// Space for the control messages of one datagram, aligned as required.
 union datagram_control {
   char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct in_pktinfo))];
   struct cmsghdr alignment;
@@ -84,7 +85,7 @@ ssize_t csystem_send_datagram(
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// Reads what the kernel says of a datagram.
+// Reads the kernel's information about a datagram.
 static void describe(struct msghdr *message, struct csystem_datagram *datagram) {
   datagram->interface = 0;
   datagram->hop_limit = -1;
@@ -148,7 +149,7 @@ int csystem_route_socket(uint32_t groups) {
 int csystem_ask_interfaces(int socket, int what) {
   struct {
     struct nlmsghdr header;
-    // The longer of the two requests; both begin with the family, and zero means all of them.
+    // The longer of the two requests; both begin with the family, and zero selects all families.
     struct ifinfomsg body;
   } request = {
       .header = {

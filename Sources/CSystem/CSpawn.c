@@ -62,7 +62,7 @@ enum { CHANNEL_DESCRIPTOR = 3, LOCK_DESCRIPTOR = 4, REPORT_DESCRIPTOR = 5 };
 
 // Landlock
 
-// As of version 6; older kernels take its beginning.
+// As of version 6; older kernels take the first fields.
 struct ruleset {
   uint64_t handled_access_fs;
   uint64_t handled_access_net;
@@ -79,7 +79,7 @@ enum {
   right_truncate = 1 << 14,
   right_device_ioctl = 1 << 15,
   rights_of_version_1 = (1 << 13) - 1,
-  // Character and block devices: nobody who migrates data makes them.
+  // Character and block devices: data migrations never create them.
   rights_of_devices = 1 << 6 | 1 << 11,
   rights_of_files = right_execute | right_write_file | right_read_file | right_truncate,
   connections = 3,
@@ -160,14 +160,14 @@ static int confine_writing(int version, const char *const *directories, size_t c
 
 int csystem_confine_writing(const char *const *directories, size_t count) {
   int version = csystem_landlock_version();
-  // Before version 2 nothing could be moved from one directory to another any more.
+  // Before version 2, Landlock forbade every move between directories.
   if (version < 2) return 0;
   return confine_writing(version, directories, count) == 0 ? 1 : -1;
 }
 
 // Mounts
 
-// Gives the process mounts of its own, which are read-only but for one directory, if there is one.
+// Gives the process private mounts that are read-only, except for one directory if it is given.
 static int seal_files(const char *changeable) {
   if (csystem_leave_mounts() == -1) return -1;
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1) return -1;
@@ -192,32 +192,34 @@ static int seal_files(const char *changeable) {
 #define REFUSE(call, error)                                                                                            \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error)
 
-// A call about a process: refused unless its number, in an argument, is this process's own; its place is found by its value.
+// A call about a process: refused unless its argument is this process's own number, which the
+// filter finds by its placeholder value.
 #define OWN_PROCESS 0xfffffffe
 #define ONLY_ABOUT_ITSELF(call, argument)                                                                              \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5), LOAD(args[argument]),                                               \
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_PROCESS, 1, 0),            \
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-// A call that is refused when an argument has a value.
+// A call that is refused if an argument has a given value.
 #define REFUSE_WITH(call, argument, value)                                                                             \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4), LOAD(args[argument]),                                               \
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), LOAD(nr)
 
-// Sockets, processes, looking into other processes, what the kernel keeps for the user, and the ways around all that.
+// Refuses sockets, processes, access to other processes, the kernel's per-user objects, and the
+// ways around these refusals.
 static const struct sock_filter call_filter[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     LOAD(nr),
 #ifdef __x86_64__
-    // The numbers of the other way to call the same kernel begin here.
+    // The numbers of the kernel's second system call interface begin here.
     BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
     REFUSE(SYS_fork, EPERM),
     REFUSE(SYS_vfork, EPERM),
 #endif
     REFUSE(SYS_socket, EACCES),
-    // One of a pair of datagram sockets reaches any other by its path.
+    // A datagram socket of a pair can reach any other socket by its path.
     REFUSE(SYS_socketpair, EACCES),
     REFUSE(SYS_connect, EACCES),
     REFUSE(SYS_bind, EACCES),
@@ -230,7 +232,8 @@ static const struct sock_filter call_filter[] = {
     REFUSE(SYS_unshare, EPERM),
     REFUSE(SYS_setns, EPERM),
     REFUSE(SYS_open_by_handle_at, EPERM),
-    // Keys, shared memory, queues: they have no place in the file system that a rule could be about.
+    // Keys, shared memory, queues: they have no place in the file system to which a rule could
+    // apply.
     REFUSE(SYS_add_key, EACCES),
     REFUSE(SYS_request_key, EACCES),
     REFUSE(SYS_keyctl, EACCES),
@@ -239,15 +242,16 @@ static const struct sock_filter call_filter[] = {
     REFUSE(SYS_msgget, EACCES),
     REFUSE(SYS_semget, EACCES),
     REFUSE(SYS_mq_open, EACCES),
-    // Watching tells the names of files that may not be read.
+    // Watches reveal the names of files that may not be read.
     REFUSE(SYS_inotify_add_watch, EACCES),
     REFUSE(SYS_fanotify_init, EACCES),
     REFUSE(SYS_bpf, EPERM),
     REFUSE(SYS_perf_event_open, EPERM),
     REFUSE(SYS_userfaultfd, EPERM),
-    // It dies with its parent, whatever it would like.
+    // The process must die with its parent.
     REFUSE_WITH(SYS_prctl, 0, PR_SET_PDEATHSIG),
-    // The lock is everybody's who has it: one could let go of it for all, and a copy has another number.
+    // All holders of the descriptor share the lock: a holder could release it for all of them, and
+    // a copy of the descriptor has another number.
     REFUSE_WITH(SYS_flock, 0, LOCK_DESCRIPTOR),
     REFUSE_WITH(SYS_fcntl, 0, LOCK_DESCRIPTOR),
     REFUSE_WITH(SYS_dup, 0, LOCK_DESCRIPTOR),
@@ -255,7 +259,7 @@ static const struct sock_filter call_filter[] = {
 #ifdef __x86_64__
     REFUSE_WITH(SYS_dup2, 0, LOCK_DESCRIPTOR),
 #endif
-    // Signals that come when something can be read.
+    // Signals that are sent when a descriptor becomes readable.
     REFUSE_WITH(SYS_fcntl, 1, F_SETOWN),
     REFUSE_WITH(SYS_fcntl, 1, F_SETOWN_EX),
     REFUSE(SYS_pidfd_send_signal, EPERM),
@@ -265,7 +269,7 @@ static const struct sock_filter call_filter[] = {
     ONLY_ABOUT_ITSELF(SYS_rt_sigqueueinfo, 0),
     ONLY_ABOUT_ITSELF(SYS_rt_tgsigqueueinfo, 0),
     ONLY_ABOUT_ITSELF(SYS_prlimit64, 0),
-    // Its flags lie where a filter cannot look; the C library uses the older call instead.
+    // Its flags are in memory that a filter cannot read; the C library uses the older call instead.
     REFUSE(SYS_clone3, ENOSYS),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
     LOAD(args[0]),
@@ -296,7 +300,7 @@ int csystem_has_call_filter(void) { return 0; }
 
 #endif
 
-// Root keeps its rights over files, which the rules bound, and no others.
+// Root keeps only its rights over files, which the rules limit.
 static int drop_capabilities(void) {
   for (int capability = 0; capability < 64; capability++) {
     switch (capability) {
@@ -307,7 +311,8 @@ static int drop_capabilities(void) {
     default: prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     }
   }
-  // What is inheritable would be added to those, and with it go what a service was given for whatever it starts.
+  // Inheritable capabilities would be added to those; clearing them also removes the capabilities
+  // that a service passes on to the programs it starts.
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
   if (syscall(SYS_capget, &header, sets) == -1) return -1;
@@ -325,11 +330,11 @@ static int limit(int resource, uint64_t most) {
   return setrlimit(resource, &limit);
 }
 
-// Moves the descriptors out of the way of the numbers that they are to have, then to those.
+// First moves the descriptors away from the target numbers, then to those numbers.
 static int arrange_descriptors(const struct csystem_spawn *what, int report) {
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing == -1) return -1;
-  // Without a lock its number is nobody else's either.
+  // Without a lock, its number leads to no other file either.
   const int lock = what->lock == -1 ? nothing : what->lock;
   const int from[] = {nothing, what->output, what->error, [CHANNEL_DESCRIPTOR] = what->channel,
                       [LOCK_DESCRIPTOR] = lock, [REPORT_DESCRIPTOR] = report};
@@ -348,7 +353,7 @@ static int arrange_descriptors(const struct csystem_spawn *what, int report) {
   return fcntl(REPORT_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
 }
 
-// What the child was doing when it failed.
+// The step at which the child failed.
 static const char *const stages[] = {
     "", "arrange its descriptors", "tie it to this process", "limit it", "enter its directory", "confine it", "start it",
 };
@@ -367,10 +372,10 @@ static int prepare(const struct csystem_spawn *what, pid_t parent, int report, i
     if (what->is_sealed && seal_files(what->changeable) == -1) return -1;
     if (drop_capabilities() == -1) return -1;
   }
-  // What is entered now is on the process's own mounts.
+  // The directory entered now is on the process's own mounts.
   *stage = 4;
   if (chdir(what->directory) == -1) return -1;
-  // Behind every change of rights, which could undo it.
+  // After every change of permissions, because such a change could undo it.
   *stage = 2;
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1) return -1;
   if (getppid() != parent) _exit(1);
@@ -397,7 +402,7 @@ static void run_child(const struct csystem_spawn *what, pid_t parent, int report
 
 // The parent
 
-// Signals that come between fork and exec must not run this process's handlers there.
+// A signal between fork and exec must not run this process's handlers in the child.
 static void block_signals(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);
@@ -419,7 +424,7 @@ int csystem_has_own_mounts(void) {
 
 pid_t csystem_start(const struct csystem_spawn *what, int *process, const char **stage) {
   int report[2];
-  *stage = "make a pipe for it";
+  *stage = "create a pipe for it";
   if (pipe2(report, O_CLOEXEC) == -1) return -1;
   *stage = "make it";
   pid_t parent = getpid();

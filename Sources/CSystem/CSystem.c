@@ -35,7 +35,7 @@ const int csystem_rename_no_replace = RENAME_NOREPLACE;
 const int csystem_rename_exchange = RENAME_EXCHANGE;
 
 int csystem_open_beneath(int directory, const char *path, int flags) {
-  // The kernel refuses unknown bits in how.flags, so nothing but the flag's own 32 bits may reach it.
+  // The kernel refuses unknown bits in how.flags, so only the flag's own 32 bits may reach it.
   struct open_how how = {
       .flags = (unsigned)flags,
       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
@@ -49,7 +49,7 @@ int csystem_rename(int from_directory, const char *from, int to_directory, const
 
 int csystem_set_mode(int directory, const char *name, mode_t mode) {
   int result = (int)syscall(SYS_fchmodat2, directory, name, mode, AT_SYMLINK_NOFOLLOW);
-  // Kernels before 6.6, and sandboxes that do not know the call: glibc goes through /proc instead.
+  // Kernels before 6.6, and sandboxes that do not know the call: here glibc uses /proc.
   if (result == -1 && (errno == ENOSYS || errno == EPERM)) {
     result = fchmodat(directory, name, mode, AT_SYMLINK_NOFOLLOW);
   }
@@ -57,7 +57,7 @@ int csystem_set_mode(int directory, const char *name, mode_t mode) {
 }
 
 int csystem_set_modified(int directory, const char *name, int64_t seconds, long nanoseconds) {
-  // Not left as it is: many file systems behind FUSE take both times or, without a word, none.
+  // The access time is set too: many FUSE file systems set either both times or, silently, none.
   struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
   return name ? utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW) : futimens(directory, times);
 }
@@ -67,7 +67,7 @@ ssize_t csystem_list_attributes(int descriptor, char *names, size_t size) {
 }
 
 ssize_t csystem_list_attributes_at(int directory, const char *name, char *names, size_t size) {
-  // Before Linux 6.13 there is no call that takes a directory.
+  // Before Linux 6.13 no call takes a directory.
   char path[288];
   int length = snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, name);
   if (length < 0 || (size_t)length >= sizeof path) {
@@ -119,7 +119,7 @@ int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type) {
   struct statfs status;
   if (fstatfs(descriptor, &status) == -1) return -1;
   memcpy(identifier, &status.f_fsid, sizeof *identifier);
-  // The kernel's numbers have 32 bits, and some are negative in a signed field of that size.
+  // The kernel's numbers have 32 bits, and some are negative in a signed field of this size.
   *type = (uint32_t)status.f_type;
   return 0;
 }
@@ -131,7 +131,7 @@ static struct timespec time_of(struct statx_timestamp stamp) {
 int csystem_fresh_status(int descriptor, struct stat *status) {
   struct statx found;
   if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &found) == -1) {
-    // Kernels before 4.11 do not have it, and some sandboxes forbid it.
+    // Kernels before 4.11 do not have the call, and some sandboxes forbid it.
     if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return fstat(descriptor, status);
     return -1;
   }
@@ -163,7 +163,7 @@ int csystem_accept(int socket, struct sockaddr *address, uint32_t *length) {
 
 int csystem_packet_pair(int sockets[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets); }
 
-// Room for the control message that carries one descriptor.
+// Space for the control message that carries one descriptor.
 union descriptor_message {
   char bytes[CMSG_SPACE(sizeof(int))];
   struct cmsghdr alignment;
@@ -185,7 +185,7 @@ ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int desc
   return sendmsg(socket, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
 }
 
-// Whether nothing received means the end, and not a packet without a byte.
+// Whether an empty result means the end of the connection, not an empty packet.
 static int is_over(int socket, int descriptor) {
   struct pollfd end = {.fd = socket, .events = POLLRDHUP};
   return descriptor == -1 && poll(&end, 1, 0) == 1;
@@ -194,13 +194,13 @@ static int is_over(int socket, int descriptor) {
 ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait) {
   struct iovec part = {.iov_base = buffer, .iov_len = size};
   union descriptor_message control;
-  // Without what aligns the next one: there would be room for a second descriptor in that.
+  // Without padding for a next message: a second descriptor would fit into the padding.
   struct msghdr message = {
       .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = CMSG_LEN(sizeof(int))};
   *descriptor = -1;
   ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
   if (count == -1) return -1;
-  // The kernel closes what does not fit, so that there is one descriptor at most.
+  // The kernel closes the descriptors that do not fit, so at most one arrives.
   for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
       memcpy(descriptor, CMSG_DATA(header), sizeof(int));

@@ -1,23 +1,24 @@
 #pragma once
 
-// What a program sees of the files that are there: for one that this process becomes.
+// The files that a program sees, for a program that this process becomes.
 
 #include <stddef.h>
 
 struct csystem_view {
-  // The directory of which only some things are seen, by an absolute path without links.
+  // The directory that is narrowed, as an absolute path without links.
   const char *directory;
-  // Those: absolute paths in it, of directories and files that are there.
+  // The visible items: absolute paths in it, of existing directories and files.
   const char *const *shown;
   size_t shown_count;
-  // A directory that is seen empty, or NULL.
+  // A directory that appears empty, or NULL.
   const char *hidden;
 };
 
-// From now on this process, what it becomes and what it starts sees in the directory only what the view shows; everything else
-// there is neither seen nor made. The current directory is entered again, or else the root. -1 on failure: then the process may
-// have mounts of its own, and part of the view. The process has no other thread.
+// From now on this process, the programs that it becomes and those that it starts see only the
+// view's items in the directory; other items there are invisible and cannot be created. The process
+// enters the current directory again, or else the root. -1 on failure: then the process may have
+// private mounts, and a part of the view. The process must have only one thread.
 int csystem_narrow(const struct csystem_view *view);
 
-// Tries that in another process: 0 if it can be done, else the number of the error.
+// Tries this in another process: 0 if it is possible, otherwise the error number.
 int csystem_try_to_narrow(const struct csystem_view *view);
