@@ -1,7 +1,8 @@
 /// Makes the first label of an instance's name from a device's name.
 package enum InstanceLabel {
-  /// The label as bytes: the text without control characters and the spaces around it, "peer" where nothing is left,
-  /// cut between two characters where it is too long. From the second attempt on a number stands behind it: "laptop (2)".
+  /// The label as bytes: the text without control characters and without surrounding spaces, or
+  /// "peer" if nothing is left. A label that is too long is cut between two characters. From the
+  /// second attempt on, a number follows: "laptop (2)".
   package static func bytes(_ text: String, attempt: Int = 1) -> [UInt8] {
     let suffix = attempt > 1 ? Array(" (\(attempt))".utf8) : []
     var visible = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
@@ -11,7 +12,8 @@ package enum InstanceLabel {
     return prefix(whole, atMost: DNSName.longestLabel - suffix.count) + suffix
   }
 
-  /// Whole characters, as many as fit; of one that is too long alone, as many scalars as fit.
+  /// As many whole characters as fit; of a single character that is too long, as many scalars as
+  /// fit.
   private static func prefix(_ text: String, atMost count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     for character in text {

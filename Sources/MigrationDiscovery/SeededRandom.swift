@@ -1,4 +1,4 @@
-/// Delays by chance that are the same for the same seed (SplitMix64).
+/// Random delays that are the same for the same seed (SplitMix64).
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 
@@ -12,6 +12,6 @@ struct SeededRandom: RandomNumberGenerator {
     return mixed ^ mixed >> 31
   }
 
-  /// A number of seconds from the range.
+  /// A random number of seconds from the range.
   mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &self) }
 }

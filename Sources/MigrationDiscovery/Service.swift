@@ -1,9 +1,9 @@
-/// What a receiver announces.
+/// The service that a receiver announces.
 package struct Service: Hashable, Sendable {
-  /// The instance's wanted name: any text.
+  /// The preferred name of the instance: any text.
   package let label: String
   package let port: UInt16
-  /// A random number of this run, which stands in the TXT record and in the host name.
+  /// A random number of this run, which is in the TXT record and in the host name.
   package let instance: UInt64
 
   package init(label: String, port: UInt16, instance: UInt64) {
@@ -13,20 +13,20 @@ package struct Service: Hashable, Sendable {
   }
 }
 
-/// The names of this kind of service (RFC 6763).
+/// The names of this service type (RFC 6763).
 package enum ServiceNames {
-  /// `_peer-migrate._tcp.local`, of which every instance's name is a part.
+  /// `_peer-migrate._tcp.local`, a part of every instance's name.
   package static let type = name("_peer-migrate", "_tcp", "local")
-  /// Where the types of all services are listed (RFC 6763 §9).
+  /// The list of the types of all services (RFC 6763 §9).
   package static let enumeration = name("_services", "_dns-sd", "_udp", "local")
 
-  /// The name of the instance with this label, nil for a label that is empty or too long.
+  /// The name of the instance with this label; nil if the label is empty or too long.
   package static func instance(_ label: [UInt8]) -> DNSName? { DNSName(labels: [label] + type.labels) }
 
   /// The host name of a run: `peer-` with 16 hexadecimal digits, in `local`.
   package static func host(_ instance: UInt64) -> DNSName { name("peer-" + Hexadecimal.digits(instance), "local") }
 
-  /// A name of labels that are known to fit.
+  /// A name of labels that are known to be valid.
   private static func name(_ labels: String...) -> DNSName { DNSName(labels: labels.map { Array($0.utf8) }) ?? .root }
 }
 

@@ -1,11 +1,12 @@
-/// The content of a service's TXT record (RFC 6763 §6): keys with values, and nothing that is secret.
+/// The content of a service's TXT record (RFC 6763 §6): keys with values, none of them secret.
 enum ServiceText {
-  /// What a receiver says of itself.
+  /// A receiver's own text.
   static func bytes(instance: UInt64) -> [UInt8] {
     ["txtvers=1", "id=" + Hexadecimal.digits(instance)].flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
   }
 
-  /// The instance that a record names, nil where it names none. The first of several counts (RFC 6763 §6.4).
+  /// The instance that a record names, nil if it names none. The first of several counts (RFC 6763
+  /// §6.4).
   static func instance(_ bytes: [UInt8]) -> UInt64? {
     var rest = bytes[...]
     while let length = rest.popFirst() {

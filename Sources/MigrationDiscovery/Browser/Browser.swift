@@ -1,44 +1,45 @@
 /// Finds the instances of the service on several links by multicast DNS (RFC 6762 §5.2).
 ///
-/// A value: events in, actions out. Times are seconds on any clock that counts sleep.
+/// A value: events in, actions out. Times are seconds on any clock that runs during sleep.
 package struct Browser: Sendable {
   package enum Event: Sendable {
-    /// The links that there are now, each with addresses of its interface, of either family.
+    /// The current links, each with the addresses of its interface, of either family.
     case links([Link: [IPAddress]])
-    /// A packet has come.
+    /// A packet has arrived.
     case packet([UInt8], Link, from: Source)
-    /// Nothing happened until `nextMoment`.
+    /// No event came before `nextMoment`.
     case timePassed
   }
 
   package enum Action: Equatable, Sendable {
-    /// A packet goes to the group.
+    /// Sends a packet to the group.
     case send([UInt8], Link)
     /// All instances that can be connected to now, by name.
     case changed([Found])
   }
 
-  /// How long news waits for more of it, in seconds: what comes in between is weighed once.
+  /// How long news waits for more news, in seconds, so that changes in between are processed
+  /// together.
   private static let patience = 0.05
-  /// The longest pause between two questions, in seconds; they double from the first on.
+  /// The longest pause between two questions, in seconds; the pauses double from the first on.
   private static let longestPause = 60.0
-  /// How long it waits at least until it asks for missing records again, in seconds.
+  /// The shortest pause before it asks for missing records again, in seconds.
   private static let questionPause = 0.2
-  /// How many instances one packet names as known, so that it fits into one frame.
+  /// How many known instances one packet names, so that it fits into one frame.
   static let mostInPacket = 12
 
   private var random: SeededRandom
-  /// When each link is asked next, and how long the pause after that is.
+  /// When each link is asked next, and the pause after that.
   private var asking: [Link: (at: Double, pause: Double)] = [:]
   private var caches: [UInt32: InterfaceCache] = [:]
   private var sweepAt = Double.infinity
-  /// From when on missing records may be asked for.
+  /// The earliest time for asking for missing records.
   private var mayAskAt = -Double.infinity
   private var told: [Found] = []
 
   package init(random seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  /// When `timePassed` has something to do, which may be over already.
+  /// When `timePassed` is due; this may be in the past.
   package var nextMoment: Double? {
     let next = asking.values.reduce(sweepAt) { min($0, $1.at) }
     return next < .infinity ? next : nil
@@ -74,7 +75,7 @@ package struct Browser: Sendable {
     sweepAt = now
   }
 
-  /// Heeds answers of multicast DNS, which come from its port (RFC 6762 §6).
+  /// Processes answers of multicast DNS, which come from its port (RFC 6762 §6).
   private mutating func read(_ bytes: [UInt8], _ link: Link, _ source: Source, now: Double) {
     guard asking[link] != nil, !source.isLegacy, let packet = try? DNSPacket(bytes), packet.isResponse, packet.isPlain
     else { return }
@@ -83,8 +84,9 @@ package struct Browser: Sendable {
     }
   }
 
-  /// Asks for instances, and names those that are known (RFC 6762 §7.1). The answer may go to all: beside another program
-  /// that shares the port, one to this device alone might reach that program instead.
+  /// Asks for instances, and names the known ones (RFC 6762 §7.1). The answer may go to all
+  /// devices: if another program shares the port, an answer to this device alone might reach that
+  /// program instead.
   private func browse(_ link: Link, now: Double) -> [Action] {
     let known = caches[link.interface]?.knownPointers(now: now) ?? []
     var packets: [DNSPacket] = []
@@ -98,7 +100,7 @@ package struct Browser: Sendable {
     return packets.map { .send($0.encoded(), link) }
   }
 
-  /// Forgets expired records, asks for missing ones, and tells the receivers that are found.
+  /// Forgets expired records, asks for missing ones, and reports the receivers that were found.
   private mutating func sweep(now: Double) -> [Action] {
     var questions: [Link: [DNSQuestion]] = [:]
     for interface in caches.keys {

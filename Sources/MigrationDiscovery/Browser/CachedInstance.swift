@@ -2,24 +2,25 @@
 struct CachedInstance: Sendable {
   /// How many of its addresses are kept.
   static let mostAddresses = 16
-  /// How long its other records may take after the first, before they are asked for, in seconds.
+  /// How long its other records may come after the first before they are asked for, in seconds.
   private static let patience = 0.1
-  /// The longest pause between two questions for the same, in seconds.
+  /// The longest pause between two questions for the same records, in seconds.
   private static let longestPause = 60.0
 
-  /// Which device has brought it: of too many, those of the device with the most give way.
+  /// The device that announced it: if there are too many instances, those of the device with the
+  /// most are dropped.
   var source: IPAddress
-  /// Where it was last heard of, and is asked.
+  /// The link on which it was last heard, and on which it is asked.
   var link: Link
   var pointer: Lifetime
-  /// Since when it is known.
+  /// When it was first heard.
   let since: Double
-  /// SRV; the last that came.
+  /// SRV; the last one received.
   private(set) var location: (ServiceLocation, Lifetime)?
-  /// The id in TXT, nil in a text without one; the last that came.
+  /// The id in TXT, nil for a text without one; the last one received.
   private(set) var text: (UInt64?, Lifetime)?
   private(set) var addresses: [IPAddress: Lifetime] = [:]
-  /// How often in a row its records were asked for, and when they may be again.
+  /// How often in a row its records were asked for, and when they may be asked for again.
   private var asked = 0
   private(set) var askAt: Double
 
@@ -53,8 +54,9 @@ struct CachedInstance: Sendable {
     text = (id, Lifetime(ttl: ttl, now: now))
   }
 
-  /// Takes the addresses of its host in a packet. Those that flush end the older ones of their family, unless they have
-  /// come within the last second (RFC 6762 §10.2). Of too many the known ones stay.
+  /// Takes the addresses of its host from a packet. Records that flush end the older addresses of
+  /// their family, except those received within the last second (RFC 6762 §10.2). If there are too
+  /// many, the known addresses are kept.
   mutating func take(_ heard: HeardAddresses, now: Double) {
     for (address, lifetime) in addresses
     where (address.isV6 ? heard.flushesV6 : heard.flushesV4) && lifetime.received < now - Lifetime.farewell {
@@ -76,7 +78,7 @@ struct CachedInstance: Sendable {
 
   // Time
 
-  /// Forgets expired records; false where nothing is left.
+  /// Forgets expired records; false if none are left.
   mutating func forget(now: Double) -> Bool {
     if location?.1.isOver(now: now) == true {
       location = nil
@@ -87,20 +89,21 @@ struct CachedInstance: Sendable {
     return !pointer.isOver(now: now)
   }
 
-  /// What has to be asked now, each once a second at first, and then ever more seldom: `hasAsked` is told of it.
+  /// The questions that are due now, each once a second at first, and then less and less often.
+  /// After sending them, call `hasAsked`.
   mutating func questions(_ name: DNSName, now: Double) -> [DNSQuestion] {
     let missing = missing(name, now: now)
     if missing.isEmpty { asked = 0 }
     return askAt <= now ? missing : []
   }
 
-  /// Its questions are asked now.
+  /// Records that its questions are sent now.
   mutating func hasAsked(now: Double) {
     askAt = now + min(Self.longestPause, Double(1 << min(asked, 6)))
     asked += 1
   }
 
-  /// Asks for what is not known, or soon no more.
+  /// The questions for records that are unknown or expire soon.
   private func missing(_ name: DNSName, now: Double) -> [DNSQuestion] {
     var missing: [DNSQuestion] = []
     if location.map({ $0.1.aging <= now }) ?? true { missing.append(DNSQuestion(name, .srv)) }
@@ -115,10 +118,10 @@ struct CachedInstance: Sendable {
 
   private var lifetimes: [Lifetime] { [location?.1, text?.1].compactMap { $0 } + addresses.values }
 
-  /// When something has to be forgotten.
+  /// When the next record expires.
   var expiry: Double { lifetimes.reduce(pointer.expires) { min($0, $1.expires) } }
 
-  /// When something has to be asked for.
+  /// When the next question is due.
   func nextQuestion(now: Double) -> Double {
     let isMissing = location == nil || text == nil || addresses.isEmpty
     return max(askAt, isMissing ? now : lifetimes.reduce(.infinity) { min($0, $1.aging) })

@@ -1,7 +1,8 @@
 extension Found {
-  /// An instance as one interface knows it, as far as it can be connected to.
+  /// An instance as one interface knows it, if it can be connected to.
   private struct Candidate {
-    /// Where it is. The host's name tells runs of receivers apart; the id does not, which any device can copy.
+    /// Its location. The host's name distinguishes runs of receivers; the id does not, because any
+    /// device can copy it.
     struct Place: Hashable {
       let host: DNSName
       let port: UInt16
@@ -15,15 +16,16 @@ extension Found {
     var instance: UInt64? { known.text?.0 }
     var place: Place { Place(host: location.target, port: location.port) }
 
-    /// Whether it tells more recently of the same.
+    /// Whether its data about the same instance is more recent.
     func isNewer(than other: Candidate) -> Bool {
       let times = (known.pointer.received, other.known.pointer.received)
       return times.0 != times.1 ? times.0 > times.1 : other.label.lexicographicallyPrecedes(label)
     }
   }
 
-  /// The instances of all interfaces, by name. Those at one host and port are one, with its newest name: one that is known
-  /// on several interfaces, or by several names. Whatever else they say, those at different places are different ones.
+  /// The instances of all interfaces, by name. Instances at the same host and port are one instance
+  /// with its newest name: it is known on several interfaces, or by several names. Instances at
+  /// different locations are different, regardless of their other data.
   static func all(_ caches: [UInt32: InterfaceCache]) -> [Found] {
     var groups: [Candidate.Place: [Candidate]] = [:]
     for (interface, cache) in caches {
@@ -53,7 +55,8 @@ extension Found {
       addresses: FoundAddress.inOrder(addresses))
   }
 
-  /// By which those of the same name are sorted; no two that differ have the same.
+  /// The sort order of instances with the same name; no two different instances have the same
+  /// order.
   private var order: [UInt64] {
     [instance == nil ? 0 : 1, instance ?? 0, UInt64(port)]
       + addresses.flatMap { [UInt64($0.interface), $0.address.isV6 ? 6 : 4] + $0.address.bytes.map(UInt64.init) }

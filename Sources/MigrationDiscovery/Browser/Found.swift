@@ -1,8 +1,8 @@
 /// An instance of the service that can be connected to.
 package struct Found: Hashable, Sendable {
-  /// Its label; not fit to be shown before it is escaped.
+  /// Its label; escape it before showing it.
   package let name: String
-  /// Which run of a receiver it is, nil where it does not say.
+  /// The receiver's run, nil if it is not given.
   package let instance: UInt64?
   package let port: UInt16
   /// At least one, the most useful first.
@@ -19,7 +19,7 @@ package struct Found: Hashable, Sendable {
 /// An address of an instance.
 package struct FoundAddress: Hashable, Sendable {
   package let address: IPAddress
-  /// The interface on which a link-local address means something, which is its scope; 0 for all others.
+  /// The interface of a link-local address, which is its scope; 0 for all others.
   package let interface: UInt32
 
   package init(_ address: IPAddress, heardOn interface: UInt32) {
@@ -27,8 +27,9 @@ package struct FoundAddress: Hashable, Sendable {
     self.interface = address.isLinkLocal ? interface : 0
   }
 
-  /// Addresses in their order of use: those that routers know; those of a link, IPv6 first, which names its interface; those of
-  /// this device. Elsewhere IPv4 is first, because it is shorter to read.
+  /// Addresses in the order in which to use them: addresses that routers know; addresses of a link,
+  /// IPv6 first, which names its interface; addresses of this device. In the other groups IPv4 is
+  /// first, because it is shorter to read.
   static func inOrder(_ addresses: Set<FoundAddress>) -> [FoundAddress] {
     addresses.sorted { left, right in
       let ranks = (left.rank, right.rank)

@@ -1,12 +1,13 @@
-/// What one packet says of a host's addresses: each once, and no more than can matter, so that a packet costs little however
-/// many instances say that they are there.
+/// The addresses of a host in one packet: each once, and no more than needed, so that a packet
+/// costs little regardless of the number of instances in it.
 struct HeardAddresses: Sendable {
-  /// So many addresses of a host count in a packet.
+  /// The most addresses of a host that count in a packet.
   static let most = 32
 
-  /// For how many seconds each holds, in the packet's order; its last word counts.
+  /// The addresses with the seconds for which each is valid, in the packet's order; the last value
+  /// counts.
   private(set) var addresses: [(IPAddress, UInt32)] = []
-  /// Whether they replace the older ones of their family.
+  /// Whether they replace the older addresses of their family.
   private(set) var flushesV4 = false
   private(set) var flushesV6 = false
 

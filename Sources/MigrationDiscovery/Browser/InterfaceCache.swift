@@ -1,27 +1,29 @@
 /// The instances that are known on one interface.
 ///
-/// Records count only if they belong to an instance that is known, so that a flood of others takes no memory.
+/// Only records of known instances count, so that a flood of others takes no memory.
 struct InterfaceCache: Sendable {
-  /// How many instances are kept. Of further ones, so that false ones do not drive out those that are known, only two kinds
-  /// find room: one that never became complete gives way, and so does one of the device that has brought the most, to
-  /// another device's.
+  /// The most instances that are kept. False instances must not displace known ones, so a further
+  /// instance displaces only an instance that never became complete, or an instance of the device
+  /// that announced the most, in favour of another device.
   static let mostInstances = 64
-  /// What the questions of one sweep take at most on a link, without the packet's compression, so that they fit into a frame.
+  /// The most space for the questions of one sweep on a link, without the packet's compression, so
+  /// that they fit into a frame.
   private static let longestQuestions = 1300
-  /// For how long one that is incomplete does not give way to a name alone, in seconds.
+  /// How long an incomplete instance is safe from displacement by a mere name, in seconds.
   private static let patience = 1.0
-  /// How many give way to the instances of one packet.
+  /// The most instances that are displaced by the instances of one packet.
   private static let mostGivingWay = 4
 
-  /// Whether the interface leads to this device only. Elsewhere a loopback address would lead astray.
+  /// Whether the interface leads only to this device. On other interfaces a loopback address would
+  /// be misleading.
   var isLoopback: Bool
   private(set) var instances: [DNSName: CachedInstance] = [:]
-  /// How many of the instances each device has brought.
+  /// The number of instances that each device announced.
   private var shares: [IPAddress: Int] = [:]
 
   init(isLoopback: Bool) { self.isLoopback = isLoopback }
 
-  /// Takes what a device's answer says of instances; false where it says nothing of any.
+  /// Takes the instances of a device's answer; false if it names none.
   mutating func take(_ packet: DNSPacket, _ link: Link, from source: IPAddress, now: Double) -> Bool {
     let records = packet.answers + packet.additionals
     var isHeeded = false
@@ -57,7 +59,8 @@ struct InterfaceCache: Sendable {
     return isHeeded
   }
 
-  /// Takes news of an instance; false where it is ignored. Incomplete ones that are older than `patience` give way to it.
+  /// Takes news of an instance; false if it is ignored. The news displaces incomplete instances
+  /// that are older than `patience`.
   private mutating func takePointer(
     _ name: DNSName, _ ttl: UInt32, _ link: Link, _ source: IPAddress, now: Double, _ patience: Double,
     _ mayGiveWay: inout Int
@@ -86,8 +89,9 @@ struct InterfaceCache: Sendable {
     return true
   }
 
-  /// Which instance gives way to a device's next: the oldest incomplete one of a device that has brought no fewer, or the
-  /// newest one of the device that has brought the most, if that stays the one with no fewer.
+  /// The instance that a device's next instance displaces. This is the oldest incomplete instance
+  /// of a device that announced no fewer, or the newest instance of the device that announced the
+  /// most, if that device still has no fewer afterwards.
   private func leaving(for source: IPAddress, now: Double, _ patience: Double) -> DNSName? {
     let own = shares[source] ?? 0
     let incomplete = instances.lazy.filter { [shares] in
@@ -108,7 +112,8 @@ struct InterfaceCache: Sendable {
     for name in Array(instances.keys) where instances[name]?.forget(now: now) == false { remove(name) }
   }
 
-  /// What has to be asked for, where: the questions that wait the longest, as many as fit into a packet.
+  /// The missing questions for each link: the questions that have waited longest, as many as fit
+  /// into a packet.
   mutating func questions(now: Double) -> [Link: [DNSQuestion]] {
     let waiting = instances.sorted {
       ($0.value.askAt, $0.value.since) != ($1.value.askAt, $1.value.since)
@@ -120,7 +125,7 @@ struct InterfaceCache: Sendable {
     for (name, known) in waiting {
       let questions = instances[name]?.questions(name, now: now) ?? []
       guard !questions.isEmpty else { continue }
-      // What does not fit waits, and whatever waits less long with it.
+      // Questions that do not fit wait, with all questions that have waited for a shorter time.
       let length = questions.reduce(taken[known.link] ?? 0) { $0 + $1.name.wire.count + 4 }
       taken[known.link] = length
       guard length <= Self.longestQuestions else { continue }
@@ -130,15 +135,15 @@ struct InterfaceCache: Sendable {
     return asking
   }
 
-  /// When something has to be forgotten.
+  /// When the next record expires.
   var expiry: Double { instances.values.reduce(.infinity) { min($0, $1.expiry) } }
 
-  /// When something has to be asked for.
+  /// When the next question is due.
   func nextQuestion(now: Double) -> Double {
     instances.values.reduce(.infinity) { min($0, $1.nextQuestion(now: now)) }
   }
 
-  /// The instances that other devices need not tell again, each with the seconds for which it still holds.
+  /// The instances that other devices need not announce again, each with its remaining seconds.
   func knownPointers(now: Double) -> [DNSRecord] {
     instances.filter { $1.pointer.isFresh(now: now) && !$1.pointer.isEnding(now: now) }
       .sorted { $0.key.wire.lexicographicallyPrecedes($1.key.wire) }

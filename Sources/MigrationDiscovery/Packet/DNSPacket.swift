@@ -1,14 +1,15 @@
 /// A packet of multicast DNS (RFC 1035 §4.1, RFC 6762 §18).
 ///
-/// What can be read can be written, and reads as the same again.
+/// A packet that can be read can be written, and reading it again gives an equal packet.
 package struct DNSPacket: Hashable, Sendable {
-  /// How many questions and records a packet has at most; more makes it malformed.
+  /// The most questions and records in a packet; a packet with more is malformed.
   package static let mostRecords = 1024
-  /// The longest packet that can be written, and how long a packet may be without its compression.
+  /// The longest packet that can be written, and the greatest length of a packet without its
+  /// compression.
   package static let longest = 65_535
 
   package var id: UInt16
-  /// The second word of the header as it is sent.
+  /// The second word of the header.
   package var flags: UInt16
   package var questions: [DNSQuestion] = []
   package var answers: [DNSRecord] = []
@@ -20,13 +21,14 @@ package struct DNSPacket: Hashable, Sendable {
     self.flags = flags
   }
 
-  /// A question that is not answered yet.
+  /// A question without answers.
   package static var query: DNSPacket { DNSPacket(flags: 0) }
-  /// An answer with authority.
+  /// An authoritative answer.
   package static var response: DNSPacket { DNSPacket(flags: 0x8400) }
 
   package var isResponse: Bool { flags & 0x8000 != 0 }
-  /// Whether it is a plain question or answer: another operation, or a failure, is ignored (RFC 6762 §18.3, §18.11).
+  /// Whether it is an ordinary question or answer: other operations and failures are ignored (RFC
+  /// 6762 §18.3, §18.11).
   package var isPlain: Bool { flags & 0x780f == 0 }
   /// Whether more known answers follow in other packets (RFC 6762 §7.2).
   package var isTruncated: Bool {
@@ -53,7 +55,8 @@ package struct DNSPacket: Hashable, Sendable {
     for _ in 0..<counts[3] { additionals.append(try reader.record()) }
   }
 
-  /// The packet as it is sent. Plain resolvers do not expect compression in SRV records (RFC 6762 §18.14).
+  /// The packet in its sent form. Plain resolvers do not expect compression in SRV records (RFC
+  /// 6762 §18.14).
   package func encoded(compressingTargets: Bool = true) -> [UInt8] {
     var writer = PacketWriter(compressesTargets: compressingTargets)
     writer.word(id)
@@ -67,16 +70,16 @@ package struct DNSPacket: Hashable, Sendable {
   }
 }
 
-/// Why bytes are no packet. The packet is dropped as a whole.
+/// Why bytes are not a packet. The whole packet is dropped.
 package enum PacketError: Error, Equatable, Sendable {
-  /// It is longer than packets may be, as it is or without its compression.
+  /// It exceeds the maximum length, with or without its compression.
   case tooLong
   /// It announces more questions and records than `DNSPacket.mostRecords`.
   case tooMany
   /// It ends too early.
   case truncated
-  /// A name has a label of an unknown kind, is too long, or points elsewhere than backwards.
+  /// A name has a label of an unknown kind, is too long, or does not point backwards.
   case name
-  /// A record's length does not fit its type.
+  /// A record's length does not match its type.
   case length
 }

@@ -1,8 +1,9 @@
-/// A resource record (RFC 1035 §4.1.3), with the cache-flush bit apart from its class (RFC 6762 §10.2).
+/// A resource record (RFC 1035 §4.1.3), with the cache-flush bit separate from its class (RFC 6762
+/// §10.2).
 package struct DNSRecord: Hashable, Sendable {
   package let name: DNSName
   package let data: DNSRecordData
-  /// Seconds for which it holds; 0 says goodbye.
+  /// The seconds for which it is valid; 0 withdraws it.
   package var ttl: UInt32
   /// Whether it replaces all older records of its name and type.
   package var flushes: Bool
@@ -22,13 +23,14 @@ package struct DNSRecord: Hashable, Sendable {
 
   package var type: DNSType { data.type }
 
-  /// Whether it says the same, whatever its time and its cache-flush bit are.
+  /// Whether two records say the same, apart from their lifetimes and cache-flush bits.
   package func says(_ other: DNSRecord) -> Bool {
     recordClass == other.recordClass && data == other.data && name == other.name
   }
 }
 
-/// What a question asks (RFC 1035 §4.1.2), with the bit for a unicast answer apart from its class (RFC 6762 §5.4).
+/// A question (RFC 1035 §4.1.2), with the bit for a unicast answer separate from its class (RFC
+/// 6762 §5.4).
 package struct DNSQuestion: Hashable, Sendable {
   /// The class of the Internet.
   package static let internet: UInt16 = 1
@@ -37,7 +39,7 @@ package struct DNSQuestion: Hashable, Sendable {
 
   package let name: DNSName
   package let type: DNSType
-  /// Whether an answer to the asker alone is welcome (QU).
+  /// Whether the asker accepts a unicast answer (QU).
   package let wantsUnicast: Bool
   /// The class without that bit.
   package let questionClass: UInt16
@@ -49,6 +51,6 @@ package struct DNSQuestion: Hashable, Sendable {
     self.questionClass = questionClass
   }
 
-  /// Whether records of the Internet's class are asked for.
+  /// Whether it asks for records of the Internet class.
   var isInternet: Bool { questionClass == Self.internet || questionClass == Self.anyClass }
 }

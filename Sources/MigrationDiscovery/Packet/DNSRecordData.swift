@@ -13,17 +13,17 @@ package struct DNSType: RawRepresentable, Hashable, Sendable {
   package static let any = DNSType(rawValue: 255)
 }
 
-/// What a record says.
+/// The content of a record.
 package enum DNSRecordData: Hashable, Sendable {
-  /// A or AAAA, as the address's length tells.
+  /// A or AAAA, depending on the address's length.
   case address(IPAddress)
   case pointer(DNSName)
   case service(ServiceLocation)
-  /// TXT: strings, each with its length before it, as they came.
+  /// TXT: strings, each with its length before it, as received.
   case text([UInt8])
-  /// NSEC: the next name, and the bitmap of types as it came (RFC 4034 §4.1.2).
+  /// NSEC: the next name, and the bitmap of types as received (RFC 4034 §4.1.2).
   case types(next: DNSName, bitmap: [UInt8])
-  /// Any other type, or one of another class than the Internet's: bytes as they came.
+  /// Any other type, or a class other than the Internet's: bytes as received.
   case opaque(DNSType, [UInt8])
 
   package var type: DNSType {
@@ -37,7 +37,8 @@ package enum DNSRecordData: Hashable, Sendable {
     }
   }
 
-  /// The data as it is sent without compression, by which simultaneous probes are compared (RFC 6762 §8.2).
+  /// The data in its sent form without compression, for comparing simultaneous probes (RFC 6762
+  /// §8.2).
   var uncompressed: [UInt8] {
     switch self {
     case .address(let address): address.bytes
@@ -49,7 +50,7 @@ package enum DNSRecordData: Hashable, Sendable {
   }
 }
 
-/// Where a service is: the content of an SRV record (RFC 2782).
+/// The location of a service: the content of an SRV record (RFC 2782).
 package struct ServiceLocation: Hashable, Sendable {
   package let priority: UInt16
   package let weight: UInt16
@@ -63,6 +64,6 @@ package struct ServiceLocation: Hashable, Sendable {
     self.target = target
   }
 
-  /// What stands before the target.
+  /// The fields before the target.
   var numbers: [UInt8] { [priority, weight, port].flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] } }
 }

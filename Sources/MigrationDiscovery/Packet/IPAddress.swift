@@ -1,6 +1,6 @@
-/// An IPv4 or IPv6 address, as its bytes in network order.
+/// An IPv4 or IPv6 address, as bytes in network order.
 package struct IPAddress: Hashable, Sendable {
-  /// 4 or 16 of them.
+  /// 4 or 16 bytes.
   package let bytes: [UInt8]
 
   /// Nil unless there are 4 or 16 bytes.
@@ -13,7 +13,7 @@ package struct IPAddress: Hashable, Sendable {
 
   package var isV6: Bool { bytes.count == 16 }
 
-  /// Whether it means something on one link only: fe80::/10 and 169.254/16.
+  /// Whether it is valid on one link only: fe80::/10 and 169.254/16.
   package var isLinkLocal: Bool {
     isV6 ? bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 : bytes[0] == 169 && bytes[1] == 254
   }
@@ -23,19 +23,20 @@ package struct IPAddress: Hashable, Sendable {
     isV6 ? bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 : bytes[0] == 127
   }
 
-  /// Whether it can be one device's: not 0/8, ::, multicast, broadcast, reserved, or IPv4 inside IPv6.
+  /// Whether it can be a device's address: not 0/8, ::, multicast, broadcast, reserved, or IPv4
+  /// inside IPv6.
   package var isDevice: Bool {
     guard isV6 else { return bytes[0] != 0 && bytes[0] < 224 }
     return bytes[0] != 0xff && (isLoopback || bytes.prefix(8).contains { $0 != 0 })
   }
 }
 
-/// What multicast DNS fixes (RFC 6762).
+/// The constants of multicast DNS (RFC 6762).
 package enum MulticastDNS {
   package static let port: UInt16 = 5353
-  /// Where all packets go over IPv4.
+  /// The group for all packets over IPv4.
   package static let groupV4 = IPAddress(literal: 224, 0, 0, 251)
-  /// Where all packets go over IPv6.
+  /// The group for all packets over IPv6.
   package static let groupV6 = IPAddress(literal: 0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfb)
   /// The longest packet that is read (§17).
   package static let longestPacket = 9000

@@ -1,4 +1,4 @@
-/// Where packets come and go: an interface with a family.
+/// The path of packets: an interface with a family.
 package struct Link: Hashable, Comparable, Sendable {
   /// The interface's index.
   package let interface: UInt32
@@ -14,7 +14,8 @@ package struct Link: Hashable, Comparable, Sendable {
   }
 }
 
-/// Where a packet came from. The scope of an IPv6 link-local address is the interface of the packet's link.
+/// The sender of a packet. The scope of an IPv6 link-local address is the interface of the packet's
+/// link.
 package struct Source: Hashable, Sendable {
   package let address: IPAddress
   package let port: UInt16
@@ -24,19 +25,20 @@ package struct Source: Hashable, Sendable {
     self.port = port
   }
 
-  /// Whether a plain resolver sent it, which knows nothing of multicast (RFC 6762 §6.7).
+  /// Whether a plain resolver sent it, which does not know multicast (RFC 6762 §6.7).
   var isLegacy: Bool { port != MulticastDNS.port }
 }
 
-/// The links of this device as a caller tells them.
+/// The links of this device, as given by the caller.
 enum LinkTable {
-  /// How many interfaces are heeded at most.
+  /// The most interfaces that are used.
   static let mostInterfaces = 64
-  /// How many addresses of an interface are heeded at most.
+  /// The most addresses of an interface that are used.
   static let mostAddresses = 16
 
-  /// The links that can be used, each with the addresses of its interface that may be told there, each once and in the
-  /// same order for the same set. A loopback address is told only where the interface has no others.
+  /// The usable links, each with the addresses of its interface that may be announced there,
+  /// without duplicates and in the same order for the same set. A loopback address is announced
+  /// only if the interface has no other address.
   static func usable(_ links: [Link: [IPAddress]]) -> [Link: [IPAddress]] {
     var byInterface: [UInt32: Set<IPAddress>] = [:]
     for (link, addresses) in links {

@@ -1,20 +1,21 @@
-/// Reads the parts of a packet. All work is bounded by the packet's length: names point only backwards.
+/// Reads the parts of a packet. The work is bounded by the packet's length: names point only
+/// backwards.
 struct PacketReader {
   /// The root, a type and a class.
   static let shortestQuestion = 5
   /// The root, a type, a class, a time and a length.
   static let shortestRecord = 11
-  /// How often one name may point to another place.
+  /// The most pointers in one name.
   static let mostPointers = 64
 
   private let bytes: [UInt8]
   private var at = 0
-  /// How long what has been read were without compression.
+  /// The length of the data read so far, without compression.
   private var expanded = 0
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// How many bytes are left.
+  /// The number of bytes left.
   var left: Int { bytes.count - at }
 
   mutating func word() throws(PacketError) -> UInt16 {
@@ -44,7 +45,7 @@ struct PacketReader {
     return DNSRecord(name, data, ttl: ttl, flushes: word & 0x8000 != 0, recordClass: recordClass)
   }
 
-  /// Reads exactly to `end`, which lies in the packet.
+  /// Reads exactly up to `end`, which is inside the packet.
   private mutating func data(_ type: DNSType, to end: Int) throws(PacketError) -> DNSRecordData {
     let data: DNSRecordData
     switch type {
@@ -70,18 +71,19 @@ struct PacketReader {
     return data
   }
 
-  /// The bytes to `end`, which lies in the packet and not before this place.
+  /// The bytes up to `end`, which is inside the packet and not before the current position.
   private mutating func take(to end: Int) -> [UInt8] {
     defer { at = end }
     expanded += end - at
     return Array(bytes[at..<end])
   }
 
-  /// A name, of which later parts may stand earlier in the packet.
+  /// A name; its later parts may be earlier in the packet.
   private mutating func name() throws(PacketError) -> DNSName {
     var wire: [UInt8] = []
     var place = at
-    // Where this run of labels began: a pointer leads before it, so that no name is endless.
+    // The start of this run of labels: a pointer leads to a position before it, so that no name is
+    // endless.
     var begin = at
     var end: Int?
     var pointers = 0
@@ -92,7 +94,8 @@ struct PacketReader {
       case 0:
         wire.append(0)
         at = end ?? place + 1
-        // What stands beside names in a question or a record is as long here as in the packet: at most 16 bytes a name.
+        // The other fields of a question or record are as long here as in the packet: at most 16
+        // bytes a name.
         expanded += wire.count + 16
         guard expanded + 12 <= DNSPacket.longest else { throw .tooLong }
         return DNSName(wire: wire)

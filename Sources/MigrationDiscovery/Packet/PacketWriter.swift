@@ -1,11 +1,11 @@
-/// Writes the parts of a packet. A name whose end stands in the packet already points there.
+/// Writes the parts of a packet. A name whose end is already in the packet points to it.
 struct PacketWriter {
-  /// Pointers reach no further.
+  /// The farthest position that a pointer can reach.
   private static let farthest = 0x3fff
 
   private(set) var bytes: [UInt8] = []
   private let compressesTargets: Bool
-  /// Where the ends of names stand, as they are sent, letter for letter.
+  /// The positions of the ends of names, in their sent form, byte for byte.
   private var places: [ArraySlice<UInt8>: Int] = [:]
 
   init(compressesTargets: Bool) { self.compressesTargets = compressesTargets }

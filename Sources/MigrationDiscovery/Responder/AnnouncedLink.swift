@@ -1,28 +1,30 @@
-/// What a responder keeps of one link: how far its name is there, what it sent when, and what it owes.
+/// A responder's state for one link: the phase of its name, the times of its answers, and the
+/// answers that are due.
 struct AnnouncedLink: Sendable {
   /// probing → announcing → standing; a conflict leads back to probing.
   enum Phase: Equatable, Sendable {
-    /// So many probes were sent; the next step is due at that time. Deferred: another device's probe won (RFC 6762 §8.2).
+    /// The number of probes sent, and the time of the next step. Deferred: another device's probe
+    /// won (RFC 6762 §8.2).
     case probing(sent: Int, at: Double, isDeferred: Bool)
-    /// So many announcements were sent; the next is due at that time.
+    /// The number of announcements sent, and the time of the next.
     case announcing(said: Int, at: Double)
     case standing
   }
 
-  /// How long the same record is not multicast again, in seconds (§6).
+  /// The pause before the same record is multicast again, in seconds (§6).
   static let pause = 1.0
-  /// The same where a probe has to be answered.
+  /// The same pause when it answers a probe.
   static let pauseBeforeDefence = 0.25
-  /// How many questions are held back at once for more known answers.
+  /// The most questions that wait for more known answers at a time.
   static let mostHeld = 16
-  /// How many answers a second go to one asker alone, and how many at once.
+  /// How many unicast answers are sent in a second, and how many at once.
   static let unicastRate = 10.0
 
   var addresses: [IPAddress]
   var phase: Phase
   /// When each kind was last multicast.
   private var sentAt: [AnswerKind: Double] = [:]
-  /// When each kind that is owed may be sent.
+  /// When each kind that is due may be sent.
   private var due: [AnswerKind: Double] = [:]
   private(set) var held: [HeldQuestion] = []
   private var unicastTokens = unicastRate
@@ -34,20 +36,20 @@ struct AnnouncedLink: Sendable {
     tokensAt = now
   }
 
-  /// Whether the name stands there, as far as probes tell.
+  /// Whether the name is established there, as far as probing shows.
   var isProbed: Bool {
     if case .probing = phase { false } else { true }
   }
 
-  /// Whether no probe for the name was sent there yet, not even one that lost.
+  /// Whether no probe for the name has been sent there, not even one that lost.
   var isBeforeProbes: Bool {
     if case .probing(sent: 0, _, isDeferred: false) = phase { true } else { false }
   }
 
-  /// Whether it leads to this device itself.
+  /// Whether it leads only to this device.
   var isLoopback: Bool { addresses.allSatisfy(\.isLoopback) }
 
-  /// When something is to be done there.
+  /// When the next step is due there.
   var nextMoment: Double? {
     var moments = Array(due.values) + held.map(\.due)
     switch phase {
@@ -57,21 +59,21 @@ struct AnnouncedLink: Sendable {
     return moments.min()
   }
 
-  /// Begins anew with probes, and owes nothing.
+  /// Starts probing again, with no answers due.
   mutating func probe(at start: Double, isDeferred: Bool = false) {
     phase = .probing(sent: 0, at: start, isDeferred: isDeferred)
     due = [:]
     held = []
   }
 
-  /// Forgets when records were sent that say something else from now on.
+  /// Forgets the sending times of records whose content changes.
   mutating func renew(where isChanged: (AnswerKind) -> Bool) {
     sentAt = sentAt.filter { !isChanged($0.key) }
   }
 
   // Answers to all
 
-  /// Owes answers from a time on, or later where they were just sent.
+  /// Schedules answers for a time, or later if they were sent just before.
   mutating func owe(_ kinds: AnswerSet, from time: Double, isDefence: Bool = false) {
     for kind in kinds {
       let allowed = allowed(kind, after: isDefence ? Self.pauseBeforeDefence : Self.pause)
@@ -79,10 +81,11 @@ struct AnnouncedLink: Sendable {
     }
   }
 
-  /// Another device has said it.
+  /// Cancels an answer that another device has given.
   mutating func settle(_ kind: AnswerKind) { due[kind] = nil }
 
-  /// The records to multicast now: those that are due, with all others that are owed and may be sent already.
+  /// The records to multicast now: those that are due, and all scheduled records that may be sent
+  /// already.
   mutating func takeDue(now: Double) -> AnswerSet {
     guard due.values.contains(where: { $0 <= now }) else { return [] }
     var taken: AnswerSet = []
@@ -90,12 +93,12 @@ struct AnnouncedLink: Sendable {
     return taken
   }
 
-  /// Those of them that were not multicast a moment ago.
+  /// The kinds that were not multicast just before.
   func sendable(_ kinds: AnswerSet, now: Double) -> AnswerSet {
     AnswerSet(kinds.filter { maySend($0, now: now) })
   }
 
-  /// They are multicast now.
+  /// Records that the kinds are multicast now.
   mutating func sent(_ kinds: AnswerSet, now: Double) {
     for kind in kinds {
       sentAt[kind] = now
@@ -103,7 +106,7 @@ struct AnnouncedLink: Sendable {
     }
   }
 
-  /// Whether it was multicast within so many seconds.
+  /// Whether it was multicast within this many seconds.
   func wasSent(_ kind: AnswerKind, within seconds: Double, now: Double) -> Bool {
     sentAt[kind].map { now - $0 < seconds } ?? false
   }
@@ -116,7 +119,7 @@ struct AnnouncedLink: Sendable {
 
   // Answers to one asker
 
-  /// Whether one more answer may go to an asker alone; if so, it counts.
+  /// Whether one more unicast answer may be sent; if so, it counts.
   mutating func takeUnicast(now: Double) -> Bool {
     unicastTokens = min(Self.unicastRate, unicastTokens + (now - tokensAt) * Self.unicastRate)
     tokensAt = now
@@ -127,7 +130,7 @@ struct AnnouncedLink: Sendable {
 
   // Questions whose known answers come in several packets
 
-  /// Holds a question back until a time; false where it has to be answered without waiting.
+  /// Holds a question back until a time; false if it must be answered without waiting.
   mutating func hold(_ source: Source, _ wanted: AnswerSet, until due: Double, now: Double) -> Bool {
     if let index = held.firstIndex(where: { $0.source == source }) {
       held[index].wanted.formUnion(wanted)
@@ -139,13 +142,13 @@ struct AnnouncedLink: Sendable {
     return true
   }
 
-  /// An asker knows more answers.
+  /// Removes the answers that an asker knows from its questions.
   mutating func release(_ source: Source, known: (AnswerSet) -> AnswerSet) {
     guard let index = held.firstIndex(where: { $0.source == source }) else { return }
     held[index].wanted.subtract(known(held[index].wanted))
   }
 
-  /// What the askers that were waited for do not know.
+  /// The answers that the held-back askers do not know.
   mutating func takeHeld(now: Double) -> AnswerSet {
     let wanted = held.reduce(into: AnswerSet()) { if $1.due <= now { $0.formUnion($1.wanted) } }
     held.removeAll { $0.due <= now }
@@ -155,7 +158,7 @@ struct AnnouncedLink: Sendable {
 
 /// A question whose asker sends more known answers (RFC 6762 §7.2).
 struct HeldQuestion: Sendable {
-  /// How long it is held back at most, however many packets follow, in seconds.
+  /// The longest time for which it is held back, regardless of how many packets follow, in seconds.
   static let longest = 2.0
 
   let source: Source

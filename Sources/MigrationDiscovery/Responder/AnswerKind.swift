@@ -1,5 +1,5 @@
-/// What a responder can answer with. Records of one name and type are always sent together, since each replaces what is
-/// known of them (RFC 6762 §10.2).
+/// The kinds of answers of a responder. Records of one name and type are always sent together,
+/// because they replace all known records of that name and type (RFC 6762 §10.2).
 enum AnswerKind: Int, CaseIterable, Sendable {
   /// PTR: the type has this instance.
   case pointer

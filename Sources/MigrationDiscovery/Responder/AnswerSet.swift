@@ -1,4 +1,4 @@
-/// Some kinds of answers, always in their order.
+/// A set of kinds of answers, always in order.
 struct AnswerSet: Equatable, Sequence, ExpressibleByArrayLiteral, Sendable {
   private var bits: UInt8
 
@@ -6,11 +6,12 @@ struct AnswerSet: Equatable, Sequence, ExpressibleByArrayLiteral, Sendable {
   init(_ kinds: some Sequence<AnswerKind>) { bits = kinds.reduce(0) { $0 | 1 << $1.rawValue } }
   init(arrayLiteral kinds: AnswerKind...) { self.init(kinds) }
 
-  /// Records that are sent unasked after probing (RFC 6762 §8.3).
+  /// Records that are announced after probing (RFC 6762 §8.3).
   static let announced: AnswerSet = [.pointer, .enumeration, .service, .text, .v4, .v6]
-  /// Records that are taken back at the end. That there are services of the type, other devices may still say.
+  /// Records that are withdrawn at the end. Other devices may still have services of the type, so
+  /// that record is not withdrawn.
   static let withdrawn: AnswerSet = [.pointer, .service, .text, .v4, .v6]
-  /// Records that are taken back with a name.
+  /// Records that are withdrawn with a name.
   static let instance: AnswerSet = [.pointer, .service, .text]
 
   var isEmpty: Bool { bits == 0 }

@@ -1,10 +1,10 @@
-/// The records of a service under one of its names, on a link with certain addresses.
+/// The records of a service under one of its names, on a link with given addresses.
 struct OwnRecords: Sendable {
-  /// How long records hold that name the host, in seconds (RFC 6762 §10).
+  /// The lifetime of records that name the host, in seconds (RFC 6762 §10).
   static let hostTTL: UInt32 = 120
-  /// How long the others hold.
+  /// The lifetime of the others.
   static let otherTTL: UInt32 = 4500
-  /// How long any holds that is told to a plain resolver (§6.7).
+  /// The longest lifetime in an answer to a plain resolver (§6.7).
   static let legacyTTL: UInt32 = 10
 
   let instance: DNSName
@@ -19,7 +19,7 @@ struct OwnRecords: Sendable {
     textBytes = ServiceText.bytes(instance: service.instance)
   }
 
-  /// The records of a kind; none where there are no such addresses.
+  /// The records of a kind; none if there are no such addresses.
   func records(_ kind: AnswerKind, _ addresses: [IPAddress]) -> [DNSRecord] {
     switch kind {
     case .pointer: [DNSRecord(ServiceNames.type, .pointer(instance), ttl: Self.otherTTL)]
@@ -40,7 +40,7 @@ struct OwnRecords: Sendable {
     kinds.flatMap { records($0, addresses) }
   }
 
-  /// What a question asks for, as far as it can be answered with these addresses.
+  /// The kinds that a question asks for, if they can be answered with these addresses.
   func answers(_ question: DNSQuestion, _ addresses: [IPAddress]) -> AnswerSet {
     guard question.isInternet else { return [] }
     func asks(_ type: DNSType) -> Bool { question.type == type || question.type == .any }
@@ -61,7 +61,7 @@ struct OwnRecords: Sendable {
     }
   }
 
-  /// What may stand beside answers, so that it need not be asked for (RFC 6763 §12).
+  /// Additional records that the asker is likely to need (RFC 6763 §12).
   func additions(_ answers: AnswerSet) -> AnswerSet {
     var more: AnswerSet = []
     if answers.contains(.pointer) { more.formUnion([.service, .text, .v4, .v6, .instanceTypes, .hostTypes]) }
@@ -75,7 +75,7 @@ struct OwnRecords: Sendable {
     addresses.contains { $0.isV6 == (type == .aaaa) }
   }
 
-  /// A record that says which types a name has, all others being missing (RFC 6762 §6.1).
+  /// A record that lists the types of a name, and so denies all others (RFC 6762 §6.1).
   private func types(_ name: DNSName, _ types: [DNSType], ttl: UInt32) -> DNSRecord {
     var bits = [UInt8](repeating: 0, count: 6)
     for type in types { bits[Int(type.rawValue) / 8] |= 0x80 >> UInt8(type.rawValue % 8) }

@@ -1,13 +1,14 @@
-/// How a responder comes to a name of its own.
+/// How a responder gets a name of its own.
 ///
-/// Only the instance's name is contested. The host name has 64 random bits: a record of another device under it is a
-/// replay or a forgery, and is answered by saying the own ones again, at most once a second.
+/// Only the instance's name can be contested. The host name has 64 random bits, so a record of
+/// another device under this name is a replay or a forgery. The responder answers it by sending its
+/// own records again, at most once a second.
 extension Responder {
-  /// How long a device waits whose probe lost against another's (RFC 6762 §8.2).
+  /// How long a device waits after its probe has lost against another (RFC 6762 §8.2).
   private static let deference = 1.0
 
-  /// Compares a probe of another device with the own: the greater proposal goes on, the lesser waits, and then meets the
-  /// other's answer (RFC 6762 §8.2).
+  /// Compares a probe of another device with the responder's own: the greater proposal continues,
+  /// and the lesser waits and then receives the other's answer (RFC 6762 §8.2).
   ///
   /// Before the first probe there is nothing to compare.
   mutating func meet(_ probe: DNSPacket, on link: Link, now: Double) {
@@ -19,7 +20,7 @@ extension Responder {
     links[link]?.probe(at: now + (nameConflicts.count(now: now) ?? Self.deference), isDeferred: true)
   }
 
-  /// Records as they are compared: by class, type and content, the least first.
+  /// Records in the order of comparison: by class, type and content, the least first.
   private static func proposal(_ records: some Sequence<DNSRecord>) -> [[UInt8]] {
     records.map { record in
       [record.recordClass, record.type.rawValue].flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] }
@@ -27,7 +28,7 @@ extension Responder {
     }.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// Heeds what another device, or this one, says (RFC 6762 §6.6, §7.4, §9).
+  /// Processes the answers of another device, or of this one (RFC 6762 §6.6, §7.4, §9).
   mutating func hear(_ response: DNSPacket, on link: Link, now: Double) -> [Action] {
     // Once for all records of the packet, which may be very many.
     let own = OwnWords(records, links, on: link)
@@ -49,7 +50,7 @@ extension Responder {
       case ServiceNames.type, ServiceNames.enumeration:
         guard own.has(record) else { continue }
         repair(record, own, on: link, now: now)
-        // Only this device has its instance; that there are such services others say, too.
+        // Only this device announces its instance; other devices also announce the service type.
         if record.name == ServiceNames.enumeration, record.ttl >= OwnRecords.otherTTL {
           links[link]?.settle(.enumeration)
         }
@@ -59,16 +60,18 @@ extension Responder {
     return []
   }
 
-  /// Says an own record again that was said with less than half of its time, or taken back, by a mistake.
+  /// Sends one of its own records again after another device has sent it with less than half of its
+  /// lifetime, or has withdrawn it, by mistake.
   private mutating func repair(_ record: DNSRecord, _ own: OwnWords, on link: Link, now: Double) {
     guard links[link]?.isProbed == true else { return }
     let kinds = own.here.lazy.filter { $0.record.says(record) && record.ttl < $0.record.ttl / 2 }.map(\.kind)
     links[link]?.owe(AnswerSet(kinds), from: now)
   }
 
-  /// Another device has the name. One that was not probed for yet is given up; one that stood is probed for again
-  /// (RFC 6762 §8.1, §9). Before the first probe the name is not claimed: else a device that contradicts ever new names, or
-  /// one that is waited for, would use them all up.
+  /// Handles a name that another device has. A name that is still being probed for is given up; an
+  /// established name is probed for again (RFC 6762 §8.1, §9). Before the first probe the responder
+  /// does not claim the name: otherwise a device that contradicts each new name, or a device that
+  /// this one waits for, would use up all names.
   private mutating func conflict(on link: Link, now: Double) -> [Action] {
     guard let known = links[link], !known.isBeforeProbes else { return [] }
     let wait = nameConflicts.count(now: now)
@@ -82,7 +85,7 @@ extension Responder {
     records = OwnRecords(service, label: InstanceLabel.bytes(service.label, attempt: attempt))
     var actions: [Action] = []
     for (other, announced) in links.sorted(by: { $0.key < $1.key }) {
-      // Where the other device is heard, the old name is its own by now.
+      // On links where the other device is heard, that device has the old name by now.
       if announced.isProbed, other.interface != link.interface {
         actions.append(goodbye(old.records(.instance, []), on: other))
       }
@@ -93,12 +96,12 @@ extension Responder {
   }
 }
 
-/// What this device says itself, by which its own packets are known that come back.
+/// The device's own records, for recognising its own packets when they come back.
 private struct OwnWords {
   /// The records that are announced on the link.
   let here: [(kind: AnswerKind, record: DNSRecord)]
   private let host: DNSName
-  /// The addresses of all links: two interfaces may lead to one network.
+  /// The addresses of all links, because two interfaces may lead to one network.
   private let addresses: Set<IPAddress>
 
   init(_ records: OwnRecords, _ links: [Link: AnnouncedLink], on link: Link) {
@@ -108,7 +111,7 @@ private struct OwnWords {
     addresses = Set(links.values.flatMap(\.addresses))
   }
 
-  /// Whether this device says the same, on any of its links.
+  /// Whether this device announces the same record, on any of its links.
   func has(_ record: DNSRecord) -> Bool {
     if case .address(let address) = record.data { return record.name == host && addresses.contains(address) }
     return here.contains { $0.record.says(record) }

@@ -1,12 +1,13 @@
 /// How a responder reads packets and answers questions.
 extension Responder {
-  /// How many questions of a plain resolver are repeated; those with more get no answer.
+  /// The most questions of a plain resolver that an answer repeats; packets with more get no
+  /// answer.
   private static let mostLegacyQuestions = 8
 
   mutating func read(_ bytes: [UInt8], _ link: Link, _ source: Source, now: Double) -> [Action] {
     guard let known = links[link], let packet = try? DNSPacket(bytes), packet.isPlain else { return [] }
     if packet.isResponse {
-      // Answers of multicast DNS come from its port, all others are ignored (RFC 6762 §6).
+      // Answers of multicast DNS come from its port; all others are ignored (RFC 6762 §6).
       return source.isLegacy ? [] : hear(packet, on: link, now: now)
     }
     if !packet.authorities.isEmpty, !source.isLegacy { meet(packet, on: link, now: now) }
@@ -16,7 +17,7 @@ extension Responder {
       : answer(packet, known, on: link, for: source, now: now)
   }
 
-  /// Answers a question of multicast DNS, in part later (RFC 6762 §5.4, §6, §7).
+  /// Answers a question of multicast DNS, possibly later and in parts (RFC 6762 §5.4, §6, §7).
   private mutating func answer(
     _ query: DNSPacket, _ announced: AnnouncedLink, on link: Link, for source: Source, now: Double
   ) -> [Action] {
@@ -27,7 +28,8 @@ extension Responder {
     var (toAll, toOne): (AnswerSet, AnswerSet) = ([], [])
     for question in query.questions {
       for kind in records.answers(question, addresses) {
-        // Who asks alone may be answered alone, as long as the others' memory of it is fresh.
+        // A single asker may get a unicast answer as long as the records in the other devices'
+        // caches are fresh.
         let isFresh = known.wasSent(kind, within: Self.freshness(kind), now: now)
         if question.wantsUnicast, isFresh { toOne.insert(kind) } else { toAll.insert(kind) }
       }
@@ -74,7 +76,8 @@ extension Responder {
     DNSRecord(record.name, record.data, ttl: min(record.ttl, OwnRecords.legacyTTL))
   }
 
-  /// Those of the kinds that the asker knows already, all records of them, for at least half of their time (§7.1).
+  /// The kinds that the asker knows already: all their records, for at least half of their lifetime
+  /// (§7.1).
   private func known(_ kinds: AnswerSet, _ answers: [DNSRecord], _ addresses: [IPAddress]) -> AnswerSet {
     guard !answers.isEmpty else { return [] }
     return AnswerSet(
@@ -85,7 +88,7 @@ extension Responder {
       })
   }
 
-  /// A quarter of the time for which a kind holds.
+  /// A quarter of a kind's lifetime.
   private static func freshness(_ kind: AnswerKind) -> Double {
     switch kind {
     case .service, .v4, .v6, .hostTypes: Double(OwnRecords.hostTTL) / 4

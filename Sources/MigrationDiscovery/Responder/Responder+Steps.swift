@@ -1,12 +1,13 @@
-/// What a responder does by itself as time passes.
+/// The steps of a responder as time passes.
 extension Responder {
-  /// How many probes are sent, and how far apart (RFC 6762 §8.1).
+  /// The number of probes, and the time between them (RFC 6762 §8.1).
   private static let probes = 3
   private static let probeInterval = 0.25
-  /// How many announcements follow; the pause between them doubles from one second on (§8.3).
+  /// The number of announcements that follow; the pauses between them start at one second and
+  /// double (§8.3).
   private static let announcements = 3
 
-  /// Does what is due on a link.
+  /// Performs the steps that are due on a link.
   mutating func advance(_ link: Link, now: Double) -> [Action] {
     guard var known = links[link] else { return [] }
     var actions: [Action] = []
@@ -35,7 +36,7 @@ extension Responder {
     return actions
   }
 
-  /// An answer with what may stand beside it.
+  /// An answer with its additional records.
   func response(_ kinds: AnswerSet, _ additions: AnswerSet, _ addresses: [IPAddress]) -> DNSPacket {
     var packet = DNSPacket.response
     packet.answers = records.records(kinds, addresses)
@@ -43,8 +44,9 @@ extension Responder {
     return packet
   }
 
-  /// Asks for the names, and says what shall be theirs. The answer may go to all: beside another program that shares the
-  /// port, one to this device alone might reach that program instead.
+  /// Asks for the names, and proposes its own records for them. The answer may go to all devices:
+  /// if another program shares the port, an answer to this device alone might reach that program
+  /// instead.
   private func probe(_ addresses: [IPAddress]) -> DNSPacket {
     var packet = DNSPacket.query
     packet.questions = [DNSQuestion(records.instance, .any), DNSQuestion(records.host, .any)]

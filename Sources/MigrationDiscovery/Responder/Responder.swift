@@ -1,27 +1,29 @@
-/// Announces one service on several links by multicast DNS (RFC 6762): probes for its name, announces, answers, defends
-/// the name or takes another, and says goodbye.
+/// Announces one service on several links by multicast DNS (RFC 6762): probes for its name,
+/// announces, answers, defends the name or takes another, and withdraws its records at the end.
 ///
-/// A value: events in, actions out. Times are seconds on any clock that counts sleep. Own packets that come back are known
-/// by what they say: the host name has the run's random number in it.
+/// A value: events in, actions out. Times are seconds on any clock that runs during sleep. It
+/// recognises its own packets by their content when they come back: the host name contains the
+/// run's random number.
 package struct Responder: Sendable {
   package enum Event: Sendable {
-    /// The links that there are now, each with addresses of its interface, of either family.
+    /// The current links, each with the addresses of its interface, of either family.
     case links([Link: [IPAddress]])
-    /// A packet has come.
+    /// A packet has arrived.
     case packet([UInt8], Link, from: Source)
-    /// Nothing happened until `nextMoment`.
+    /// No event came before `nextMoment`.
     case timePassed
     /// The service ends.
     case withdraw
   }
 
   package enum Action: Equatable, Sendable {
-    /// A packet goes to the group, or to one asker, from port 5353.
+    /// Sends a packet to the group, or to one asker, from port 5353.
     case send([UInt8], Link, unicastTo: Source?)
-    /// The label under which the service is announced, as soon as it stands on one link to other devices; again when it
-    /// changes, which a link where it is probed for later may bring about.
+    /// The label under which the service is announced, as soon as it is established on one link to
+    /// other devices. The event is repeated when the label changes, for example because of a link
+    /// on which probing ends later.
     case established(name: String)
-    /// The goodbyes are sent. Nothing follows.
+    /// The goodbyes have been sent. No action follows.
     case over
   }
 
@@ -30,7 +32,7 @@ package struct Responder: Sendable {
   var records: OwnRecords
   var links: [Link: AnnouncedLink] = [:]
   var nameConflicts = NameConflicts()
-  /// Which name after the wanted one it is, from 1 on.
+  /// The number of the attempt at a name, from 1 on.
   var attempt = 1
   private var told: Int?
   private var isWithdrawn = false
@@ -41,7 +43,7 @@ package struct Responder: Sendable {
     records = OwnRecords(service, label: InstanceLabel.bytes(service.label))
   }
 
-  /// When `timePassed` has something to do, which may be over already.
+  /// When `timePassed` is due; this may be in the past.
   package var nextMoment: Double? { isWithdrawn ? nil : links.values.lazy.compactMap(\.nextMoment).min() }
 
   package mutating func handle(_ event: Event, now: Double) -> [Action] {
@@ -68,7 +70,8 @@ package struct Responder: Sendable {
 
   // Links
 
-  /// Probes on links that are new, and announces again where addresses changed (RFC 6762 §8.4, §10.1).
+  /// Probes on new links, and announces again on links whose addresses changed (RFC 6762 §8.4,
+  /// §10.1).
   private mutating func update(_ now: [Link: [IPAddress]], now time: Double) -> [Action] {
     var actions: [Action] = []
     for link in now.keys.sorted() {
@@ -101,12 +104,13 @@ package struct Responder: Sendable {
     return actions + [.over]
   }
 
-  // What other parts need
+  // Helpers for the other parts
 
-  /// How long the first probe waits, so that devices that start together do not send together (§8.1).
+  /// The delay before the first probe, so that devices that start together do not send together
+  /// (§8.1).
   mutating func initialDelay() -> Double { random.seconds(0...0.25) }
 
-  /// Takes records back. They flush nothing: another device may have the name by now.
+  /// Withdraws records. They flush nothing: another device may have the name by now.
   func goodbye(_ records: [DNSRecord], on link: Link) -> Action {
     var packet = DNSPacket.response
     packet.answers = records.map { DNSRecord($0.name, $0.data, ttl: 0) }
