@@ -1,25 +1,27 @@
 package import MigrationDiscovery
 package import MigrationSystem
 
-/// Announces a service on every network that this device is in, until it is withdrawn or this goes.
+/// Announces a service on every network of this device, until it is withdrawn or deallocated.
 ///
-/// It lives through networks that come and go, and through there being none; the one who announces need not care.
+/// It handles networks that come and go, and the lack of any network; its owner need not.
 package final class Announcement: Sendable {
-  /// What becomes of it.
+  /// The news of the announcement.
   package enum News: Equatable, Sendable {
-    /// This name stands: no other device on the networks has it. Comes again when it had to be changed.
+    /// The name is established: no other device on the networks has it. Repeated when the name had
+    /// to be changed.
     case established(name: String)
   }
 
-  /// How long the goodbye may take: it is sent at once, unless the machine is very busy.
+  /// How long the goodbye may take: it is sent immediately, unless the machine is very busy.
   private static let patience: Duration = .milliseconds(500)
 
   private let thread: LinkThread
 
-  /// Starts to announce.
+  /// Starts announcing.
   ///
-  /// The news come on the announcement's own thread, which must not be made to wait. Of trouble it tells at most once, and
-  /// goes on: a network may come, and a port become free.
+  /// The news comes on the announcement's own thread, which the receiver of the news must not
+  /// block. Trouble is reported at most once, and announcing continues: a network may come, and a
+  /// port may become free.
   package init(
     _ service: Service, reaching reach: Reach = .everywhere, news: @escaping @Sendable (News) -> Void = { _ in },
     trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
@@ -30,10 +32,11 @@ package final class Announcement: Sendable {
       trouble: { $0.map(trouble) })
   }
 
-  /// Has the networks told that the service is gone, and returns at once.
+  /// Starts to tell the networks that the service has ended, and returns immediately.
   package func withdraw() { thread.end() }
 
-  /// Withdraws it, and returns when the networks are told; half a second later in any case.
+  /// Withdraws the service, and returns when the networks have been told; after half a second in
+  /// any case.
   package func end() {
     thread.end()
     _ = thread.wait(until: .now() + Self.patience)
@@ -41,7 +44,7 @@ package final class Announcement: Sendable {
 }
 
 extension SystemRandom {
-  /// An unforeseeable number.
+  /// An unpredictable number.
   static func number() throws(SystemError) -> UInt64 {
     try bytes(8).reduce(0) { $0 << 8 | UInt64($1) }
   }

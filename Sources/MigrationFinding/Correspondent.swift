@@ -1,30 +1,31 @@
 import MigrationDiscovery
 
-/// What happens at the links.
+/// An event at the links.
 enum LinkEvent: Sendable {
-  /// These are the links now.
+  /// The current links.
   case links([Link: [IPAddress]])
   case packet([UInt8], Link, from: Source)
-  /// The moment has come that was asked for.
+  /// The requested moment has come.
   case timePassed
-  /// The owner wants an end.
+  /// The owner requests the end.
   case stop
 }
 
-/// One thing to do.
+/// An action.
 enum LinkAction<News: Sendable>: Sendable {
-  /// Send a packet: to the group, or to one address.
+  /// Sends a packet: to the group, or to one address.
   case send([UInt8], Link, unicastTo: Source?)
   case tell(News)
-  /// Nothing more is to be done.
+  /// No action follows.
   case over
 }
 
-/// A value that decides what is sent and told; `LinkLoop` lends it sockets and a clock.
+/// A value that decides which packets to send and which news to report; `LinkLoop` provides sockets
+/// and a clock.
 protocol Correspondent: Sendable {
   associatedtype News: Sendable
   mutating func handle(_ event: LinkEvent, now: Double) -> [LinkAction<News>]
-  /// When it wants to hear of the time; nil for not before something happens.
+  /// The next time at which it needs `timePassed`; nil if it only waits for events.
   var nextMoment: Double? { get }
 }
 

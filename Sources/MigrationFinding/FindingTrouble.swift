@@ -1,17 +1,19 @@
 package import MigrationSystem
 
-/// Why devices on the network cannot be found at the moment. Said once; what happens later may mend it.
+/// The reason why devices on the network cannot be found at the moment. It is reported once; later
+/// events may remove it.
 ///
 /// The description is a lower-case clause.
 package enum FindingTrouble: Error, Equatable, Sendable, CustomStringConvertible {
-  /// This device is in no network.
+  /// This device is not connected to a network.
   case noNetwork
-  /// The system refuses a socket: another program has the port for itself, or the program may use no such sockets.
+  /// The system refuses a socket: another program has exclusive use of the port, or this program
+  /// may not use such sockets.
   case refused(SystemError)
 
   package var description: String {
     switch self {
-    case .noNetwork: "this device is connected to no network"
+    case .noNetwork: "this device is not connected to a network"
     case .refused(let error): error.description
     }
   }

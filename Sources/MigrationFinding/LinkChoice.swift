@@ -1,27 +1,31 @@
 import MigrationDiscovery
 import MigrationSystem
 
-/// Which of this device's interfaces devices are looked for and announced on. A value; the interfaces are given.
+/// The interfaces of this device on which to find and announce devices. A value; the interfaces are
+/// given.
 struct LinkChoice: Equatable, Sendable {
-  /// More interfaces than that are a server's with a network for each of many guests. Those of default routes are taken
-  /// first, and then real ones before those that the system has made up, a bridge for guests being one.
+  /// Only a server with a network for each of many guests has more interfaces. Interfaces of
+  /// default routes are preferred, then physical ones before virtual ones, such as a bridge for
+  /// guests.
   static let mostInterfaces = 16
   /// More addresses of one interface would not fit into a packet.
   static let mostAddresses = 16
 
-  /// The links, each with the addresses of this device at its interface.
+  /// The links, each with this device's addresses on its interface.
   let links: [Link: [IPAddress]]
-  /// Whether this device is in no network, and the loopback interface stands in.
+  /// Whether this device is not connected to a network, so that the loopback interface is used.
   let isOnlyItself: Bool
   private let interfaces: [UInt32: NetworkInterface]
 
-  /// Chooses among the interfaces.
+  /// Selects from the interfaces.
   ///
-  /// Tunnels are left out: those at their other ends are in no network with this device. The loopback interface stands in
-  /// where there is no other: both programs may be on this device.
+  /// Tunnels are left out, because the devices at their other ends are not in a network with this
+  /// device. The loopback interface is used if there is no other: both programs may be on this
+  /// device.
   ///
-  /// Interfaces at which nothing could be reached are left out as well. The default routes are given by the addresses of this
-  /// device that they are used from; they matter only where there are very many interfaces.
+  /// Interfaces without an address within reach are left out as well. The default routes are given
+  /// as the addresses of this device that they use; they matter only if there are very many
+  /// interfaces.
   init(
     _ all: [NetworkInterface], reaching reach: Reach = .everywhere, defaultRoutes: () -> [SocketAddress] = { [] }
   ) {
@@ -45,14 +49,16 @@ struct LinkChoice: Equatable, Sendable {
     self.links = links
   }
 
-  /// Whether a packet comes from a device on the link that it came in by, and from no router: RFC 6762 §11.
+  /// Whether a packet comes from a device on the link on which it arrived, and not through a
+  /// router: RFC 6762 §11.
   func isOfLink(_ datagram: Datagram, _ link: Link) -> Bool {
     guard datagram.interface == link.interface, let interface = interfaces[link.interface] else { return false }
     return datagram.hopLimit == 255 || interface.isOnLink(datagram.sender)
   }
 
-  /// Whether an answer may go to an address alone: one in a network of the link's interface. A sender that only says that it
-  /// is near, by its hop limit, could have other devices answered.
+  /// Whether a unicast answer may go to an address: only to one in a network of the link's
+  /// interface. Otherwise a sender that only claims to be near, by its hop limit, could direct
+  /// answers at other devices.
   func isNear(_ address: SocketAddress, _ link: Link) -> Bool {
     interfaces[link.interface]?.isOnLink(address) == true
   }
@@ -64,16 +70,16 @@ extension NetworkInterface {
     flags.isSuperset(of: [.up, .running, .multicast]) && flags.isDisjoint(with: [.loopback, .pointToPoint]) && !isPort
   }
 
-  /// Which are taken first of very many.
+  /// The order of preference if there are very many.
   fileprivate func rank(_ defaultRoutes: [[UInt8]]) -> Int {
     if addresses.contains(where: { defaultRoutes.contains($0.address.bytes) }) { return 0 }
     return isMadeUp ? 2 : 1
   }
 
-  /// Whether it leads to this device itself.
+  /// Whether it leads only to this device.
   fileprivate var isItself: Bool { flags.isSuperset(of: [.up, .loopback]) }
 
-  /// The families that it has an address to send from for: with IPv6 it must be the one that belongs to the link.
+  /// The families for which it has an address to send from: with IPv6, a link-local address.
   fileprivate var links: [Link] {
     let ready = addresses.filter(\.isReady).map(\.address)
     var links: [Link] = []
@@ -84,7 +90,7 @@ extension NetworkInterface {
     return links
   }
 
-  /// The addresses within reach that other devices may use from now on.
+  /// The addresses within reach that other devices may use for new connections.
   fileprivate func own(_ reach: Reach) -> [IPAddress] {
     addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
       .compactMap { IPAddress($0.address.bytes) }

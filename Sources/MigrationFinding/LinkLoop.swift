@@ -1,22 +1,23 @@
 import MigrationDiscovery
 import MigrationSystem
 
-/// Lends a correspondent the links of this device, on a thread that waits for one poll and nothing else.
+/// Provides a correspondent with the links of this device, on a thread that waits only in one poll.
 ///
-/// A flood costs little: after each batch the sockets rest, and what does not fit into the kernel's buffers meanwhile is
-/// lost, the flood for the most part.
+/// A flood costs little: after each batch the sockets rest, and packets that meanwhile exceed the
+/// kernel's buffers are lost, most of them from the flood.
 struct LinkLoop<Party: Correspondent>: ~Copyable {
-  /// How long sockets rest at least after packets were taken from them; and so many times as long as the packets took, so
-  /// that no flood takes more than a tenth of a processor.
+  /// The least rest of the sockets after packets were read. The rest also lasts a multiple of the
+  /// time for processing the packets, so that a flood takes at most a tenth of a processor.
   private static var rest: Duration { .milliseconds(10) }
   private static var restShare: Int { 9 }
-  /// How long changes of interfaces are collected: they come in swarms.
+  /// How long changes of interfaces are collected, because they come in groups.
   private static var collecting: Duration { .milliseconds(100) }
-  /// After how long a link that could not be opened is tried again, and the interfaces are looked at where changes are not
-  /// heard of.
+  /// The time after which a link that could not be opened is tried again, and after which the
+  /// interfaces are listed again if the kernel does not report changes.
   private static var retrying: Duration { .seconds(5) }
 
-  /// How long networks may take to come up before their absence is told: a cable that was plugged in, a machine that wakes.
+  /// How long networks may take to come up before their absence is reported: after a cable is
+  /// plugged in, or a machine wakes.
   private static var comingUp: Duration { .seconds(1) }
 
   private var party: Party
@@ -30,7 +31,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   private let changes: InterfaceChanges?
   private var lookAt: BootInstant? = .now()
   private var restUntil: BootInstant?
-  /// Interfaces that carried no packets for a while since the last look.
+  /// Interfaces that were interrupted since the last listing.
   private var interrupted: Set<UInt32> = []
   private var isStopping = false
   private var isOver = false
@@ -38,7 +39,8 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   private var isInTrouble = false
   private var hasWaitedForNetworks = false
 
-  /// Needs nothing of the system that could be missing; links it opens later. Trouble is told once, and nil when it is over.
+  /// Needs no system resource that could be missing; it opens the links later. Trouble is reported
+  /// once, and nil when it has ended.
   init(
     _ party: Party, _ poller: consuming Poller, port: UInt16, reaching reach: Reach, stop: StopSignal, wakeup: Wakeup,
     tell: @escaping @Sendable (Party.News) -> Void, trouble: @escaping @Sendable (FindingTrouble?) -> Void
@@ -53,7 +55,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
     changes = try? InterfaceChanges()
   }
 
-  /// Works until the end is wanted and told.
+  /// Runs until the end has been requested and completed.
   mutating func run() throws(SystemError) {
     while !isOver {
       if heedsStop() { continue }
@@ -61,13 +63,13 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
         look()
         continue
       }
-      // The sockets have their turn, whatever moments follow.
+      // The sockets get their turn, even if many moments follow.
       heedTime()
       try turn()
     }
   }
 
-  /// Begins the end if it is wanted; whether it did.
+  /// Begins the end if it is requested. Returns whether it did.
   private mutating func heedsStop() -> Bool {
     guard stop.isSet, !isStopping else { return false }
     isStopping = true
@@ -104,7 +106,8 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
     restUntil = end + max(Self.rest, begin.duration(to: end) * Self.restShare)
   }
 
-  /// Takes a batch of packets; whether there were any. Neither the end nor a moment waits for the whole batch.
+  /// Processes a batch of packets. Returns whether there were any. The end and due moments need not
+  /// wait for the whole batch.
   private mutating func receive(_ link: Link) -> Bool {
     var packets: [([UInt8], Source)] = []
     var isAny = false
@@ -123,7 +126,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
     return isAny
   }
 
-  /// The interfaces are to be looked at, after so long at the latest.
+  /// Schedules a listing of the interfaces, after this time at the latest.
   private mutating func look(after time: Duration) {
     let moment = BootInstant.now() + time
     lookAt = lookAt.map { min($0, moment) } ?? moment
@@ -133,7 +136,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
     lookAt = nil
     do throws(SystemError) {
       let interfaces = try NetworkInterface.all()
-      // Behind an interface that was gone for a moment, others may be now.
+      // An interface that was interrupted may lead to another network now.
       if links.close(interrupted) { handle(.links(links.links)) }
       interrupted = []
       links.update(interfaces)

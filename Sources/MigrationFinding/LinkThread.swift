@@ -6,8 +6,8 @@ final class LinkThread: Sendable {
   private let waking: StopSignal.Waking
   private let hasEnded = Condition(false)
 
-  /// Starts it, with all that it needs besides links. `tell` and `trouble` are called on the thread, which must not wait in
-  /// them; `trouble` with nil when it is over.
+  /// Starts it, with everything that it needs except links. `tell` and `trouble` are called on the
+  /// thread and must not block it; `trouble` with nil when the trouble has ended.
   init<Party: Correspondent>(
     _ name: String, _ party: Party, port: UInt16, reaching reach: Reach = .everywhere,
     tell: @escaping @Sendable (Party.News) -> Void,
@@ -33,10 +33,10 @@ final class LinkThread: Sendable {
 
   deinit { stop.set() }
 
-  /// Has it end, from any thread.
+  /// Requests the end, from any thread.
   func end() { stop.set() }
 
-  /// Waits for its end; whether it came in time.
+  /// Waits for the end. Returns whether it came in time.
   func wait(until deadline: BootInstant) -> Bool {
     hasEnded.wait(until: deadline) { $0 ? true : nil } ?? false
   }

@@ -15,22 +15,23 @@ struct OpenLinks {
   private var sockets: [Link: OpenLink] = [:]
   private(set) var choice = LinkChoice([])
   private var buffer = DatagramBuffer(longest: MulticastDNS.longestPacket)
-  /// Why a socket that should be there is not; nil if there are all of them.
+  /// Why a socket is missing; nil if none is.
   private(set) var failure: SystemError?
 
-  /// Has no link yet. Sockets are to use this port of the groups.
+  /// Starts without links. The sockets use this port of the groups.
   init(port: UInt16, reaching reach: Reach) {
     self.port = port
     self.reach = reach
   }
 
-  /// The links that packets go through, with the addresses of this device.
+  /// The links in use, with the addresses of this device.
   var links: [Link: [IPAddress]] { choice.links.filter { sockets[$0.key] != nil } }
 
-  /// What to wait for.
+  /// The sockets to wait for.
   var interests: [(link: Link, raw: CInt)] { sockets.map { ($0.key, $0.value.socket.raw) } }
 
-  /// Looks at the interfaces again: opens sockets for links that are new, and closes those whose link is gone.
+  /// Updates the links after a listing of the interfaces: opens sockets for new links, and closes
+  /// the sockets of removed links.
   mutating func update(_ interfaces: [NetworkInterface]) {
     choice = LinkChoice(interfaces, reaching: reach) {
       [.v4, .v6].compactMap { SocketAddress.ofDefaultRoute($0) }
@@ -48,31 +49,32 @@ struct OpenLinks {
     }
   }
 
-  /// The interfaces could not be listed: all stays as it was.
+  /// Records that the interfaces could not be listed; the links remain unchanged.
   mutating func keep(_ error: SystemError) { failure = error }
 
-  /// Closes the sockets of interfaces that were interrupted; whether there were any. The next look opens others.
+  /// Closes the sockets of interrupted interfaces. Returns whether there were any. The next listing
+  /// opens new sockets.
   mutating func close(_ interrupted: Set<UInt32>) -> Bool {
     let closed = sockets.keys.filter { interrupted.contains($0.interface) }
     for link in closed { sockets[link] = nil }
     return !closed.isEmpty
   }
 
-  /// Closes a link's socket, which has failed; the next look at the interfaces opens another one.
+  /// Closes a link's socket that has failed; the next listing of the interfaces opens a new one.
   mutating func close(_ link: Link, _ error: SystemError) {
     sockets[link] = nil
     failure = error
   }
 
-  /// Sends a packet; an answer to one address only if that is in a network of the link. What cannot be sent is lost like any
-  /// other packet: a device that misses it asks again.
+  /// Sends a packet; a unicast answer only to an address in a network of the link. A packet that
+  /// cannot be sent is lost like any other packet: a device that misses it asks again.
   func send(_ bytes: [UInt8], _ link: Link, unicastTo source: Source?) {
     let address = source.map { SocketAddress($0.address, $0.port, on: link) }
     guard address.map({ choice.isNear($0, link) }) ?? true else { return }
     try? sockets[link]?.socket.send(bytes, to: address)
   }
 
-  /// Hands over a batch of packets that came from devices on the link; how many packets there were.
+  /// Hands over a batch of packets from devices on the link. Returns the number of packets.
   mutating func receive(_ link: Link, _ take: ([UInt8], Source) -> Void) throws(SystemError) -> Int {
     guard let open = sockets[link] else { return 0 }
     return try buffer.receive(from: open.socket) { datagram in
@@ -83,7 +85,7 @@ struct OpenLinks {
 }
 
 extension SocketAddress {
-  /// Where a packet came from on a link.
+  /// The sender of a packet on a link.
   fileprivate init(_ address: IPAddress, _ port: UInt16, on link: Link) {
     self.init(
       family: address.isV6 ? .v6 : .v4, bytes: address.bytes,

@@ -1,20 +1,21 @@
 package import MigrationSystem
 
-/// At which of this device's addresses a service takes connections: no others are told.
+/// The addresses of this device on which a service accepts connections: only these are announced.
 package enum Reach: Equatable, Sendable {
   case everywhere
-  /// At all addresses of IPv4.
+  /// All IPv4 addresses.
   case versionFour
-  /// At one.
+  /// One address.
   case address(SocketAddress)
 
-  /// Of a service that listens at an address, one that stands for all included; that of IPv6 takes IPv4 as well.
+  /// The reach of a service that listens on an address, which may be the address for all addresses;
+  /// the IPv6 one includes IPv4.
   package init(listeningAt address: SocketAddress) {
     let isForAll = address.bytes.allSatisfy { $0 == 0 }
     self = isForAll ? (address.family == .v4 ? .versionFour : .everywhere) : .address(address)
   }
 
-  /// Whether connections to an address are taken; its port does not matter.
+  /// Whether the service accepts connections on an address; the port does not matter.
   func includes(_ address: SocketAddress) -> Bool {
     switch self {
     case .everywhere: true

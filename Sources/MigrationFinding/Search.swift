@@ -3,11 +3,12 @@ package import MigrationSystem
 
 /// A receiver that was found on a network.
 package struct NearbyReceiver: Hashable, Sendable {
-  /// What it calls itself: text from the network, to be escaped before it is shown.
+  /// Its own name: text from the network, to be escaped before it is shown.
   package let label: String
-  /// The number of its run; nil if it names none.
+  /// The number of its run; nil if it gives none.
   package let instance: UInt64?
-  /// Where it waits, the most useful address first, and at least one. A link-local one has its interface.
+  /// Its addresses, at least one, the most useful first. A link-local address includes its
+  /// interface.
   package let addresses: [SocketAddress]
 
   package init(label: String, instance: UInt64?, addresses: [SocketAddress]) {
@@ -17,16 +18,17 @@ package struct NearbyReceiver: Hashable, Sendable {
   }
 }
 
-/// Looks for receivers on every network that this device is in, until it is stopped or goes.
+/// Searches for receivers on every network of this device, until it is stopped or deallocated.
 package final class Search: Sendable {
   private static let patience: Duration = .milliseconds(500)
 
   private let thread: LinkThread
 
-  /// Starts to look. All receivers that are there come with each news, by their labels.
+  /// Starts searching. Each report contains all current receivers, by their labels.
   ///
-  /// The news come on the search's own thread, which must not be made to wait. Of trouble it tells at most once, and goes
-  /// on: a network may come, and a port become free. Then nil is told.
+  /// The reports come on the search's own thread, which must not be blocked. Trouble is reported at
+  /// most once, and the search continues: a network may come, and a port may become free. Then nil
+  /// is reported.
   package init(
     news: @escaping @Sendable ([NearbyReceiver]) -> Void,
     trouble: @escaping @Sendable (FindingTrouble?) -> Void = { _ in }
@@ -36,7 +38,8 @@ package final class Search: Sendable {
       tell: { news($0.map(NearbyReceiver.init)) }, trouble: trouble)
   }
 
-  /// Ends it, and returns when no more news come; half a second later in any case. Not for the search's own thread.
+  /// Stops the search, and returns when no more reports can come; after half a second in any case.
+  /// Do not call it on the search's own thread.
   package func stop() {
     thread.end()
     _ = thread.wait(until: .now() + Self.patience)
@@ -44,7 +47,7 @@ package final class Search: Sendable {
 }
 
 extension NearbyReceiver {
-  /// Puts what was found into the words of sockets; the order of the addresses stays.
+  /// Converts a found instance to socket addresses; the order of the addresses stays.
   init(_ found: Found) {
     let addresses = found.addresses.map {
       SocketAddress(
