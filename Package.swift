@@ -2,11 +2,11 @@
 import Glibc
 import PackageDescription
 
-/// Whether this is the whole project. Authors of apps get a part of it, with this manifest (Scripts/install makes it): what
-/// AppMigrationKit is made of, which needs no OpenSSL.
+/// Whether this is the whole project. Authors of apps get a part of the project with this manifest
+/// (Scripts/install makes it): AppMigrationKit and its dependencies, which need no OpenSSL.
 let isWhole = access("\(Context.packageDirectory)/Sources/peer", F_OK) == 0
 
-/// The language that every Swift target is written in: existentials are spelled out, imports stay private.
+/// The language settings of every Swift target: existentials are spelled out, imports are private.
 let features: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InferIsolatedConformances"),
@@ -15,11 +15,11 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// What every Swift target is compiled with. Warnings are errors here, but those of a later compiler shall not end the build
-/// of an app.
+/// The settings of every Swift target. Warnings are errors in this project only: the warnings of a
+/// later compiler must not break the build of an app.
 let common: [SwiftSetting] = features + (isWhole ? [.treatAllWarnings(as: .error)] : [])
 
-/// Product code also marks every unsafe construct; in tests that would be noise.
+/// Product code must also mark every unsafe construct; in tests that would be noise.
 let product: [SwiftSetting] = common + [.strictMemorySafety()]
 
 let package = Package(
@@ -37,19 +37,19 @@ let package = Package(
       name: "CSystem",
       cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
 
-    // What AppMigrationKit does before and after main.
+    // AppMigrationKit's code before and after main.
     .target(
       name: "CAppMigrationKit",
       cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
-    // The way to the broker of credentials, which nothing that an app starts inherits.
+    // The connection to the broker of credentials, which no process that an app starts inherits.
     .target(
       name: "CCredentials",
       cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
 
     .target(name: "MigrationWire", swiftSettings: product),
-    // What both ends decide: values over the wire's, which know no clock, no socket and no file.
+    // The decisions of both ends: values on top of the wire's, without clock, socket or file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
-    // Finding each other: values as well, which depend on nothing.
+    // Discovery of devices: also values, without dependencies.
     .target(name: "MigrationDiscovery", swiftSettings: product),
     .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
     .target(
@@ -62,7 +62,8 @@ let package = Package(
       name: "MigrationTransfer",
       dependencies: ["MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationWire"],
       swiftSettings: product),
-    // Announces receivers on the networks and looks for them: sockets and threads around MigrationDiscovery's values.
+    // Announces receivers on the networks and looks for them: sockets and threads around
+    // MigrationDiscovery's values.
     .target(
       name: "MigrationFinding", dependencies: ["MigrationDiscovery", "MigrationSystem"], swiftSettings: product),
     // Messages between processes of one machine.
@@ -72,19 +73,21 @@ let package = Package(
       name: "MigrationHost",
       dependencies: ["MigrationArchive", "MigrationChannel", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
-    // What apps may ask for their credentials, and the rules by which it is answered. No cryptography: apps link this.
+    // The requests for credentials that apps may make, and the rules for the answers. No
+    // cryptography: apps link this.
     .target(
       name: "MigrationCredentials",
       dependencies: ["CCredentials", "MigrationChannel", "MigrationSystem", "MigrationWire"], swiftSettings: product),
-    // Where credentials lie, sealed, and the broker that has the key.
+    // The sealed store of credentials, and the broker that has the key.
     .target(
       name: "MigrationVault",
       dependencies: [
         "MigrationChannel", "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationWire",
       ],
       swiftSettings: product),
-    // Its nonisolated(nonsending) methods ask less of their callers than Apple's do: sources that were written for those
-    // compile unchanged, in Swift 5 and 6 and with main-actor isolation by default (Tests/DependentPackage).
+    // Its nonisolated(nonsending) methods demand less of their callers than Apple's do. Sources
+    // written for Apple's methods compile unchanged, in Swift 5 and 6 and with main-actor isolation
+    // by default (Tests/DependentPackage).
     .target(
       name: "AppMigrationKit",
       dependencies: [
@@ -92,13 +95,13 @@ let package = Package(
         "MigrationSystem", "MigrationWire",
       ],
       swiftSettings: product),
-    // Apple's API for secrets, as far as a keychain helper of an app goes.
+    // Apple's API for secrets, as far as an app's keychain helper uses it.
     .target(name: "Security", dependencies: ["MigrationCredentials", "MigrationSystem"], swiftSettings: product),
     // Apple's API for the state of a user's sign-in.
     .target(
       name: "AuthenticationServices", dependencies: ["MigrationCredentials", "MigrationSystem"],
       swiftSettings: product),
-    // The transfer of folders for programs, and what the command has in common with it.
+    // The transfer of folders for programs, and the code that the command shares with it.
     .target(
       name: "PeerTransfer",
       dependencies: [
@@ -114,7 +117,7 @@ let package = Package(
       ],
       swiftSettings: product),
 
-    // What several suites need, without the modules' insides.
+    // Code that several suites need, without the modules' internals.
     .target(
       name: "TestSupport", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
       path: "Tests/TestSupport", swiftSettings: common),

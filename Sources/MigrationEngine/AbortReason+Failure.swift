@@ -4,7 +4,7 @@ extension AbortReason {
   package static let interference =
     "Check the code shown on the other device. If this keeps happening, someone on this network may be interfering."
 
-  /// What the sender's user reads when the receiver says this before READY.
+  /// The failure that the sender's user reads when the receiver sends this reason before READY.
   package var failure: TransferFailure {
     switch self {
     case .codeMismatch:
@@ -35,7 +35,7 @@ extension AbortReason {
 }
 
 extension Fault {
-  /// The receiver does not go on with a connection.
+  /// The receiver refuses to continue a connection.
   package init(_ reason: AbortReason) {
     let failure = reason.failure
     self.init(.pairing, failure.message, hint: failure.hint, as: failure.kind)

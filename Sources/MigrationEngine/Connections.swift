@@ -20,15 +20,15 @@ package struct SessionNumber: Hashable, Comparable, Sendable {
   package static func < (left: SessionNumber, right: SessionNumber) -> Bool { left.value < right.value }
 }
 
-/// The other end of a connection, as far as it is known before it says anything.
+/// The other end of a connection, as far as this device knows it before it sends anything.
 package struct Remote: Hashable, Sendable {
   /// Its address without the port, for people.
   package let host: String
   /// Its address with the port, for people.
   package let address: String
-  /// The network whose share of places it takes a part of, and by which its guesses are delayed.
+  /// The network that shares places with this address, and by which its guesses are delayed.
   package let network: String
-  /// Whether the user of this device lets such an address pair.
+  /// Whether the user of this device allows this address to pair.
   package let mayPair: Bool
 
   package init(host: String, address: String? = nil, network: String, mayPair: Bool = true) {
@@ -39,13 +39,13 @@ package struct Remote: Hashable, Sendable {
   }
 }
 
-/// What crossed the wire on the data streams of a transfer in this run.
+/// The data that crossed the wire on the data streams of a transfer in this run.
 package struct Traffic: Equatable, Sendable {
   /// Bytes of DATA bodies.
   package var sent: UInt64 = 0
-  /// Bytes that compression kept off the wire.
+  /// Bytes that compression saved.
   package var saved: UInt64 = 0
-  /// From the first of them to the last word; 0 where one of them is missing.
+  /// Seconds from the first of these bytes to the last message; 0 where one of the two is missing.
   package var seconds: Double = 0
 
   package init(sent: UInt64 = 0, saved: UInt64 = 0, seconds: Double = 0) {
@@ -55,16 +55,16 @@ package struct Traffic: Equatable, Sendable {
   }
 }
 
-/// How long the end of a run may take once it is decided, or asked for by a signal, in seconds.
+/// How many seconds the end of a run may take after the engine decides it or a signal asks for it.
 package enum Curfew {
-  /// For the last words to the other device.
+  /// For the last messages to the other device.
   package static let forWords = 0.4
-  /// For workers to end; what they leave undone is done by the next run.
+  /// For workers to end; the next run does the work that they leave undone.
   package static let atTheEnd = 0.9
-  /// For a transfer that is done to be forgotten where no other time is left.
+  /// For forgetting a finished transfer when no other time is left.
   package static let forForgetting = 0.05
-  /// For the last words of a run that the user has not stopped.
+  /// For the last messages of a run that the user has not stopped.
   package static let atLeisure = 2.0
-  /// For an import to tell of progress again; behind that it is left to the next run.
+  /// For an import to report progress again; after that, the next run continues it.
   package static let forImport = 1.0
 }

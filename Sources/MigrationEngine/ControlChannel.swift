@@ -1,17 +1,20 @@
 package import MigrationWire
 
-/// The control connection's two directions as bytes (Protocol §7.4): messages, heartbeats, and silence noticed.
+/// The control connection's two directions as bytes (Protocol §7.4): messages, heartbeats, and the
+/// detection of silence.
 ///
-/// A value: bytes and moments in, messages and bytes out. Times are seconds on a clock that counts sleep.
+/// A value: bytes and moments in, messages and bytes out. Times are seconds on a clock that counts
+/// sleep.
 package struct ControlChannel: Sendable {
-  /// With so much unsent, nothing more is read: an other end that does not hear the answers gets no more of them.
+  /// The number of unsent bytes at which reading stops: an other end that does not read the answers
+  /// gets no more of them.
   private static let backlog = 256 << 10
-  /// With so little unsent, there is room for more of what need not be said at once.
+  /// The number of unsent bytes below which less urgent messages may be queued.
   private static let lowWater = 64 << 10
 
   private var decoder = FrameDecoder()
   private var heartbeat: Heartbeat
-  /// What is to be sent, from `sent` on.
+  /// The bytes to send, from `sent` on.
   package private(set) var outgoing: [UInt8] = []
   package private(set) var sent = 0
 
@@ -20,11 +23,11 @@ package struct ControlChannel: Sendable {
 
   /// How many bytes are still to be sent.
   package var unsent: Int { outgoing.count - sent }
-  /// Whether the other end may be heard.
+  /// Whether to read from the other end.
   package var isReading: Bool { unsent < Self.backlog }
   package var isDrained: Bool { unsent <= Self.lowWater }
 
-  /// When `beat` has something to do.
+  /// The next moment at which `beat` has something to do.
   package var nextMoment: Double { heartbeat.next }
 
   /// Queues a message.
@@ -33,7 +36,7 @@ package struct ControlChannel: Sendable {
   /// Queues a whole frame as it is.
   package mutating func sayRaw(_ frame: [UInt8]) { outgoing += frame }
 
-  /// So many of the outgoing bytes are gone.
+  /// The connection has sent `count` of the outgoing bytes.
   package mutating func sent(_ count: Int, now: Double) {
     guard count > 0 else { return }
     sent += count
@@ -47,7 +50,7 @@ package struct ControlChannel: Sendable {
     }
   }
 
-  /// Takes bytes right where they are to be; what `read` gives is how many came, or nil for none.
+  /// Reads bytes directly into the buffer. `read` returns how many bytes came, or nil for none.
   package mutating func read<Failure: Error>(
     atMost count: Int, now: Double, _ read: (inout [UInt8], Range<Int>) throws(Failure) -> Int?
   ) throws(Failure) -> Int? {
@@ -56,13 +59,13 @@ package struct ControlChannel: Sendable {
     return got
   }
 
-  /// Bytes have come.
+  /// Bytes have arrived.
   package mutating func received(_ bytes: some Collection<UInt8>, now: Double) {
     decoder.append(bytes)
     heartbeat.heard(now: now)
   }
 
-  /// The next message that has come whole; frames of later versions that may be ignored are.
+  /// Returns the next complete message. It skips frames of later versions that may be ignored.
   package mutating func next() throws(Violation) -> ControlMessage? {
     while let frame = try decoder.next() {
       if let message = try ControlMessage(frame.type, decoder.bytes.span, frame.body) { return message }
@@ -75,6 +78,7 @@ package struct ControlChannel: Sendable {
     if let ping = heartbeat.due(now: now) { say(ping) }
   }
 
-  /// Whether the other end has been silent for too long; asked when everything that has come is read.
+  /// Whether the other end has been silent for too long. The caller asks after it has read
+  /// everything that has arrived.
   package func isSilent(now: Double) -> Bool { heartbeat.isSilent(now: now) }
 }

@@ -1,9 +1,9 @@
 package import MigrationWire
 
-/// What a transfer will have come to, as far as that is known.
+/// The final size of a transfer, as far as it is known.
 package struct ExpectedTotal: Equatable, Sendable {
   package let tally: Tally
-  /// Whether more may come, since an app's exporter has only estimated it.
+  /// Whether more may arrive, because an app's exporter has only estimated the size.
   package let isEstimate: Bool
 
   package init(_ tally: Tally = Tally(), isEstimate: Bool = false) {
@@ -11,7 +11,8 @@ package struct ExpectedTotal: Equatable, Sendable {
     self.isEstimate = isEstimate
   }
 
-  /// What the sender's user, who may be the app's author, is told of an estimate that was off: a clause. Nil where it was not.
+  /// The clause that tells the sender's user, who may be the app's author, that an estimate was
+  /// wrong. Nil where it was right.
   func correction(_ actual: UInt64, of contents: Offer.Contents) -> String? {
     guard isEstimate, case .app(let app) = contents else { return nil }
     guard EstimatedSize.isOff(tally.bytes, from: actual) else { return nil }
@@ -22,7 +23,8 @@ package struct ExpectedTotal: Equatable, Sendable {
 }
 
 extension TransferProgress {
-  /// So much of what is expected is there. Beyond an estimate the total is not known.
+  /// The progress when `arrived` of the expected total has arrived. Beyond an estimate the total is
+  /// unknown.
   package init(_ phase: TransferPhase, _ arrived: Tally, of total: ExpectedTotal, fraction: Double?) {
     let isBeyond = total.isEstimate && arrived.bytes > total.tally.bytes
     self.init(

@@ -1,64 +1,68 @@
 package import MigrationWire
 
-/// Why a session, a transfer or a part of one ends early: the one kind of failure that an engine knows.
+/// The reason why a session, a transfer or a part of one ends early: the only kind of failure that
+/// an engine knows.
 ///
-/// Its code decides what the other end is told (Protocol §10), how this program exits, and whether the devices try again.
+/// Its code decides what this end reports to the other end (Protocol §10), how this program exits,
+/// and whether the devices try again.
 package struct Fault: Error, Equatable, Sendable {
   package enum Code: Hashable, Sendable {
     /// The connection was cut, or fell silent.
     case connection
-    /// The other end has broken the protocol.
+    /// The other end has violated the protocol.
     case violation
     /// The other end has sent more than it announced.
     case announcement
-    /// The other end has said that it stops.
+    /// The other end has sent CLOSE.
     case told(Close.Code)
-    /// The user of this device stops.
+    /// The user of this device has stopped the run.
     case interrupted
-    /// A newer session acts on the transfer.
+    /// A newer session has taken over the transfer.
     case superseded
-    /// The other device continues a transfer that this one does not know.
+    /// The other device continues a transfer that this device does not know.
     case unknownTransfer
-    /// The user of this device does not want the transfer.
+    /// The user of this device has declined the transfer.
     case declined
-    /// The devices are not sure of each other.
+    /// The devices cannot confirm each other's identity.
     case pairing
-    /// Something at the destination has the name.
+    /// An item with this name exists at the destination.
     case exists
     case noSpace
     /// The destination cannot be used.
     case unfit
-    /// Another process works there.
+    /// Another process uses the destination.
     case inUse
-    /// Two names are one at the destination.
+    /// The destination takes two names for one.
     case collision
     case otherApp
     case importFailed
-    /// The user of this device has broken the import off.
+    /// The user of this device has cancelled the import.
     case importCancelled
     case exportFailed
-    /// What is to be sent cannot be read.
+    /// The source cannot be read.
     case source
     /// The disk fails.
     case storage
-    /// Something else of this device.
+    /// Another error of this device.
     case device
   }
 
   package let code: Code
-  /// A lower-case clause for the user of this device; what came from the other one is escaped in it.
+  /// A lower-case clause for the user of this device; parts that came from the other device are
+  /// escaped.
   package let message: String
-  /// A sentence that says what to do.
+  /// A sentence that tells the user what to do.
   package let hint: String?
-  /// What it is about, for programs.
+  /// The subject of the message, for programs.
   package let subject: TransferFailure.Subject
-  /// How this program exits by it.
+  /// The kind of failure, which decides the exit code.
   package let kind: TransferFailure.Kind
-  /// What the other end is told.
+  /// The message for the other end.
   private let told: String
   private let toldHint: String?
 
-  /// What the code does not say by itself is given: another hint, other words for the other end, another way to exit.
+  /// The optional arguments replace what the code implies: the hint, the text for the other end,
+  /// the kind of failure.
   package init(
     _ code: Code, _ message: String, hint: String? = nil, telling told: String? = nil, toldHint: String? = nil,
     about subject: TransferFailure.Subject = TransferFailure.Subject(), as kind: TransferFailure.Kind? = nil
@@ -69,36 +73,37 @@ package struct Fault: Error, Equatable, Sendable {
     self.subject = subject
     self.kind = kind ?? code.kind
     self.told = told ?? message
-    // Advice about a lost connection is each user's own.
+    // Each device has its own advice about a lost connection.
     self.toldHint = toldHint ?? (code == .connection ? nil : hint ?? code.hint)
   }
 
-  /// What the other end is told.
+  /// The CLOSE for the other end.
   package var close: Close {
     Close(
       code.close, told, hint: toldHint, name: subject.name, bytes: subject.bytes, items: subject.items)
   }
 
-  /// What the user of this device is told.
+  /// The failure that the user of this device reads.
   package var failure: TransferFailure { TransferFailure(kind, message, hint: hint, about: subject) }
 
-  /// Whether the other end has said so, and needs no answer.
+  /// Whether the other end has reported this itself, and needs no answer.
   package var isTold: Bool { if case .told = code { true } else { false } }
 
-  /// Whether the sender connects again by itself.
+  /// Whether the sender reconnects by itself.
   package var isReconnectable: Bool { code == .connection || code == .told(.silent) }
 
-  /// Whether the receiver waits for the sender, which may come back by itself or by its user's hand.
+  /// Whether the receiver waits for the sender, which may reconnect by itself or be started again
+  /// by its user.
   package var senderMayComeBack: Bool { isReconnectable || code == .told(.interrupted) }
 }
 
 extension Fault {
-  /// The other end has broken the protocol.
+  /// The other end has violated the protocol.
   package init(_ violation: Violation) {
     self.init(violation.code == .announcement ? .announcement : .violation, violation.description)
   }
 
-  /// The other end has said that it stops.
+  /// The other end has sent CLOSE.
   package init(told close: Close) {
     let failure = TransferFailure(told: close)
     self.init(
@@ -111,12 +116,12 @@ extension Fault {
     .unknownTransfer, "the other device wants to continue a transfer that is not known here",
     telling: "this transfer is not known here", toldHint: "Start it anew, with a new code.")
 
-  /// Another device is there than the one of the pairing.
+  /// The other device's key is not the key of the pairing.
   package static let otherKey = Fault(
     .pairing, "The other device's key is not the one you paired with. Stopped.",
     telling: "the key is not the one of the pairing")
 
-  /// The user of this device ends what this end does.
+  /// The user of this device stops the run.
   package static func interrupted(_ role: Role, by kind: TransferFailure.Kind) -> Fault {
     Fault(
       .interrupted, "interrupted",
@@ -125,10 +130,10 @@ extension Fault {
 }
 
 extension Fault.Code {
-  /// What the other end is told.
+  /// The CLOSE code for the other end.
   fileprivate var close: Close.Code {
     switch self {
-    // The other end, if it hears it, takes it for what it is as well.
+    // The other end, if it receives this at all, treats it as a lost connection too.
     case .connection: .silent
     case .violation, .pairing: .violation
     case .announcement: .announcement

@@ -1,6 +1,6 @@
 package import MigrationWire
 
-/// What a part of a transfer is called on both sides.
+/// The name of a part of a transfer, the same on both sides.
 package enum TransferPhase: String, Sendable {
   case pairing
   case checking
@@ -10,15 +10,16 @@ package enum TransferPhase: String, Sendable {
   case importing
 }
 
-/// How far a transfer is, over all of it: what an earlier session brought is included.
+/// The progress of a transfer over all its sessions: data of earlier sessions is included.
 package struct TransferProgress: Equatable, Sendable {
   package let phase: TransferPhase
   package let bytes: UInt64
-  /// Nil where more has come than was estimated.
+  /// Nil where more has arrived than was estimated.
   package let totalBytes: UInt64?
   package let items: UInt64
   package let totalItems: UInt64
-  /// How much of the phase itself is done, from 0 to 1, where that is something else than what has arrived.
+  /// How much of the phase itself is done, from 0 to 1, where this differs from the share of
+  /// arrived data.
   package let phaseFraction: Double?
 
   package init(
@@ -34,26 +35,27 @@ package struct TransferProgress: Equatable, Sendable {
   }
 }
 
-/// What a finished transfer came to.
+/// The result of a finished transfer.
 package struct TransferResult: Equatable, Sendable {
   package let total: Tally
-  /// Bytes of DATA bodies that crossed the wire in this run, as many as they were there: holes are none.
+  /// Bytes of DATA bodies that crossed the wire in this run, in their compressed size. Holes do not
+  /// count.
   package let sentBytes: UInt64
-  /// Bytes that compression kept off the wire in this run.
+  /// Bytes that compression saved on the wire in this run.
   package let savedBytes: UInt64
-  /// Bytes of content that earlier sessions had brought when the last one began.
+  /// Bytes of content that earlier sessions had delivered when the last one began.
   package let heldBytes: UInt64
-  /// Seconds from the first byte of data to the last word.
+  /// Seconds from the first byte of data to the last message.
   package let seconds: Double
   /// How many items of the source could not be sent.
   package let unsent: UInt64
-  /// What the destination could not hold.
+  /// The properties that the destination could not hold, with their counts.
   package let losses: [Done.Loss]
-  /// What was left out, since the destination has it or something else of its name.
+  /// The items left out because the destination has them, or has other items of the same names.
   package let leftOut: LeftOut
   /// How many items the destination could not hold.
   package let notStored: UInt64
-  /// Attributes of the source that are not carried.
+  /// Attributes of the source that are not transferred.
   package let leftBehind: [LeftBehind]
 
   package init(
@@ -73,63 +75,69 @@ package struct TransferResult: Equatable, Sendable {
   }
 }
 
-/// What the engine has to tell the person or the program that started it.
+/// An event for the person or the program that started the engine.
 ///
-/// Texts and names in events come from the other device as they are; the program that shows them escapes them.
+/// Texts and names from the other device are unescaped in events; the program that shows them
+/// escapes them.
 package enum TransferEvent: Sendable {
-  /// The receiver can be reached.
+  /// Senders can reach the receiver.
   case listening(Listening)
-  /// This device can be found on its networks under a name: the label, or what was left of it where another device has that.
+  /// Senders can find this device on its networks under a name: its label, changed where another
+  /// device has that label.
   case announced(name: String)
-  /// This device cannot be found on its networks, and why: a lower-case clause.
+  /// Senders cannot find this device on its networks, and why: a lower-case clause.
   case unannounced(reason: String)
-  /// This process can create and change nothing outside of these directories any more.
+  /// From now on, this process can create and change files only in these directories.
   case confined(directories: [[UInt8]])
-  /// This process can write wherever its user can, and why: a lower-case clause. The directories are those that a confinement
-  /// would have closed to it, if there are any.
+  /// This process can write wherever its user can, and why: a lower-case clause. The directories
+  /// are those that a confinement would have closed to it, if there are any.
   case unconfined(reason: String, directories: [[UInt8]])
-  /// A code to show, and for how many seconds it works.
+  /// A code to show, and for how many seconds it is valid.
   case code(PairingCode, lifetime: Double)
-  /// The code that was given to this device may be entered now, for so many seconds. It is not shown.
+  /// The code that was given to this device may be entered now, for so many seconds. It is not
+  /// shown.
   case codeAwaited(lifetime: Double)
-  /// A wrong code was entered; how many more are judged before no code is shown any more.
+  /// A wrong code was entered; `left` is the number of codes that are still judged before no code
+  /// is shown any more.
   case wrongCode(attempt: Int, allowed: Int, from: String, left: Int)
-  /// So many wrong codes were entered that none is shown any more, and by whom, most first. Either that ends the run, or the
-  /// user can begin another wait.
+  /// After so many wrong codes, no code is shown any more; `from` lists the addresses that entered
+  /// them, most first. This ends the run, or the user can begin another wait.
   case codesSpent(count: Int, from: [GuessLimit.Count], isOver: Bool)
   /// The sender looks for receivers in this network.
   case looking
-  /// The only receiver that was found, which says that it is called so.
+  /// The only receiver that was found, with the label that it claims.
   case found(label: String, address: String)
-  /// The sender reaches out.
+  /// The sender connects.
   case connecting(address: String)
-  /// Both devices are sure of each other; the other one's label and address.
+  /// The devices have paired; the other device's label and address.
   case paired(label: String, address: String)
-  /// What is to be transferred, and how much room the destination has (nil at the sender).
+  /// The offered transfer, and how much room the destination has (nil at the sender).
   case offer(Offer, availableBytes: UInt64?)
   case progress(TransferProgress)
-  /// The connection is lost; the transfer goes on by itself when it can.
+  /// The connection is lost; the transfer resumes by itself when it can.
   case interrupted(reason: String)
   case resumed(heldBytes: UInt64)
-  /// Everything has arrived and agrees.
+  /// Everything has arrived and is verified.
   case staged
   case importing
-  /// Something that is worth knowing and ends nothing; a lower-case clause.
+  /// News that ends nothing; a lower-case clause.
   case notice(String)
-  /// An item that could not be sent, or that was left out since something else has its name at the destination.
+  /// An item that could not be sent, or that was left out because another item has its name at the
+  /// destination.
   case unsent(Unsent)
-  /// An item that the destination cannot hold, why, and what its system says of it.
+  /// An item that the destination cannot hold, the reason, and the destination system's message.
   case notStored(path: [UInt8], reason: RefusalReason, message: String?)
-  /// Something arrived under another name, since its own was taken: its path in the archive, and that at the destination.
+  /// An item was stored under another name, because its own was taken: its path in the archive, and
+  /// its path at the destination.
   case renamed(path: [UInt8], target: [UInt8])
-  /// An app's extension wrote a line, on standard error or output.
+  /// An app's extension wrote a line to standard error or output.
   case extensionOutput(isError: Bool, line: [UInt8])
   case done(TransferResult)
-  /// A transfer has come to nothing, and the run goes on: a receiver that stays tells it.
+  /// A transfer has failed, and the run continues: only a receiver that stays reports this.
   case failed(TransferFailure)
 }
 
-/// How a transfer ended without being done.
+/// The end of a transfer that did not succeed.
 package struct TransferFailure: Error, Equatable, Sendable, CustomStringConvertible {
   /// The kinds of failure, each with its exit code in the command's documentation.
   package enum Kind: Int32, Sendable {
@@ -148,14 +156,14 @@ package struct TransferFailure: Error, Equatable, Sendable, CustomStringConverti
   }
 
   package let kind: Kind
-  /// A complete lower-case clause; parts from the other device are escaped already.
+  /// A complete lower-case clause; parts from the other device are already escaped.
   package let message: String
-  /// A sentence that says what to do.
+  /// A sentence that tells the user what to do.
   package let hint: String?
-  /// What the message is about, for programs.
+  /// The subject of the message, for programs.
   package let subject: Subject
 
-  /// An entry and figures, where there are some. The name may come from the other device as it is.
+  /// An entry and figures, where there are any. The name may come from the other device, unescaped.
   package struct Subject: Equatable, Sendable {
     package var name: [UInt8]?
     package var bytes: Close.Space?

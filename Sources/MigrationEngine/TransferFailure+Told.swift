@@ -1,10 +1,10 @@
 package import MigrationWire
 
 extension TransferFailure {
-  /// What a CLOSE from the other end means for this end's user (Protocol §10).
+  /// The meaning of a CLOSE from the other end for this end's user (Protocol §10).
   ///
-  /// The connection counts as lost only where the other end's user broke off, or where one end heard nothing more. What the other
-  /// end failed by is told as that.
+  /// The connection counts as lost only where the other end's user stopped, or where one end fell
+  /// silent. Every other code is reported as the other end's failure.
   package init(told close: Close) {
     let kind: Kind =
       switch close.code {
@@ -22,28 +22,28 @@ extension TransferFailure {
 }
 
 extension TransferFailure.Subject {
-  /// What a CLOSE says besides its words.
+  /// The fields of a CLOSE besides its message.
   package init(_ close: Close) { self.init(name: close.name, bytes: close.bytes, items: close.items) }
 }
 
 extension Close {
-  /// How many bytes of a name are shown: the last of a longer one.
+  /// How many bytes of a name are shown: the last bytes of a longer name.
   private static let shownName = 512
 
-  /// The reason in words for people, with the name that comes beside the message and with the shortage. All of it is safe to
-  /// show.
+  /// The reason for people, with the name that comes beside the message and with the shortage. All
+  /// of it is safe to show.
   fileprivate var clause: String {
     let short = [bytes, items].map { $0.flatMap { $0.isShort ? $0 : nil } }
     let figures = [short[0]?.sizes, short[1]?.entries].compactMap { $0 }.map {
       "it needs \($0.needed) and has \($0.available)"
     }
-    // The message that this program sends with figures says them, too.
+    // This program's own message with figures contains them, too.
     let words = code == .noSpace && !figures.isEmpty ? "there is not enough space" : VisibleText.message(message)
     let named = shownName(besides: words).map { "\(words) (\($0))" } ?? words
     return ([named] + figures).joined(separator: "; ")
   }
 
-  /// The name as it is shown; nil where the words have it.
+  /// The name to show; nil where the message contains it.
   private func shownName(besides words: String) -> String? {
     guard let name, !name.isEmpty else { return nil }
     if words.contains(VisibleText.quoted(name)) { return nil }

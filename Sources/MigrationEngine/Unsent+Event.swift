@@ -1,14 +1,15 @@
 package import MigrationWire
 
 extension Unsent {
-  /// What the users of both devices are told: an item that was left out since the destination cannot hold it is not stored.
+  /// The event for the users of both devices. An item that was left out because the destination
+  /// cannot hold it is reported as not stored.
   package var event: TransferEvent {
     if let refusal { return .notStored(path: path, reason: refusal, message: message) }
     return .unsent(self)
   }
 
-  /// An item that the sender left out since the destination cannot hold it, named as one that the receiver refused. No
-  /// generation of it was looked at.
+  /// An item that the sender left out because the destination cannot hold it, named like a refusal
+  /// of the receiver. No generation of it was read.
   package var refused: Refusal? {
     guard let refusal, let path = try? ArchivePath(path) else { return nil }
     return Refusal(path: path, generation: 0, reason: refusal, message: message)
@@ -16,6 +17,6 @@ extension Unsent {
 }
 
 extension Refusal {
-  /// What the user is told of it.
+  /// The event for the user.
   package var event: TransferEvent { .notStored(path: path.bytes, reason: reason, message: message) }
 }

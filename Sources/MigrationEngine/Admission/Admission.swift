@@ -1,23 +1,26 @@
-/// Who is in front of READY, who is let in next, and who makes room for that (Protocol §11).
+/// Decides which connections are let in before READY, in which order, and which of them make room
+/// (Protocol §11).
 ///
-/// A value: time, chance and what connections do come to it as events. Connections in the lobby cost a descriptor each; those
-/// that are let in have a thread. Addresses of senders that are known have places of their own.
+/// A value: time, chance and the progress of connections arrive as events. A connection in the
+/// lobby costs one descriptor; a connection that was let in also has a thread. Addresses of known
+/// senders have places of their own.
 package struct Admission: Sendable {
-  /// Names one connection in front of READY.
+  /// Names one connection before READY.
   package struct Ticket: Hashable, Comparable, Sendable {
     fileprivate let number: UInt64
-    /// Whether it came from an address of a sender that is known.
+    /// Whether the connection comes from the address of a known sender.
     package let isFamiliar: Bool
 
     package static func < (left: Ticket, right: Ticket) -> Bool { left.number < right.number }
   }
 
-  /// Where a connection comes from.
+  /// The origin of a connection.
   package struct Origin: Hashable, Sendable {
     package let address: String
-    /// The network whose share it takes a part of; the address itself where every address counts singly.
+    /// The network that shares places with this address; the address itself where every address
+    /// counts separately.
     package let network: String
-    /// Whether a sender that is known was last seen at the address.
+    /// Whether a known sender was last seen at the address.
     package let isFamiliar: Bool
 
     package init(address: String, network: String, isFamiliar: Bool) {
@@ -27,27 +30,27 @@ package struct Admission: Sendable {
     }
   }
 
-  /// How far a connection has come.
+  /// The progress of a connection.
   package enum Stage: Int, Comparable, Sendable {
-    /// Its first record is not there.
+    /// Its first record has not arrived.
     case silent
-    /// Its first record is there, and it waits to be let in.
+    /// Its first record has arrived, and it waits to be let in.
     case waiting
-    /// It was let in; TLS comes up.
+    /// It was let in; the TLS handshake runs.
     case greeting
-    /// TLS is up.
+    /// TLS is established.
     case secured
-    /// It has said what it wants.
+    /// Its request has arrived.
     case asking
 
     package static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// How many connections of one kind of origin are borne.
+  /// The most connections of one kind of origin.
   package struct Places: Sendable {
     package let lobby: Int
     package let inside: Int
-    /// How many are let in within a second while a session goes on, and how many at once.
+    /// How many connections are let in within a second while a session runs, and how many at once.
     package let rate: Double
     package let burst: Double
   }
@@ -55,9 +58,11 @@ package struct Admission: Sendable {
   package static let forStrangers = Places(lobby: 256, inside: 64, rate: 20, burst: 20)
   package static let forFamiliar = Places(lobby: 64, inside: 32, rate: 100, burst: 100)
 
-  /// How long a connection that was let in, or has just come further, keeps its place in any case, in seconds.
+  /// How many seconds a connection keeps its place in any case after it was let in, and after each
+  /// step.
   package static let grace = 0.1
-  /// How long one that says nothing may stand in the lobby while more than half of its places are taken.
+  /// How many seconds a silent connection may stay in the lobby while more than half of the lobby's
+  /// places are taken.
   package static let shortPatience = 1.0
 
   private var strangers = AdmissionLane(Admission.forStrangers)
@@ -68,45 +73,48 @@ package struct Admission: Sendable {
 
   package var count: Int { strangers.count + familiar.count }
 
-  /// A connection has come. The one that is turned away for want of room, which may be itself.
+  /// A connection has arrived. Returns its ticket, and the connection that is turned away for lack
+  /// of room, which may be the new one.
   package mutating func arrive(_ origin: Origin, now: Double, chance: UInt64) -> (Ticket, turnedAway: Ticket?) {
     last += 1
     let ticket = Ticket(number: last, isFamiliar: origin.isFamiliar)
     return (ticket, inLane(of: ticket) { $0.arrive(ticket, origin, now: now, chance: chance) })
   }
 
-  /// One in the lobby is turned away, since nothing is left to keep it with; nil when there is none.
+  /// Turns one connection in the lobby away, because there is no descriptor to keep it with; nil
+  /// when the lobby is empty.
   package mutating func dismissOne(chance: UInt64) -> Ticket? {
     strangers.dismissOne(chance) ?? familiar.dismissOne(chance)
   }
 
-  /// The first record of a connection in the lobby is there.
+  /// The first record of a connection in the lobby has arrived.
   package mutating func heard(_ ticket: Ticket) { inLane(of: ticket) { $0.heard(ticket) } }
 
-  /// Those whose time in the lobby is over; they are gone.
+  /// Removes and returns the connections whose time in the lobby has ended.
   package mutating func expire(now: Double) -> [Ticket] { strangers.expire(now: now) + familiar.expire(now: now) }
 
-  /// Lets the next one in, if there is one and a place for it, one from a known address first. The one that makes room for it,
-  /// if one has to. While a session goes on, they are let in no faster than it bears.
+  /// Lets the next connection in, if one waits and has a place; connections from known addresses
+  /// come first. Also returns the connection that has to make room, if any. While a session runs,
+  /// connections are let in only at the rate that it tolerates.
   package mutating func letIn(now: Double, isEngaged: Bool, chance: UInt64) -> (Ticket, evicted: Ticket?)? {
     familiar.letIn(now: now, isPaced: isEngaged, chance: chance)
       ?? strangers.letIn(now: now, isPaced: isEngaged, chance: chance)
   }
 
-  /// When something may be different without an event.
+  /// The next moment at which something may change without an event.
   package func nextMoment(now: Double, isEngaged: Bool) -> Double? {
     [strangers, familiar].compactMap { $0.nextMoment(now: now, isPaced: isEngaged) }.min()
   }
 
-  /// A connection that was let in has come further.
+  /// A connection that was let in has made progress.
   package mutating func advance(_ ticket: Ticket, to stage: Stage, now: Double) {
     inLane(of: ticket) { $0.advance(ticket, to: stage, now: now) }
   }
 
-  /// A connection is past READY, or known by its key, or gone.
+  /// A connection is past READY, was recognized by its key, or has ended.
   package mutating func leave(_ ticket: Ticket) { inLane(of: ticket) { $0.leave(ticket) } }
 
-  /// Does something in the lane that a connection has come by.
+  /// Acts on the lane that a connection belongs to.
   private mutating func inLane<Result>(of ticket: Ticket, _ body: (inout AdmissionLane) -> Result) -> Result {
     ticket.isFamiliar ? body(&familiar) : body(&strangers)
   }

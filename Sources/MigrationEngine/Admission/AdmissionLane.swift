@@ -1,6 +1,7 @@
-/// The connections of one kind of origin in front of READY: who waits in the lobby, who is inside, and who makes room.
+/// The connections of one kind of origin before READY: those in the lobby, those inside, and the
+/// choice of the connection that makes room.
 ///
-/// A value; time and chance come with the events.
+/// A value; time and chance arrive with the events.
 struct AdmissionLane: Sendable {
   typealias Ticket = Admission.Ticket
   typealias Stage = Admission.Stage
@@ -9,13 +10,13 @@ struct AdmissionLane: Sendable {
     let address: Int
     let network: Int
     var stage = Stage.silent
-    /// When it came, or was let in, or came further.
+    /// When the connection arrived, was let in, or last made progress.
     var moved: Double
 
     var isInside: Bool { stage >= .greeting }
   }
 
-  /// What is compared first, second and third; the lowest is chosen.
+  /// The first, second and third number to compare; the lowest rank is chosen.
   private typealias Rank = (Int, Int, Int)
 
   private let places: Admission.Places
@@ -35,14 +36,16 @@ struct AdmissionLane: Sendable {
 
   // MARK: The lobby
 
-  /// A connection has come. The one that is turned away for want of room, which may be itself.
+  /// A connection has arrived. Returns the connection that is turned away for lack of room, which
+  /// may be the new one.
   mutating func arrive(_ ticket: Ticket, _ origin: Admission.Origin, now: Double, chance: UInt64) -> Ticket? {
     visitors[ticket] = Visitor(
       address: addresses.arrive(origin.address), network: networks.arrive(origin.network), moved: now)
     return lobby > places.lobby ? dismissOne(chance) : nil
   }
 
-  /// Turns one in the lobby away: of the network and the address with most connections, one that has said nothing, by chance.
+  /// Turns one connection in the lobby away. It belongs to the network and the address with most
+  /// connections; silent connections are chosen first, and chance decides among equals.
   mutating func dismissOne(_ chance: UInt64) -> Ticket? {
     let chosen = choose(chance) { visitor -> Rank? in
       if visitor.isInside { return nil }
@@ -52,12 +55,12 @@ struct AdmissionLane: Sendable {
     return chosen
   }
 
-  /// The first record of a connection in the lobby is there.
+  /// The first record of a connection in the lobby has arrived.
   mutating func heard(_ ticket: Ticket) {
     if visitors[ticket]?.stage == .silent { visitors[ticket]?.stage = .waiting }
   }
 
-  /// Those whose time in the lobby is over; they are gone.
+  /// Removes and returns the connections whose time in the lobby has ended.
   mutating func expire(now: Double) -> [Ticket] {
     let over = visitors.filter { !$0.value.isInside && deadline(of: $0.value) <= now }.keys.sorted()
     for ticket in over { leave(ticket) }
@@ -71,8 +74,9 @@ struct AdmissionLane: Sendable {
 
   // MARK: Letting in
 
-  /// Lets one in, if one waits and there is a place for it: of the network and the address with fewest inside, by chance. The one
-  /// that makes room for it, if one has to.
+  /// Lets one connection in, if one waits and has a place. It belongs to the network and the
+  /// address with fewest connections inside; chance decides among equals. Also returns the
+  /// connection that has to make room, if any.
   mutating func letIn(now: Double, isPaced: Bool, chance: UInt64) -> (Ticket, evicted: Ticket?)? {
     let chosen = choose(chance) { visitor -> Rank? in
       visitor.stage == .waiting ? (networks.inside(visitor.network), addresses.inside(visitor.address), 0) : nil
@@ -93,7 +97,8 @@ struct AdmissionLane: Sendable {
     return (chosen, evicted)
   }
 
-  /// The one inside that gives up its place: its grace is over, and it is of a network and an address with more than their part.
+  /// Chooses the connection inside that gives up its place: its grace has ended, and its network
+  /// and address have more than their share.
   private func chooseVictim(for newcomer: Visitor, _ now: Double, _ chance: UInt64) -> Ticket? {
     choose(chance) { visitor -> Rank? in
       guard visitor.isInside, visitor.moved + Admission.grace <= now, hasMore(visitor, than: newcomer) else {
@@ -103,14 +108,15 @@ struct AdmissionLane: Sendable {
     }
   }
 
-  /// Whether one has more places than its part beside another: by networks, and within a network by addresses. Within one
-  /// address none has a better right.
+  /// Whether one connection has more places than its share compared with another: networks are
+  /// compared first, and addresses within a network. Connections of one address are equal.
   private func hasMore(_ visitor: Visitor, than other: Visitor) -> Bool {
     if visitor.network != other.network { return networks.inside(visitor.network) > networks.inside(other.network) }
     return visitor.address == other.address || addresses.inside(visitor.address) > addresses.inside(other.address)
   }
 
-  /// When something may be different without an event: a time in the lobby or a grace is over, or a token is there.
+  /// The next moment at which something may change without an event: a time in the lobby or a grace
+  /// ends, or a token is available.
   func nextMoment(now: Double, isPaced: Bool) -> Double? {
     var next: Double?
     var grace: Double?
@@ -133,14 +139,14 @@ struct AdmissionLane: Sendable {
 
   // MARK: Inside
 
-  /// A connection that was let in has come further.
+  /// A connection that was let in has made progress.
   mutating func advance(_ ticket: Ticket, to stage: Stage, now: Double) {
     guard let visitor = visitors[ticket], visitor.isInside else { return }
     visitors[ticket]?.stage = max(visitor.stage, stage)
     visitors[ticket]?.moved = now
   }
 
-  /// A connection is past READY, or known by its key, or gone.
+  /// A connection is past READY, was recognized by its key, or has ended.
   mutating func leave(_ ticket: Ticket) {
     guard let visitor = visitors.removeValue(forKey: ticket) else { return }
     networks.leave(visitor.network, isInside: visitor.isInside)
@@ -148,7 +154,8 @@ struct AdmissionLane: Sendable {
     if visitor.isInside { inside -= 1 }
   }
 
-  /// One of those whose rank is lowest, by chance; those without a rank are none of them.
+  /// Chooses one of the connections with the lowest rank, by chance. Connections without a rank are
+  /// never chosen.
   private func choose(_ chance: UInt64, by rank: (Visitor) -> Rank?) -> Ticket? {
     var lowest: Rank?
     var equals: [Ticket] = []
@@ -162,7 +169,7 @@ struct AdmissionLane: Sendable {
       }
     }
     if equals.isEmpty { return nil }
-    // A dictionary has no order that a replay would find again.
+    // A dictionary has no order that a replay would reproduce.
     equals.sort()
     return equals[Int(chance % UInt64(equals.count))]
   }

@@ -1,4 +1,4 @@
-/// How many connections there are of each address, or of each network, in the lobby and inside.
+/// The number of connections of each address, or of each network, in the lobby and inside.
 struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
   /// Names a place that has connections.
   typealias Index = Int
@@ -20,20 +20,20 @@ struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
   /// How many connections of a place are inside.
   func inside(_ index: Index) -> Int { shares[index].inside }
 
-  /// A connection of a place has come into the lobby.
+  /// A connection of a place has arrived in the lobby.
   mutating func arrive(_ place: Place) -> Index {
     let index = index(of: place)
     shares[index].lobby += 1
     return index
   }
 
-  /// One is let in.
+  /// A connection is let in.
   mutating func enter(_ index: Index) {
     shares[index].lobby -= 1
     shares[index].inside += 1
   }
 
-  /// One is gone.
+  /// A connection has ended.
   mutating func leave(_ index: Index, isInside: Bool) {
     if isInside { shares[index].inside -= 1 } else { shares[index].lobby -= 1 }
     guard shares[index].all == 0 else { return }
@@ -55,21 +55,22 @@ struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
   }
 }
 
-/// How fast connections are let in while a session goes on: a bucket of tokens. Times are seconds.
+/// The rate at which connections are let in while a session runs: a bucket of tokens. Times are
+/// seconds.
 struct AdmissionTokens: Sendable {
   private let rate: Double
   private let burst: Double
   private var tokens: Double
   private var last = 0.0
 
-  /// A full bucket.
+  /// Begins with a full bucket.
   init(rate: Double, burst: Double) {
     self.rate = rate
     self.burst = burst
     tokens = burst
   }
 
-  /// Whether there is a token.
+  /// Whether a token is available.
   mutating func isThere(now: Double) -> Bool {
     tokens = min(burst, tokens + max(0, now - last) * rate)
     last = max(last, now)
@@ -78,6 +79,6 @@ struct AdmissionTokens: Sendable {
 
   mutating func take() { tokens -= 1 }
 
-  /// When there is one.
+  /// When the next token is available.
   var next: Double { last + max(0, 1 - tokens) / rate }
 }

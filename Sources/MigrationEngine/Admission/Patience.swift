@@ -1,9 +1,9 @@
 /// How long each step before READY may take, in seconds (Protocol §11).
 package enum Patience {
-  /// From the connection to its being let in.
+  /// From the connection until it is let in.
   package static let lobby: Double = 5
-  /// From there to the end of TLS.
+  /// From being let in to the end of the TLS handshake.
   package static let handshake: Double = 5
-  /// From there to READY, and to JOIN behind it.
+  /// From being let in to READY, and to the JOIN after it.
   package static let pairing: Double = 10
 }

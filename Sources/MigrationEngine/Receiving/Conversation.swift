@@ -1,35 +1,39 @@
 import MigrationWire
 
-/// One session with a sender: its half of the conversation, and what is done for it beside that.
+/// One session with a sender: the receiver's side of the conversation, and the session's other
+/// work.
 struct Conversation: Sendable {
   enum Life: Sendable {
     case talking
-    /// The other end is gone; its streams have until a moment to judge what had come on them.
+    /// The connection to the sender has ended. Until a moment, the streams judge the data that had
+    /// arrived on them.
     case settling(until: Double, Fault)
-    /// Its workers end; why, if not since the sender knows that all is done.
+    /// Its workers end. The fault is the reason; nil where the sender knows that the transfer is
+    /// done.
     case ending(Fault?)
   }
 
-  /// How far the sender's offer is.
+  /// The progress of the sender's offer.
   enum Course: Sendable {
-    /// There is none, or it is answered without a session.
+    /// There is no offer, or it is answered without a session.
     case none
-    /// Older sessions still work.
+    /// Workers of older sessions still run.
     case waiting(Offer)
     case examining(Offer)
-    /// The user is asked, and how much room there is.
+    /// The user is asked for consent, and sees how much room there is.
     case asking(Offer, room: ReceiverEngine.Examination)
     case staging(Offer)
-    /// The ledger is being told.
+    /// The receiver sends the ledger.
     case telling(StreamTable)
     /// Streams may join.
     case receiving(StreamTable)
   }
 
-  /// How many seconds the streams have to settle, and after how many seconds progress is told again.
+  /// How many seconds the streams have to settle, and the pause in seconds between two reports of
+  /// progress.
   static let settling = 1.0
   static let progressPause = 0.2
-  /// After how many seconds at least the sender is told of the same phase of the import again.
+  /// The least number of seconds between two reports to the sender of the same phase of the import.
   static let importPause = 0.1
 
   let transfer: TransferID
@@ -37,28 +41,29 @@ struct Conversation: Sendable {
   let remote: Remote
   /// Whether the sender came back, instead of pairing.
   let isResumed: Bool
-  /// Whether it is about a transfer that is done, and may go on beside another one: a receiver that stays has these.
+  /// Whether the session is about a finished transfer, and may continue beside another transfer:
+  /// only a receiver that stays has such sessions.
   var isAside = false
   var life = Life.talking
   var machine: ReceiverSession
   var course = Course.none
-  /// What the other device calls itself, and what it can do.
+  /// The other device's label and features.
   var label = ""
   var features: Features = []
-  /// What the session may use.
+  /// The features that the session may use.
   var usable: Features = []
-  /// How many of the transfer's named refusals the sender was told.
+  /// How many of the transfer's named refusals the sender has been sent.
   var toldRefusals = 0
-  /// How many marks of staged items the sender was told, less those that it has dropped.
+  /// How many marks of staged items the sender was sent, minus those that it has dropped.
   var droppable = 0
-  /// What is to be dropped when the worker before has ended.
+  /// The marks to drop when the previous worker has ended.
   var drops: [[Mark]] = []
-  /// The sender has said everything, and the import is about to begin, whatever becomes of the session.
+  /// The sender's FINISH: the import is about to begin, even if the session ends.
   var finish: Finish?
   private var toldImport: (phase: ImportProgress.Phase, at: Double)?
-  /// Until when a sender that could say RECEIPT is waited for, once the user has stopped the run.
+  /// Until when the receiver waits for RECEIPT after the user has stopped the run.
   var receiptUntil: Double?
-  /// When the user hears again how far the receiving is.
+  /// When the user next sees the progress of the transfer.
   var nextProgress = 0.0
 
   init(_ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool, features: Features) {
@@ -72,7 +77,7 @@ struct Conversation: Sendable {
   var isTalking: Bool { if case .talking = life { true } else { false } }
   var isEnding: Bool { if case .ending = life { true } else { false } }
 
-  /// The data streams, once the offer is taken.
+  /// The data streams, once the offer is accepted.
   var streams: StreamTable? {
     get {
       switch course {
@@ -89,7 +94,7 @@ struct Conversation: Sendable {
   /// The data streams, once they may join.
   var joinable: StreamTable? { if case .receiving(let streams) = course { streams } else { nil } }
 
-  /// When something is different without an event.
+  /// The next moment at which something changes without an event.
   var nextMoment: Double? {
     switch life {
     case .talking: machine.isReceiving ? nextProgress : receiptUntil
@@ -98,8 +103,8 @@ struct Conversation: Sendable {
     }
   }
 
-  /// Whether the sender is told of an import's progress now: of a new phase at once, and else ten times a second at most
-  /// (Protocol §6.6).
+  /// Whether to report an import's progress to the sender now: a new phase at once, and otherwise
+  /// at most ten times a second (Protocol §6.6).
   mutating func tells(_ progress: ImportProgress, now: Double) -> Bool {
     guard isTalking, machine.isImporting else { return false }
     if let toldImport, toldImport.phase == progress.phase, now < toldImport.at + Self.importPause { return false }

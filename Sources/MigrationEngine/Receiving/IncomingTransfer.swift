@@ -1,22 +1,23 @@
 import MigrationWire
 
-/// One transfer at the receiver, over all its sessions: what is known of it here.
+/// The receiver's record of one transfer, over all its sessions.
 struct IncomingTransfer: Sendable {
   enum Stage: Sendable {
     /// Leads to importing.
     case receiving
-    /// Everything has arrived, and an import was begun that is to go on. Leads to importing.
+    /// Everything has arrived, and an import that had begun is to continue. Leads to importing.
     case concluded
-    /// What one session concluded, or an earlier run, is verified and imported. Leads to done, to receiving before that
-    /// begins, or to concluded where it failed and this receiver stays.
+    /// The receiver verifies and imports what one session, or an earlier run, concluded. Leads to
+    /// done, to receiving before the import begins, or to concluded where the import failed and
+    /// this receiver stays.
     case importing
     case done(Done)
   }
 
-  /// Whether this process has what belongs to it: its lock, what is staged, its keys.
+  /// Whether this process holds the transfer's lock, its staged data and its keys.
   enum Keeping: Sendable {
     case held
-    /// It was let go, and is on the disk alone. Leads to retaking.
+    /// This process has released it; it exists only on the disk. Leads to retaking.
     case released
     /// Leads to held, or to released.
     case retaking
@@ -27,35 +28,39 @@ struct IncomingTransfer: Sendable {
   let client: KeyFingerprint
   var stage = Stage.receiving
   var keeping = Keeping.held
-  /// Whether more may be staged than is known here: this run could not take it back so far.
+  /// Whether more may be staged than this run knows, because it could not take the transfer back so
+  /// far.
   private var isUnseen = false
-  /// Why no session of this run may go on with it.
+  /// The reason why no session of this run may continue it.
   var fault: Fault?
-  /// When the import got on last.
+  /// When the import last made progress.
   var movedAt = 0.0
   /// The roots of the first offer, or the app.
   var contents: Offer.Contents?
   /// Whether there is a staging directory.
   var isStaged = false
   var held = Tally()
-  /// What was staged when the newest session began, as its sender was told.
+  /// How much was staged when the newest session began, as reported to its sender.
   var heldBefore = Tally()
-  /// What the newest offer announces, or what has arrived.
+  /// The total that the newest offer announces, or the data that has arrived.
   var total = ExpectedTotal()
   /// How many items the sender could not send.
   var unsent: UInt64 = 0
-  /// What the sender left out, and what was left at the import.
+  /// The items that the sender left out, and those left out at the import.
   var leftOut = LeftOut()
   var leftBehind: [LeftBehind] = []
-  /// What the destination cannot hold, by name, and how many of these this device's user has heard of.
+  /// The named items that the destination cannot hold, and how many of them the user of this device
+  /// has been told.
   var refusals: [Refusal] = []
   var toldRefusals = 0
-  /// What the sender has left out in the newest session, since the destination cannot hold it.
+  /// The items that the sender has left out in the newest session because the destination cannot
+  /// hold them.
   var withheldItems: [Refusal] = []
-  /// What is named as not stored, once all is imported, and whether this device's user has heard of it in this run.
+  /// The items named as not stored after the import, and whether this run has told the user of this
+  /// device.
   private var notStored: [Refusal] = []
   private var isNotStoredTold = false
-  /// What crossed the wire in this run.
+  /// The data that crossed the wire in this run.
   var traffic = Traffic()
 
   /// Begins with a pairing.
@@ -64,7 +69,7 @@ struct IncomingTransfer: Sendable {
     self.client = client
   }
 
-  /// Goes on with what an earlier run left.
+  /// Continues a transfer of an earlier run.
   init(_ known: ReceiverEngine.KnownTransfer) {
     identifier = known.identifier
     client = known.client
@@ -92,13 +97,13 @@ struct IncomingTransfer: Sendable {
   var isImporting: Bool { if case .importing = stage { true } else { false } }
   var isReceiving: Bool { if case .receiving = stage { true } else { false } }
   var isDone: Bool { if case .done = stage { true } else { false } }
-  /// Whether no import of it goes on, and it is not done.
+  /// Whether it is neither done nor being imported.
   var awaitsData: Bool { !isImporting && !isDone }
 
-  /// Whether nothing would be lost with it.
+  /// Whether discarding it would lose nothing.
   var isEmpty: Bool { isReceiving && held == Tally() && !isUnseen }
 
-  /// What it came to.
+  /// The result for the user.
   func result(_ done: Done) -> TransferResult {
     TransferResult(
       total: done.total, sentBytes: traffic.sent, savedBytes: traffic.saved,
@@ -106,35 +111,35 @@ struct IncomingTransfer: Sendable {
       losses: done.losses, leftOut: leftOut, notStored: done.notStored, leftBehind: leftBehind)
   }
 
-  /// Why an offer does not continue this transfer; nil if it does, or begins it.
+  /// The reason why an offer does not continue this transfer; nil if it does, or begins it.
   func objection(to offer: Offer) -> Fault? {
     guard offer.transfer == nil || offer.transfer == identifier else { return .unknownTransfer }
     guard let contents, !contents.isSame(as: offer.contents) else { return nil }
     return Fault(Violation(.conflict, "an offer of other roots than at first"))
   }
 
-  /// A stream or a session has ended: so much is staged at least.
+  /// A stream or a session has ended: at least this much is staged.
   mutating func note(held: Tally) {
-    // Streams that end side by side may be heard of in another order than they counted in.
+    // The ends of parallel streams may be reported in another order than their counts.
     self.held = Tally(items: max(self.held.items, held.items), bytes: max(self.held.bytes, held.bytes))
   }
 
-  /// All is imported: nothing more is refused, and the user knows of everything that is named. What the source had no more is not
-  /// among what was refused.
+  /// The import is complete: nothing more is refused, and the user knows every named item. Items
+  /// that the source no longer has are not among the refused ones.
   mutating func imported(_ done: Done, _ refused: [Refusal]) {
     stage = .done(done)
     notStored = (refused + withheldItems).nameable
     isNotStoredTold = true
   }
 
-  /// Everything that is named as not stored, for a sender whose offer is answered by DONE; and whether this device's user is
-  /// to hear of it, since this run has not told it.
+  /// Returns every item named as not stored, for a sender whose offer is answered by DONE, and
+  /// whether the user of this device is to be told, because this run has not done so.
   mutating func nameAgain() -> (named: [Refusal], isNews: Bool) {
     defer { isNotStoredTold = true }
     return (notStored, !isNotStoredTold)
   }
 
-  /// The refusals that this device's user has not heard of; they count as told.
+  /// The refusals that the user of this device has not been told; from now on they count as told.
   mutating func newRefusals() -> ArraySlice<Refusal> {
     defer { toldRefusals = refusals.count }
     return refusals[toldRefusals...]
@@ -142,7 +147,7 @@ struct IncomingTransfer: Sendable {
 }
 
 extension [IncomingTransfer] {
-  /// The transfer of an identifier.
+  /// The transfer with an identifier.
   subscript(of identifier: TransferID) -> IncomingTransfer? {
     get { first { $0.identifier == identifier } }
     set {
@@ -153,8 +158,8 @@ extension [IncomingTransfer] {
 }
 
 extension Offer.Contents {
-  /// Whether these are the same roots, by name, or the same app from the same platform and store. A root may have become
-  /// something else, and the app another version.
+  /// Whether both have the same roots, by name, or the same app from the same platform and store. A
+  /// root may have changed its type, and the app its version.
   fileprivate func isSame(as other: Offer.Contents) -> Bool {
     switch (self, other) {
     case (.folders(let one), .folders(let two)): one.map(\.name) == two.map(\.name)

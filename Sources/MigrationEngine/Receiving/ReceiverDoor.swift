@@ -1,25 +1,27 @@
 import MigrationWire
 
-/// Every connection that has come and is there: how far those in front of READY are, and whose they are (Protocol §4.2, §11).
+/// All open connections: the progress of those before READY, and the sender that each belongs to
+/// (Protocol §4.2, §11).
 struct ReceiverDoor: Sendable {
-  /// How many connections one known sender may have at a time: its streams, and those that replace them.
+  /// How many connections one known sender may have at a time: its streams, and the streams that
+  /// replace them.
   static let placesPerKey = 128
-  /// How many hosts of known senders are remembered.
+  /// How many hosts of known senders the receiver remembers.
   static let knownHosts = 32
 
   enum Step: Equatable, Sendable {
-    /// In the lobby: no worker.
+    /// In the lobby, without a worker.
     case lobby
-    /// Its worker brings up TLS and takes HELLO.
+    /// Its worker completes the TLS handshake and reads HELLO.
     case greeting
-    /// Its worker takes PAIR_A.
+    /// Its worker reads PAIR_A.
     case sharing
-    /// Its worker takes the proof of a code.
+    /// Its worker reads the proof of a code.
     case exchanging(PairingCodes.Number)
-    /// Its code is used up; its worker proves it back.
+    /// Its code is spent; its worker sends the receiver's proof of the code.
     case confirming
     case welcoming(ConnectionMode)
-    /// Its worker is to end; the other end is told ABORT 4 if another connection needs the place.
+    /// Its worker is to end. It sends ABORT 4 if another connection needs the place.
     case dismissed(makesRoom: Bool)
     case turnedAway
     /// Past READY.
@@ -30,13 +32,13 @@ struct ReceiverDoor: Sendable {
     let remote: Remote
     fileprivate let ticket: Admission.Ticket
     var step = Step.lobby
-    /// When it must be at READY; counted from its being let in.
+    /// When the connection must have reached READY; the time counts from the moment it is let in.
     var deadline = 0.0
     var key: KeyFingerprint?
-    /// Whether it has a place of those that its key has.
+    /// Whether it has one of the places reserved for its key.
     fileprivate var hasPlaceOfKey = false
 
-    /// Whether a worker is about it, in front of READY.
+    /// Whether a worker serves it, before READY.
     var isServed: Bool {
       switch step {
       case .lobby, .inside: false
@@ -47,25 +49,25 @@ struct ReceiverDoor: Sendable {
 
   private var admission = Admission()
   private var visitors: [ConnectionID: Visitor] = [:]
-  /// Where known senders were seen last, the newest at the end.
+  /// The hosts where known senders were last seen, the newest at the end.
   private var hosts: [String] = []
   private var chance = Chance()
 
-  /// A connection that is there.
+  /// An open connection.
   subscript(id: ConnectionID) -> Visitor? { visitors[id] }
 
-  /// All of them, in the order in which they came.
+  /// All connections, in their order of arrival.
   var all: [(id: ConnectionID, visitor: Visitor)] {
     visitors.sorted { $0.key < $1.key }.map { (id: $0.key, visitor: $0.value) }
   }
 
-  /// Whether the code is used up by a sender that is not at READY yet.
+  /// Whether a sender has spent the code and has not reached READY yet.
   var isConfirming: Bool { visitors.values.contains { $0.step == .confirming } }
 
-  /// How many connections take a place in front of READY.
+  /// How many connections take a place before READY.
   var placesTaken: Int { admission.count }
 
-  /// When something may be different without an event.
+  /// The next moment at which something may change without an event.
   func nextMoment(now: Double, isEngaged: Bool) -> Double? { admission.nextMoment(now: now, isEngaged: isEngaged) }
 
   /// A known sender was seen at a host.
@@ -77,7 +79,8 @@ struct ReceiverDoor: Sendable {
 
   // MARK: The lobby
 
-  /// A connection has come. The one that is turned away for want of room, which may be itself.
+  /// A connection has arrived. Returns the connection that is turned away for lack of room, which
+  /// may be the new one.
   mutating func arrive(_ id: ConnectionID, _ remote: Remote, now: Double, chance: UInt64) -> ConnectionID? {
     self.chance.stir(chance)
     let origin = Admission.Origin(
@@ -87,21 +90,23 @@ struct ReceiverDoor: Sendable {
     return turnedAway.flatMap { remove($0) }
   }
 
-  /// The first record of a connection in the lobby is there.
+  /// The first record of a connection in the lobby has arrived.
   mutating func heard(_ id: ConnectionID) {
     if let visitor = visitors[id] { admission.heard(visitor.ticket) }
   }
 
-  /// One in the lobby is turned away, since nothing is left to keep it with; nil when there is none.
+  /// Turns one connection in the lobby away, because there is no descriptor to keep it with; nil
+  /// when the lobby is empty.
   mutating func dismissOne(chance: UInt64) -> ConnectionID? {
     self.chance.stir(chance)
     return admission.dismissOne(chance: self.chance.next()).flatMap { remove($0) }
   }
 
-  /// Those whose time in the lobby is over; they are gone.
+  /// Removes and returns the connections whose time in the lobby has ended.
   mutating func expire(now: Double) -> [ConnectionID] { admission.expire(now: now).compactMap { remove($0) } }
 
-  /// Lets the next one in, if there is one and a place for it. The one that makes room for it, if one has to.
+  /// Lets the next connection in, if one waits and has a place. Also returns the connection that
+  /// has to make room, if any.
   mutating func letIn(now: Double, isEngaged: Bool) -> (ConnectionID, evicted: ConnectionID?)? {
     guard let (ticket, evicted) = admission.letIn(now: now, isEngaged: isEngaged, chance: chance.next()),
       let id = holder(of: ticket)
@@ -125,15 +130,15 @@ struct ReceiverDoor: Sendable {
 
   // MARK: Inside
 
-  /// TLS is up, and this is the other end's key.
+  /// TLS is established, and the other end has shown this key.
   mutating func show(_ key: KeyFingerprint?, on id: ConnectionID, now: Double) {
     guard let visitor = visitors[id] else { return }
     visitors[id]?.key = key
     admission.advance(visitor.ticket, to: .secured, now: now)
   }
 
-  /// A connection has shown the key of a known sender, and so has a place that no stranger can take; false where that sender has
-  /// too many.
+  /// A connection has shown the key of a known sender, and so gets a place that no stranger can
+  /// take. Returns false if that sender has too many connections.
   mutating func recognize(_ key: KeyFingerprint, on id: ConnectionID) -> Bool {
     guard visitors.values.count(where: { $0.hasPlaceOfKey && $0.key == key }) < Self.placesPerKey else { return false }
     visitors[id]?.hasPlaceOfKey = true
@@ -141,15 +146,15 @@ struct ReceiverDoor: Sendable {
     return true
   }
 
-  /// A connection has said what it wants.
+  /// The request of a connection has arrived.
   mutating func ask(_ id: ConnectionID, now: Double) {
     if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .asking, now: now) }
   }
 
-  /// A connection has come further.
+  /// A connection has made progress.
   mutating func advance(_ id: ConnectionID, to step: Step) { visitors[id]?.step = step }
 
-  /// A connection needs no place in front of READY any more.
+  /// A connection no longer needs a place before READY.
   mutating func pass(_ id: ConnectionID) {
     if let visitor = visitors[id] { admission.leave(visitor.ticket) }
   }
@@ -160,14 +165,14 @@ struct ReceiverDoor: Sendable {
     advance(id, to: .inside)
   }
 
-  /// A connection is gone.
+  /// A connection has ended.
   mutating func forget(_ id: ConnectionID) {
     pass(id)
     visitors[id] = nil
   }
 }
 
-/// Numbers that others cannot guess, from the random ones that come with events.
+/// Numbers that other devices cannot guess, made from the random numbers that arrive with events.
 struct Chance: Sendable {
   private var state: UInt64 = 0
 

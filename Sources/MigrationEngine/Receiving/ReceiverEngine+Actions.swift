@@ -1,129 +1,143 @@
 package import MigrationWire
 
 extension ReceiverEngine {
-  /// What a receiver does. The loop performs actions in their order; one that blocks is a worker's, which ends in exactly one
-  /// event, also where its thread cannot be made. Times are seconds on the loop's clock.
+  /// An action of the receiver. The loop performs actions in their order. An action that blocks
+  /// runs in a worker, which ends in exactly one event, even if its thread cannot be created. Times
+  /// are seconds on the loop's clock.
   package enum Action: Sendable {
     // MARK: The run
 
-    /// A worker: recovers what earlier runs left. Leads to `tookBack`.
+    /// A worker recovers the transfers of earlier runs. Leads to `tookBack`.
     case takeBack
-    /// A worker: opens the listening socket. Leads to `listening`.
+    /// A worker opens the listening socket. Leads to `listening`.
     case listen
-    /// This device is to be found on its networks from now on, at the port where it listens. What becomes of that is no event.
+    /// From now on, the loop announces this device on its networks, at the port where it listens.
+    /// No event reports the outcome.
     case announce
-    /// It is not to be found any more.
+    /// The loop ends the announcement.
     case withdrawAnnouncement
-    /// The user of this device hears of something.
+    /// The user of this device is told about an event.
     case tell(TransferEvent)
-    /// The same, of how far a transfer is: what is staged is read from its counters, and `total` is what was announced.
+    /// The user is told the progress of a transfer: the loop reads the staged amount from its
+    /// counters, and `total` is the announced amount.
     case tellProgress(TransferID, TransferPhase, total: ExpectedTotal, fraction: Double?)
-    /// The run is over; what still goes on ends with the process, or lets go of its locks when it ends.
+    /// The run has ended. Remaining work ends with the process, or releases its locks when it ends.
     case finish(Result<TransferResult, TransferFailure>)
 
     // MARK: The door
 
-    /// Closes a connection of the lobby, or one that rests between two actions, without a word. No event follows.
+    /// Closes a connection in the lobby, or one that rests between two actions, without sending
+    /// anything. No event follows.
     case drop(ConnectionID)
-    /// No connection is accepted until a moment, for want of descriptors.
+    /// Accepts no connection until a moment, because no descriptors are left.
     case pauseAccepting(until: Double)
-    /// A worker: TLS and HELLO, each until a moment. Leads to `secured` and then `asked`, or to `departed`.
+    /// A worker does the TLS handshake and reads HELLO, each until a moment. Leads to `secured` and
+    /// then `asked`, or to `departed`.
     case greet(ConnectionID, tlsUntil: Double, helloUntil: Double)
-    /// A worker: takes PAIR_A, and computes nothing. Leads to `shared` or `departed`.
+    /// A worker reads PAIR_A, and computes nothing. Leads to `shared` or `departed`.
     case awaitShare(ConnectionID, until: Double)
-    /// A worker: the exchange of Protocol §4.4 behind PAIR_A, to CONF_A, about the code that was made last. Leads to `proved` or `departed`.
+    /// A worker does the exchange of Protocol §4.4 after PAIR_A, up to CONF_A, with the newest
+    /// code. Leads to `proved` or `departed`.
     case exchange(ConnectionID, until: Double)
-    /// A worker: CONF_B and READY. Leads to `ready` or `departed`.
+    /// A worker sends CONF_B and exchanges READY. Leads to `ready` or `departed`.
     case confirm(ConnectionID, until: Double)
-    /// A worker: HELLO_S and READY, and JOIN for the mode *join*. Leads to `ready`, `joining` or `departed`.
+    /// A worker sends HELLO_S and exchanges READY, and for the mode *join* reads JOIN. Leads to
+    /// `ready`, `joining` or `departed`.
     case welcome(ConnectionID, ConnectionMode, until: Double)
-    /// A worker: ABORT, and the connection's end. Leads to `departed`.
+    /// A worker sends ABORT and closes the connection. Leads to `departed`.
     case turnAway(ConnectionID, AbortReason)
-    /// The worker of a connection is to end soon, with ABORT 4 if the connection makes room for another. Its event follows.
+    /// The worker of a connection is to end soon, with ABORT 4 if the connection makes room for
+    /// another. Its event follows.
     case dismiss(ConnectionID, makesRoom: Bool)
 
     // MARK: Codes and questions
 
-    /// A worker: makes a code, or takes the given one, and its secret, which replaces the one before. Leads to `codeMade`.
+    /// A worker makes a code, or takes the given one, and computes its secret, which replaces the
+    /// previous one. Leads to `codeMade`.
     case makeCode
-    /// The code is over: its secret goes.
+    /// The code has ended: its secret is erased.
     case forgetCode
-    /// A worker: asks the user. Leads to `answered`. One question is asked at a time.
+    /// A worker asks the user. Leads to `answered`. Only one question is open at a time.
     case ask(Question)
     /// The question is to end soon. Its event follows.
     case withdrawQuestion
 
     // MARK: Control connections
 
-    /// The loop reads and writes a connection at READY from now on.
+    /// From now on, the loop reads and writes a connection that has reached READY.
     case converse(ConnectionID)
     case say(ConnectionID, ControlMessage)
-    /// Says what was said, close_notify, and waits for the other end's, until a moment. Leads to `closed`.
+    /// Sends everything that is queued and close_notify, and waits for the other end's
+    /// close_notify, until a moment. Leads to `closed`.
     case close(ConnectionID, until: Double)
 
     // MARK: Workers of a session
 
-    /// A worker: judges names, room and fitness, and writes nothing. Leads to `examined`.
+    /// A worker judges names, room and fitness, and writes nothing. Leads to `examined`.
     case examine(SessionNumber, TransferID, Offer, held: Tally)
-    /// A worker: remembers the transfer, makes the staging directory where there is none, and looks what is at the destination
-    /// already. Leads to `staged`.
+    /// A worker records the transfer, makes the staging directory if there is none, and looks for
+    /// items that exist at the destination. Leads to `staged`.
     case stage(SessionNumber, StagingOrder)
-    /// A worker: the next part of what there is. Leads to `ledger`.
+    /// A worker reads the next part of the ledger. Leads to `ledger`.
     case readLedger(SessionNumber)
-    /// A worker: notes what the source no longer has. Leads to `dropped`.
+    /// A worker records the items that the source no longer has. Leads to `dropped`.
     case dropItems(SessionNumber, [Mark])
-    /// A worker: takes DATA, writes it and acknowledges it. Leads to `streamEnded`.
+    /// A worker reads DATA, writes it and acknowledges it. Leads to `streamEnded`.
     case serve(ConnectionID, SessionNumber, Join)
-    /// The worker of a stream is to end, after the frame that it writes. Its event follows.
+    /// The worker of a stream is to end after the frame that it is writing. Its event follows.
     case endStream(ConnectionID)
-    /// A worker: makes durable what is written, again and again. Leads to `syncEnded`.
+    /// A worker makes the written data durable, again and again. Leads to `syncEnded`.
     case sync(SessionNumber)
     /// The worker of `sync` is to end soon. Its event follows.
     case endSync(SessionNumber)
-    /// The session's sender has said everything: from this step on nothing more is written. Leads to `gateShut`.
+    /// The session's sender has sent everything: from this step on nothing more is written. Leads
+    /// to `gateShut`.
     case shutGate(SessionNumber)
-    /// Nothing of a session is written from now on, but what is being written.
+    /// From now on nothing of a session is written, except the frames that are being written.
     case closeGate(SessionNumber)
 
     // MARK: Workers of a transfer
 
-    /// A worker: with `finish`, first compares what arrived with it and makes it durable; then imports.
-    /// `withheld` is what the sender has left out by name, since the destination cannot hold it. Leads to `imported`.
+    /// A worker imports the items. With `finish`, it first compares the received data with FINISH
+    /// and makes it durable. `withheld` names the items that the sender has left out because the
+    /// destination cannot hold them. Leads to `imported`.
     case importItems(TransferID, finish: (SessionNumber, Finish)?, withheld: [Refusal])
-    /// The user wants the end: an import that can be undone is broken off. Its event follows.
+    /// The user stops the run: an import that can be undone is broken off. Its event follows.
     case interruptImport(TransferID)
-    /// A worker: notes how far a transfer is, for those who list what is unfinished. Leads to `noted`.
-    case note(TransferID)
-    /// A worker: the sender knows that all is done. Leads to `noted`.
-    case forget(TransferID)
-    /// A worker: gives up an empty transfer, with its staging directory. Leads to `noted`.
-    case discard(TransferID)
-    /// A worker: lets go of everything that this process holds of a transfer, its lock among it; what the disk has stays. Leads to
+    /// A worker records the progress of a transfer, for the list of unfinished transfers. Leads to
     /// `noted`.
+    case note(TransferID)
+    /// A worker forgets a transfer: its sender knows that everything is done. Leads to `noted`.
+    case forget(TransferID)
+    /// A worker discards an empty transfer with its staging directory. Leads to `noted`.
+    case discard(TransferID)
+    /// A worker releases everything that this process holds of a transfer, including its lock; the
+    /// data on the disk stays. Leads to `noted`.
     case release(TransferID)
-    /// A worker: takes back what `release` has let go. Leads to `retook`.
+    /// A worker takes back a transfer that `release` has released. Leads to `retook`.
     case retake(TransferID)
   }
 
-  /// What the user of this device is asked. Texts from the other device are exact; who shows them escapes them.
+  /// A question for the user of this device. Texts from the other device are unescaped; the program
+  /// that shows them escapes them.
   package enum Question: Equatable, Sendable {
-    /// Whether codes are to be shown again.
+    /// Whether to show codes again.
     case restart
-    /// Whether a new transfer is wanted.
+    /// Whether to accept a new transfer.
     case consent(Offer, label: String, address: String, room: Examination)
   }
 
-  /// What a session of a taken offer needs.
+  /// The parameters that a session needs once its offer is accepted.
   package struct StagingOrder: Sendable {
     package let transfer: TransferID
     package let client: KeyFingerprint
     package let offer: Offer
-    /// What the other device calls itself, and where it is.
+    /// The other device's label and address.
     package let label: String
     package let address: String
-    /// What the session may use.
+    /// The features that the session may use.
     package let features: Features
-    /// Whether the ledger tells all names at the destination, which the sender leaves out.
+    /// Whether the ledger lists all names at the destination, which the sender then leaves out.
     package let tellsTaken: Bool
 
     package init(

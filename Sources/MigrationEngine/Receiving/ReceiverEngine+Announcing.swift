@@ -1,4 +1,4 @@
-/// When this device is made known on its networks (Protocol §4.5).
+/// When this device is announced on its networks (Protocol §4.5).
 extension ReceiverEngine {
   /// Whether a sender that finds this device could do anything here: pair, or come back.
   private var isWorthFinding: Bool {
@@ -10,7 +10,7 @@ extension ReceiverEngine {
     }
   }
 
-  /// Makes this device known, or no longer, where that has changed.
+  /// Starts or ends the announcement of this device, where that has changed.
   mutating func tendAnnouncement() {
     guard isWorthFinding != isAnnounced else { return }
     isAnnounced.toggle()

@@ -1,23 +1,23 @@
 import MigrationWire
 
-/// A question that the user is asked now.
+/// The question that the user is asked now.
 struct StandingQuestion: Equatable, Sendable {
   enum Subject: Equatable, Sendable {
     case restart
-    /// Whether a session's offer is wanted.
+    /// Whether to accept a session's offer.
     case consent(SessionNumber)
   }
 
   let subject: Subject
-  /// Whether it is to end without an answer.
+  /// Whether the question is to end without an answer.
   var isWithdrawn = false
 }
 
-/// The code that is shown while a sender may pair, and what the user is asked.
+/// The code that is shown while a sender may pair, and the questions to the user.
 extension ReceiverEngine {
   // MARK: Codes
 
-  /// Has a code made while one is wanted, or another one where its time is over.
+  /// Has a code made while one is wanted, or another one if it has expired.
   mutating func tendCodes() {
     guard isInviting else { return }
     if codes.expire(now: now) { act(.forgetCode) }
@@ -54,7 +54,7 @@ extension ReceiverEngine {
 
   // MARK: Questions
 
-  /// What the user is to be asked now.
+  /// The question that the user is to be asked now.
   private var wanted: (subject: StandingQuestion.Subject, question: Question)? {
     if let number = phase.session, let conversation = conversations[number],
       case .asking(let offer, let room) = conversation.course
@@ -66,7 +66,8 @@ extension ReceiverEngine {
     return isInviting && codes.isExhausted ? (.restart, .restart) : nil
   }
 
-  /// One question is asked at a time: one that is not wanted is withdrawn, and the next one follows its end.
+  /// Asks one question at a time: an unwanted question is withdrawn, and the next one follows its
+  /// end.
   mutating func tendQuestion() {
     let wanted = wanted
     if let question {
@@ -82,7 +83,7 @@ extension ReceiverEngine {
   mutating func answered(_ answer: Bool?) {
     let asked = question
     question = nil
-    // An answer that came too late counts for nothing.
+    // An answer that came too late is ignored.
     guard let asked, !asked.isWithdrawn else { return }
     switch asked.subject {
     case .restart where answer == true: codes.startAnew()

@@ -10,15 +10,16 @@ extension ReceiverEngine {
   }
 
   mutating func outOfDescriptors(_ chance: UInt64) {
-    // It stays in the queue; another one in the lobby makes room for it.
+    // The connection stays in the kernel's queue; another one in the lobby makes room for it.
     if let id = door.dismissOne(chance: chance) { return act(.drop(id)) }
     act(.pauseAccepting(until: now + Self.acceptingPause))
   }
 
-  /// How long nothing is accepted when there are no descriptors, and none to be had by turning a connection away.
+  /// How many seconds the receiver accepts nothing when no descriptors are left, and turning a
+  /// connection away frees none.
   private static var acceptingPause: Double { 0.1 }
 
-  /// Lets in who may come in.
+  /// Lets the waiting connections in, where they have a place.
   mutating func tendDoor() {
     if phase.isEnding { return }
     for id in door.expire(now: now) { act(.drop(id)) }
@@ -28,7 +29,7 @@ extension ReceiverEngine {
     }
   }
 
-  /// Every connection in front of READY has to go.
+  /// Ends every connection before READY.
   mutating func dismissAll() {
     for (id, visitor) in door.all {
       if visitor.isServed {
@@ -48,7 +49,7 @@ extension ReceiverEngine {
     door.forget(id)
   }
 
-  /// TLS is up: a known sender has a place that no stranger takes.
+  /// TLS is established: a known sender gets a place that no stranger can take.
   mutating func secured(_ id: ConnectionID, _ key: KeyFingerprint?) {
     guard door[id]?.step == .greeting else { return }
     door.show(key, on: id, now: now)
@@ -57,7 +58,7 @@ extension ReceiverEngine {
     act(.dismiss(id, makesRoom: true))
   }
 
-  /// It is known what a connection wants; it goes on, or is told at once that it cannot.
+  /// The request of a connection has arrived. It continues, or is refused at once.
   mutating func asked(_ id: ConnectionID, _ mode: ConnectionMode) {
     guard let visitor = visitor(id) else { return }
     door.ask(id, now: now)
@@ -89,13 +90,14 @@ extension ReceiverEngine {
     act(.turnAway(id, reason))
   }
 
-  /// A connection that rests is closed without a word.
+  /// Closes a connection that rests, without sending anything.
   mutating func leave(_ id: ConnectionID) {
     door.forget(id)
     act(.drop(id))
   }
 
-  /// A connection whose worker has done its part; nil, and it goes, where it was dismissed meanwhile.
+  /// A connection whose worker has done its part; nil, and the connection is closed, if it was
+  /// dismissed meanwhile.
   private mutating func visitor(_ id: ConnectionID) -> ReceiverDoor.Visitor? {
     guard let visitor = door[id] else { return nil }
     switch visitor.step {
@@ -106,11 +108,12 @@ extension ReceiverEngine {
     return nil
   }
 
-  /// PAIR_A has come: only now it counts whether there is a code, and whether earlier guesses delay this one.
+  /// PAIR_A has arrived: only now it matters whether there is a code, and whether earlier guesses
+  /// delay this one.
   mutating func shared(_ id: ConnectionID) {
     guard let visitor = visitor(id), visitor.step == .sharing else { return }
     do throws(AbortReason) {
-      // Where no code was made yet, the first one is about to be there: the sender comes again.
+      // Until the first code is made, which is soon, the sender is told to come again.
       guard isInviting, codes.wasIssued else { throw .busy }
       let number = try codes.open(for: visitor.remote.network, now: now)
       door.advance(id, to: .exchanging(number))
@@ -120,11 +123,12 @@ extension ReceiverEngine {
     }
   }
 
-  /// A code is proved, rightly or not: a try is spent first.
+  /// A code was proved, correctly or not: a try is spent first.
   mutating func proved(_ id: ConnectionID, _ isRight: Bool) {
     guard let visitor = visitor(id), case .exchanging(let number) = visitor.step else { return }
     let remote = visitor.remote
-    // Another sender may have come back meanwhile. Its code is not judged, so that it can be tried again.
+    // Another sender may have come back meanwhile. The code is then not judged, so that it can be
+    // tried again.
     if codes.isOpen(number, now: now), !isInviting { return turnAway(id, .busy) }
     switch codes.judge(number, isRight, from: remote.network, now: now) {
     case .refused(let reason): turnAway(id, reason)
@@ -134,7 +138,7 @@ extension ReceiverEngine {
       turnAway(id, .codeMismatch)
     case .right:
       act(.forgetCode)
-      // What has used the code up need not make room any more.
+      // The connection that has spent the code no longer has to make room.
       door.pass(id)
       door.advance(id, to: .confirming)
       act(.confirm(id, until: visitor.deadline))
@@ -153,7 +157,7 @@ extension ReceiverEngine {
       if let transfer = try? returning(visitor.key) { return converse(id, about: transfer, isResumed: true) }
     case .lobby, .greeting, .sharing, .exchanging, .welcoming, .dismissed, .turnedAway, .inside: break
     }
-    // It has to go, or another sender has come back meanwhile.
+    // It was dismissed, or another sender has come back meanwhile.
     leave(id)
   }
 
@@ -165,19 +169,21 @@ extension ReceiverEngine {
     for replaced in conversations[number]?.streams?.join(id, join) ?? [] { act(.endStream(replaced)) }
   }
 
-  // MARK: Who may come
+  // MARK: Permission to connect
 
-  /// Whether a sender may pair: there is none, or nothing would be lost by another.
+  /// Whether a sender may pair: no other sender is served, or replacing that one would lose
+  /// nothing.
   var isInviting: Bool {
     switch phase {
-    // One that stays and is stopped waits for last words alone.
+    // A receiver that stays and is being stopped only waits for last messages.
     case .open: stop == nil
     case .away(let transfer, _, _): transfers[of: transfer]?.isEmpty ?? false
     case .starting, .engaged, .finishing, .over: false
     }
   }
 
-  /// Refuses an address that the user does not let pair, and any other while a sender is served.
+  /// Refuses an address that the user does not allow to pair, and every other address while a
+  /// sender is served.
   private mutating func admitPairing(from remote: Remote) throws(AbortReason) {
     guard remote.mayPair else {
       if codes.isTold(of: remote.host) {
@@ -188,10 +194,10 @@ extension ReceiverEngine {
     guard isInviting else { throw .busy }
   }
 
-  /// The transfer of a sender that is known; the last one of it.
+  /// The last transfer of a known sender.
   func transfer(of client: KeyFingerprint?) -> TransferID? { transfers.last { $0.client == client }?.identifier }
 
-  /// The transfer that a known sender may go on with now.
+  /// The transfer that a known sender may continue now.
   private func returning(_ client: KeyFingerprint?) throws(AbortReason) -> TransferID {
     guard let transfer = transfer(of: client) else { throw .unknownPeer }
     if settings.keeps {
@@ -202,7 +208,8 @@ extension ReceiverEngine {
     return transfer
   }
 
-  /// Whether nothing would be lost with a transfer: nothing is staged, and no stream may be writing.
+  /// Whether replacing a transfer would lose nothing: nothing is staged, and no stream may be
+  /// writing.
   func givesWay(_ transfer: TransferID) -> Bool {
     guard transfers[of: transfer]?.isEmpty == true else { return false }
     return conversations.values.allSatisfy { $0.transfer != transfer || $0.streams?.served.isEmpty ?? true }

@@ -1,7 +1,8 @@
 package import MigrationWire
 
 extension ReceiverEngine {
-  /// What happens to a receiver. The loop gives events to the engine one at a time, in the order in which they came.
+  /// An event at the receiver. The loop gives events to the engine one at a time, in their order of
+  /// occurrence.
   package enum Event: Sendable {
     // MARK: The run
 
@@ -11,54 +12,62 @@ extension ReceiverEngine {
     case tookBack(Result<[KnownTransfer], Fault>)
     /// The worker of `listen` has ended. From now on connections may arrive.
     case listening(Result<Listening, Fault>)
-    /// The user ends the run, by a signal.
+    /// The user stops the run with a signal.
     case stop(TransferFailure.Kind)
-    /// A moment that `nextMoment` named has come, or any other.
+    /// A moment has come: one that `nextMoment` named, or any other.
     case timePassed
-    /// News of any worker: the user of this device is to hear of this. The worker of `importItems` tells `staged` and `importing`
-    /// so.
+    /// News from any worker: an event that the user of this device is to be told. The worker of
+    /// `importItems` reports `staged` and `importing` this way.
     case noticed(TransferEvent)
 
     // MARK: The door (Protocol §4, §11)
 
-    /// A connection was accepted; it costs a descriptor, and nothing else yet. `chance` is random.
+    /// The loop has accepted a connection, which so far costs only a descriptor. `chance` is
+    /// random.
     case arrived(ConnectionID, Remote, chance: UInt64)
-    /// The whole first TLS record of a connection in the lobby is there.
+    /// The first TLS record of a connection in the lobby is complete.
     case spoke(ConnectionID)
-    /// A connection in the lobby has ended, or is no TLS; or the worker of `greet`, `exchange`, `confirm`, `welcome` or `turnAway`
-    /// has ended without more. The connection is closed.
+    /// A connection in the lobby has ended, or does not speak TLS; or the worker of `greet`,
+    /// `exchange`, `confirm`, `welcome` or `turnAway` has ended without a result. The connection is
+    /// closed.
     case departed(ConnectionID)
-    /// No connection can be accepted for want of descriptors.
+    /// The loop cannot accept a connection, because no descriptors are left.
     case outOfDescriptors(chance: UInt64)
-    /// News of the worker of `greet`, which goes on: TLS is up, and this is the other end's key.
+    /// News from the worker of `greet`, which continues: TLS is established, and the other end has
+    /// shown this key.
     case secured(ConnectionID, KeyFingerprint?)
-    /// The worker of `greet` has ended: HELLO has come.
+    /// The worker of `greet` has ended: HELLO has arrived.
     case asked(ConnectionID, ConnectionMode)
-    /// The worker of `awaitShare` has ended: PAIR_A has come.
+    /// The worker of `awaitShare` has ended: PAIR_A has arrived.
     case shared(ConnectionID)
-    /// The worker of `exchange` has ended: CONF_A has come. Whether it is right must not be looked at before a try is spent.
+    /// The worker of `exchange` has ended: CONF_A has arrived. The engine must not look at
+    /// `isRight` before it has spent a try.
     case proved(ConnectionID, isRight: Bool)
-    /// The worker of `confirm`, or of `welcome` for the mode *resume*, has ended: READY was said and heard. `identifier` is a
-    /// fresh random one, for a transfer that begins.
+    /// The worker of `confirm`, or of `welcome` for the mode *resume*, has ended: both ends have
+    /// sent READY. `identifier` is a fresh random one, for a transfer that begins.
     case ready(ConnectionID, identifier: TransferID)
-    /// The worker of `welcome` for the mode *join* has ended: READY, and JOIN behind it.
+    /// The worker of `welcome` for the mode *join* has ended: READY is exchanged, and JOIN has
+    /// arrived after it.
     case joining(ConnectionID, Join)
 
     // MARK: Codes and questions
 
     /// The worker of `makeCode` has ended.
     case codeMade(Result<PairingCode, Fault>)
-    /// The question that was asked is over: what the user says, or nothing where it was withdrawn or none can be had.
+    /// The question has ended: the user's answer, or nil where the question was withdrawn or no
+    /// answer can be had.
     case answered(Bool?)
 
     // MARK: Control connections, which the loop reads and writes from `converse` to `closed`
 
     case received(ConnectionID, ControlMessage)
-    /// The connection is cut, or silent, or its other end has broken the protocol. Nothing more comes of it but `closed`.
+    /// The connection was cut or is silent, or its other end has violated the protocol. Only
+    /// `closed` follows for it.
     case broke(ConnectionID, Fault)
-    /// What was said on it is gone, but for little: there is room for the next part of a ledger.
+    /// Almost everything queued on the connection is sent: there is room for the next part of a
+    /// ledger.
     case drained(ConnectionID)
-    /// What `close` began is done.
+    /// The connection is closed, as `close` asked.
     case closed(ConnectionID)
 
     // MARK: Workers of a session; those of an older one end with its number
@@ -67,13 +76,15 @@ extension ReceiverEngine {
     case examined(SessionNumber, Result<Examination, Fault>)
     /// The worker of `stage` has ended.
     case staged(SessionNumber, Result<Admitted, Fault>)
-    /// The worker of `readLedger` has ended: the next part of what there is.
+    /// The worker of `readLedger` has ended: the next part of the ledger.
     case ledger(SessionNumber, Result<LedgerPart, Fault>)
     /// The worker of `dropItems` has ended.
     case dropped(SessionNumber, Fault?)
-    /// The worker of `serve` has ended, and nothing more of its stream is written. What is staged by then.
+    /// The worker of `serve` has ended, and nothing more of its stream is written. `held` is the
+    /// amount staged by then.
     case streamEnded(ConnectionID, StreamEnd, held: Tally)
-    /// What `shutGate` came to: a violation where something was being written, which cannot have been acknowledged.
+    /// The result of `shutGate`: a violation where a frame was still being written, which cannot
+    /// have been acknowledged.
     case gateShut(SessionNumber, Fault?)
     /// The worker of `sync` has ended.
     case syncEnded(SessionNumber, Fault?)
@@ -82,18 +93,20 @@ extension ReceiverEngine {
 
     /// News: the destination cannot hold these items.
     case refused(TransferID, [Refusal])
-    /// News: how far the import is.
+    /// News: the progress of the import.
     case importing(TransferID, ImportProgress)
-    /// The worker of `importItems` has ended. All refusals were told before; these are the named ones of what FINISH covered. So
-    /// many items were left at the import, since something else had their names.
+    /// The worker of `importItems` has ended. It has reported all refusals before; `refused` are
+    /// the named ones that FINISH covered. `differing` items were left out at the import, because
+    /// other items had their names.
     case imported(TransferID, Result<Done, Fault>, Traffic, differing: UInt64, refused: [Refusal])
     /// The worker of `note`, `forget`, `discard` or `release` has ended.
     case noted(TransferID)
-    /// The worker of `retake` has ended: what is there of a transfer; nothing where it was given up by another process.
+    /// The worker of `retake` has ended: the state of a transfer; nil where another process has
+    /// discarded it.
     case retook(TransferID, Result<KnownTransfer?, Fault>)
   }
 
-  /// A transfer that an earlier run left at this destination.
+  /// A transfer of an earlier run at this destination.
   package struct KnownTransfer: Sendable {
     package let identifier: TransferID
     /// The sender's key: the pin.
@@ -102,26 +115,28 @@ extension ReceiverEngine {
     package let host: String?
     /// The roots of the first offer.
     package let contents: Offer.Contents?
-    /// What is staged.
+    /// The amount of staged data.
     package let held: Tally
-    /// Whether its staging directory is there; else the user is asked again, and it is made again.
+    /// Whether its staging directory exists; otherwise the user is asked again, and the directory
+    /// is made again.
     package let isStaged: Bool
     package let unsent: UInt64
     package let withheld: UInt64
-    /// What cannot be stored, by name.
+    /// The named items that the destination cannot store.
     package let refusals: [Refusal]
-    /// What the sender had left out by name, since the destination cannot hold it; of a transfer that is done everything that is
-    /// named as not stored.
+    /// The named items that the sender had left out because the destination cannot hold them; of a
+    /// finished transfer, every item named as not stored.
     package let notStored: [Refusal]
-    /// Whether this process has it; else no more is known than is remembered, and more may be staged.
+    /// Whether this process holds it; otherwise only the remembered facts are known, and more may
+    /// be staged.
     package let isHeld: Bool
     package let standing: Standing
 
     package enum Standing: Sendable {
       case receiving
-      /// Everything had arrived: the import goes on.
+      /// Everything had arrived: the import continues.
       case concluded(Tally)
-      /// Everything is imported; the sender may not have heard of it.
+      /// Everything is imported; the sender may not have been told.
       case done(Done)
     }
 
@@ -145,12 +160,12 @@ extension ReceiverEngine {
     }
   }
 
-  /// That an offer can be taken.
+  /// The result of an examination whose offer can be accepted.
   package struct Examination: Equatable, Sendable {
     /// How much room there is, for people.
     package let availableBytes: UInt64?
 
-    /// How much is taken of a transfer that may become more than was announced; nil for any other.
+    /// The most bytes accepted of a transfer that may exceed its announced size; nil for any other.
     package let mostBytes: UInt64?
 
     package init(availableBytes: UInt64?, mostBytes: UInt64? = nil) {
@@ -159,11 +174,11 @@ extension ReceiverEngine {
     }
   }
 
-  /// What a session that is taken begins with.
+  /// The facts with which an accepted session begins.
   package struct Admitted: Sendable {
     package let session: SessionID
     package let keys: TransferKeys
-    /// What the destination can hold.
+    /// The items that the destination can hold.
     package let traits: DestinationTraits
     package let held: Tally
 
@@ -175,11 +190,11 @@ extension ReceiverEngine {
     }
   }
 
-  /// A part of a ledger, of at most a quarter of a megabyte, in the order of Protocol §6.4.
+  /// A part of a ledger, at most a quarter of a megabyte, in the order of Protocol §6.4.
   package struct LedgerPart: Sendable {
     package let pages: [Held]
     package let partials: [Partial]
-    /// What all of the ledger comes to, with its last part.
+    /// The totals of the whole ledger, in its last part.
     package let end: Tally?
 
     package init(pages: [Held], partials: [Partial], end: Tally?) {
@@ -191,9 +206,10 @@ extension ReceiverEngine {
 
   /// How a data stream ended.
   package enum StreamEnd: Equatable, Sendable {
-    /// By END, or since it was told to end, or since its connection was cut: another one may take its place.
+    /// By END, because it was told to end, or because its connection was cut: another stream may
+    /// replace it.
     case over
-    /// The sender cannot mend it.
+    /// The sender cannot repair it.
     case failed(Fault)
   }
 }

@@ -1,8 +1,8 @@
 import MigrationWire
 
-/// What is always so between two events; tests and the simulator look at it.
+/// The receiver's invariants between two events; tests and the simulator check them.
 extension ReceiverEngine {
-  /// What is broken; nil if all is well.
+  /// The invariant that does not hold; nil if all hold.
   package func checkInvariants() -> String? {
     brokenPhase ?? brokenKeeping ?? brokenConversation ?? brokenDoor ?? brokenWorker
   }

@@ -1,21 +1,25 @@
 import MigrationWire
 
-/// A receiver that stays: what lies between one transfer and the next, and what it keeps of those before (Protocol §7.5).
+/// A receiver that stays: its state between one transfer and the next, and its memory of earlier
+/// transfers (Protocol §7.5).
 ///
-/// Its phase is open again as soon as a transfer is done or has failed. A sender that is still to hear that all is done is told so
-/// beside the next transfer, in a session that steps aside: such a session changes nothing but its own transfer.
+/// Its phase is open again as soon as a transfer is done or has failed. A sender that still has to
+/// learn that its transfer is done learns it beside the next transfer, in a session that steps
+/// aside: such a session changes only its own transfer.
 extension ReceiverEngine {
-  /// How many transfers that are done stay known to senders that ask again; the store has older ones too, and the next run knows
-  /// them.
+  /// How many finished transfers stay known to senders that ask again. The store has older ones
+  /// too, and the next run knows them.
   package static let rememberedDone = 32
 
   // MARK: The end of a transfer
 
-  /// What becomes of a transfer here is decided: that ends the run, or a receiver that stays tells it and goes on.
+  /// The outcome of a transfer is decided: it ends the run, or a receiver that stays reports it and
+  /// continues.
   mutating func endTransfer(_ outcome: ReceiverPhase.Outcome) {
     guard settings.keeps else { return endRun(outcome) }
     if phase.isEnding { return }
-    // That it was done is told by then; what a stop breaks off is told as the end of the run.
+    // A success has been reported by now. A transfer that the stop breaks off is reported as the
+    // end of the run.
     if case .failure(let failure) = outcome, stop == nil || failure.kind != .interrupted { tell(.failed(failure)) }
     if let transfer = phase.transfer { endWait(of: transfer) }
     phase = .open
@@ -23,23 +27,23 @@ extension ReceiverEngine {
     endStoppedRun()
   }
 
-  /// A transfer that has brought something ends the wait in which its sender has paired. A pairing that came to nothing does not:
-  /// its sender could have guesses judged for ever.
+  /// A transfer that has brought data ends the wait in which its sender has paired. A failed
+  /// pairing does not: its sender could have guesses judged without limit.
   private mutating func endWait(of transfer: TransferID) {
-    // By now the code may be another sender's, which is not at READY yet.
+    // By now another sender may have spent the code and not be at READY yet.
     if door.isConfirming { return }
     guard paired == transfer, transfers[of: transfer]?.isEmpty == false else { return codes.reopen() }
     paired = nil
     codes.startNextWait(now: now)
   }
 
-  /// Begins the next import that an earlier run has left.
+  /// Begins the next import of an earlier run.
   mutating func goOnWithConcluded() {
     guard case .open = phase, stop == nil, !concluded.isEmpty else { return }
     goOn(withImportOf: concluded.removeFirst())
   }
 
-  /// The run of a receiver that stays ends when it is stopped and has no last words to hear.
+  /// The run of a receiver that stays ends when it is stopped and waits for no last messages.
   mutating func endStoppedRun() {
     guard let stop, case .open = phase, !hasAsides else { return }
     endRun(.failure(TransferFailure(stop.kind, "interrupted")))
@@ -47,12 +51,12 @@ extension ReceiverEngine {
 
   // MARK: Sessions that step aside
 
-  /// The sessions that talk about a transfer that is done, beside what else goes on.
+  /// The sessions about finished transfers, which run beside other work.
   var asides: [SessionNumber] { conversations.keys.sorted().filter { conversations[$0]?.isTalkingAside == true } }
 
   var hasAsides: Bool { conversations.values.contains(where: \.isTalkingAside) }
 
-  /// All that is left of a session is the sender's receipt, which it has a while for; nothing makes that longer.
+  /// The session only waits for the sender's receipt, for a limited time that nothing extends.
   mutating func stepAside(_ number: SessionNumber) {
     let until = now + (stop == nil ? Self.linger : Curfew.forWords)
     let earlier = conversations[number]?.receiptUntil ?? until
@@ -60,12 +64,12 @@ extension ReceiverEngine {
     conversations[number]?.receiptUntil = min(earlier, until)
   }
 
-  /// The user has stopped the run: senders have a moment to say that they know.
+  /// The user has stopped the run: senders have a moment to send RECEIPT.
   mutating func hurryAsides() { for number in asides { stepAside(number) } }
 
   // MARK: Senders that come back
 
-  /// A session acts on a transfer from here on.
+  /// From now on, a session acts on a transfer.
   mutating func engage(in transfer: TransferID, by number: SessionNumber) {
     phase = .engaged(transfer, number)
     guard settings.keeps else { return }
@@ -75,8 +79,8 @@ extension ReceiverEngine {
     storeTasks.append(.retake(transfer))
   }
 
-  /// Refuses a known sender while another one is served, or has just proved the code. One whose transfer is done disturbs nothing
-  /// but a run that is to end.
+  /// Refuses a known sender while another one is served, or has just proved the code. A sender
+  /// whose transfer is done disturbs only a run that is about to end.
   func admitReturn(to transfer: TransferID) throws(AbortReason) {
     let isConfirming = door.isConfirming && isInviting
     if phase.transfer == transfer, !isConfirming { return }
@@ -91,7 +95,7 @@ extension ReceiverEngine {
     throw .busy
   }
 
-  /// What is there of a transfer that its sender goes on with.
+  /// The store has read the state of a transfer that its sender continues.
   mutating func retook(_ identifier: TransferID, _ result: Result<KnownTransfer?, Fault>) {
     guard let before = transfers[of: identifier], before.keeping == .retaking else { return }
     switch result {
@@ -99,20 +103,21 @@ extension ReceiverEngine {
       transfers[of: identifier] = IncomingTransfer(known)
       if phase.transfer == identifier { goOn(with: known) }
     case .success(nil):
-      // Nothing was remembered of one that never got so far; any other was given up by the user.
+      // A transfer that was never staged has no record on the disk; any other was discarded by the
+      // user.
       var anew = IncomingTransfer(identifier, pairedWith: before.client)
       anew.fault = before.isStaged ? .unknownTransfer : nil
       transfers[of: identifier] = anew
       if before.isStaged { endSession(of: identifier, by: .unknownTransfer) }
     case .failure(let fault):
       transfers[of: identifier]?.keeping = .released
-      // Another process has it, and not for long: its sender connects again.
+      // Another process holds it, for a short time: its sender reconnects.
       let isBusy = fault.code == .inUse
       endSession(of: identifier, by: isBusy ? Fault(.connection, fault.message, hint: fault.hint) : fault)
     }
   }
 
-  /// It has begun: what its sender has asked for meanwhile is answered as far as it can be.
+  /// The transfer has begun: answers as much as possible of the sender's requests so far.
   private mutating func goOn(with known: KnownTransfer) {
     let session = phase.session
     switch known.standing {
@@ -139,9 +144,10 @@ extension ReceiverEngine {
     if phase.transfer == transfer { endTransfer(.failure(fault.failure)) }
   }
 
-  // MARK: What is let go
+  // MARK: Releasing transfers
 
-  /// Lets go of what no session needs, so that a run that goes on for months holds no more than one that has just begun.
+  /// Releases the transfers that no session needs, so that a run of months holds no more than one
+  /// that has just begun.
   mutating func tendKeeping() {
     guard settings.keeps, !phase.isEnding else { return }
     let resting = transfers.indices.filter { isResting(transfers[$0]) }
@@ -155,7 +161,8 @@ extension ReceiverEngine {
     if !old.isEmpty { transfers.removeAll { old.contains($0.identifier) } }
   }
 
-  /// An import has failed, and its sender is back before it was let go: it goes on from the disk, as one that was.
+  /// An import has failed, and its sender is back before the transfer was released: it continues
+  /// from the disk, like a released transfer.
   mutating func takeAnew(_ transfer: TransferID) {
     transfers[of: transfer]?.letGo()
     transfers[of: transfer]?.keeping = .retaking
@@ -173,7 +180,7 @@ extension ReceiverEngine {
 
   // MARK: Invariants
 
-  /// What a receiver that stays has broken; nil if all is well.
+  /// The invariant of a receiver that stays that does not hold; nil if all hold.
   var brokenKeeping: String? {
     guard settings.keeps else {
       return conversations.values.contains(where: \.isAside) ? "a session steps aside of nothing" : nil
@@ -200,8 +207,9 @@ extension Conversation {
 }
 
 extension IncomingTransfer {
-  /// It is on the disk alone from now on, and what has failed may go well the next time. Of what is done the names of what is not
-  /// stored are remembered, for a sender that asks again.
+  /// From now on, the transfer exists only on the disk, and an attempt that failed may succeed the
+  /// next time. The names of a finished transfer's items that are not stored are remembered,
+  /// for a sender that asks again.
   fileprivate mutating func letGo() {
     keeping = .released
     if fault?.code != .unknownTransfer { fault = nil }
@@ -212,7 +220,7 @@ extension IncomingTransfer {
 // MARK: The given code
 
 extension ReceiverEngine {
-  /// The one code that this run had is over. A sender that has paired by it may still come back.
+  /// The only code of this run has ended. A sender that has paired with it may still come back.
   mutating func endGivenCode() {
     guard case .open = phase else { return }
     let hint = "Make a new code for both devices, with 'peer code new'."

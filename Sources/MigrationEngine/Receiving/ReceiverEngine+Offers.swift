@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// Offers: from the first look at one to the end of the ledger (Protocol §6.2 to §6.4).
+/// Offers: from their examination to the end of the ledger (Protocol §6.2 to §6.4).
 extension ReceiverEngine {
   mutating func judge(_ offer: Offer, _ number: SessionNumber) {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
@@ -14,7 +14,7 @@ extension ReceiverEngine {
     }
   }
 
-  /// An offer is examined when nothing is written for an older session any more.
+  /// Examines an offer, once nothing is written for an older session any more.
   mutating func examine(_ offer: Offer, _ number: SessionNumber) {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer],
       transfer.keeping == .held,
@@ -44,7 +44,7 @@ extension ReceiverEngine {
     }
   }
 
-  /// The transfer is wanted.
+  /// The user wants the transfer.
   mutating func stage(_ number: SessionNumber) {
     guard let conversation = conversations[number], case .asking(let offer, _) = conversation.course,
       let transfer = transfers[of: conversation.transfer]
@@ -102,12 +102,12 @@ extension ReceiverEngine {
     if let held = part.end {
       endLedger(held, number, conversation)
     } else if part.pages.isEmpty, part.partials.isEmpty {
-      // Nothing was said that would drain.
+      // Nothing was queued, so no `drained` will follow.
       act(.readLedger(number))
     }
   }
 
-  /// The next part follows when the one before is gone.
+  /// Reads the next part once the previous one is sent.
   mutating func drained(_ id: ConnectionID) {
     guard let (number, conversation) = conversations.first(where: { $0.value.connection == id }),
       conversation.isTalking, case .telling = conversation.course, !workers.contains(.readLedger(number))
@@ -115,7 +115,7 @@ extension ReceiverEngine {
     act(.readLedger(number))
   }
 
-  /// The ledger is told: streams may join from the moment that the sender reads its end.
+  /// The ledger is sent: streams may join as soon as the sender reads its end.
   private mutating func endLedger(_ held: Tally, _ number: SessionNumber, _ conversation: Conversation) {
     guard let streams = conversation.streams else { return }
     transfers[of: conversation.transfer]?.heldBefore = held
@@ -127,7 +127,7 @@ extension ReceiverEngine {
     sayRefusals(number)
   }
 
-  // MARK: What the destination cannot hold
+  // MARK: Items that the destination cannot hold
 
   mutating func refused(_ transfer: TransferID, _ refusals: [Refusal]) {
     transfers[of: transfer]?.refusals += refusals
@@ -135,18 +135,19 @@ extension ReceiverEngine {
     if let number = phase.session { sayRefusals(number) }
   }
 
-  /// The user hears of what was not told yet.
+  /// Tells the user the refusals that were not told yet.
   private mutating func tellRefusals(of transfer: TransferID) {
     for refusal in transfers[of: transfer]?.newRefusals() ?? [] { tell(refusal.event) }
   }
 
-  /// The user hears of all of it again.
+  /// Tells the user all refusals again.
   private mutating func tellRefusalsAgain(of transfer: TransferID) {
     transfers[of: transfer]?.toldRefusals = 0
     tellRefusals(of: transfer)
   }
 
-  /// The sender hears of what it was not told yet, what earlier sessions refused included, once the ledger is told.
+  /// Tells the sender the refusals that it was not told yet, including those of earlier sessions,
+  /// once the ledger is sent.
   private mutating func sayRefusals(_ number: SessionNumber) {
     guard let conversation = conversations[number], conversation.isTalking, conversation.joinable != nil,
       let refusals = transfers[of: conversation.transfer]?.refusals
@@ -161,14 +162,14 @@ extension ReceiverEngine {
     act(.say(id, message))
   }
 
-  /// What is not stored is named in front of a DONE that answers an offer.
+  /// Names the items that are not stored, before a DONE that answers an offer.
   private mutating func nameAgain(_ number: SessionNumber, of transfer: TransferID) {
     guard let (named, isNews) = transfers[of: transfer]?.nameAgain() else { return }
     if isNews, conversations[number]?.isAside == false { for refusal in named { tell(refusal.event) } }
     for refusal in named { say(refusal, number) }
   }
 
-  /// The sender hears that all is done: that is the answer to its offer, or to its FINISH.
+  /// Tells the sender that the transfer is done: this answers its offer, or its FINISH.
   mutating func answer(_ done: Done, _ number: SessionNumber) {
     guard let conversation = conversations[number], conversation.isTalking else { return }
     if conversation.machine.isJudging {
@@ -183,8 +184,8 @@ extension ReceiverEngine {
 }
 
 extension Offer {
-  /// The features that may be used for it: compression as the exporter wants it, and refusals of a folder's items alone. An
-  /// app's importer gets everything that its exporter made, or nothing.
+  /// The features that the session may use: compression if the exporter wants it, and refusals only
+  /// for a folder's items. An app's importer gets everything that its exporter made, or nothing.
   fileprivate var usableFeatures: Features {
     var features: Features = flags.contains(.compressible) ? .zstd : []
     if case .folders = contents { features.insert(.refusals) }

@@ -1,16 +1,16 @@
 import MigrationWire
 
-/// How a run begins and ends.
+/// The beginning and the end of a run.
 extension ReceiverEngine {
   // MARK: The beginning
 
   mutating func tookBack(_ known: Result<[KnownTransfer], Fault>) {
     switch known {
     case .success(let known):
-      // The newest sender is the last one that is forgotten.
+      // The newest sender is forgotten last.
       for host in known.reversed().compactMap(\.host) { door.noteHost(host) }
       transfers = known.map { IncomingTransfer($0) }
-      // Those that were done last are the last to be forgotten.
+      // The most recently finished transfers are forgotten last.
       if settings.keeps { transfers.reverse() }
       if phase.isEnding { return }
       let begun = known.filter(\.isConcluded).map(\.identifier)
@@ -27,29 +27,31 @@ extension ReceiverEngine {
       guard case .starting = phase else { return }
       phase = .open
       canBeAnnounced = listening.isAnnounced
-      // Only now: a receiver that is done says nothing more.
+      // Only now, because a receiver that is done reports nothing more.
       goOnWithConcluded()
     case .failure(let fault): endRun(.failure(fault.failure))
     }
   }
 
-  /// Goes on with an import that an earlier run began.
+  /// Continues an import of an earlier run.
   mutating func goOn(withImportOf transfer: TransferID) {
     phase = .engaged(transfer, nil)
     transfers[of: transfer]?.stage = .importing
-    // The sender does not say that again.
+    // The sender does not repeat these.
     for item in transfers[of: transfer]?.withheldItems ?? [] { tell(item.event) }
     beginImport(of: transfer, finish: nil)
   }
 
   // MARK: The end
 
-  /// The user ends the run. What has arrived is kept, and an import goes on for as long as it gets on.
+  /// The user stops the run. The received data is kept, and an import continues while it makes
+  /// progress.
   mutating func stopped(_ kind: TransferFailure.Kind) {
     let stop = Stop(kind: kind, at: stop?.at ?? now)
     self.stop = stop
     let interrupted = ReceiverPhase.Outcome.failure(TransferFailure(kind, "interrupted"))
-    // Also those beside an import: none is waited for when that has ended.
+    // This includes the sessions beside an import: the run waits for none of them when the import
+    // has ended.
     hurryAsides()
     switch phase {
     case .open where hasAsides: break
@@ -71,12 +73,12 @@ extension ReceiverEngine {
     }
   }
 
-  /// The run is decided: all that goes on is to end.
+  /// The outcome of the run is decided: all work is to end.
   mutating func endRun(_ outcome: ReceiverPhase.Outcome) {
     if phase.isEnding { return }
     if case .success(let result) = outcome { tell(.done(result)) }
     let outcome = outcome.mapError { failure in
-      // Which signal it was that broke an import off.
+      // The signal that broke off an import decides the kind of failure.
       guard failure.kind == .interrupted, let stop else { return failure }
       return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
     }
@@ -85,19 +87,21 @@ extension ReceiverEngine {
     dismissAll()
   }
 
-  /// When a run that is decided now is over at the latest: last words have their time even if the stop was long ago.
+  /// The latest end of a run that is decided now: last messages get their time even if the stop was
+  /// long ago.
   private var curfew: Double {
     stop.map { max($0.at + Curfew.atTheEnd, now + Curfew.forWords) } ?? now + Curfew.atLeisure
   }
 
-  /// Ends the run where its time has come.
+  /// Ends the run when its time has come.
   mutating func tendPhase() {
     if case .away(_, let deadline, let outcome) = phase, now >= deadline { endTransfer(outcome) }
     endStoppedRun()
     if let stop, let importUntil, now >= importUntil { leaveImport(by: stop.kind) }
   }
 
-  /// Until when an import is waited for that tells of no progress, once the user has stopped the run.
+  /// After the user has stopped the run: until when it waits for an import that reports no
+  /// progress.
   var importUntil: Double? {
     guard let stop, let transfer = phase.transfer.flatMap({ transfers[of: $0] }), transfer.isImporting else {
       return nil
@@ -105,14 +109,14 @@ extension ReceiverEngine {
     return max(stop.at, transfer.movedAt) + Curfew.forImport + settings.graceAtTheEnd
   }
 
-  /// The disk stands still under what arrived: the next run takes it up where this one leaves it.
+  /// The disk of the import hangs: the next run continues from here.
   private mutating func leaveImport(by kind: TransferFailure.Kind) {
     for number in conversations.keys { conversations[number]?.finish = nil }
     if let session = phase.session { endSession(session, by: .interrupted(.receiver, by: kind)) }
     endRun(.failure(TransferFailure(kind, "interrupted")))
   }
 
-  /// The last word, once all has ended or its time is over.
+  /// Reports the outcome, once all work has ended or its time is up.
   mutating func tendEnd() {
     guard case .finishing(let outcome, let deadline) = phase, workers.isEmpty || now >= deadline else { return }
     phase = .over
@@ -121,6 +125,6 @@ extension ReceiverEngine {
 }
 
 extension ReceiverEngine.KnownTransfer {
-  /// Whether everything had arrived, and is not all in its place.
+  /// Whether everything had arrived and the import is incomplete.
   var isConcluded: Bool { if case .concluded = standing { true } else { false } }
 }

@@ -1,10 +1,11 @@
 import MigrationWire
 
-/// Sessions: how each begins and ends, and what follows from that (Protocol §7).
+/// Sessions: their beginnings, their ends, and the consequences (Protocol §7).
 extension ReceiverEngine {
   // MARK: The beginning
 
-  /// A newly paired sender's transfer begins; those of which nothing has arrived give way to it.
+  /// A newly paired sender's transfer begins and replaces the transfers of which nothing has
+  /// arrived.
   mutating func pair(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
     storeTasks += transfers.filter(\.isEmpty).map { .discard($0.identifier) }
     transfers.removeAll(where: \.isEmpty)
@@ -13,7 +14,7 @@ extension ReceiverEngine {
     converse(id, about: transfer, isResumed: false)
   }
 
-  /// A session begins, and is from here on the one that acts; an older one is fenced off.
+  /// A session begins and acts on the transfer from now on; an older one is fenced off.
   mutating func converse(_ id: ConnectionID, about transfer: TransferID, isResumed: Bool) {
     guard let remote = door[id]?.remote else { return }
     let isAside = settings.keeps && transfers[of: transfer]?.isDone == true && phase.transfer != transfer
@@ -38,7 +39,7 @@ extension ReceiverEngine {
 
   // MARK: The conversation
 
-  /// The session that talks on a connection.
+  /// The session on a connection, while it is in conversation.
   private func talking(on id: ConnectionID) -> SessionNumber? {
     conversations.first { $0.value.connection == id && $0.value.isTalking }?.key
   }
@@ -80,7 +81,8 @@ extension ReceiverEngine {
     if !conversation.isResumed { tell(.paired(label: greeting.label, address: conversation.remote.host)) }
   }
 
-  /// All is done and the user has stopped the run: the sender has a moment to say that it knows.
+  /// The transfer is done, and the user has stopped the run: the sender has a moment to send
+  /// RECEIPT.
   mutating func awaitReceipt(_ number: SessionNumber) {
     guard stop != nil, let conversation = conversations[number],
       case .done = transfers[of: conversation.transfer]?.stage
@@ -88,7 +90,7 @@ extension ReceiverEngine {
     conversations[number]?.receiptUntil = conversation.receiptUntil ?? now + Curfew.forWords
   }
 
-  /// The sender knows that everything is done.
+  /// The sender has confirmed that the transfer is done.
   private mutating func takeReceipt(_ number: SessionNumber) {
     guard let transfer = conversations[number].flatMap({ transfers[of: $0.transfer] }),
       case .done(let done) = transfer.stage
@@ -105,12 +107,13 @@ extension ReceiverEngine {
     if let number = talking(on: id) { lose(number, fault) }
   }
 
-  /// The other end is gone. The streams have a moment to judge what had come on them, so that no sender hides a violation behind
-  /// the end of the control connection.
+  /// The connection to the sender has ended. The streams have a moment to judge the data that had
+  /// arrived on them, so that no sender hides a violation by ending the control connection.
   private mutating func lose(_ number: SessionNumber, _ fault: Fault) {
     guard fault.isTold || fault.isReconnectable, conversations[number]?.streams?.served.isEmpty == false else {
       endSession(number, by: fault)
-      // Nothing is lost with an offer that was not taken: others may come, however long its workers wait for the disk.
+      // An offer that was not accepted has nothing to lose: other senders may connect, even while
+      // its workers wait for the disk.
       if fault.senderMayComeBack, conversations[number]?.streams == nil, phase.transfer.map(givesWay) == true {
         moveOn(from: number, fault)
       }
@@ -119,7 +122,7 @@ extension ReceiverEngine {
     conversations[number]?.life = .settling(until: now + Conversation.settling, fault)
   }
 
-  /// A session says its last word, and its workers end; what follows waits for them.
+  /// A session sends its last message, and its workers end; its consequences wait for them.
   mutating func endSession(_ number: SessionNumber, by fault: Fault?) {
     guard let conversation = conversations[number], !conversation.isEnding else { return }
     conversations[number]?.life = .ending(fault)
@@ -133,7 +136,7 @@ extension ReceiverEngine {
     act(.close(conversation.connection, until: now + (stop == nil ? Curfew.atLeisure : Curfew.forWords)))
   }
 
-  /// Does what is due for a session.
+  /// Does the work of a session that is due.
   mutating func tendConversation(_ number: SessionNumber) {
     guard let conversation = conversations[number] else { return }
     switch conversation.life {
@@ -143,7 +146,7 @@ extension ReceiverEngine {
     case .ending: break
     }
     tendFinish(number)
-    // In the same step: what has nothing to wait for is over.
+    // In the same step: a session without workers has ended.
     if case .ending(let fault) = conversations[number]?.life, !isWorking(number) { sessionEnded(number, fault) }
   }
 
@@ -163,7 +166,7 @@ extension ReceiverEngine {
       || conversations[number]?.streams?.served.isEmpty == false
   }
 
-  /// Nothing is written for a session any more: only now is it certain what there is.
+  /// Nothing more is written for a session: only now the staged amount is certain.
   private mutating func sessionEnded(_ number: SessionNumber, _ fault: Fault?) {
     guard let conversation = conversations.removeValue(forKey: number),
       let transfer = transfers[of: conversation.transfer]
@@ -174,7 +177,8 @@ extension ReceiverEngine {
     moveOn(from: number, fault)
   }
 
-  /// What becomes of the run when a session of it acts no more; a newer one decides, if there is one.
+  /// Decides how the run continues when one of its sessions has ended; if there is a newer session,
+  /// that one decides.
   private mutating func moveOn(from number: SessionNumber, _ fault: Fault?) {
     guard phase.session == number, let transfer = phase.transfer.flatMap({ transfers[of: $0] }) else { return }
     switch transfer.stage {
@@ -182,7 +186,7 @@ extension ReceiverEngine {
     case .done(let done): expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)
     case .receiving, .concluded:
       guard let fault else { return }
-      // One that another process has is taken back when its sender comes, at any time.
+      // A transfer that another process holds is taken back when its sender comes, at any time.
       guard fault.senderMayComeBack, settings.giveUpAfter > 0, transfer.keeping != .released else {
         return endTransfer(.failure(fault.failure))
       }
@@ -194,10 +198,10 @@ extension ReceiverEngine {
     }
   }
 
-  /// How many seconds a finished receiver stays for a sender that has not heard of it.
+  /// How many seconds a finished receiver waits for a sender that has not learned the result.
   static var linger: Double { 60 }
 
-  /// The sender is away; it may come back for so many seconds.
+  /// The sender is away; it has `seconds` to come back.
   private mutating func expect(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome, for seconds: Double) {
     if stop != nil { return endRun(outcome) }
     // A code is made only where another sender may pair.
@@ -205,7 +209,7 @@ extension ReceiverEngine {
     phase = .away(transfer, until: now + seconds, outcome)
   }
 
-  /// An import has ended, and no session follows it.
+  /// An import has ended, and its transfer has no session.
   mutating func linger(after transfer: IncomingTransfer, _ done: Done) {
     if settings.keeps { return endTransfer(.success(transfer.result(done))) }
     expect(transfer.identifier, .success(transfer.result(done)), for: Self.linger)

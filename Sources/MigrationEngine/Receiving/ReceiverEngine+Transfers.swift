@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// What the store is to be told of a transfer.
+/// A task for the store, about a transfer.
 enum StoreTask: Equatable, Sendable {
   case note(TransferID)
   case forget(TransferID)
@@ -9,11 +9,11 @@ enum StoreTask: Equatable, Sendable {
   case retake(TransferID)
 }
 
-/// Data streams, and what becomes of what they bring.
+/// Data streams and the data that arrives on them.
 extension ReceiverEngine {
   // MARK: Streams
 
-  /// Serves the streams that wait for nothing more.
+  /// Serves the streams that have nothing left to wait for.
   mutating func tendStreams(_ number: SessionNumber) {
     while let (id, join, isServed) = conversations[number]?.streams?.next() {
       if isServed { act(.serve(id, number, join)) } else { leave(id) }
@@ -28,26 +28,26 @@ extension ReceiverEngine {
     }
   }
 
-  /// What a session has brought may be lost, or not be what its FINISH covers: nothing of the transfer is imported, and whichever of
-  /// its sessions acts now ends by that, and the run with it.
+  /// The data of a session may be lost, or differ from its FINISH. Nothing of the transfer is
+  /// imported; the transfer's current session ends with this fault, and so does the run.
   mutating func failTransfer(of number: SessionNumber, by fault: Fault) {
     guard let transfer = conversations[number]?.transfer else { return }
     withdrawFinish(of: transfer)
     transfers[of: transfer]?.fault = fault
     for number in conversations.keys.sorted() where conversations[number]?.transfer == transfer {
       endSession(number, by: fault)
-      // That a sender was lost, which might come back, counts no more.
+      // The fault replaces an earlier lost connection, after which the sender might have come back.
       if case .ending(let earlier?) = conversations[number]?.life, earlier.senderMayComeBack {
         conversations[number]?.life = .ending(fault)
       }
     }
-    // The session that acted had gone when the import was about to begin: no other one decides.
+    // The session had ended when the import was about to begin: no other session decides.
     if case .engaged(transfer, nil) = phase, transfers[of: transfer]?.isImporting == false {
       endTransfer(.failure(fault.failure))
     }
   }
 
-  /// The import that was about to begin does not begin.
+  /// Cancels the import that was about to begin.
   mutating func withdrawFinish(of transfer: TransferID) {
     for (number, conversation) in conversations where conversation.transfer == transfer && conversation.finish != nil {
       conversations[number]?.finish = nil
@@ -55,10 +55,11 @@ extension ReceiverEngine {
     }
   }
 
-  // MARK: What the source no longer has
+  // MARK: Items that the source no longer has
 
   mutating func drop(_ marks: [Mark], _ number: SessionNumber) throws(Violation) {
-    // What the sender never heard of cannot be dropped, and nothing else bounds what waits for a slow disk.
+    // A sender cannot drop items that it was never sent, and only this bounds the queue for a slow
+    // disk.
     guard marks.count <= conversations[number]?.droppable ?? 0 else {
       throw Violation(.limit, "a list of dropped items")
     }
@@ -82,7 +83,7 @@ extension ReceiverEngine {
 
   // MARK: The import
 
-  /// The sender has said everything: from here on no session decides about the transfer.
+  /// The sender has sent everything: from now on no session decides about the transfer.
   mutating func conclude(_ finish: Finish, _ number: SessionNumber) {
     guard let transfer = conversations[number]?.transfer else { return }
     transfers[of: transfer]?.conclude(finish)
@@ -92,7 +93,7 @@ extension ReceiverEngine {
     if workers.contains(.sync(number)) { act(.endSync(number)) }
   }
 
-  /// The import begins when what was to be dropped is, and when nothing is written or made durable beside it.
+  /// Begins the import once all drops are done, and nothing is being written or made durable.
   mutating func tendFinish(_ number: SessionNumber) {
     guard let conversation = conversations[number], let finish = conversation.finish, !workers.isBusy(number) else {
       return
@@ -120,7 +121,8 @@ extension ReceiverEngine {
     act(.tellProgress(transfer, phase, total: transfers[of: transfer]?.total ?? ExpectedTotal(), fraction: fraction))
   }
 
-  /// The import is over: the session that is current hears of it, and else the user alone.
+  /// The import has ended. The current session learns the result, if there is one; otherwise only
+  /// the user does.
   mutating func imported(
     _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, differing: UInt64,
     refused: [Refusal]
@@ -132,7 +134,7 @@ extension ReceiverEngine {
       transfers[of: identifier]?.imported(done, refused)
       guard let transfer = transfers[of: identifier] else { return }
       if case .finishing(let outcome, let deadline) = phase {
-        // What a stop has left to the next run is not left to it any more.
+        // The import has ended in time, so a stop leaves nothing of it to the next run.
         guard case .failure(let failure) = outcome, failure.kind == stop?.kind else { return }
         if !settings.keeps { phase = .finishing(.success(transfer.result(done)), until: deadline) }
         return tell(.done(transfer.result(done)))
@@ -152,7 +154,8 @@ extension ReceiverEngine {
 
   // MARK: The store
 
-  /// Tells the store what it is to be told, in turn; a transfer is discarded when none of its sessions works any more.
+  /// Gives the store its tasks one after the other; a transfer is discarded once none of its
+  /// sessions works any more.
   mutating func tendStoreTasks() {
     guard !workers.isStoreBusy, let index = storeTasks.firstIndex(where: isDue) else { return }
     switch storeTasks.remove(at: index) {
@@ -171,18 +174,18 @@ extension ReceiverEngine {
 }
 
 extension IncomingTransfer {
-  /// A session's offer is taken.
+  /// A session's offer is accepted.
   mutating func stage(_ offer: Offer, held: Tally) {
     contents = contents ?? offer.contents
     isStaged = true
     self.held = held
-    // The sender says it again.
+    // The sender repeats these.
     withheldItems = []
     total = ExpectedTotal(
       Tally(items: offer.items, bytes: offer.bytes), isEstimate: offer.flags.contains(.estimated))
   }
 
-  /// The sender has said what the archive consists of. What was announced may have been an estimate.
+  /// The sender has sent the totals of the archive. The announced total may have been an estimate.
   mutating func conclude(_ finish: Finish) {
     stage = .importing
     unsent = finish.unsent

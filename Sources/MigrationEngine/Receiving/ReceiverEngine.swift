@@ -1,25 +1,29 @@
 package import MigrationWire
 
-/// Decides everything that a receiver does: who may come, what becomes of a session, when a transfer is over (Protocol §4 to §9).
+/// Makes all decisions of a receiver: which senders may connect, how sessions proceed, when a
+/// transfer ends (Protocol §4 to §9).
 ///
 /// A value: events in, actions out. It knows no clock, no socket, no file and no lock.
 package struct ReceiverEngine: Sendable {
   package struct Settings: Sendable {
-    /// What this device is called, and what it can do.
+    /// This device's label and features.
     package var greeting: Greeting
-    /// For how many seconds a sender that was lost may stay away.
+    /// How many seconds the receiver waits for a sender to reconnect.
     package var giveUpAfter: Double
-    /// Whether the user is asked about a new transfer; else the code that was entered is consent enough.
+    /// Whether to ask the user about a new transfer; otherwise the entered code counts as consent.
     package var asksConsent = false
-    /// Whether the user can be asked to begin another wait when too many wrong codes were entered; else that ends the run.
+    /// Whether the user can be asked to begin another wait after too many wrong codes; otherwise
+    /// they end the run.
     package var asksRestart = false
-    /// Whether it takes one transfer after the other, until the user stops it.
+    /// Whether it stays: receives one transfer after the other, until the user stops it.
     package var keeps = false
-    /// Whether the code was given to this device, instead of made by it: it serves one wait, and no other code follows it.
+    /// Whether the code was given to this device instead of being made by it: it serves one wait,
+    /// and no other code follows it.
     package var hasGivenCode = false
-    /// How many seconds pass for codes and guesses while one passes for everything else: tests hurry them.
+    /// How many seconds pass for codes and guesses in one second of real time: tests accelerate
+    /// them.
     package var codeSpeed = 1.0
-    /// For how many seconds an import that is broken off may clear up.
+    /// How many seconds an import that is broken off may take to clean up.
     package var graceAtTheEnd = 0.0
 
     package init(greeting: Greeting, giveUpAfter: Double) {
@@ -28,38 +32,39 @@ package struct ReceiverEngine: Sendable {
     }
   }
 
-  /// That the user ends the run, and how.
+  /// The user's stop: its kind and its time.
   struct Stop: Sendable {
     let kind: TransferFailure.Kind
     let at: Double
   }
 
-  /// How many data streams may be joined in a session.
+  /// How many data streams may join a session.
   package static let streams: UInt16 = 16
 
   let settings: Settings
   var phase = ReceiverPhase.starting
   var stop: Stop?
-  /// The transfers whose import an earlier run began, for when this one listens: one, or all in their turn where it stays.
+  /// The transfers whose import an earlier run began, to be continued once this one listens: one,
+  /// or all in turn if the receiver stays.
   var concluded: [TransferID] = []
-  /// What may be continued here, and what is received now, in the order in which it came.
+  /// The transfers that may be continued here, and the current one, in their order of arrival.
   var transfers: [IncomingTransfer] = []
-  /// The sessions that are not over: the newest, and older ones whose workers have not ended.
+  /// The sessions that have not ended: the newest, and older ones whose workers still run.
   var conversations: [SessionNumber: Conversation] = [:]
-  /// How many sessions there were.
+  /// How many sessions this run had.
   var lastSession: UInt64 = 0
   var door = ReceiverDoor()
   var codes: ReceiverCodes
-  /// Whose pairing took a code of this wait, the last one.
+  /// The last transfer whose pairing used a code of this wait.
   var paired: TransferID?
   var question: StandingQuestion?
-  /// Whether this device can be made known on its networks, and whether it is.
+  /// Whether this device can be announced on its networks, and whether it is announced.
   var canBeAnnounced = false
   var isAnnounced = false
-  /// What the store is still to be told, one thing at a time.
+  /// The remaining tasks for the store, done one at a time.
   var storeTasks: [StoreTask] = []
   var workers = RunningWorkers()
-  /// What is done about the event that is being handled, and when it happened.
+  /// The actions for the event that is being handled, and the time of that event.
   private var actions: [Action] = []
   private(set) var now = 0.0
 
@@ -68,13 +73,14 @@ package struct ReceiverEngine: Sendable {
     codes = ReceiverCodes(speed: settings.codeSpeed)
   }
 
-  /// How many workers were started whose event has not come, and how many connections are being closed.
+  /// How many workers were started and have not sent their event, and how many connections are
+  /// being closed.
   package var runningWorkers: Int { workers.count }
 
-  /// Whether a session is not over: it talks, or one of its workers has not ended.
+  /// Whether a session has not ended: it is in conversation, or one of its workers still runs.
   package func isUnderWay(_ session: SessionNumber) -> Bool { conversations[session] != nil }
 
-  /// When something may be different without an event.
+  /// The next moment at which something may change without an event.
   package var nextMoment: Double? {
     if case .finishing(_, let deadline) = phase { return deadline }
     var moments = conversations.values.compactMap(\.nextMoment)
@@ -85,11 +91,11 @@ package struct ReceiverEngine: Sendable {
     return moments.min()
   }
 
-  /// An event has happened; what is done about it, in this order.
+  /// Handles an event and returns the actions, in their order.
   package mutating func handle(_ event: Event, now: Double) -> [Action] {
     if case .over = phase { return [] }
     self.now = now
-    // What ends a worker that does not run is late, or came twice.
+    // The event of a worker that does not run is late, or a duplicate.
     if let worker = Worker(endedBy: event), !workers.end(worker) { return [] }
     take(event)
     tend()
@@ -97,7 +103,7 @@ package struct ReceiverEngine: Sendable {
     return actions
   }
 
-  /// Does something; one that starts a worker is known until its event comes.
+  /// Adds an action; a worker that it starts counts as running until its event comes.
   mutating func act(_ action: Action) {
     if let worker = Worker(startedBy: action) { workers.start(worker) }
     actions.append(action)
@@ -145,7 +151,7 @@ package struct ReceiverEngine: Sendable {
     }
   }
 
-  /// Does what follows from what is so now, whatever has led to it.
+  /// Does everything that follows from the present state, regardless of the event.
   private mutating func tend() {
     tendPhase()
     for number in conversations.keys.sorted() { tendConversation(number) }

@@ -1,11 +1,11 @@
 import MigrationWire
 
 extension ReceiverEngine {
-  /// Names what goes on outside of the loop, or takes its time there: it was started by an action, and one event ends it.
+  /// Names work outside of the loop: an action starts it, and one event ends it.
   enum Worker: Hashable, Sendable {
     case takeBack
     case listen
-    /// What a connection in front of READY is about.
+    /// The work on a connection before READY.
     case door(ConnectionID)
     case makeCode
     case question
@@ -67,7 +67,7 @@ extension ReceiverEngine {
       case .gateShut(let number, _): self = .gate(number)
       case .imported(let transfer, _, _, _, _): self = .importItems(transfer)
       case .noted(let transfer), .retook(let transfer, _): self = .store(transfer)
-      // A connection departs from the lobby, too, where it has no worker.
+      // `departed` also comes for a connection in the lobby, which has no worker.
       case .departed: return nil
       case .begin, .stop, .timePassed, .noticed, .arrived, .spoke, .outOfDescriptors, .secured, .received, .broke,
         .drained, .refused, .importing:
@@ -75,17 +75,17 @@ extension ReceiverEngine {
       }
     }
 
-    /// Whether it is one that tells the store something.
+    /// Whether the worker gives the store a task.
     fileprivate var isOfStore: Bool { if case .store = self { true } else { false } }
   }
 
-  /// The workers that were started and whose event has not come.
+  /// The workers that were started and have not sent their event.
   struct RunningWorkers: Sendable {
     private var running: Set<Worker> = []
 
     var count: Int { running.count }
     var isEmpty: Bool { running.isEmpty }
-    /// Whether the store is being told something.
+    /// Whether the store is busy with a task.
     var isStoreBusy: Bool { running.contains(where: \.isOfStore) }
 
     func contains(_ worker: Worker) -> Bool { running.contains(worker) }
@@ -95,10 +95,10 @@ extension ReceiverEngine {
       precondition(isNew, "a worker is started when the one before it has ended")
     }
 
-    /// Whether the worker ran.
+    /// Removes a worker, and returns whether it was running.
     mutating func end(_ worker: Worker) -> Bool { running.remove(worker) != nil }
 
-    /// Whether a worker of a session runs, besides those of its streams.
+    /// Whether a worker of a session runs, other than those of its streams.
     func isBusy(_ session: SessionNumber) -> Bool {
       [
         Worker.examine(session), .stage(session), .readLedger(session), .dropItems(session), .sync(session),

@@ -1,22 +1,24 @@
 import MigrationWire
 
-/// The data streams of one session: which numbers are used, which streams are served, and which wait for one that they replace
-/// (Protocol §7.3).
+/// The data streams of one session: the numbers that are used, the streams that are served, and the
+/// streams that wait for those that they replace (Protocol §7.3).
 struct StreamTable: Sendable {
-  /// A connection that has joined, and is not served yet.
+  /// A connection that has joined, and is not yet served.
   private struct Newcomer: Sendable {
     let connection: ConnectionID
     let join: Join
     /// The connections of streams that must end before it is served.
     let replaced: Set<ConnectionID>
-    /// Whether it is to go instead.
+    /// Whether it is turned away instead.
     var isTurnedAway = false
   }
 
   let session: SessionID
-  /// The numbers that are used up, and the connections that must end before an heir of each is served.
+  /// The used numbers, each with the connections that must end before an heir of that number is
+  /// served.
   private var used: [UInt32: Set<ConnectionID>] = [:]
-  /// Every number below this one is used up, too: what comes late may be what others have replaced.
+  /// Every number below this one counts as used, too: a stream that comes late may have been
+  /// replaced by others.
   private var floor: UInt32 = 0
   private var live: [UInt32: ConnectionID] = [:]
   private var newcomers: [Newcomer] = []
@@ -28,7 +30,8 @@ struct StreamTable: Sendable {
   /// The connections that wait.
   var waiting: [ConnectionID] { newcomers.map(\.connection) }
 
-  /// A connection has joined; the connections of the streams that it replaces, which are to end.
+  /// A connection has joined. Returns the connections of the streams that it replaces, which are to
+  /// end.
   mutating func join(_ connection: ConnectionID, _ join: Join) -> [ConnectionID] {
     var newcomer = Newcomer(connection: connection, join: join, replaced: [])
     if isAcceptable(join) {
@@ -46,14 +49,16 @@ struct StreamTable: Sendable {
     join.stream >= floor && used[join.stream] == nil && join.replaces != join.stream
   }
 
-  /// A stream is replaced, and must not come any more, or go on waiting; the connections that must end before its heir is served.
+  /// A stream is replaced, and must neither come nor wait any more. Returns the connections that
+  /// must end before its heir is served.
   private mutating func replace(_ number: UInt32) -> Set<ConnectionID> {
     guard let replaced = used[number] else { return replaceUnseen(number) }
     turnAway { $0 == number }
     return replaced
   }
 
-  /// What one that has not come was to replace is not known: it may have been any stream, and what that has replaced.
+  /// A replaced stream that has not come may itself have been meant to replace any stream, and the
+  /// streams replaced by that one.
   private mutating func replaceUnseen(_ number: UInt32) -> Set<ConnectionID> {
     let replaced = Set(live.values)
     turnAway { _ in true }
@@ -66,7 +71,7 @@ struct StreamTable: Sendable {
     for index in newcomers.indices where isMeant(newcomers[index].join.stream) { newcomers[index].isTurnedAway = true }
   }
 
-  /// The next one that waits for nothing more, and whether it is served.
+  /// The next waiting connection that has nothing left to wait for, and whether it is served.
   mutating func next() -> (ConnectionID, Join, isServed: Bool)? {
     let live = Set(self.live.values)
     guard let index = newcomers.firstIndex(where: { $0.isTurnedAway || $0.replaced.isDisjoint(with: live) }) else {
@@ -81,14 +86,14 @@ struct StreamTable: Sendable {
     return (newcomer.connection, newcomer.join, isServed)
   }
 
-  /// A stream has ended; whether it is one of these.
+  /// A stream has ended; returns whether it belongs to this session.
   mutating func end(_ connection: ConnectionID) -> Bool {
     guard let number = live.first(where: { $0.value == connection })?.key else { return false }
     live[number] = nil
     return true
   }
 
-  /// None that waits is served any more; their connections.
+  /// Turns all waiting connections away, and returns them.
   mutating func turnAway() -> [ConnectionID] {
     defer { newcomers = [] }
     return waiting

@@ -1,13 +1,13 @@
 import MigrationWire
 
-/// Where another device is, and what it is called here, before it has proved who it is.
+/// The address of another device and its local name, before it has proved its identity.
 package struct DeviceAddress: Equatable, Sendable {
-  /// How much of a name is shown.
+  /// How many characters of a name are shown.
   private static let shownLength = 64
 
-  /// The name that led to the address, as it is; nil where the address is all that is known.
+  /// The unescaped name that led to the address; nil where only the address is known.
   package let name: String?
-  /// In figures, without the port.
+  /// The numeric address, without the port.
   package let host: String
   package let port: UInt16
 
@@ -33,7 +33,7 @@ package struct DeviceAddress: Equatable, Sendable {
 }
 
 extension TransferFailure {
-  /// No connection came up to an address.
+  /// No address accepted a connection.
   package init(unreached device: DeviceAddress, by obstacle: AddressRace.Obstacle) {
     let (shown, port) = (device.shown, device.port)
     switch obstacle {

@@ -1,48 +1,51 @@
 import MigrationWire
 
-/// What a sender dials for, what follows from a dial that came to nothing, and when it gives up.
+/// The purpose of a sender's dial attempts, the step after a failed attempt, and the time to give
+/// up.
 struct DialPlan: Sendable {
   enum Aim: Sendable {
-    /// To pair by the code.
+    /// To pair with the code.
     case pair
-    /// To continue what an earlier run began; that may be one of the others as well.
+    /// To continue a transfer that an earlier run began; the receiver may have one of the others
+    /// instead.
     case resume(SenderEngine.UnfinishedTransfer, others: [SenderEngine.UnfinishedTransfer])
     /// To come back to the transfer of this run.
     case comeBack(TransferID?)
   }
 
-  /// Where the receiver is sought.
+  /// Where the sender looks for the receiver.
   enum Route: Sendable {
-    /// Where the user has said.
+    /// At the target that the user has given.
     case target
     case nearby(SeekRound)
   }
 
-  /// What follows from a dial that came to nothing.
+  /// The step after a dial attempt that failed.
   enum Step: Sendable {
     case wait(until: Double)
-    /// The plan has another transfer now.
+    /// The plan continues with another transfer.
     case dial
-    /// There is nothing to continue at that address.
+    /// The device at that address has nothing to continue.
     case pair
-    /// Devices are to be looked for.
+    /// The sender is to look for devices.
     case look
-    /// There is nothing to continue with any of the devices that were found.
+    /// None of the devices that were found has anything to continue.
     case pairNearby([Nearby])
     case end(TransferFailure)
   }
 
-  /// For how long a door that turns this device away is tried before the devices are paired, in seconds.
+  /// For how many seconds the sender tries a receiver that turns it away before the devices have
+  /// paired.
   private static let patienceAtDoor = 30.0
 
   private(set) var aim: Aim
   private(set) var route: Route
-  /// Whether the user knows that devices are looked for.
+  /// Whether the user knows that the sender looks for devices.
   private var isLookTold = false
   private var backoff: Backoff
-  /// Whether the user knows which address is tried.
+  /// Whether the user knows the address that is tried.
   private var isAddressTold: Bool
-  /// Whether the user knows that it is tried again.
+  /// Whether the user knows that the sender tries again.
   private var isTrialTold: Bool
 
   private init(_ aim: Aim, _ route: Route, _ backoff: Backoff, isAddressTold: Bool, isTrialTold: Bool) {
@@ -55,7 +58,7 @@ struct DialPlan: Sendable {
 
   static func pairing(looksAround: Bool, now: Double, giveUpAfter: Double) -> DialPlan {
     let backoff = Backoff(now: now, patience: min(patienceAtDoor, giveUpAfter), longest: Backoff.longestAtDoor)
-    // Where it comes back to is known when it was met.
+    // The address for coming back is known once the receiver was reached.
     return DialPlan(
       .pair, looksAround ? .nearby(SeekRound(last: "")) : .target, backoff, isAddressTold: false, isTrialTold: false)
   }
@@ -69,8 +72,8 @@ struct DialPlan: Sendable {
     return DialPlan(.resume(transfer, others: others), route, backoff, isAddressTold: true, isTrialTold: false)
   }
 
-  /// How to come back after a session that this plan led to. A connection that dies again before anything has arrived is no new
-  /// beginning.
+  /// The plan for coming back after a session that this plan led to. If the connection is lost
+  /// again before any data has arrived, the time to give up does not start anew.
   func comingBack(
     to transfer: TransferID?, at address: String, hasProgressed: Bool, now: Double, giveUpAfter: Double
   ) -> DialPlan {
@@ -90,7 +93,7 @@ struct DialPlan: Sendable {
     }
   }
 
-  /// Where it is dialled.
+  /// The place to dial.
   var place: Place {
     switch (aim, route) {
     case (.pair, _): .probed
@@ -99,17 +102,17 @@ struct DialPlan: Sendable {
     }
   }
 
-  /// Whether the devices know each other before they meet.
+  /// Whether the devices know each other before they connect.
   var isReturn: Bool { if case .pair = aim { false } else { true } }
 
-  /// The addresses behind the target are known.
+  /// The addresses of the target are known.
   mutating func tellAddress(_ first: String, _ actions: inout [SenderEngine.Action]) {
     guard !isAddressTold else { return }
     isAddressTold = true
     actions.append(.tell(.connecting(address: first)))
   }
 
-  /// When to try again; `last` is what the try before came to.
+  /// When to try again; `last` is the result of the previous attempt.
   mutating func pause(_ spread: Double, now: Double, last: String = "it does not answer") -> Step {
     again(spread, now, orElse: .gaveUp(last))
   }
@@ -120,11 +123,12 @@ struct DialPlan: Sendable {
     return .wait(until: now + pause)
   }
 
-  /// A dial came to nothing.
+  /// A dial attempt has failed.
   mutating func failed(
     _ failure: SenderEngine.DialFailure, _ spread: Double, now: Double, _ actions: inout [SenderEngine.Action]
   ) -> Step {
-    // One that was only found may say what it wants, and ends nothing.
+    // A device that was only found by a search may answer anything; its answer does not end the
+    // run.
     if case .failed(let failure) = failure, isReturn, case .found = place {
       return passOn(isStranger: true, spread, now, failure.message, &actions) ?? .end(failure)
     }
@@ -140,7 +144,8 @@ struct DialPlan: Sendable {
     case (_, .unreached(_, let reason)), (_, .turnedAway(_, let reason)):
       return missed(spread, now, reason, &actions)
     case (.resume(_, let others), .stranger(let key)):
-      // Which of several it is shows only now; the connection was made with the key of the newest.
+      // Only now the key shows which of several receivers it is; the connection was made with the
+      // key of the newest transfer.
       guard let other = others.first(where: { $0.receiver == key }) else {
         return passOn(isStranger: true, spread, now, Self.otherDevice, &actions) ?? .pair
       }
@@ -160,7 +165,8 @@ struct DialPlan: Sendable {
     }
   }
 
-  /// Devices were looked for, since the transfer's was not where it had been.
+  /// The sender has looked for devices, because the transfer's receiver was not at its last
+  /// address.
   mutating func looked(
     _ found: [Nearby], _ spread: Double, now: Double, _ actions: inout [SenderEngine.Action]
   ) -> Step {
@@ -170,26 +176,26 @@ struct DialPlan: Sendable {
     return step == .dial ? .dial : retry(spread, now, "no device is waiting on this network", &actions)
   }
 
-  /// Says once that devices are looked for.
+  /// Tells the user, once, that the sender looks for devices.
   mutating func tellLook(_ actions: inout [SenderEngine.Action]) {
     if !isLookTold { actions.append(.tell(.looking)) }
     isLookTold = true
   }
 
-  /// What is said where another device is in the place of the transfer's.
+  /// The reason given when another device has the address of the transfer's receiver.
   private static let otherDevice = "another device is there"
 
-  /// The device was not met, and may be there all the same.
+  /// The sender has not reached the receiver, which may be there all the same.
   private mutating func missed(
     _ spread: Double, _ now: Double, _ reason: String, _ actions: inout [SenderEngine.Action]
   ) -> Step {
     passOn(isStranger: false, spread, now, reason, &actions) ?? retry(spread, now, reason, &actions)
   }
 
-  /// Goes on to the next device of those nearby; nil where the user has named one.
+  /// Continues with the next device nearby; nil where the user has named a device.
   ///
-  /// Only where each device that was found is another one, a transfer of an earlier run gives way to a new one: one that is busy
-  /// or silent may be the right one.
+  /// A new transfer replaces that of an earlier run only if every device that was found is a
+  /// different one: a busy or silent device may be the right one.
   private mutating func passOn(
     isStranger: Bool, _ spread: Double, _ now: Double, _ reason: String, _ actions: inout [SenderEngine.Action]
   ) -> Step? {
@@ -215,7 +221,7 @@ struct DialPlan: Sendable {
     return step
   }
 
-  /// Says once that it is tried again.
+  /// Tells the user, once, that the sender tries again.
   private mutating func tellTrial(_ step: Step, _ notice: String, _ actions: inout [SenderEngine.Action]) {
     guard case .wait = step, !isTrialTold else { return }
     isTrialTold = true

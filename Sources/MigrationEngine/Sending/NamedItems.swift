@@ -1,19 +1,20 @@
 import MigrationWire
 
-/// What is named as not stored since a ledger was told, as much as one session may name.
+/// The items named as not stored since the ledger was read, as many as one session may name.
 struct NamedItems: Sendable {
   private(set) var refusals: [Refusal] = []
-  /// What the user has heard of.
+  /// The items that the user was told about.
   private var paths: Set<ArchivePath> = []
   private var budget = NamingBudget()
-  /// The marks of what the source no longer has, ascending.
+  /// The marks of the items that the source no longer has, ascending.
   private var gone: [Mark] = []
 
   init(_ refusals: [Refusal] = []) {
     for refusal in refusals { _ = add(refusal) }
   }
 
-  /// Takes one, and says whether the user is to hear of it; `isAgain` leaves out what is here already.
+  /// Adds a refusal, and returns whether to tell the user; `isAgain` ignores an item that is
+  /// already named.
   mutating func add(_ refusal: Refusal, isAgain: Bool = false) -> Bool {
     if isAgain, paths.contains(refusal.path) { return false }
     if budget.take(refusal.size) {
@@ -23,7 +24,8 @@ struct NamedItems: Sendable {
     return true
   }
 
-  /// The source no longer has what these marks name, which ascend: the receiver forgets it, and so does this.
+  /// The source no longer has the items of these marks, which are ascending: the receiver forgets
+  /// them, and so does this list.
   mutating func drop(_ marks: [Mark], _ keys: TransferKeys) {
     gone = marks
     guard !marks.isEmpty else { return }
@@ -34,7 +36,7 @@ struct NamedItems: Sendable {
     for refusal in kept { _ = budget.take(refusal.size) }
   }
 
-  /// Whether the source no longer has what this mark names.
+  /// Whether the source no longer has the item of this mark.
   func isGone(_ mark: Mark) -> Bool {
     var rest = gone[...]
     while !rest.isEmpty {

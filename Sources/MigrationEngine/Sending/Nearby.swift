@@ -1,10 +1,10 @@
-/// A receiver that a search has found. What it says of itself is not proved.
+/// A receiver that a search has found. Its claims are not proved.
 package struct Nearby: Equatable, Sendable {
-  /// What it calls itself, as it is.
+  /// Its label, unescaped.
   package let label: String
-  /// Which of its runs it is, where it says so.
+  /// The identifier of its run, where it gives one.
   package let instance: UInt64?
-  /// Its most useful address in figures, without the port.
+  /// Its most useful numeric address, without the port.
   package let address: String
 
   package init(label: String, instance: UInt64?, address: String) {
@@ -20,34 +20,35 @@ package struct Nearby: Equatable, Sendable {
   package var shownName: String { DeviceAddress.shownName(label) ?? DeviceAddress.shown(nil, address) }
 }
 
-/// Where a dial, or a look whether anything listens, goes.
+/// The destination of a dial, or of a check whether anything listens.
 package enum Place: Equatable, Sendable {
-  /// What the user has named.
+  /// The target that the user has named.
   case target
-  /// What the last look has reached.
+  /// The address that the last probe has reached.
   case probed
-  /// Where the receiver was last: an address with a port.
+  /// The receiver's last address, with a port.
   case address(String)
-  /// One of those that the last search has found, by its position.
+  /// One of the devices that the last search has found, by its position.
   case found(Int)
 }
 
-/// Where a sender whose user has named no device seeks the receiver of a transfer: at its last address, then at each device that
-/// a search finds. A round ends when nothing is left; another one begins in the same way.
+/// One round in which a sender whose user has named no device looks for the receiver of a transfer:
+/// at its last address, then at each device that a search finds. The round ends when all of them
+/// were tried; another one begins in the same way.
 struct SeekRound: Equatable, Sendable {
-  /// What is done about a place that came to nothing.
+  /// The step after a place that failed.
   enum Step: Equatable, Sendable {
     case dial
     case look
-    /// Everything that was found was tried.
+    /// Every device that was found was tried.
     case end
   }
 
-  /// Where it is dialled now.
+  /// The place to dial now.
   private(set) var place: Place
-  /// What this round's search has found.
+  /// The devices that this round's search has found.
   private(set) var found: [Nearby] = []
-  /// Whether each of those has shown the key of another device.
+  /// Whether each of them has shown the key of another device.
   private(set) var areStrangers = true
   private let last: String
 
@@ -60,7 +61,7 @@ struct SeekRound: Equatable, Sendable {
   /// Another round.
   func again() -> SeekRound { SeekRound(last: last) }
 
-  /// The place came to nothing.
+  /// The place has failed.
   mutating func failed(isStranger: Bool) -> Step {
     guard case .found(let index) = place else { return .look }
     if !isStranger { areStrangers = false }
@@ -69,7 +70,7 @@ struct SeekRound: Equatable, Sendable {
     return .dial
   }
 
-  /// The search is over.
+  /// The search has ended.
   mutating func looked(_ found: [Nearby]) -> Step {
     self.found = found
     guard !found.isEmpty else { return .end }

@@ -1,9 +1,10 @@
 import MigrationWire
 
 extension SenderEngine {
-  /// What actions have begun and events have not ended: workers, the connection, and a look at the window.
+  /// The work that actions have begun and events have not ended: workers, the connection, and a
+  /// read of the window.
   ///
-  /// An event of anything else is late, or comes twice, and is dropped.
+  /// Every other event is late or a duplicate, and is dropped.
   struct PendingWork: Sendable {
     enum Item: Hashable, Sendable {
       case walk
@@ -21,10 +22,10 @@ extension SenderEngine {
       case look(SessionNumber)
       case record(TransferID)
       case forget(TransferID)
-      /// There may be several.
+      /// There may be several of these.
       case note(TransferID)
 
-      /// Whether it is a thread's.
+      /// Whether a thread does it.
       var isWorker: Bool {
         switch self {
         case .connection, .look: false
@@ -35,7 +36,7 @@ extension SenderEngine {
         }
       }
 
-      /// Of which transfer it writes something down.
+      /// The transfer about which it writes a record.
       var transfer: TransferID? {
         switch self {
         case .finishNote(_, let transfer), .record(let transfer), .forget(let transfer), .note(let transfer): transfer
@@ -45,7 +46,7 @@ extension SenderEngine {
         }
       }
 
-      /// Whose it is; nil for what belongs to no session, or outlives it.
+      /// The session that it belongs to; nil for work that belongs to no session, or outlives it.
       var session: SessionNumber? {
         switch self {
         case .export(let number), .stream(let number, _), .finishNote(let number, _), .look(let number): number
@@ -57,14 +58,14 @@ extension SenderEngine {
     }
 
     private(set) var items: [Item] = []
-    /// What is to be written down of a transfer behind what is being written down of it: an earlier word must not overtake a later
-    /// one.
+    /// The records of a transfer that wait for the one being written: an earlier record must not
+    /// overtake a later one.
     private var heldBack: [Action] = []
     private var isPreparingStopped = false
 
     var isEmpty: Bool { items.isEmpty }
     var workers: Int { items.count(where: \.isWorker) - heldBack.count }
-    /// Whether walk, choice or question go on, and are not about to end.
+    /// Whether walk, choice or question are running, and are not about to end.
     var isPreparing: Bool { !isPreparingStopped && items.contains { [.walk, .choice, .question].contains($0) } }
     /// Whether a worker is on its way to the receiver.
     var isDialing: Bool { items.contains { [.search, .probe, .dial].contains($0) } }
@@ -74,16 +75,16 @@ extension SenderEngine {
 
     func isOpen(_ connection: ConnectionID) -> Bool { items.contains(.connection(connection)) }
 
-    /// Whether an event is of something that goes on.
+    /// Whether an event belongs to pending work.
     func expects(_ event: Event) -> Bool { event.item.map { items.contains($0) } ?? true }
 
-    /// An event may end something.
+    /// An event may end work.
     mutating func end(_ event: Event) {
       guard event.endsItem, let item = event.item, let index = items.firstIndex(of: item) else { return }
       items.remove(at: index)
     }
 
-    /// Actions may begin something; those that are done now.
+    /// Actions may begin work; returns the actions to perform now.
     @discardableResult
     mutating func begin(_ actions: [Action]) -> [Action] {
       var begun: [Action] = []
@@ -100,7 +101,8 @@ extension SenderEngine {
       return begun
     }
 
-    /// What was held back and is done now, since an event has ended what was before it.
+    /// Returns the actions that were held back and are performed now, because an event has ended
+    /// the work before them.
     mutating func release(after event: Event) -> [Action] {
       guard event.endsItem, let transfer = event.item?.transfer,
         let index = heldBack.firstIndex(where: { $0.item?.transfer == transfer })
@@ -111,7 +113,7 @@ extension SenderEngine {
 }
 
 extension SenderEngine.Action {
-  /// What it begins.
+  /// The work that the action begins.
   fileprivate var item: SenderEngine.PendingWork.Item? {
     switch self {
     case .walk: .walk
@@ -139,7 +141,7 @@ extension SenderEngine.Action {
 }
 
 extension SenderEngine.Event {
-  /// What it is of; nil for what may come at any time.
+  /// The work that the event belongs to; nil for an event that may come at any time.
   fileprivate var item: SenderEngine.PendingWork.Item? {
     switch self {
     case .walked: .walk
@@ -164,7 +166,7 @@ extension SenderEngine.Event {
     }
   }
 
-  /// Whether what it is of is over.
+  /// Whether the event ends its work.
   fileprivate var endsItem: Bool {
     switch self {
     case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false

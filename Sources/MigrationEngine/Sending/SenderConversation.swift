@@ -1,14 +1,14 @@
 import MigrationWire
 
-/// One session of a sender, from READY to its last word.
+/// One session of a sender, from READY to its last message.
 struct SenderConversation: Sendable {
-  /// How often the user hears how far it is, in seconds.
+  /// The pause in seconds between two reports of progress to the user.
   static let progressPause = 0.2
 
   private struct Rest {
     var stale: ArraySlice<Mark>
     let finish: Finish
-    /// Whether the disk knows what FINISH leaves out.
+    /// Whether the items that FINISH leaves out are recorded on the disk.
     var isNoted = false
   }
 
@@ -17,19 +17,20 @@ struct SenderConversation: Sendable {
   /// Whether this device came back, instead of pairing.
   private let isReturn: Bool
   private var session: SenderSession
-  /// What the receiver has said of itself.
+  /// The receiver's greeting.
   private var peer: Greeting?
   private var accept: Accept?
-  /// Nil before the receiver has told what it holds.
+  /// Nil until the receiver has sent its ledger.
   private(set) var streams: StreamPlan?
-  /// What is still to be said of an export that has ended. The connection takes it a page at a time.
+  /// The remaining messages of an export that has ended. The connection takes them a page at a
+  /// time.
   private var rest: Rest?
-  /// What will have arrived in the end, as far as is known.
+  /// The expected total, as far as it is known.
   private var total = ExpectedTotal()
   private var nextProgress: Double
-  /// The receiver has said that all is done, and that is being written down.
+  /// The receiver's DONE, while it is being recorded.
   private(set) var done: Done?
-  /// What it has named in front of that where it answers the offer: all that is not stored.
+  /// The items that the receiver has named as not stored before a DONE that answers the offer.
   private var repeated = NamedItems()
 
   /// Begins at READY with the features of this end's greeting.
@@ -46,7 +47,7 @@ struct SenderConversation: Sendable {
 
   // MARK: The control connection
 
-  /// A message came.
+  /// A message has arrived.
   mutating func received(
     _ message: ControlMessage, _ facts: inout SenderEngine.RunFacts, _ now: Double,
     _ actions: inout [SenderEngine.Action]
@@ -77,14 +78,15 @@ struct SenderConversation: Sendable {
         preconditionFailure("a receiver is done with a transfer that has a name")
       }
       self.done = done
-      // The receiver forgets the transfer when it hears the receipt; a sender that is killed then must know that it is done.
+      // The receiver forgets the transfer when it reads RECEIPT; a sender that is then killed must
+      // know that the transfer is done.
       let named = accept == nil ? repeated : facts.transfer.named
       actions.append(.recordDone(transfer, done, refusals: named.refusals))
     case .stop(let close): throw Fault(told: close)
     }
   }
 
-  /// Makes the offer once the receiver is known and the walk has ended.
+  /// Sends the offer once the receiver is known and the walk has ended.
   mutating func offerIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
     guard peer != nil, let summary = facts.summary else { return }
     let tally = summary.total
@@ -102,13 +104,13 @@ struct SenderConversation: Sendable {
     _ refusal: Refusal, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
     guard let accept else {
-      // Without a ledger it stands in front of a DONE that answers the offer.
+      // Without a ledger, the refusal comes before a DONE that answers the offer.
       _ = repeated.add(refusal)
       if transfer.named.add(refusal, isAgain: true) { actions.append(.tell(refusal.event)) }
       return
     }
     let mark = accept.keys.mark(path: refusal.path, generation: refusal.generation)
-    // It has crossed the DROP that names it.
+    // The refusal has crossed the DROP that contains the item's mark.
     guard !transfer.named.isGone(mark) else { return }
     _ = transfer.named.add(refusal)
     actions += [.refuse(number, mark), .tell(refusal.event)]
@@ -138,7 +140,7 @@ struct SenderConversation: Sendable {
     self.streams = streams
   }
 
-  /// What keeps the data as it is, as a clause; nil where it may be compressed.
+  /// The reason why data is not compressed, as a clause; nil where it may be compressed.
   private static func obstacle(
     _ summary: SourceSummary, _ accept: Accept, _ settings: SenderEngine.Settings
   ) -> String? {
@@ -148,7 +150,7 @@ struct SenderConversation: Sendable {
     return nil
   }
 
-  /// An item could not be sent. The receiver hears of as many as may be named.
+  /// An item could not be sent. The receiver is told as many of these as may be named.
   mutating func unsent(
     _ unsent: Unsent, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
@@ -176,8 +178,9 @@ struct SenderConversation: Sendable {
     sayRest(&facts.transfer, &actions)
   }
 
-  /// What FINISH leaves out is on the disk, as far as that takes anything: a receiver that has heard FINISH may be done with the
-  /// transfer, and a later run would hear nothing but DONE.
+  /// The items that FINISH leaves out are recorded on the disk, if there are any. This comes first
+  /// because a receiver that has read FINISH may finish the transfer, and a later run would then
+  /// read only DONE.
   mutating func finishNoted(
     _ fault: Fault?, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) throws(Fault) {
@@ -186,7 +189,8 @@ struct SenderConversation: Sendable {
     sayFinish(&transfer, &actions)
   }
 
-  /// Says the next page of what held items the source no longer has, and FINISH behind the last one.
+  /// Sends the next page of held items that the source no longer has, and FINISH after the last
+  /// page.
   mutating func sayRest(_ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]) {
     guard var rest else { return }
     let page = rest.stale.prefix(Limits.marksInFrame)
@@ -216,7 +220,7 @@ struct SenderConversation: Sendable {
     try streams?.ended(stream, end, now, &actions)
   }
 
-  /// The window was looked at.
+  /// The window was read.
   mutating func looked(
     _ counts: SenderEngine.WindowCounts, _ now: Double, _ actions: inout [SenderEngine.Action]
   ) {
@@ -230,7 +234,7 @@ struct SenderConversation: Sendable {
     return [streams?.nextMoment, nextProgress].compactMap { $0 }.min()
   }
 
-  /// Does what needs no event but time; whether anything was to be done.
+  /// Does the work that only waits for time; returns whether there was any.
   mutating func moveOn(_ now: Double, _ actions: inout [SenderEngine.Action]) -> Bool {
     guard session.isStreaming else { return false }
     streams?.moveOn(now, &actions)

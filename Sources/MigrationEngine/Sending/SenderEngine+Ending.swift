@@ -1,14 +1,14 @@
 import MigrationWire
 
-/// How a run ends.
+/// The end of a run.
 extension SenderEngine {
-  /// The user ends the run.
+  /// The user stops the run.
   mutating func stop(_ kind: TransferFailure.Kind, _ now: Double, _ actions: inout [Action]) {
     setCurfew(now)
     abandon(.interrupted(.sender, by: kind), now, &actions)
   }
 
-  /// The run is to end, whatever it does.
+  /// Ends the run in any phase.
   mutating func abandon(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
     abandoned = abandoned ?? fault
     switch phase {
@@ -21,22 +21,23 @@ extension SenderEngine {
     }
   }
 
-  /// The transfer is done: it is forgotten, which is not cut off, so that a later run does not take it up.
+  /// The transfer is done. Forgetting it is not cut off, so that a later run does not continue it.
   mutating func conclude(
     _ transfer: TransferID, _ result: TransferResult, _ now: Double, _ actions: inout [Action]
   ) {
     actions += [.forget(transfer), .tell(.done(result))]
     end(by: .success(result), &actions)
-    // A user who has stopped the run waits for that a little longer, even where no time is left.
+    // If the user has stopped the run, it waits for that a little longer, even when no time is
+    // left.
     curfew = curfew.map { max($0, now + Curfew.forForgetting) }
   }
 
-  /// The transfer that is done is forgotten: what else still works is waited for as at any end.
+  /// The finished transfer is forgotten: the run waits for the remaining work, as at any end.
   mutating func forgot(_ now: Double) {
     if case .finishing = phase, !work.isForgetting { setCurfew(now) }
   }
 
-  /// The result is known. What still works is told to end, and waited for.
+  /// The result is known. Remaining work is stopped, and the run waits for it.
   mutating func prepareFinish(
     _ result: Result<TransferResult, TransferFailure>, stopsDialing: Bool = true, _ now: Double,
     _ actions: inout [Action]
@@ -61,7 +62,7 @@ extension SenderEngine {
     curfew = curfew ?? now + Curfew.atTheEnd + settings.graceAtTheEnd
   }
 
-  /// No time is left: nothing is waited for any more.
+  /// No time is left: the run waits for nothing more.
   mutating func endAtCurfew(_ now: Double, _ actions: inout [Action]) -> Bool {
     switch phase {
     case .finishing(let result): finish(result, &actions)

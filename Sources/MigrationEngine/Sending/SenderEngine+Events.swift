@@ -4,7 +4,8 @@ extension SenderEngine {
   /// Names a data stream of a session.
   package typealias StreamNumber = UInt32
 
-  /// What happens to a sender. The loop gives events to the engine one at a time, in the order in which they came.
+  /// An event at the sender. The loop gives events to the engine one at a time, in their order of
+  /// occurrence.
   package enum Event: Sendable {
     // MARK: The run
 
@@ -12,26 +13,28 @@ extension SenderEngine {
     case begin
     /// The worker of `walk` has ended.
     case walked(Result<SourceSummary, Fault>)
-    /// The worker of `lookUpUnfinished` has ended: what this source has begun to send earlier, newest first.
+    /// The worker of `lookUpUnfinished` has ended: the transfers that this source began earlier,
+    /// newest first.
     case lookedUp(Result<[UnfinishedTransfer], Fault>)
     /// The worker of `askCode` has ended.
     case codeEntered(Result<PairingCode, TransferFailure>)
     /// The worker of `deriveSecret` has ended.
     case derived(Fault?)
-    /// The user ends the run, by a signal.
+    /// The user stops the run with a signal.
     case stop(TransferFailure.Kind)
-    /// A moment that `nextMoment` named has come, or any other.
+    /// A moment has come: one that `nextMoment` named, or any other.
     case timePassed
 
     // MARK: Reaching the receiver
 
-    /// The worker of `look` has ended: the receivers that it has found. `spread`, from 0 to 1, is random.
+    /// The worker of `look` has ended: the receivers that it has found. `spread`, from 0 to 1, is
+    /// random.
     case found(Result<[Nearby], Fault>, spread: Double)
-    /// The worker of `choose` has ended: which of those it is.
+    /// The worker of `choose` has ended: the index of the chosen receiver.
     case chosen(Result<Int, TransferFailure>)
     /// The worker of `probe` has ended.
     case probed(Result<DeviceAddress, ProbeFailure>)
-    /// News of the worker of `dial`, which goes on: the addresses that it tries.
+    /// News from the worker of `dial`, which continues: the addresses that it tries.
     case dialing(first: String)
     /// The worker of `dial` has ended. `spread`, from 0 to 1, is random.
     case dialed(Result<Meeting, DialFailure>, spread: Double)
@@ -39,34 +42,37 @@ extension SenderEngine {
     // MARK: The control connection, which the loop reads and writes from `converse` to `closed`
 
     case received(ConnectionID, ControlMessage)
-    /// The connection is cut, or silent, or its other end has broken the protocol. Nothing more comes of it but `closed`.
+    /// The connection was cut or is silent, or its other end has violated the protocol. Only
+    /// `closed` follows for it.
     case broke(ConnectionID, Fault)
-    /// What was said on it is gone, but for little: there is room for the next page of what is long.
+    /// Almost everything queued on the connection is sent: there is room for the next page of a
+    /// long message.
     case drained(ConnectionID)
-    /// What `close` began is done. `spread`, from 0 to 1, is random.
+    /// The connection is closed, as `close` asked. `spread`, from 0 to 1, is random.
     case closed(ConnectionID, spread: Double)
 
     // MARK: Workers of a session; those of an older one end with its number
 
-    /// News of the export, before it sends anything: what of the source the destination cannot hold, a lower-case clause.
+    /// News from the export, before it sends anything: the items of the source that the destination
+    /// cannot hold, as a lower-case clause.
     case withholding(SessionNumber, clause: String)
-    /// News of the export: an item that could not be sent.
+    /// News from the export: an item that could not be sent.
     case unsent(SessionNumber, Unsent)
-    /// The worker of `export` has ended: everything is exported and written; the marks are of held items that the source no
-    /// longer has, ascending.
+    /// The worker of `export` has ended: everything is exported and written. The marks are those of
+    /// held items that the source no longer has, ascending.
     case exported(SessionNumber, Result<Exported, Fault>)
-    /// News of a stream: JOIN is said.
+    /// News from a stream: JOIN is sent.
     case streamJoined(SessionNumber, StreamNumber)
     /// The worker of `openStream` has ended.
     case streamEnded(SessionNumber, StreamNumber, StreamEnd)
-    /// The worker of `noteFinish` has ended; the fault is of one that could not begin.
+    /// The worker of `noteFinish` has ended; the fault is that of a worker that could not begin.
     case finishNoted(SessionNumber, TransferID, Fault?)
-    /// What `readWindow` wanted to know.
+    /// The counts that `readWindow` asked for.
     case window(SessionNumber, WindowCounts)
 
-    // MARK: Workers of a transfer, of which the engine lets one work at a time
+    // MARK: Workers of a transfer, of which only one runs at a time
 
-    /// The worker of `recordDone` has ended; whether it is written down.
+    /// The worker of `recordDone` has ended, and whether it wrote the record.
     case recorded(TransferID, Traffic, isWritten: Bool)
     /// The worker of `note` has ended.
     case noted(TransferID)
@@ -79,12 +85,12 @@ extension SenderEngine {
     package let identifier: TransferID
     /// The receiver's key: the pin.
     package let receiver: KeyFingerprint
-    /// Where it was last, with the port.
+    /// The receiver's last address, with the port.
     package let address: String
     package let unsent: UInt64
-    /// What the receiver said in a run that ended before it could tell its user.
+    /// The receiver's DONE, from a run that ended before it could tell its user.
     package let done: Done?
-    /// What was named as not stored, which is kept beside that.
+    /// The items named as not stored, which are recorded with DONE.
     package let refusals: [Refusal]
 
     package init(
@@ -100,7 +106,7 @@ extension SenderEngine {
     }
   }
 
-  /// The receiver was met, and both ends said READY.
+  /// The connection to the receiver, on which both ends have sent READY.
   package struct Meeting: Sendable {
     package let connection: ConnectionID
     package let receiver: KeyFingerprint
@@ -116,33 +122,34 @@ extension SenderEngine {
     }
   }
 
-  /// Why a look at the receiver's addresses came to nothing.
+  /// The reason why a probe of the receiver's addresses failed.
   package enum ProbeFailure: Error, Sendable {
     /// The name is not found.
     case unresolved(TransferFailure)
     /// No address answered.
     case unreached(DeviceAddress, by: AddressRace.Obstacle)
-    /// This end was stopped.
+    /// This device has stopped it.
     case stopped
-    /// Something of this device.
+    /// Another error of this device.
     case failed(TransferFailure)
   }
 
-  /// Why a dial came to nothing.
+  /// The reason why a dial failed.
   package enum DialFailure: Error, Sendable {
-    /// The name is not found. It may be while the network is away.
+    /// The name is not found. It may be found when the network is back.
     case unresolved(TransferFailure)
-    /// No address answered, or the connection was cut before anything was judged.
+    /// No address answered, or the connection was cut before either end had judged anything.
     case unreached(TransferFailure, reason: String)
-    /// TCP had connected, and the door closed before anything was judged; or it said that it is busy.
+    /// After TCP had connected, the receiver closed the connection before either end had judged
+    /// anything, or sent that it is busy.
     case turnedAway(TransferFailure, reason: String)
-    /// A device with another key is there.
+    /// A device with another key has the address.
     case stranger(KeyFingerprint)
-    /// It does not know the transfer.
+    /// The receiver does not know the transfer.
     case forgotten
-    /// This end was stopped.
+    /// This device has stopped it.
     case stopped
-    /// Another try would come to the same.
+    /// Another attempt would have the same result.
     case failed(TransferFailure)
   }
 
@@ -158,33 +165,35 @@ extension SenderEngine {
 
   /// How a data stream ended.
   package enum StreamEnd: Equatable, Sendable {
-    /// By END: everything of it is written.
+    /// By END: all its frames are written.
     case finished
-    /// It broke, or never came up, or found no place; whether anything that it carried is written.
+    /// It broke, or never joined, or was refused for lack of a place; and whether any of its frames
+    /// are written.
     case lost(hasBrought: Bool)
-    /// The receiver does not know its session, which may be over there already: the transfer ends for this only if it stays so.
+    /// The receiver does not know its session, which may have ended there already: this ends the
+    /// transfer only if it persists.
     case turnedAway(Fault)
-    /// It was told to end.
+    /// This device has stopped it.
     case stopped
     case failed(Fault)
   }
 
-  /// How the streams and the window do, read from their counters.
+  /// The counters of the streams and of the window.
   package struct WindowCounts: Equatable, Sendable {
-    /// What the receiver has by now, what it held before included.
+    /// The amount that the receiver has by now, including the data that it held before.
     package var arrived = Tally()
-    /// Whether anything was written that was not there before.
+    /// Whether the receiver has written data that it did not hold before.
     package var hasProgressed = false
-    /// About how many frames are still to be read, without those that streams read now.
+    /// About how many frames are still to be read, without those that streams are reading now.
     package var waitingFrames = 0
-    /// The lengths of all written frames, and how many there are.
+    /// The total length of all written frames, and their number.
     package var writtenLength: UInt64 = 0
     package var writtenFrames: UInt64 = 0
-    /// When the last of them was written, as the sender knows; nil where it does not.
+    /// When the last of them was written, as far as the sender knows; nil where it does not know.
     package var lastWritten: Double?
-    /// How many are written of each stream that there is.
+    /// How many frames of each present stream are written.
     package var framesOfStream: [StreamNumber: UInt64] = [:]
-    /// Whether the user's limit has held a stream back since the last look.
+    /// Whether the user's limit has delayed a stream since the last read.
     package var isLimited = false
 
     package init() {}

@@ -1,10 +1,10 @@
 import MigrationWire
 
 extension SenderEngine {
-  /// What a run knows, whatever its phase is.
+  /// The facts that a run knows in every phase.
   struct RunFacts: Sendable {
     let settings: Settings
-    /// What there is to send, once the walk has ended.
+    /// The totals of the source, once the walk has ended.
     var summary: SourceSummary?
     var transfer = Transfer()
     private var isPlainTold = false
@@ -13,14 +13,14 @@ extension SenderEngine {
 
     init(_ settings: Settings) { self.settings = settings }
 
-    /// Says why nothing is compressed to a user who has asked for it.
+    /// Tells a user who has asked for compression why nothing is compressed.
     mutating func tellPlain(_ obstacle: String?, _ actions: inout [Action]) {
       guard settings.wantsCompression, let obstacle, !isPlainTold else { return }
       isPlainTold = true
       actions.append(.tell(.notice(obstacle)))
     }
 
-    /// Says how far off the exporter's estimate was, if that is worth a word.
+    /// Tells the user how wrong the exporter's estimate was, if the difference matters.
     mutating func tellEstimate(_ expected: ExpectedTotal, _ actual: UInt64, _ actions: inout [Action]) {
       guard !isEstimateTold, let contents = summary?.contents,
         let correction = expected.correction(actual, of: contents)
@@ -29,7 +29,7 @@ extension SenderEngine {
       actions.append(.tell(.notice(correction)))
     }
 
-    /// Says what of the source the destination cannot hold.
+    /// Tells the user which items of the source the destination cannot hold.
     mutating func tellWithholding(_ clause: String, _ actions: inout [Action]) {
       guard !isWithholdingTold else { return }
       isWithholdingTold = true
@@ -39,17 +39,17 @@ extension SenderEngine {
 
   /// One transfer, over all its sessions and over restarts of the program.
   struct Transfer: Sendable {
-    /// What an earlier run began; nil for a transfer that begins with a pairing.
+    /// The transfer of an earlier run; nil for a transfer that begins with a pairing.
     let unfinished: UnfinishedTransfer?
-    /// Nil until the receiver has accepted an offer and told what it holds.
+    /// Nil until the receiver has accepted an offer and sent its ledger.
     var identifier: TransferID?
-    /// What the newest FINISH of this run said.
+    /// The newest FINISH of this run.
     var finish: Finish?
-    /// What the receiver had when the newest session began, once one has told.
+    /// How much the receiver held when the newest session began, once a ledger was read.
     var heldBefore: UInt64?
-    /// What is named as not stored.
+    /// The items named as not stored.
     var named: NamedItems
-    /// How many data streams were found best, for the next session.
+    /// The best number of data streams so far, for the next session.
     var streams = StreamCount.first
 
     init(_ unfinished: UnfinishedTransfer? = nil) {
@@ -58,22 +58,22 @@ extension SenderEngine {
       named = NamedItems(unfinished?.refusals ?? [])
     }
 
-    /// A receiver has accepted an offer, and told what it holds.
+    /// A receiver has accepted an offer and sent its ledger.
     mutating func begin(_ accept: Accept, held: Tally) {
       identifier = accept.transfer
       heldBefore = held.bytes
-      // It is all named again.
+      // The receiver names all of them again.
       named = NamedItems()
     }
 
-    /// What the sessions until now have said of the end of the export.
+    /// The information of earlier sessions about the end of the export.
     var earlier: SenderSession.Earlier {
       if let finish { return .finished(finish.total) }
       return unfinished == nil ? .notFinished : .unknown
     }
 
-    /// What a transfer has come to that is done. A run that only hears the answer has nothing to send, and does not know what
-    /// was left out.
+    /// The result of a finished transfer. A run that only reads DONE has nothing to send, and does
+    /// not know which items were left out.
     func result(_ done: Done, _ traffic: Traffic) -> TransferResult {
       TransferResult(
         total: done.total, sentBytes: traffic.sent, savedBytes: traffic.saved,

@@ -1,7 +1,7 @@
 import MigrationWire
 
 extension SenderEngine {
-  /// What holds at any time and is broken; nil when all is well.
+  /// The invariant that does not hold; nil when all hold.
   package func checkInvariants() -> String? {
     let items = work.items
     let unique = items.filter { if case .note = $0 { false } else { true } }
@@ -25,7 +25,7 @@ extension SenderEngine {
     case .askingCode: expected = .question
     case .deriving: expected = .derivation
     case .dialing: expected = .dial
-    // What went on may be ending.
+    // The work may be ending.
     case .finishing: isEnding = true
     case .idle, .waiting, .conversing, .closing, .counting, .over: break
     }
@@ -76,7 +76,8 @@ extension SenderEngine {
 }
 
 extension StreamPlan {
-  /// What is broken among the streams of which these have workers; nil when all is well.
+  /// The invariant of the streams that does not hold, given the streams with workers; nil when all
+  /// hold.
   func brokenInvariant(_ workers: [StreamNumber]) -> String? {
     if started.sorted() != workers.sorted() { return "a stream's worker is not known" }
     if started.count(where: { !hasJoined($0) }) > 2 { return "too many streams are on their way" }

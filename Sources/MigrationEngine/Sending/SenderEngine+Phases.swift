@@ -1,51 +1,54 @@
 import MigrationWire
 
 extension SenderEngine {
-  /// Where a run is. The walk of the source goes on beside all of them.
+  /// The phase of a run. The walk of the source runs beside all of them.
   enum Phase: Sendable {
-    /// The first event has not come. Leads to lookingUp.
+    /// Before the first event. Leads to lookingUp.
     case idle
-    /// It is found out whether an earlier run has begun this. Leads to looking, probing, dialing, finishing.
+    /// A worker looks for a transfer of an earlier run. Leads to looking, probing, dialing,
+    /// finishing.
     case lookingUp
-    /// Devices are looked for: to pair with one, or for the transfer of a plan. Leads to choosing, probing, dialing, waiting,
-    /// finishing.
+    /// A worker looks for devices: to pair with one, or for the transfer of a plan. Leads to
+    /// choosing, probing, dialing, waiting, finishing.
     case looking(DialPlan?)
-    /// The user says which of several devices is meant. Leads to probing, finishing.
+    /// The user chooses one of several devices. Leads to probing, finishing.
     case choosing([Nearby])
-    /// It is found out whether anything listens at the target, before the user is asked for anything. Leads to askingCode,
-    /// finishing.
+    /// A worker checks whether anything listens at the target, before the user is asked for
+    /// anything. Leads to askingCode, finishing.
     case probing
     /// Leads to deriving, finishing.
     case askingCode
-    /// The code's secret is computed. Leads to dialing, finishing.
+    /// A worker computes the code's secret. Leads to dialing, finishing.
     case deriving
-    /// Leads to conversing, waiting, looking, choosing, probing, finishing; to itself where another transfer is sought.
+    /// Leads to conversing, waiting, looking, choosing, probing, finishing; to itself when the
+    /// sender tries another transfer.
     case dialing(DialPlan)
     /// Between two dials. Leads to dialing, finishing.
     case waiting(DialPlan, until: Double)
-    /// A session goes on, which that dial led to. Leads to closing.
+    /// A session is running, and the plan of the dial that led to it. Leads to closing.
     case conversing(SenderConversation, DialPlan)
-    /// The last words of a session are said, and its workers end. Leads to counting, waiting, finishing.
+    /// The last messages of a session are being sent, and its workers end. Leads to counting,
+    /// waiting, finishing.
     case closing(SessionEnd)
-    /// It is read how far a session came. Leads to waiting, finishing.
+    /// The progress of the ended session is being read. Leads to waiting, finishing.
     case counting(SessionEnd)
-    /// The result is known, and what still goes on is waited for. Leads to over.
+    /// The result is known, and the run waits for the remaining work. Leads to over.
     case finishing(Result<TransferResult, TransferFailure>)
     case over
   }
 
-  /// A session that is over.
+  /// A session that has ended.
   struct SessionEnd: Sendable {
     let session: SessionNumber
     let connection: ConnectionID
-    /// The receiver's, for the next run.
+    /// The receiver's address, for the next run.
     let address: String
-    /// Whether it had come as far as the export.
+    /// Whether the session had reached the export.
     let hasExported: Bool
     let outcome: Outcome
-    /// What had led to it.
+    /// The plan that had led to it.
     let plan: DialPlan
-    /// Shortens the next pause: from 0 to 1, random.
+    /// A random number from 0 to 1, which shortens the next pause.
     var spread = 0.0
 
     var isDone: Bool { if case .done = outcome { true } else { false } }
@@ -56,7 +59,8 @@ extension SenderEngine {
     }
   }
 
-  /// Goes on with what needs no event but time, or only the end of work; whether anything was to be done.
+  /// Does the work that only waits for time or for the end of other work; returns whether there was
+  /// any.
   mutating func moveOn(_ now: Double, _ actions: inout [Action]) -> Bool {
     if let curfew, now >= curfew { return endAtCurfew(now, &actions) }
     switch phase {
@@ -65,7 +69,8 @@ extension SenderEngine {
     case .conversing(var conversation, let plan):
       guard conversation.moveOn(now, &actions) else { return false }
       phase = .conversing(conversation, plan)
-    // A user who has stopped the run waits for the end of the session and for that of the run at a time.
+    // After the user has stopped the run, the ends of the session and of the run share one
+    // deadline.
     case .closing(let end) where end.isDone && curfew != nil:
       decide(after: end, hasProgressed: true, now, &actions)
     case .closing(let end) where !work.isGoingOn(end.session) && !work.isOpen(end.connection):

@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// How a run begins, and how the receiver is reached.
+/// The beginning of a run, and the connection to the receiver.
 extension SenderEngine {
   mutating func begin(_ actions: inout [Action]) {
     guard case .idle = phase else { return }
@@ -20,10 +20,11 @@ extension SenderEngine {
     }
   }
 
-  /// There is nothing to send. The user need not enter a code, nor wait for the other device, to hear of it.
+  /// There is nothing to send. The user learns this without entering a code or waiting for the
+  /// other device.
   private mutating func unwalked(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
     switch phase {
-    // What an earlier run has heard is told all the same.
+    // The result of an earlier run is reported all the same.
     case .lookingUp: abandoned = abandoned ?? fault
     // A receiver that waits for the transfer is told, if it is there.
     case .dialing(let plan) where plan.isReturn:
@@ -33,7 +34,7 @@ extension SenderEngine {
     }
   }
 
-  /// It is known what earlier runs have begun, newest first.
+  /// The transfers that earlier runs have begun are known, newest first.
   mutating func lookedUp(
     _ result: Result<[UnfinishedTransfer], Fault>, _ now: Double, _ actions: inout [Action]
   ) {
@@ -67,7 +68,7 @@ extension SenderEngine {
     actions.append(.look)
   }
 
-  /// It is known which devices wait in this network.
+  /// The devices that wait in this network are known.
   mutating func found(
     _ result: Result<[Nearby], Fault>, _ spread: Double, _ now: Double, _ actions: inout [Action]
   ) {
@@ -75,14 +76,14 @@ extension SenderEngine {
     switch (result, plan) {
     case (.failure(let fault), nil): prepareFinish(.failure(fault.failure), now, &actions)
     case (.success(let found), nil): pair(withOneOf: found, now, &actions)
-    // That this device has no network for a while ends no transfer.
+    // A temporary loss of the network ends no transfer.
     case (_, var plan?):
       let step = plan.looked((try? result.get()) ?? [], spread, now: now, &actions)
       follow(step, plan, now, &actions)
     }
   }
 
-  /// Takes the only device, after naming it; the user chooses among several.
+  /// Uses the only device, after naming it; the user chooses among several.
   private mutating func pair(withOneOf found: [Nearby], _ now: Double, _ actions: inout [Action]) {
     switch found.count {
     case 0: prepareFinish(.failure(.noneFound), now, &actions)
@@ -109,7 +110,7 @@ extension SenderEngine {
     actions.append(.probe(place))
   }
 
-  /// It is known whether anything listens at the target. Only then is the user asked for the code.
+  /// The result of the probe is known. Only now is the user asked for the code.
   mutating func probed(
     _ result: Result<DeviceAddress, ProbeFailure>, _ now: Double, _ actions: inout [Action]
   ) {
@@ -134,7 +135,8 @@ extension SenderEngine {
     }
   }
 
-  /// The code's secret is there. Only now is the receiver dialled: a busy one keeps a place for those that do not hesitate.
+  /// The code's secret is computed. Only now does the sender dial the receiver: a busy one keeps a
+  /// place only for senders that do not hesitate.
   mutating func derived(_ fault: Fault?, _ now: Double, _ actions: inout [Action]) {
     guard case .deriving = phase else { return }
     if let fault { return prepareFinish(.failure(fault.failure), now, &actions) }
@@ -147,14 +149,14 @@ extension SenderEngine {
     actions.append(.dial(plan.purpose, at: plan.place))
   }
 
-  /// The addresses behind the target are known.
+  /// The addresses of the target are known.
   mutating func dialing(_ first: String, _ actions: inout [Action]) {
     guard case .dialing(var plan) = phase else { return }
     plan.tellAddress(first, &actions)
     phase = .dialing(plan)
   }
 
-  /// The receiver was met: a session begins, unless the run ends already.
+  /// The receiver is connected: a session begins, unless the run is already ending.
   mutating func met(_ meeting: Meeting, _ now: Double, _ actions: inout [Action]) {
     let connection = meeting.connection
     actions.append(.converse(connection))
@@ -169,7 +171,7 @@ extension SenderEngine {
     actions.append(.say(connection, .greeting(settings.greeting)))
   }
 
-  /// A dial came to nothing.
+  /// A dial has failed.
   mutating func unmet(_ failure: DialFailure, _ spread: Double, _ now: Double, _ actions: inout [Action]) {
     guard case .dialing(var plan) = phase else { return }
     let step = plan.failed(failure, spread, now: now, &actions)
@@ -197,7 +199,7 @@ extension TransferFailure {
     .connectionLost, "no device is waiting on this network",
     hint: "Start \"peer receive\" on the other device, in the same network, or give its address with --to.")
 
-  /// The receiver was not reached before the code was asked for.
+  /// The probe did not reach the receiver; the code was not asked for yet.
   fileprivate init(_ failure: SenderEngine.ProbeFailure) {
     switch failure {
     case .unresolved(let failure), .failed(let failure): self = failure

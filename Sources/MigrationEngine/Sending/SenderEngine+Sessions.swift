@@ -1,8 +1,8 @@
 import MigrationWire
 
-/// How sessions go on and end.
+/// The course and the end of sessions.
 extension SenderEngine {
-  /// Something happens in the session that goes on, if one does. A fault ends it.
+  /// Applies an event to the current session, if there is one. A fault ends the session.
   mutating func converse(
     _ now: Double, _ actions: inout [Action],
     _ step: (inout SenderConversation, inout RunFacts, inout [Action]) throws(Fault) -> Void
@@ -13,20 +13,20 @@ extension SenderEngine {
       phase = .conversing(conversation, plan)
     } catch {
       phase = .conversing(conversation, plan)
-      // Once the receiver has said that all is done, nothing changes that.
+      // After the receiver's DONE, no fault changes the result.
       guard conversation.done == nil else { return }
       if !error.isTold { actions.append(.say(conversation.connection, .close(error.close))) }
       end(conversation, plan, .failed(error), now, &actions)
     }
   }
 
-  /// The session that goes on, if one does, ends by a fault.
+  /// A fault ends the current session, if there is one.
   mutating func breakOff(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
     converse(now, &actions) { (_, _, _) throws(Fault) in throw fault }
   }
 
-  /// The last word of the receiver is written down: it may forget the transfer. If it could not be, the receiver keeps its word for
-  /// a sender that asks again.
+  /// The receiver's DONE is recorded: the receiver may forget the transfer. If recording failed,
+  /// the receiver keeps its record for a sender that asks again.
   mutating func recorded(
     _ transfer: TransferID, _ traffic: Traffic, _ isWritten: Bool, _ now: Double, _ actions: inout [Action]
   ) {
@@ -59,14 +59,14 @@ extension SenderEngine {
     phase = .closing(end)
   }
 
-  /// A session has ended, and all its workers; how far has it come?
+  /// A session and all its workers have ended; reads its progress.
   mutating func count(_ end: SessionEnd, _ now: Double, _ actions: inout [Action]) {
     guard end.hasExported, case .failed = end.outcome else { return goOn(after: end, WindowCounts(), now, &actions) }
     phase = .counting(end)
     actions.append(.readWindow(end.session))
   }
 
-  /// The window was looked at.
+  /// The window was read.
   mutating func counted(_ counts: WindowCounts, _ now: Double, _ actions: inout [Action]) {
     if case .counting(let end) = phase { return goOn(after: end, counts, now, &actions) }
     converse(now, &actions) { (conversation, _, actions) throws(Fault) in
@@ -83,7 +83,7 @@ extension SenderEngine {
     decide(after: end, hasProgressed: counts.hasProgressed, now, &actions)
   }
 
-  /// A session is over: the run ends, or the sender comes back.
+  /// A session has ended: the run ends, or the sender comes back.
   mutating func decide(
     after end: SessionEnd, hasProgressed: Bool, _ now: Double, _ actions: inout [Action]
   ) {

@@ -1,27 +1,27 @@
 package import MigrationWire
 
-/// Decides everything that a sender does: how it reaches the receiver, what becomes of a session, how many streams there are, when
-/// it gives up (Protocol §4 to §9).
+/// Makes all decisions of a sender: how to reach the receiver, how sessions proceed, how many
+/// streams there are, when to give up (Protocol §4 to §9).
 ///
 /// A value: events in, actions out. It knows no clock, no socket, no file and no lock.
 package struct SenderEngine: Sendable {
   package struct Settings: Sendable {
-    /// What this device is called, and what it can do.
+    /// This device's label and features.
     package var greeting: Greeting
-    /// The target, for people; nil where the receiver is to be looked for.
+    /// The target, for people; nil where the sender looks for the receiver.
     package var target: String?
-    /// How many data streams carry the archive; nil for as many as help.
+    /// How many data streams carry the archive; nil for the number that works best.
     package var streams: UInt32?
-    /// For how many seconds a lost connection is tried again.
+    /// For how many seconds the sender tries to restore a lost connection.
     package var giveUpAfter: Double
-    /// Whether the user has asked for compression, so that it matters if there is none.
+    /// Whether the user has asked for compression, and so is told if there is none.
     package var wantsCompression = false
     /// Whether this device can compress.
     package var canCompress = true
     /// How many seconds more than others the source's workers may take to end.
     package var graceAtTheEnd = 0.0
 
-    /// Whether the receiver is to be looked for.
+    /// Whether to look for the receiver.
     var looksAround: Bool { target == nil }
 
     package init(greeting: Greeting, target: String?, streams: UInt32? = nil, giveUpAfter: Double) {
@@ -35,11 +35,11 @@ package struct SenderEngine: Sendable {
   var phase = Phase.idle
   var facts: RunFacts
   var work = PendingWork()
-  /// Why the run ends although nothing has failed or finished it: the user stops, or there is nothing to send. The first reason
-  /// counts.
+  /// The reason for an end without failure or success: the user's stop, or a source with nothing to
+  /// send. The first reason counts.
   var abandoned: Fault?
-  /// When the run ends, whatever still goes on. A transfer that is done is forgotten without one, unless the user has stopped the
-  /// run.
+  /// When the run ends, even if work remains. Forgetting a finished transfer has no such limit,
+  /// unless the user has stopped the run.
   var curfew: Double?
   private var lastSession: UInt64 = 0
 
@@ -47,7 +47,7 @@ package struct SenderEngine: Sendable {
 
   var settings: Settings { facts.settings }
 
-  /// An event has happened; what is done about it, in this order.
+  /// Handles an event and returns the actions, in their order.
   package mutating func handle(_ event: Event, now: Double) -> [Action] {
     guard work.expects(event) else { return [] }
     work.end(event)
@@ -56,7 +56,7 @@ package struct SenderEngine: Sendable {
     var reaction: [Action] = []
     react(to: event, now, &reaction)
     actions += work.begin(reaction)
-    // What follows without another event.
+    // The consequences that need no other event.
     while true {
       var next: [Action] = []
       guard moveOn(now, &next) else { return actions }
@@ -64,7 +64,7 @@ package struct SenderEngine: Sendable {
     }
   }
 
-  /// When something may be different without an event.
+  /// The next moment at which something may change without an event.
   package var nextMoment: Double? {
     switch phase {
     case .waiting(_, let moment): moment

@@ -1,26 +1,28 @@
-/// Finds by trying how many data streams are worth having. Times are seconds.
+/// Finds the best number of data streams by trial. Times are seconds.
 ///
-/// A value without clocks: it is told now and then how the streams do, and says what to change. It begins with two. While
-/// frames wait for streams, the number doubles as long as what arrives grows with it, and quadruples where it has grown as much;
-/// what brings next to nothing is taken back. Then it rests, longer each time, so that a user who watches for an hour sees a
-/// handful of changes.
+/// A value without clocks: it reads the counters of the streams now and then, and decides what to
+/// change. It begins with two streams. While frames wait for streams, the number doubles as long as
+/// throughput grows with it, and quadruples where throughput has grown in proportion; a step that
+/// gains almost nothing is undone. Then it rests, longer each time, so that a user who watches for
+/// an hour sees a handful of changes.
 ///
-/// Where a disk or the way is slow, each stream brings one frame after the other, all of them at nearly the same time. So what
-/// they bring is measured from one frame to another, not from look to look.
+/// On a slow disk or network, each stream delivers one frame after the other, all streams at nearly
+/// the same time. Therefore it measures throughput from one frame to another, not from look to
+/// look.
 package struct StreamCount: Sendable {
-  /// How the streams do at a moment.
+  /// The counters of the streams at a moment.
   package struct Observation: Equatable, Sendable {
     package var time: Double
-    /// How much the receiver has written since the session began.
+    /// How many bytes the receiver has written since the session began.
     package var bytes: UInt64
     package var frames: UInt64
     /// When the last of them was written.
     package var written: Double
-    /// How many frames of the stream with the fewest are written.
+    /// How many frames are written of the stream with the fewest.
     package var fewest: UInt64
-    /// Whether all streams that were asked for have joined.
+    /// Whether all requested streams have joined.
     package var isComplete = true
-    /// Whether frames wait until a stream takes them, and nothing but the streams makes them wait.
+    /// Whether frames wait until a stream takes them, and wait only for the streams.
     package var isWaiting = true
 
     package init(
@@ -37,29 +39,30 @@ package struct StreamCount: Sendable {
     }
   }
 
-  /// What to change.
+  /// The change to make.
   package enum Step: Equatable, Sendable {
     case stay
     case open(Int)
-    /// End so many streams, once what they carry is written.
+    /// End so many streams, once their frames are written.
     case end(Int)
   }
 
   private enum State: Equatable {
-    /// The streams of this number come up. Leads to measuring.
+    /// The streams of this number start. Leads to measuring.
     case settling(since: Double)
-    /// What they carry is measured; at so many of the looks frames waited. Leads to settling or resting.
+    /// Their throughput is measured; `waiting` of `looks` looks found waiting frames. Leads to
+    /// settling or resting.
     case measuring(from: Observation, looks: Int, waiting: Int)
-    /// No number would be better, as far as is known. Leads to measuring.
+    /// As far as is known, no other number is better. Leads to measuring.
     case resting(until: Double)
   }
 
   private struct Earlier {
     let count: Int
-    /// In bytes a second.
+    /// In bytes per second.
     let rate: Double
 
-    /// As many as `gain` times so many would need, in steps of doubling.
+    /// The least number, doubled from `count`, that is at least `gain` times `count`.
     func doubled(atLeast gain: Double) -> Int {
       var doubled = count
       while Double(doubled) < gain * Double(count) { doubled *= 2 }
@@ -70,23 +73,26 @@ package struct StreamCount: Sendable {
   /// How many streams a transfer begins with.
   package static let first = 2
 
-  /// How many frames of each stream are written when it counts as up to speed, and how long that may take.
+  /// How many written frames of each stream count as up to speed, and how many seconds that may
+  /// take.
   private static let warmUp: (frames: UInt64, seconds: Double) = (1, 2)
-  /// A measurement takes so long, or longer until each stream has brought a frame.
+  /// The seconds that a measurement takes; it takes longer until each stream has delivered a frame.
   private static let enough = 0.15
   private static let longest = 20.0
-  /// A step that brings less is taken back.
+  /// A step with a smaller gain is undone.
   private static let leastGain = 1.1
-  /// The part of proportional growth that makes another step worth trying at once, and that which makes it a longer one.
+  /// The share of proportional growth at which another step is tried at once, and the share at
+  /// which that step is longer.
   private static let goodShare = 0.33
   private static let fullShare = 0.75
-  /// How long it rests at first and at last after a try, and where streams are not what it waits for.
+  /// The seconds of the first and the longest rest after a trial, and of a rest while frames do not
+  /// wait for streams.
   private static let rests = (first: 3.0, last: 600.0, idle: 1.0)
 
   private var limit: Int
-  /// How many streams there shall be.
+  /// How many streams there should be.
   package private(set) var count: Int
-  /// What the number before this one brought.
+  /// The throughput of the previous number.
   private var before: Earlier?
   private var rest = Self.rests.first
   private var state: State
@@ -98,17 +104,17 @@ package struct StreamCount: Sendable {
     state = .settling(since: now)
   }
 
-  /// The number that was found best so far; while another one is tried, that before it.
+  /// The best number so far; while another one is tried, the number before it.
   package var found: Int { before?.count ?? count }
 
-  /// One of the streams cannot be opened: as many as there are without it are the most there may be.
+  /// One of the streams cannot be opened: from now on, the number of the others is the limit.
   package mutating func cannotOpen(now: Double) {
     count = max(1, count - 1)
     limit = count
     _ = settle(now)
   }
 
-  /// Looks at the streams. Valid in every state.
+  /// Reads the counters. Valid in every state.
   package mutating func look(_ now: Observation) -> Step {
     switch state {
     case .settling(let since):
@@ -119,7 +125,7 @@ package struct StreamCount: Sendable {
       }
       return .stay
     case .measuring where !now.isComplete:
-      // One broke; what the others bring meanwhile is no measure.
+      // A stream broke; the throughput of the others is no measure meanwhile.
       state = .settling(since: now.time)
       return .stay
     case .measuring(let start, let looks, let waiting):
@@ -137,7 +143,7 @@ package struct StreamCount: Sendable {
     }
   }
 
-  /// A measurement is over. `isHeldBack`: frames waited nearly all the time.
+  /// A measurement has ended. `isHeldBack`: frames waited at three quarters of the looks or more.
   private mutating func judge(_ rate: Double, isHeldBack: Bool, _ now: Double) -> Step {
     var step = count
     if let before {

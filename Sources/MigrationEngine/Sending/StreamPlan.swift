@@ -1,21 +1,23 @@
 import MigrationWire
 
-/// The data streams of a session: opened a few at a time, replaced when they break, and as many as help (Protocol §7.3). Times are
-/// seconds.
+/// The data streams of a session: opened a few at a time, replaced when they break, and as many as
+/// help (Protocol §7.3). Times are seconds.
 struct StreamPlan: Sendable {
   typealias StreamNumber = SenderEngine.StreamNumber
   typealias Action = SenderEngine.Action
 
-  /// How often in a row a stream may be lost without having brought anything.
+  /// How often in a row a stream and its heirs may be lost without delivering anything.
   ///
-  /// The pauses between so many sum to 20.5 s, longer than either end lets the other one be silent, so that a control connection of
-  /// which only this end is left is noticed first.
+  /// The pauses between so many attempts sum to 20.5 s. Either end detects silence earlier than
+  /// that, so a control connection of which only this end is left is noticed first.
   private static let losses = 16
-  /// After so many tries, one that has never joined and carries nothing is given up: something on the way wants no more.
+  /// After so many attempts, a stream that has never joined and carries nothing is given up: a
+  /// device on the way allows no more connections.
   private static let refusals = 4
-  /// How many may be on their way to joining, since the receiver has few places for those that have not.
+  /// How many streams may be on their way to JOIN, because the receiver has few places for streams
+  /// that have not joined.
   private static let places = 2
-  /// How often it is looked how they do.
+  /// The seconds between two reads of the window.
   private static let lookPause = 0.05
 
   private struct Stream: Equatable {
@@ -27,35 +29,36 @@ struct StreamPlan: Sendable {
     }
 
     let number: StreamNumber
-    /// The broken stream whose frames come again on this one.
+    /// The broken stream whose frames this one sends again.
     let replaces: StreamNumber?
-    /// How many before it in its line were lost without having brought anything.
+    /// How many streams before it in its line were lost without delivering anything.
     let attempts: Int
-    /// Whether it is to stay; else it ends when everything of it is written.
+    /// Whether it stays; otherwise it ends when all its frames are written.
     var stays: Bool
     var state: State
 
-    /// When it may be on its way; nil if it is, or was.
+    /// When it may start; nil once it has started.
     var due: Double? { if case .queued(let due) = state { due } else { nil } }
   }
 
   private let session: SessionNumber
   private let identifier: SessionID
-  /// How many the receiver takes.
+  /// How many streams the receiver accepts.
   private let limit: Int
   /// Nil where the user has fixed the number.
   private var count: StreamCount?
-  /// Those that have not come to their end. An heir has the place of the stream that it replaces.
+  /// The streams that have not ended. An heir has the position of the stream that it replaces.
   private var streams: [Stream] = []
   private var nextNumber: StreamNumber = 0
-  /// How many are still to be opened.
+  /// How many streams are still to be opened.
   private var missing: Int
-  /// When it is looked again how they do; nil where nothing follows from that.
+  /// When to read the window again; nil where nothing would follow from it.
   private var nextLook: Double?
   /// Whether everything is written, so that a stream needs no heir.
   private var isOver = false
 
-  /// The receiver has accepted, and said how many it takes; `count` were found best before.
+  /// The receiver has accepted, and announced how many streams it accepts; `count` was the best
+  /// number before.
   init(_ session: SessionNumber, _ accept: Accept, fixed: UInt32?, count: Int, now: Double) {
     self.session = session
     identifier = accept.session
@@ -70,15 +73,16 @@ struct StreamPlan: Sendable {
     }
   }
 
-  /// The number that was found best; nil where the user has fixed it.
+  /// The best number so far; nil where the user has fixed it.
   var found: Int? { count?.found }
 
   private var joining: Int { streams.count { $0.state == .joining } }
 
-  // MARK: What happens to them
+  // MARK: Events of the streams
 
-  /// Opens streams that are missing. Unless the user has fixed their number, all but the first come once more frames wait than
-  /// those carry that come up, and one that has just come.
+  /// Opens missing streams. If the user has fixed their number, they open at once. Otherwise
+  /// the first opens at once, and another one only while more frames wait than the starting streams
+  /// and one that has just joined can carry.
   mutating func open(waiting: Int = 0, _ now: Double, _ actions: inout [Action]) {
     while missing > 0, joining < Self.places, streams.count < limit,
       count == nil || streams.isEmpty || waiting > joining + 1
@@ -97,7 +101,7 @@ struct StreamPlan: Sendable {
     if count == nil {
       open(now, &actions)
     } else if missing > 0 {
-      // A look that is due as well is the same one.
+      // A read of the window that is due as well is the same read.
       if let look = nextLook, now >= look { nextLook = now + Self.lookPause }
       actions.append(.readWindow(session))
     }
@@ -125,7 +129,7 @@ struct StreamPlan: Sendable {
     }
   }
 
-  /// Everything is written: no stream need be opened any more.
+  /// Everything is written: no more streams need to open.
   mutating func finish(_ actions: inout [Action]) {
     isOver = true
     missing = 0
@@ -134,14 +138,16 @@ struct StreamPlan: Sendable {
     streams.removeAll { $0.due != nil }
   }
 
-  /// A stream broke: another one comes for it, the later the more were lost in vain; at last, nothing but the fault is left.
+  /// A stream broke: an heir replaces it, after a pause that grows with the attempts in vain; after
+  /// too many, the fault ends the session.
   private mutating func replace(
     _ index: Int, hasBrought: Bool, otherwise fault: Fault = Fault(.connection, "the data connections keep breaking"),
     _ now: Double, _ actions: inout [Action]
   ) throws(Fault) {
     if isOver { return remove(index, &actions) }
     let broken = streams[index]
-    // One that has not joined has not said that it comes: its heir replaces whom it was to replace.
+    // A stream that has not joined has not sent its `replaces`: its heir replaces the stream that
+    // it was to replace.
     let hadJoined = broken.state == .joined
     let attempts = hasBrought ? 1 : broken.attempts + 1
     guard attempts <= Self.losses else { throw fault }
@@ -154,7 +160,7 @@ struct StreamPlan: Sendable {
     startQueued(now, &actions)
   }
 
-  /// Whether a stream that was lost has never joined and carries nothing, and others do well without it.
+  /// Whether a lost stream has never joined and carries nothing, and other streams work without it.
   private func mayGiveUp(_ lost: Stream) -> Bool {
     !isOver && lost.state != .joined && lost.replaces == nil && lost.attempts + 1 >= Self.refusals
       && streams.count(where: \.stays) > 1
@@ -162,13 +168,13 @@ struct StreamPlan: Sendable {
 
   // MARK: Looks
 
-  /// When something is to be done without an event.
+  /// The next moment at which something is due without an event.
   var nextMoment: Double? {
     let start = joining < Self.places ? streams.compactMap(\.due).min() : nil
     return [start, nextLook].compactMap { $0 }.min()
   }
 
-  /// Starts what is due, and wants to know how the streams do.
+  /// Starts due streams, and reads the window if that is due.
   mutating func moveOn(_ now: Double, _ actions: inout [Action]) {
     startQueued(now, &actions)
     guard let look = nextLook, now >= look else { return }
@@ -176,7 +182,7 @@ struct StreamPlan: Sendable {
     actions.append(.readWindow(session))
   }
 
-  /// It is known how the streams do: some are opened, or end.
+  /// The counters are known: some streams open, or end.
   mutating func looked(_ counts: SenderEngine.WindowCounts, _ now: Double, _ actions: inout [Action]) {
     guard !isOver else { return }
     open(waiting: counts.waitingFrames, now, &actions)
@@ -204,14 +210,15 @@ struct StreamPlan: Sendable {
 
   // MARK: For checks
 
-  /// Those that are on their way or have joined.
+  /// The streams that have started, joined or not.
   var started: [StreamNumber] { streams.filter { $0.due == nil }.map(\.number) }
 
   func hasJoined(_ number: StreamNumber) -> Bool { streams.contains { $0.number == number && $0.state == .joined } }
 
   var isWithinLimit: Bool { streams.count <= limit }
 
-  /// Whether each stream that is not to stay has something to finish: its own frames, or those of one that broke.
+  /// Whether each stream that does not stay has frames to finish: its own, or those of a broken
+  /// stream.
   var retiresOnlyCarriers: Bool { streams.allSatisfy { $0.stays || $0.state == .joined || $0.replaces != nil } }
 
   // MARK: One of them
@@ -227,7 +234,7 @@ struct StreamPlan: Sendable {
     actions.append(.forgetStream(session, streams.remove(at: index).number))
   }
 
-  /// Starts what is due, the oldest first, while there is a place.
+  /// Starts due streams, the oldest first, while there is a place.
   private mutating func startQueued(_ now: Double, _ actions: inout [Action]) {
     while joining < Self.places,
       let number = streams.filter({ $0.due.map { $0 <= now } ?? false }).map(\.number).min(),
