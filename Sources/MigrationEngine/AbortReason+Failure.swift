@@ -2,7 +2,7 @@ package import MigrationWire
 
 extension AbortReason {
   package static let interference =
-    "Check the code shown on the other device. If this keeps happening, someone on this network may be interfering."
+    "Check the code shown on the other device. If this keeps happening, another device on this network may be interfering."
 
   /// The failure that the sender's user reads when the receiver sends this reason before READY.
   package var failure: TransferFailure {
@@ -21,15 +21,15 @@ extension AbortReason {
     case .busy:
       TransferFailure(
         .refused, "the other device is busy",
-        hint: "Wait until its transfer is done, or it is less sought after, and try again.")
+        hint: "Wait until its transfer is done or fewer devices connect to it, and try again.")
     case .version:
       TransferFailure(
         .failed, "the other device speaks another version of the protocol", hint: "Update peer on both devices.")
     case .malformed:
-      TransferFailure(.pairing, "the other device could not make sense of this one", hint: Self.interference)
+      TransferFailure(.pairing, "the other device could not understand this one", hint: Self.interference)
     case .unknownPeer:
       TransferFailure(
-        .refused, "the other device does not know this transfer", hint: "Start it anew, with a new code.")
+        .refused, "the other device does not know this transfer", hint: "Start it again, with a new code.")
     }
   }
 }

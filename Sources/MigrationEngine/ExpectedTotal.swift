@@ -18,7 +18,7 @@ package struct ExpectedTotal: Equatable, Sendable {
     guard EstimatedSize.isOff(tally.bytes, from: actual) else { return nil }
     let sizes = [tally.bytes, actual].map { ReadableNumber.size($0) }
     return "the extension of \(VisibleText.of(app.bundleIdentifier)) estimated its export at \(sizes[0]), and it has "
-      + "\(sizes[1]): room and time left are reckoned by resourcesSizeEstimate"
+      + "\(sizes[1]): the remaining room and time are computed from resourcesSizeEstimate"
   }
 }
 

@@ -110,11 +110,11 @@ extension Fault {
       .told(close.code), failure.message, hint: failure.hint, about: failure.subject, as: failure.kind)
   }
 
-  package static let superseded = Fault(.superseded, "the other device has connected anew")
+  package static let superseded = Fault(.superseded, "the other device has reconnected")
 
   package static let unknownTransfer = Fault(
     .unknownTransfer, "the other device wants to continue a transfer that is not known here",
-    telling: "this transfer is not known here", toldHint: "Start it anew, with a new code.")
+    telling: "this transfer is not known here", toldHint: "Start it again, with a new code.")
 
   /// The other device's key is not the key of the pairing.
   package static let otherKey = Fault(
@@ -176,7 +176,7 @@ extension Fault.Code {
     case .collision: "Rename one of the two, or choose a destination that tells such names apart."
     case .otherApp: "Start both devices' commands for the same app."
     case .source: "Check the path, and that you may read it."
-    case .storage: "What has arrived is kept. When the disk is mended, start again."
+    case .storage: "The received data is kept. Repair the disk, and start again."
     case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,
       .importFailed, .importCancelled, .exportFailed, .device:
       nil

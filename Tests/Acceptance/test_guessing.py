@@ -108,7 +108,7 @@ def test_only_from(work):
     other = sender(work, [f"{old}/file"], receiver.port, receiver.pairing_code)
     equal(other.wait(), 3, "exit code from elsewhere")
     equal(other.error()["message"], "the other device is not showing a code now", "message")
-    equal(receiver.event("notice")["message"], "127.0.0.1 wants to pair, and is not among those that may", "notice")
+    equal(receiver.event("notice")["message"], "127.0.0.1 wants to pair, and is not allowed to", "notice")
     guesser = Guesser(work)
     equal([guesser.guess(receiver.port, host) for host in ("127.0.0.7", "127.0.0.12")], [NOT_PAIRING] * 2, "elsewhere")
     equal(receiver.events("wrongCode"), [], "wrong codes")

@@ -115,7 +115,7 @@ def test_json_says_nothing_else(work):
 def test_no_way(work, lines):
     """no network leads there: said at once"""
     message, hint, seconds = unreached(work, "192.0.2.7", lines)
-    equal(message, "there is no way to 192.0.2.7", "message")
+    equal(message, "no route to 192.0.2.7", "message")
     equal(hint, "Check the address, and that both devices are in the same network.", "hint")
     require(seconds < 4, f"said after {seconds:.1f} s")
     work.figure = f"{message}, after {seconds:.1f} s"
@@ -126,7 +126,7 @@ def test_no_way(work, lines):
 def test_no_device_has_the_address(work):
     """no device answers to ARP: said within six seconds"""
     message, _, seconds = unreached(work, "192.0.2.7", CABLE)
-    equal(message, "there is no way to 192.0.2.7", "message")
+    equal(message, "no route to 192.0.2.7", "message")
     require(seconds < 6, f"said after {seconds:.1f} s")
     work.figure = f"{message}, after {seconds:.1f} s"
 
@@ -140,7 +140,7 @@ def test_no_answer(work):
         work, "192.0.2.7:5000",
         [*CABLE, "ip neighbour add 192.0.2.7 lladdr 02:00:00:00:00:07 dev near"])
     equal(message, "192.0.2.7 does not answer on port 5000", "message")
-    equal(hint, "Check the address. A firewall there may drop what arrives: allow TCP port 5000.", "hint")
+    equal(hint, "Check the address. A firewall there may block the connection: allow TCP port 5000.", "hint")
     require(seconds < 8, f"said after {seconds:.1f} s")
     work.figure = f"{message}, after {seconds:.1f} s"
 

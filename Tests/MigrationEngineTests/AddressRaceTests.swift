@@ -85,9 +85,9 @@ import Testing
     #expect(
       failures.map(\.message) == [
         "nothing listens at new-laptop (192.0.2.7) on port 47470", "192.0.2.7 does not answer on port 5",
-        "there is no way to 192.0.2.7", "new-laptop (192.0.2.7) cannot be reached: it is broken",
+        "no route to 192.0.2.7", "new-laptop (192.0.2.7) cannot be reached: it is broken",
       ])
-    #expect(failures[1].hint == "Check the address. A firewall there may drop what arrives: allow TCP port 5.")
+    #expect(failures[1].hint == "Check the address. A firewall there may block the connection: allow TCP port 5.")
   }
 
   @Test func `a name from the network can neither act on the terminal nor fill it`() {

@@ -21,7 +21,7 @@ import Testing
       for again in [0, 100] as [UInt64] {
         script.come(number + again, host: "h\(number)", mayPair: false)
         let notice =
-          number <= 8 && again == 0 ? ["tell notice h\(number) wants to pair, and is not among those that may"] : []
+          number <= 8 && again == 0 ? ["tell notice h\(number) wants to pair, and is not allowed to"] : []
         #expect(
           script.ask(number + again) == notice + ["turn away \(number + again): notPairing"])
       }

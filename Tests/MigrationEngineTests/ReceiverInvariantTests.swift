@@ -29,17 +29,17 @@ import Testing
     find("the newest session is not there") { $0.phase = .engaged(66, one) }
     find("it is engaged with neither a session nor an import") { $0.phase = .engaged(100, nil) }
     let failure = ReceiverPhase.Outcome.failure(TransferFailure(.failed, ""))
-    find("a transfer that is away is not there") { $0.phase = .away(5, until: 1, failure) }
+    find("a transfer whose sender is away is not there") { $0.phase = .away(5, until: 1, failure) }
     find("it waits for a sender with the wrong outcome") {
       $0.transfers[of: 100]?.imported(Script.done, [])
       $0.phase = .away(100, until: 1, failure)
     }
-    find("nothing runs, and the run is not over") {
+    find("nothing runs, and the run has not ended") {
       $0.workers = ReceiverEngine.RunningWorkers()
       $0.phase = .finishing(failure, until: 1)
     }
-    find("an import goes on beside another transfer") { $0.transfers[of: 66]?.stage = .importing }
-    find("two imports go on") {
+    find("an import runs beside another transfer") { $0.transfers[of: 66]?.stage = .importing }
+    find("two imports are running") {
       $0.transfers[of: 66]?.stage = .importing
       $0.transfers[of: 100]?.stage = .importing
     }
@@ -51,12 +51,12 @@ import Testing
     find("an older session acts") {
       $0.phase = .away(100, until: 1, .failure(TransferFailure(.failed, "")))
     }
-    find("a session that has ended is not over") {
+    find("a session has ended and is still there") {
       $0.conversations[two] = Conversation(
         66, on: ConnectionID(50), from: Remote(host: "", network: ""), isResumed: true, features: [])
       $0.conversations[two]?.life = .ending(nil)
     }
-    find("it receives what it has not taken") { $0.conversations[one]?.course = .none }
+    find("it receives data of an offer that it has not accepted") { $0.conversations[one]?.course = .none }
     find("an offer is judged while an older session works") {
       $0.conversations[two] = $0.conversations[one]
       $0.conversations[one]?.life = .ending(nil)
@@ -65,11 +65,11 @@ import Testing
   }
 
   @Test func `a connection or a worker that is forgotten is found`() {
-    find("connection 50 in front of READY has no worker, or too many") {
+    find("connection 50 before READY has no worker, or too many") {
       _ = $0.door.arrive(ConnectionID(50), Remote(host: "", network: ""), now: 0, chance: 0)
       $0.door.advance(ConnectionID(50), to: .greeting)
     }
-    find("connection 2 behind READY is forgotten") { _ = $0.workers.end(.serve(ConnectionID(2))) }
+    find("connection 2 after READY is forgotten") { _ = $0.workers.end(.serve(ConnectionID(2))) }
     find("a question and its worker do not agree") { $0.question = StandingQuestion(subject: .restart) }
     find("an import and its worker do not agree") { $0.transfers[of: 100]?.stage = .importing }
     find("an import and its worker do not agree") { $0.workers.start(.importItems(100)) }

@@ -25,7 +25,7 @@ import Testing
     _ = script.feed(.asked(Script.id(3), .resume))
     #expect(
       script.feed(.ready(Script.id(3), identifier: 0)) == [
-        "say 1 close 13 the other device has connected anew", "close gate 1", "end stream 2", "end sync 1",
+        "say 1 close 13 the other device has reconnected", "close gate 1", "end stream 2", "end sync 1",
         "close 1 until 2.0", "converse 3", "say 3 greeting of here",
       ])
     script.offer(Script.offer(Script.transfer), on: 3)

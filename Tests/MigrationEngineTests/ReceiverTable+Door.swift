@@ -63,20 +63,20 @@ extension ReceiverTable {
         drop 7
     4 resumes
       paired...examining, staging
-        say 1 close 13 the other device has connected anew
+        say 1 close 13 the other device has reconnected
         close 1 until 2.1
         converse 4
         say 4 greeting of here
         => engaged in 100 by 2
       asking
-        say 1 close 13 the other device has connected anew
+        say 1 close 13 the other device has reconnected
         close 1 until 2.1
         converse 4
         say 4 greeting of here
         withdraw question
         => engaged in 100 by 2
       telling
-        say 1 close 13 the other device has connected anew
+        say 1 close 13 the other device has reconnected
         close gate 1
         end sync 1
         close 1 until 2.1
@@ -84,7 +84,7 @@ extension ReceiverTable {
         say 4 greeting of here
         => engaged in 100 by 2
       receiving, settling
-        say 1 close 13 the other device has connected anew
+        say 1 close 13 the other device has reconnected
         close gate 1
         end stream 2
         end sync 1
@@ -93,7 +93,7 @@ extension ReceiverTable {
         say 4 greeting of here
         => engaged in 100 by 2
       concluding...answered
-        say 1 close 13 the other device has connected anew
+        say 1 close 13 the other device has reconnected
         close gate 1
         end stream 2
         close 1 until 2.1

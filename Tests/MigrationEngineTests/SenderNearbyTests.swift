@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `where each device is another one, a new transfer begins with one of them`() {
-    let notice = "tell notice no device here is the one that has what was begun before; everything is sent anew"
+    let notice = "tell notice no device here has the earlier transfer; everything is sent again"
     var trial = resuming()
     trial.fail(far)
     trial.take(found(a))

@@ -107,7 +107,7 @@ import Testing
       }
       #expect(
         actions == [
-          "finish connectionLost: the other device cannot be reached: it is far (What has arrived is kept. Check the "
+          "finish connectionLost: the other device cannot be reached: it is far (The received data is kept. Check the "
             + "address, and start the same command on both devices again.)"
         ])
     }
@@ -134,7 +134,7 @@ import Testing
     // The same key is there: the device has forgotten it.
     #expect(
       trial.fail(.forgotten) == [
-        "tell notice the other device no longer has what was begun before; everything is sent anew", "forget 9",
+        "tell notice the other device no longer has the earlier transfer; everything is sent again", "forget 9",
         "probe",
       ])
   }
@@ -158,7 +158,7 @@ import Testing
   @Test func `what the device has forgotten is forgotten here, and the next is tried, in order`() {
     var trial = SenderTrial()
     trial.begin([Fixture.unfinished(7), Fixture.unfinished(8), Fixture.unfinished(9)])
-    let notice = "tell notice the other device no longer has what was begun before; everything is sent anew"
+    let notice = "tell notice the other device no longer has the earlier transfer; everything is sent again"
     #expect(trial.fail(.forgotten) == [notice, "forget 7", "dial to resume 8"])
     #expect(trial.fail(.forgotten) == [notice, "forget 8", "dial to resume 9"])
     trial.meet()

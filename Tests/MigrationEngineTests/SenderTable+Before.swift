@@ -9,8 +9,8 @@ extension SenderTable {
     two unfinished | tell connecting target; dial to resume 7 | dialing
     one is done | forget 7; tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored \
     1 left behind 0; stop preparing | finishing done
-    look-up fails | stop preparing | finishing failed: no memory (What has arrived is kept. When the disk is \
-    mended, start again.)
+    look-up fails | stop preparing | finishing failed: no memory (The received data is kept. Repair the disk, \
+    and start again.)
     stop | stop preparing | finishing terminated: interrupted
     # searching
     walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
@@ -55,7 +55,7 @@ extension SenderTable {
     stranger | stop preparing | finishing pairing: The other device's key is not the one you paired with. Stopped.
     other stranger | stop preparing | finishing pairing: The other device's key is not the one you paired with. \
     Stopped.
-    forgotten | stop preparing | finishing refused: the other device does not know this transfer (Start it anew, \
+    forgotten | stop preparing | finishing refused: the other device does not know this transfer (Start it again, \
     with a new code.)
     dial stopped | stop preparing | finishing interrupted: interrupted
     dial fails | stop preparing | finishing failed: broken
@@ -74,7 +74,7 @@ extension SenderTable {
     turned away | tell notice the other device cannot be reached yet (it is busy); trying again | waiting until 100.09
     stranger | probe | probing
     other stranger | dial to resume 8 | dialing
-    forgotten | tell notice the other device no longer has what was begun before; everything is sent anew; forget \
+    forgotten | tell notice the other device no longer has the earlier transfer; everything is sent again; forget \
     7; dial to resume 8 | dialing
     dial stopped | stop preparing | finishing interrupted: interrupted
     dial fails | stop preparing | finishing failed: broken

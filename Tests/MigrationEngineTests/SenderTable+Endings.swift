@@ -45,7 +45,7 @@ extension SenderTable {
     turned away | - | waiting until 101.18
     stranger | - | finishing pairing: The other device's key is not the one you paired with. Stopped.
     other stranger | - | finishing pairing: The other device's key is not the one you paired with. Stopped.
-    forgotten | - | finishing refused: the other device does not know this transfer (Start it anew, with a new code.)
+    forgotten | - | finishing refused: the other device does not know this transfer (Start it again, with a new code.)
     dial stopped | - | finishing interrupted: interrupted
     dial fails | - | finishing failed: broken
     # ending

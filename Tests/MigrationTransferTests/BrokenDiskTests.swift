@@ -25,6 +25,6 @@ import Testing
     #expect(here.message == "the other device stopped: \(there.message)")
     #expect(here.message.contains("'tree"), "\(here.message)")
     #expect(here.subject.name == there.subject.name && here.subject.name?.starts(with: Array("tree".utf8)) == true)
-    #expect(here.hint == there.hint && here.hint?.contains("mended") == true)
+    #expect(here.hint == there.hint && here.hint?.contains("Repair the disk") == true)
   }
 }

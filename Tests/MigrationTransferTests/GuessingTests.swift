@@ -101,7 +101,7 @@ import Testing
     }
     let notices = receiver.actions.compactMap { if case .tell(.notice(let text)) = $0 { text } else { nil } }
     #expect(notices.count == 8)
-    #expect(notices.first == "192.0.2.128 wants to pair, and is not among those that may")
+    #expect(notices.first == "192.0.2.128 wants to pair, and is not allowed to")
   }
 
   @Test func `only addresses in the ranges of the user may pair`() throws {

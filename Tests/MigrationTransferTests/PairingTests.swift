@@ -28,7 +28,7 @@ import Testing
     #expect(failure?.message == "The code did not match. Nothing was sent.")
     #expect(
       failure?.hint
-        == "Check the code shown on the other device. If this keeps happening, someone on this network may be interfering."
+        == "Check the code shown on the other device. If this keeps happening, another device on this network may be interfering."
     )
     let told = try receiver.events.first { event in
       if case .wrongCode(let attempt, let allowed, let from, let left) = event {

@@ -93,7 +93,7 @@ import Testing
     let words = "\(failure?.message ?? "") \(failure?.hint ?? "")"
     #expect(
       words
-        == "The code did not match. Nothing was sent. Check the code shown on the other device. If this keeps happening, someone on this network may be interfering."
+        == "The code did not match. Nothing was sent. Check the code shown on the other device. If this keeps happening, another device on this network may be interfering."
     )
   }
 

@@ -187,7 +187,7 @@ extension ReceiverEngine {
   private mutating func admitPairing(from remote: Remote) throws(AbortReason) {
     guard remote.mayPair else {
       if codes.isTold(of: remote.host) {
-        tell(.notice("\(remote.host) wants to pair, and is not among those that may"))
+        tell(.notice("\(remote.host) wants to pair, and is not allowed to"))
       }
       throw .notPairing
     }

@@ -19,17 +19,17 @@ extension ReceiverEngine {
         return "it is engaged with neither a session nor an import"
       }
     case .away(let transfer, _, let outcome):
-      guard let transfer = transfers[of: transfer] else { return "a transfer that is away is not there" }
+      guard let transfer = transfers[of: transfer] else { return "a transfer whose sender is away is not there" }
       switch (transfer.stage, outcome) {
       case (.receiving, .failure), (.concluded, .failure), (.done, .success): break
       default: return "it waits for a sender with the wrong outcome"
       }
-    case .finishing: if workers.isEmpty { return "nothing runs, and the run is not over" }
+    case .finishing: if workers.isEmpty { return "nothing runs, and the run has not ended" }
     }
     let importing = transfers.filter(\.isImporting)
-    if importing.count > 1 { return "two imports go on" }
+    if importing.count > 1 { return "two imports are running" }
     if let importing = importing.first, !phase.isEnding, phase.transfer != importing.identifier {
-      return "an import goes on beside another transfer"
+      return "an import runs beside another transfer"
     }
     return nil
   }
@@ -38,9 +38,9 @@ extension ReceiverEngine {
     for (number, conversation) in conversations {
       if !conversation.isEnding, !conversation.isAside, phase.session != number { return "an older session acts" }
       if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
-        return "a session that has ended is not over"
+        return "a session has ended and is still there"
       }
-      if conversation.machine.isReceiving, conversation.joinable == nil { return "it receives what it has not taken" }
+      if conversation.machine.isReceiving, conversation.joinable == nil { return "it receives data of an offer that it has not accepted" }
       for older in conversations where older.key < number && older.value.transfer == conversation.transfer {
         switch conversation.course {
         case .none, .waiting: break
@@ -53,14 +53,14 @@ extension ReceiverEngine {
 
   private var brokenDoor: String? {
     for (id, visitor) in door.all {
-      if visitor.isServed != workers.contains(.door(id)) { return "\(id) in front of READY has no worker, or too many" }
+      if visitor.isServed != workers.contains(.door(id)) { return "\(id) before READY has no worker, or too many" }
       guard visitor.step == .inside else { continue }
       let isKnown =
         workers.contains(.serve(id)) || workers.contains(.closing(id))
         || conversations.values.contains {
           $0.connection == id && !$0.isEnding || $0.streams?.waiting.contains(id) == true
         }
-      if !isKnown { return "\(id) behind READY is forgotten" }
+      if !isKnown { return "\(id) after READY is forgotten" }
     }
     return nil
   }
@@ -80,7 +80,7 @@ extension ReceiverEngine {
       if !served.allSatisfy({ workers.contains(.serve($0)) }) { return "a stream has no worker" }
     }
     if phase.isEnding { return nil }
-    if !storeTasks.isEmpty, !workers.isStoreBusy, conversations.isEmpty { return "the store is not told" }
+    if !storeTasks.isEmpty, !workers.isStoreBusy, conversations.isEmpty { return "the store does not get its task" }
     return nil
   }
 }

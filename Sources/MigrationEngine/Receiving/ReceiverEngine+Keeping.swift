@@ -183,20 +183,20 @@ extension ReceiverEngine {
   /// The invariant of a receiver that stays that does not hold; nil if all hold.
   var brokenKeeping: String? {
     guard settings.keeps else {
-      return conversations.values.contains(where: \.isAside) ? "a session steps aside of nothing" : nil
+      return conversations.values.contains(where: \.isAside) ? "a session steps aside in a run that does not stay" : nil
     }
     if phase.isEnding { return nil }
-    if transfers.count(where: \.isDone) > Self.rememberedDone + conversations.count { return "too much is remembered" }
+    if transfers.count(where: \.isDone) > Self.rememberedDone + conversations.count { return "too many finished transfers are remembered" }
     for conversation in conversations.values where conversation.isAside && !conversation.isEnding {
       if let transfer = transfers[of: conversation.transfer], !transfer.isDone {
-        return "one steps aside that is not done"
+        return "a session steps aside for an unfinished transfer"
       }
     }
     if let transfer = phase.transfer.flatMap({ transfers[of: $0] }) {
-      if transfer.isDone { return "it is engaged in what is done" }
-      if transfer.keeping == .released { return "it is engaged in what it has let go" }
+      if transfer.isDone { return "it is engaged in a finished transfer" }
+      if transfer.keeping == .released { return "it is engaged in a released transfer" }
     }
-    if transfers.contains(where: isResting) { return "it holds what it does not need" }
+    if transfers.contains(where: isResting) { return "it holds a transfer that it does not need" }
     return nil
   }
 }

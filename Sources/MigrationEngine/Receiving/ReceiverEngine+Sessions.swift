@@ -193,7 +193,7 @@ extension ReceiverEngine {
       tell(.interrupted(reason: fault.message))
       let failure = TransferFailure(
         .connectionLost, "the other device did not come back: \(fault.message)",
-        hint: "What has arrived is kept. Start the same command on both devices again.")
+        hint: "The received data is kept. Start the same command on both devices again.")
       expect(transfer.identifier, .failure(failure), for: min(settings.giveUpAfter, 1e9))
     }
   }

@@ -44,10 +44,10 @@ extension TransferFailure {
     case .silent:
       self.init(
         .connectionLost, "\(shown) does not answer on port \(port)",
-        hint: "Check the address. A firewall there may drop what arrives: allow TCP port \(port).")
+        hint: "Check the address. A firewall there may block the connection: allow TCP port \(port).")
     case .noWay:
       self.init(
-        .connectionLost, "there is no way to \(shown)",
+        .connectionLost, "no route to \(shown)",
         hint: "Check the address, and that both devices are in the same network.")
     case .other(let clause):
       self.init(.connectionLost, "\(shown) cannot be reached: \(clause)", hint: "Check the address and the port.")

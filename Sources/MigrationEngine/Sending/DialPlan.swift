@@ -155,7 +155,7 @@ struct DialPlan: Sendable {
       return passOn(isStranger: true, spread, now, Self.otherDevice, &actions) ?? .end(Fault.otherKey.failure)
     case (.resume(let transfer, let others), .forgotten):
       actions += [
-        .tell(.notice("the other device no longer has what was begun before; everything is sent anew")),
+        .tell(.notice("the other device no longer has the earlier transfer; everything is sent again")),
         .forget(transfer.identifier),
       ]
       guard let other = others.first else { return .pair }
@@ -207,7 +207,7 @@ struct DialPlan: Sendable {
     case (.look, _): return .look
     case (.end, .resume) where round.areStrangers:
       actions.append(
-        .tell(.notice("no device here is the one that has what was begun before; everything is sent anew")))
+        .tell(.notice("no device here has the earlier transfer; everything is sent again")))
       return .pairNearby(round.found)
     case (.end, _): return retry(spread, now, reason, &actions)
     }
@@ -233,6 +233,6 @@ extension TransferFailure {
   fileprivate static func gaveUp(_ reason: String) -> TransferFailure {
     TransferFailure(
       .connectionLost, "the other device cannot be reached: \(reason)",
-      hint: "What has arrived is kept. Check the address, and start the same command on both devices again.")
+      hint: "The received data is kept. Check the address, and start the same command on both devices again.")
   }
 }

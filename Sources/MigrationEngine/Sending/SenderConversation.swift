@@ -167,7 +167,7 @@ struct SenderConversation: Sendable {
   ) throws(Fault) {
     let exported = try result.get()
     guard let transfer = facts.transfer.identifier, let accept else {
-      preconditionFailure("what is exported belongs to a transfer that has a name")
+      preconditionFailure("an export belongs to a transfer that has a name")
     }
     facts.transfer.named.drop(exported.stale, accept.keys)
     facts.tellEstimate(total, exported.finish.total.bytes, &actions)

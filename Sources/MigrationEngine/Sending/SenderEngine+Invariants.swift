@@ -6,11 +6,11 @@ extension SenderEngine {
     let items = work.items
     let unique = items.filter { if case .note = $0 { false } else { true } }
     if Set(unique).count != unique.count {
-      return "something goes on twice"
+      return "the same work runs twice"
     }
     if case .over = phase { return nil }
     if let broken = brokenPreparation(items) ?? brokenSession(items) { return broken }
-    return isStuck(items) ? "nothing goes on, and nothing is waited for" : nil
+    return isStuck(items) ? "nothing runs, and nothing is awaited" : nil
   }
 
   private func brokenPreparation(_ items: [PendingWork.Item]) -> String? {
@@ -32,7 +32,7 @@ extension SenderEngine {
     for item in steps where !isEnding && items.contains(item) != (item == expected) {
       return "\(item) does not fit the phase"
     }
-    if case .idle = phase { return items.isEmpty ? nil : "something goes on before the beginning" }
+    if case .idle = phase { return items.isEmpty ? nil : "work runs before the beginning" }
     let mustWalk = facts.summary == nil && abandoned == nil && !isEnding
     return mustWalk && !items.contains(.walk) ? "the source is not walked" : nil
   }
@@ -48,7 +48,7 @@ extension SenderEngine {
       }
     let isFinishing = if case .finishing = phase { true } else { false }
     if items.contains(where: { $0.session != nil && $0.session != session }) && !isFinishing {
-      return "a worker of an older session was not waited for"
+      return "a worker of an older session still runs"
     }
     for case .connection(let open) in items where open != connection && !isFinishing {
       return "\(open) is open without a session"
@@ -57,11 +57,11 @@ extension SenderEngine {
     case .conversing(let conversation, _):
       if !items.contains(.connection(conversation.connection)) { return "a session has no connection" }
       let isRecording = items.contains { if case .record = $0 { true } else { false } }
-      if isRecording != (conversation.done != nil) { return "the last word is not being written down" }
+      if isRecording != (conversation.done != nil) { return "DONE is not being recorded" }
       let workers = items.compactMap { if case .stream(_, let number) = $0 { number } else { nil } }
       return conversation.streams?.brokenInvariant(workers)
     case .counting(let end):
-      return items.contains(.look(end.session)) ? nil : "the window is not looked at"
+      return items.contains(.look(end.session)) ? nil : "the window is not read"
     case .finishing: return curfew == nil && !work.isForgetting ? "the end has no curfew" : nil
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .over:
       return nil
