@@ -9,7 +9,7 @@ let package = Package(
       name: "NotesKit",
       dependencies: [
         .product(name: "AppMigrationKit", package: "peer"),
-        // On a Mac these two are the system's.
+        // On a Mac these two modules belong to the system.
         .product(name: "AuthenticationServices", package: "peer", condition: .when(platforms: [.linux])),
         .product(name: "Security", package: "peer", condition: .when(platforms: [.linux])),
       ]),

@@ -1,12 +1,12 @@
 import AppMigrationKit
 import NotesKit
 
-/// The clip: enough to write a first draft and to sign in. What it leaves is there in the app.
+/// The clip, which can write a first draft and sign in. The app finds the draft and the sign-in.
 @main
 enum NotesClip {
   private static let usage = """
     usage: NotesClip draft TEXT    keeps a draft
-           NotesClip sign-in USER  keeps the secret that the notes' service has given a user: a line of standard input
+           NotesClip sign-in USER  stores the user's secret for the notes' service, read from a line of standard input
     """
 
   static func main() {

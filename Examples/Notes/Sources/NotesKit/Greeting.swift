@@ -1,8 +1,8 @@
 import AppMigrationKit
 
-/// What the app says at its first launch after a migration.
+/// The app's greeting at its first launch after a migration.
 public enum Greeting {
-  /// How the migration went; nil if there was none, or this was asked before.
+  /// The result of the migration; nil if there was none, or if the app has read the result before.
   public static func afterMigration() -> String? {
     defer { MigrationStatus.clearImportStatus() }
     switch MigrationStatus.importStatus {

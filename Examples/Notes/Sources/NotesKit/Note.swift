@@ -1,10 +1,10 @@
 import AppMigrationKit
 
-/// Something that was noted.
+/// A note of the user.
 public struct Note: Codable, Equatable, Sendable {
   public var text: String
   public var tags: [String]
-  /// Nil for a note of an edition that did not keep it.
+  /// Nil for a note from an edition that did not store dates.
   public var created: Date?
 
   public init(text: String, tags: [String] = [], created: Date? = nil) {
@@ -13,7 +13,7 @@ public struct Note: Codable, Equatable, Sendable {
     self.created = created
   }
 
-  /// Makes a note of what was typed: words that begin with # are its tags.
+  /// Makes a note from typed text: words that begin with # are its tags.
   public init(typed: String, created: Date? = nil) {
     let words = typed.split(separator: " ", omittingEmptySubsequences: false)
     let tags = words.filter { $0.hasPrefix("#") && $0.count > 1 }
@@ -22,6 +22,6 @@ public struct Note: Codable, Equatable, Sendable {
       tags: tags.map { String($0.dropFirst()) }, created: created)
   }
 
-  /// The note as it could be typed.
+  /// The note as the user could type it.
   public var typed: String { ([text] + tags.map { "#\($0)" }).joined(separator: " ") }
 }

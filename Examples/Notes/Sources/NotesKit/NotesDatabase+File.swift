@@ -1,13 +1,14 @@
 import AppMigrationKit
 
-/// In a file the notes are lines of JSON: the first line says the format, each other one is a note.
+/// A file has the notes as lines of JSON: the first line names the format, each other line is a
+/// note.
 extension NotesDatabase {
   private struct Header: Codable { let format: DatabaseFormat }
   private struct OldNote: Codable { let text: String }
 
-  /// Reads a database to its end.
+  /// Reads a whole database.
   ///
-  /// Throws a `NotesError` where a line cannot be read, and where the file is of a later edition.
+  /// Throws a `NotesError` if a line cannot be read, or if a later edition wrote the file.
   public init(contentsOf url: URL) throws {
     let lines = try Data(contentsOf: url).split(separator: UInt8(ascii: "\n"))
     guard let first = lines.first, let header = try? JSONDecoder().decode(Header.self, from: first) else {
@@ -23,7 +24,7 @@ extension NotesDatabase {
     self.init(format: header.format, notes: notes)
   }
 
-  /// Writes the whole database in the place of the one that is there.
+  /// Replaces the existing file with the whole database.
   public func write(to url: URL) throws {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .iso8601

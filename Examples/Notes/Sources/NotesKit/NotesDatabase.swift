@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// All notes, in one of the formats that there have been.
+/// All notes, in one of the known formats.
 public struct NotesDatabase: Equatable, Sendable {
   public let format: DatabaseFormat
   public private(set) var notes: [Note]
@@ -10,7 +10,7 @@ public struct NotesDatabase: Equatable, Sendable {
     self.notes = notes
   }
 
-  /// Adds a note as it was typed.
+  /// Adds a note from typed text.
   public mutating func add(_ typed: String, created: Date) {
     switch format {
     case .one: notes.append(Note(text: typed))
@@ -18,12 +18,12 @@ public struct NotesDatabase: Equatable, Sendable {
     }
   }
 
-  /// The same notes in a format that is not older.
+  /// The same notes in the same or a newer format.
   public func upgraded(to newFormat: DatabaseFormat) -> NotesDatabase {
     switch (format, newFormat) {
     case (.one, .one), (.two, .two): return self
     case (.one, .two): return NotesDatabase(format: .two, notes: notes.map { Note(typed: $0.text) })
-    case (.two, .one): preconditionFailure("a database is not put back into an older format")
+    case (.two, .one): preconditionFailure("a database is never converted to an older format")
     }
   }
 }

@@ -1,7 +1,7 @@
 import AppMigrationKit
 import Security
 
-/// What can be wrong with the app's data. After an import that failed, the app shows these words at its first launch.
+/// An error in the app's data. After a failed import, the app shows its text at the first launch.
 public enum NotesError: LocalizedError, Equatable {
   case noGroup
   case unknownFormat
@@ -12,11 +12,11 @@ public enum NotesError: LocalizedError, Equatable {
   public var errorDescription: String? {
     switch self {
     case .noGroup: "There is no group container; 'peer app run' starts Notes with one."
-    case .unknownFormat: "The notes are of a later edition of Notes. Update this one first."
+    case .unknownFormat: "A later edition of Notes wrote these notes. Update this edition first."
     case .damagedDatabase(let line): "Line \(line) of the notes cannot be read."
-    case .unexpectedItem(let path): "\"\(path)\" is not what Notes keeps in that place."
+    case .unexpectedItem(let path): "Notes does not expect the item \"\(path)\"."
     case .credentials(let status):
-      "The secret cannot be kept or read: \(SecCopyErrorMessageString(status, nil) ?? "error \(status)")"
+      "The secret cannot be stored or read: \(SecCopyErrorMessageString(status, nil) ?? "error \(status)")"
     }
   }
 }

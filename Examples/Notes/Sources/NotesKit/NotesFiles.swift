@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// Where the app's data is, for the app and for its extension.
+/// The places of the app's data, for the app and for its extension.
 public struct NotesFiles: Sendable {
   public static let groupIdentifier = "group.org.example.notes"
   private static let draftsName = "Drafts"
@@ -19,12 +19,12 @@ public struct NotesFiles: Sendable {
     self.group = group
   }
 
-  /// Throws a `NotesError` where the group has no container.
+  /// Throws a `NotesError` if the group has no container.
   public init(documents: URL, applicationSupport: URL) throws {
     self.init(documents: documents, applicationSupport: applicationSupport, group: try Self.ownGroup)
   }
 
-  /// The container of the group, which the app has in common with its clip.
+  /// The container of the group, which the app shares with its clip.
   private static var ownGroup: URL {
     get throws {
       let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: groupIdentifier)
@@ -33,7 +33,7 @@ public struct NotesFiles: Sendable {
     }
   }
 
-  /// Keeps a draft where the app and its clip find it.
+  /// Stores a draft in the place where the app and its clip look for drafts.
   public static func keepDraft(_ text: String) throws {
     let drafts = try ownGroup.appending(path: draftsName)
     try FileManager.default.createDirectory(at: drafts, withIntermediateDirectories: true)
@@ -43,7 +43,7 @@ public struct NotesFiles: Sendable {
 }
 
 extension FileManager {
-  /// What is in a directory, ordered by name; nothing where there is no such directory.
+  /// The items of a directory, ordered by name; empty if the directory does not exist.
   public func items(in directory: URL) throws -> [URL] {
     guard fileExists(atPath: directory.path) else { return [] }
     return try contentsOfDirectory(atPath: directory.path).sorted().map { directory.appending(path: $0) }

@@ -2,10 +2,11 @@ import AppMigrationKit
 import AuthenticationServices
 import Security
 
-/// Who is signed in to the notes' own service, for the app and for its clip: the user's identifier in the group's defaults, and the
-/// secret among the credentials.
+/// The user's sign-in to the notes' own service, for the app and for its clip: the user's
+/// identifier is in the group's defaults, and the secret is among the credentials.
 public struct SignIn {
-  /// Which of the two programs this is. Its name is the label of what it stores.
+  /// Whether this program is the app or the clip. The case's name is the label of the program's
+  /// items.
   public enum Program: String, Sendable {
     case app
     case clip
@@ -22,7 +23,7 @@ public struct SignIn {
   /// The identifier that the service has for the user; nil before the first sign-in.
   public var user: String? { defaults?.string(forKey: Self.userKey) }
 
-  /// Whether the user's account still stands.
+  /// Whether the user is still authorized.
   public var isAuthorized: Bool {
     get async throws {
       guard let user else { return false }
@@ -30,16 +31,17 @@ public struct SignIn {
     }
   }
 
-  /// Keeps what the service has given the user.
+  /// Stores the identifier and the secret that the service has given the user.
   public func begin(user: String, secret: String) throws {
     try keep(Data(secret.utf8), of: user)
     defaults?.set(user, forKey: Self.userKey)
   }
 
-  /// The user's secret, as this program's own from now on; nil if there is none.
+  /// The user's secret, which is this program's own item from now on; nil if there is none.
   ///
-  /// People install and remove in any order, so that the app's own of earlier and the clip's may both be there. The newest counts;
-  /// what the clip has stored goes once the app has its own.
+  /// People install and remove programs in any order, so an earlier secret of the app and the
+  /// clip's secret may both exist. The newest one counts. The clip's secret is removed once the app
+  /// has its own.
   public func takeSecret() throws -> String? {
     guard let user else { return nil }
     var query = Self.query(user)
@@ -61,7 +63,7 @@ public struct SignIn {
     return String(decoding: secret, as: UTF8.self)
   }
 
-  /// Stores a secret as this program's own, in the place of an earlier one.
+  /// Stores a secret as this program's own item, and replaces an earlier one.
   private func keep(_ secret: Data, of user: String) throws {
     let own: [String: Any] = [kSecAttrLabel as String: program.rawValue, kSecValueData as String: secret]
     var status = SecItemAdd(Self.query(user).merging(own) { $1 } as CFDictionary, nil)

@@ -1,8 +1,8 @@
 import AppMigrationKit
 import NotesKit
 
-/// What arrived from the other device, read to its end and found to be in order. Whatever the other device left out is nil
-/// or empty.
+/// The data from the other device, read completely and checked. Data that the other device left out
+/// is nil or empty.
 struct ArrivedNotes {
   let database: NotesDatabase?
   let settings: Settings?
@@ -37,7 +37,8 @@ struct ArrivedNotes {
     return try JSONDecoder().decode(Values.self, from: Data(contentsOf: url))
   }
 
-  /// The files of a directory. Notes has neither links nor directories there; a link could lead to anywhere.
+  /// The files of a directory. Notes has neither links nor directories there; a link could lead
+  /// anywhere.
   private static func files(in archive: URL, _ path: String) throws -> [URL] {
     let items = try FileManager.default.items(in: archive.appending(path: path))
     for item in items {

@@ -2,7 +2,7 @@ import AppMigrationKit
 import NotesKit
 
 extension NotesMigration {
-  /// The format that the database is in, whatever this edition of the app would write.
+  /// The format of the existing database, which may be older than this edition's format.
   var resourcesVersion: String {
     let database = try? NotesDatabase(contentsOf: files.database)
     return (database?.format ?? .ofThisEdition).rawValue
@@ -12,7 +12,7 @@ extension NotesMigration {
     get async {
       guard let files = try? files else { return 0 }
       let bytes = [files.database, files.media, files.drafts].map { FileManager.default.size(of: $0) }.reduce(0, +)
-      // Settings are small; and an estimate had better be too high.
+      // Settings are small, and an estimate should rather be too high.
       return bytes + bytes / 10 + 4096
     }
   }
@@ -32,13 +32,14 @@ extension NotesMigration {
     }
   }
 
-  /// Appends what is there, as it is: a copy, or a conversion, could fill the disk. The importer knows all formats.
+  /// Appends an existing item as it is: a copy or a conversion could fill the disk. The importer
+  /// knows all formats.
   private func append(_ item: URL, as path: String, to archiver: ResourcesArchiver) async throws {
     guard FileManager.default.fileExists(atPath: item.path) else { return }
     try await archiver.appendItem(at: item, pathInArchive: path)
   }
 
-  /// Settings are an exception: they are small, and property lists are not read everywhere.
+  /// Settings are an exception: they are small, and not every platform reads property lists.
   private func append<Values>(
     _ settings: SettingsFile<Values>, as path: String, to archiver: ResourcesArchiver
   ) async throws {

@@ -4,7 +4,7 @@ import NotesKit
 extension NotesMigration {
   func importResources(at url: URL, request: ResourcesImportRequest) async throws {
     let files = try files
-    // What an earlier attempt may have left; the system has emptied nothing but the app's own container.
+    // An earlier attempt may have left data; the system has emptied only the app's own container.
     try removeGroupData(files)
     do {
       try takeIn(ArrivedNotes(at: url, version: request.sourceVersion), files)
@@ -14,7 +14,7 @@ extension NotesMigration {
     }
   }
 
-  /// Puts everything in its place. All of it was read before, so that little can fail from here on.
+  /// Puts everything in its place. All of it was read before, so little can fail from here on.
   private func takeIn(_ arrived: ArrivedNotes, _ files: NotesFiles) throws {
     resourcesImportProgress.totalUnitCount = Int64(arrived.media.count + arrived.drafts.count + 1)
     if let database = arrived.database { try database.upgraded(to: .ofThisEdition).write(to: files.database) }

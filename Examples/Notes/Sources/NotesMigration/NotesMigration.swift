@@ -1,10 +1,10 @@
 import AppMigrationKit
 import NotesKit
 
-/// Moves what the app keeps to another device, and takes it in there.
+/// Exports the app's data on one device, and imports it on another.
 @main
 struct NotesMigration: ResourcesExportingWithOptions, ResourcesImporting {
-  /// What the other device may ask for.
+  /// The options that the other device may ask for.
   enum OptionsType: String, CaseIterable {
     /// "none" leaves pictures and recordings behind.
     case media
@@ -12,7 +12,7 @@ struct NotesMigration: ResourcesExportingWithOptions, ResourcesImporting {
 
   let resourcesImportProgress = Progress(totalUnitCount: 1)
 
-  /// Where the app's data is.
+  /// The places of the app's data.
   var files: NotesFiles {
     get throws {
       try NotesFiles(
@@ -21,7 +21,8 @@ struct NotesMigration: ResourcesExportingWithOptions, ResourcesImporting {
   }
 }
 
-/// Where everything is in an archive. Editions of Notes for other platforms know these paths, so none of them ever changes.
+/// The paths of everything in an archive. Editions of Notes for other platforms know these paths,
+/// so they never change.
 enum ArchivePath {
   static let database = "notes.db"
   static let settings = "settings.json"

@@ -1,14 +1,15 @@
 import AppMigrationKit
 import NotesKit
 
-/// The property list that `UserDefaults` keeps an app's, or a group's, settings in.
+/// The property list in which `UserDefaults` keeps the settings of an app or a group.
 ///
-/// The extension has defaults of its own, so it reads and writes the file; the app does not run meanwhile. Settings that mean
-/// nothing on another device are not among `Values`, and stay behind.
+/// The extension has its own defaults, so it reads and writes the file; the app does not run
+/// meanwhile. Settings without a meaning on another device are not among `Values`, and are not
+/// exported.
 struct SettingsFile<Values: Codable> {
   let url: URL
 
-  /// Nil where nothing was set.
+  /// Nil if there are no settings.
   func read() throws -> Values? {
     guard FileManager.default.fileExists(atPath: url.path) else { return nil }
     return try PropertyListDecoder().decode(Values.self, from: Data(contentsOf: url))
@@ -21,14 +22,15 @@ struct SettingsFile<Values: Codable> {
 }
 
 extension SettingsFile<Settings> {
-  /// What the app keeps in `UserDefaults.standard`. Foundation on Linux has it in another place than on Apple's platforms.
+  /// The app's settings in `UserDefaults.standard`. Foundation on Linux keeps them in another place
+  /// than on Apple's platforms.
   init(of container: MigrationDataContainer) {
     url = container.containerRootDirectory.appending(path: ".config/\(container.bundleIdentifier).plist")
   }
 }
 
 extension SettingsFile<SharedSettings> {
-  /// What the apps of the group keep in its suite.
+  /// The settings of the group's apps, in the group's suite.
   init(of files: NotesFiles) {
     url = files.group.appending(path: "Library/Preferences/\(NotesFiles.groupIdentifier).plist")
   }

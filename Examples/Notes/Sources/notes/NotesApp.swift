@@ -9,7 +9,7 @@ enum NotesApp {
            notes attach FILE    copies a file to the media
            notes draft TEXT     keeps a draft for every app of the group
            notes set NAME TEXT  sets "sort" (oldest, newest), or "signature" for every app of the group
-           notes account        says who is signed in, also by the clip
+           notes account        shows the signed-in user, also after a sign-in by the clip
            notes list           shows everything
     """
 

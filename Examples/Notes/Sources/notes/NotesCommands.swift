@@ -1,7 +1,7 @@
 import AppMigrationKit
 import NotesKit
 
-/// What the commands do.
+/// The work of the commands.
 struct NotesCommands {
   private let files: NotesFiles
   private let settings = UserDefaults.standard
@@ -32,19 +32,20 @@ struct NotesCommands {
     case "signature": sharedSettings?.set(value, forKey: "signature")
     default: throw UsageError()
     }
-    // On Linux nothing is written before this.
+    // On Linux, Foundation writes no settings before this call.
     settings.synchronize()
     sharedSettings?.synchronize()
   }
 
-  /// Goes on where the clip has stopped: no second sign-in, while the account stands.
+  /// Continues the clip's sign-in: the user needs no second sign-in while the account is
+  /// authorized.
   func account() async throws {
     let signIn = SignIn(of: .app)
     guard let user = signIn.user, try await signIn.isAuthorized else {
       print("signed in  no")
       return
     }
-    // What the clip has stored becomes the app's own.
+    // The clip's secret becomes the app's own.
     let hasSecret = try signIn.takeSecret() != nil
     print("signed in  \(user)\(hasSecret ? "" : ", but the secret is missing")")
   }
@@ -62,7 +63,8 @@ struct NotesCommands {
     print("signature  \(sharedSettings?.string(forKey: "signature") ?? "none")")
   }
 
-  /// The notes in the format of this edition; a database of an earlier one is upgraded when it is written next.
+  /// The notes in the format of this edition. A database of an earlier edition is upgraded when the
+  /// app next writes it.
   private var database: NotesDatabase {
     get throws {
       guard FileManager.default.fileExists(atPath: files.database.path) else {

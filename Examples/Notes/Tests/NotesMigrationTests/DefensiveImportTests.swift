@@ -5,7 +5,7 @@ import Testing
 @testable import NotesMigration
 
 struct DefensiveImportTests {
-  @Test func `notes in the first format are upgraded`() async throws {
+  @Test func `the importer upgrades notes in the first format`() async throws {
     try await SampleDevice.with { device, tester in
       var old = NotesDatabase(format: .one)
       old.add("buy milk #shopping", created: Date())
@@ -21,29 +21,29 @@ struct DefensiveImportTests {
     }
   }
 
-  @Test func `a format of a later edition is refused`() async throws {
+  @Test func `the importer refuses the format of a later edition`() async throws {
     try await expectRefusal(.unknownFormat, version: "3")
   }
 
-  @Test func `a database in another format than was said is refused`() async throws {
+  @Test func `the importer refuses a database that has another format than the exporter said`() async throws {
     try await expectRefusal(.unexpectedItem(path: "notes.db"), version: "1")
   }
 
-  @Test func `a damaged database is refused`() async throws {
+  @Test func `the importer refuses a damaged database`() async throws {
     try await expectRefusal(.damagedDatabase(line: 3)) { archive in
       let database = archive.appending(path: "notes.db")
       try Data(contentsOf: database).dropLast(5).write(to: database)
     }
   }
 
-  @Test func `a link among the media is refused`() async throws {
+  @Test func `the importer refuses a link among the media`() async throws {
     try await expectRefusal(.unexpectedItem(path: "media/link")) { archive in
       try FileManager.default.createSymbolicLink(
         atPath: archive.appending(path: "media/link").path, withDestinationPath: "/etc/hostname")
     }
   }
 
-  @Test func `an import that breaks off leaves nothing in the group`() async throws {
+  @Test func `a cancelled import leaves no files in the group`() async throws {
     try await SampleDevice.with { device, tester in
       let archive = try await tester.exportController.exportResources().extractedResourcesURL
       let importer = try await tester.importController
@@ -53,13 +53,13 @@ struct DefensiveImportTests {
       }
       await #expect(throws: CancellationError.self) { try await task.value }
       let files = try Arrival(importer).files
-      // The container is cleared by the system, and the group by the importer.
+      // The system empties the container, and the importer the group.
       #expect(!FileManager.default.fileExists(atPath: files.database.path))
       #expect(try filesLeft(in: files.group) == [])
     }
   }
 
-  /// Expects that an import is refused before it has moved anything.
+  /// Expects that the importer refuses before it has moved any file.
   private func expectRefusal(
     _ error: NotesError, version: String = "2", tampering: (URL) throws -> Void = { _ in }
   ) async throws {

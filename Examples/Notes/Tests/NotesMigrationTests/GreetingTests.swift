@@ -3,7 +3,7 @@ import NotesKit
 import Testing
 
 struct GreetingTests {
-  @Test func `a success is told once`() async throws {
+  @Test func `the app greets once after a success`() async throws {
     try await SampleDevice.with { device, tester in
       #expect(Greeting.afterMigration() == nil)
       try await tester.importController.registerImportCompletion(with: .success)
@@ -12,7 +12,7 @@ struct GreetingTests {
     }
   }
 
-  @Test func `a failure is told in the words of the error`() async throws {
+  @Test func `the app shows the error's text after a failure`() async throws {
     try await SampleDevice.with { device, tester in
       let error = NotesError.damagedDatabase(line: 3)
       try await tester.importController.registerImportCompletion(with: .failure(error))

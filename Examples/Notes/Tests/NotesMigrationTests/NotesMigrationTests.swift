@@ -5,7 +5,7 @@ import Testing
 @testable import NotesMigration
 
 struct NotesMigrationTests {
-  @Test func `everything arrives`() async throws {
+  @Test func `all data arrives`() async throws {
     try await SampleDevice.with { device, tester in
       let export = try await tester.exportController.exportResources()
       let importer = try await tester.importController
@@ -22,7 +22,7 @@ struct NotesMigrationTests {
     }
   }
 
-  @Test func `an app that was never used exports nothing, and that is taken in`() async throws {
+  @Test func `an unused app exports no data, and the importer accepts that`() async throws {
     try await SampleDevice.with { device, tester in
       for item in [device.container, device.group] { try FileManager.default.removeItem(at: item) }
       let export = try await tester.exportController.exportResources()
@@ -33,7 +33,7 @@ struct NotesMigrationTests {
     }
   }
 
-  @Test func `media stay behind if the other device does not want them`() async throws {
+  @Test func `the exporter leaves out media if the other device asks for none`() async throws {
     try await SampleDevice.with { device, tester in
       let request = MigrationRequestWithOptions<NotesMigration.OptionsType>(
         destinationPlatform: .linux, options: [.media: Data("none".utf8)])
@@ -43,7 +43,7 @@ struct NotesMigrationTests {
     }
   }
 
-  @Test func `the estimate is close, and not too low`() async throws {
+  @Test func `the estimate is close and not too low`() async throws {
     try await SampleDevice.with { device, tester in
       let figures = try await tester.exportController.exportResources().exportProperties
       #expect(figures.sizeEstimate >= figures.uncompressedBytes)
@@ -51,7 +51,7 @@ struct NotesMigrationTests {
     }
   }
 
-  @Test func `settings of which this edition knows nothing stay behind`() async throws {
+  @Test func `the exporter leaves out settings that this edition does not know`() async throws {
     try await SampleDevice.with { device, tester in
       let all = ["sortOrder": "oldest", "windowWidth": "80"]
       try PropertyListEncoder().encode(all).write(to: device.settings.url)

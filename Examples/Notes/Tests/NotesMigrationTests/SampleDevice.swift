@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotesMigration
 
-/// A device on which Notes has been used, in a directory of its own.
+/// A device with data of Notes, in its own directory.
 struct SampleDevice {
   static let bundleIdentifier = "org.example.notes"
 
@@ -13,7 +13,7 @@ struct SampleDevice {
   let files: NotesFiles
   let settings: SettingsFile<Settings>
 
-  /// Sets up a device, lets testers find it, and removes it in the end.
+  /// Sets up a device, configures the testers for it, and removes it at the end.
   static func with(_ body: (SampleDevice, AppMigrationTester) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "notes-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -57,7 +57,7 @@ struct SampleDevice {
     ])
 }
 
-/// Where an import has put things.
+/// The places of imported data.
 struct Arrival {
   let files: NotesFiles
   let settings: SettingsFile<Settings>

@@ -7,7 +7,7 @@ import Testing
 struct SignInTests {
   private let user = "robin"
 
-  /// A device with the app and its clip, and nothing stored.
+  /// Runs a test on a device with the app and its clip, and without stored items.
   private func withDevice(_ body: (AppMigrationTester.Credentials) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "notes-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -22,7 +22,7 @@ struct SignInTests {
     }
   }
 
-  @Test func theAppGoesOnWhereTheClipStopped() async throws {
+  @Test func `the app continues where the clip stopped`() async throws {
     try await withDevice { credentials in
       try await credentials.asClip { try SignIn(of: .clip).begin(user: user, secret: "of the clip") }
       credentials.authorize(user, forClip: true)
@@ -30,7 +30,7 @@ struct SignInTests {
       #expect(app.user == user)
       #expect(try await app.isAuthorized)
       #expect(try app.takeSecret() == "of the clip")
-      // It is the app's own now, and the clip's is gone.
+      // The secret is the app's own now, and the clip has none.
       #expect(try await credentials.asClip { try SignIn(of: .clip).takeSecret() } == nil)
       #expect(try app.takeSecret() == "of the clip")
       credentials.revoke(user)
@@ -38,7 +38,7 @@ struct SignInTests {
     }
   }
 
-  @Test func theNewestSecretCounts() async throws {
+  @Test func `the newest secret counts`() async throws {
     try await withDevice { credentials in
       let app = SignIn(of: .app)
       try app.begin(user: user, secret: "of an earlier installation")
@@ -50,7 +50,7 @@ struct SignInTests {
     }
   }
 
-  @Test func theClipNeverSeesTheAppsSecret() async throws {
+  @Test func `the clip never sees the app's secret`() async throws {
     try await withDevice { credentials in
       try SignIn(of: .app).begin(user: user, secret: "of the app")
       #expect(try await credentials.asClip { try SignIn(of: .clip).takeSecret() } == nil)
