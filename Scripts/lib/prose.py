@@ -165,6 +165,8 @@ def too_wide(path, text):
     code or links."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            fenced = not fenced
         if len(line) <= WIDTH:
             continue
         if path.endswith(".md"):

@@ -115,7 +115,7 @@ RULES = [
 
 def long_sentences(text):
     """The sentences that have too many words."""
-    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`(])", text):
+    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`(]|peer )", text):
         if len(sentence.split()) > MOST_WORDS:
             yield sentence
 

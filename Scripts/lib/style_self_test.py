@@ -56,7 +56,7 @@ def expected_passages():
             yield f"{path}: found in the lines {found}, expected in {lines}"
     wide = "word " * 30
     for path, text, lines in [
-        ("a.md", f"{wide}\n\n| {wide} |\n\n    {wide}\n", [1]), ("a.swift", f"/// {wide}\nlet a = 1 + {wide}\n", [1]),
+        ("a.md", f"{wide}\n\n| {wide} |\n\n    {wide}\n\n```\n{wide}\n```\n", [1]), ("a.swift", f"/// {wide}\nlet a = 1 + {wide}\n", [1]),
     ]:
         if list(too_wide(path, text)) != lines:
             yield f"{path}: wide lines {list(too_wide(path, text))}, expected {lines}"

@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 from prose import FENCE, LIST_ITEM, WIDTH  # noqa: E402
 
 TOKEN = re.compile(r"(?:[^\s`]*`[^`]*`[^\s`]*)+|\S+")
-MARKUP = re.compile(r"^(?:[-+*|>#]|\d+\.$|[-+*#]+$|\d+\)$|///?$|</?[a-z])")
+MARKUP = re.compile(r"^(?:[-+*]$|[|>]|#+$|\d+[.)]$|///?$|</?[a-z])")
 
 
 def filled(words, width, first="", rest=""):
