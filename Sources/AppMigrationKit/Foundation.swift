@@ -1,2 +1,3 @@
-/// Authors import AppMigrationKit alone, and use URL, FileManager, Progress and their like in the same file.
+/// Authors import only AppMigrationKit, and use URL, FileManager, Progress and similar types in the
+/// same file.
 @_exported public import Foundation

@@ -9,18 +9,20 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-// The part that is written in Swift.
+// The part in Swift.
 void appmigrationkit_process_ends(void);
 
-// Where Foundation looks for preferences. It does so once, when it is loaded.
+// The variable with Foundation's directory for preferences. Foundation reads it once, when it is
+// loaded.
 #define VARIABLE "XDG_CONFIG_HOME"
 
 static pid_t process;
 static int is_test;
-// What a test's process has in its environment, and the path in it, which is empty in other processes.
+// The entry in the environment of a test's process, and the path in it, which is empty in other
+// processes.
 static char entry[PATH_MAX] = VARIABLE "=";
 static char *const preferences = entry + sizeof VARIABLE;
-// A variable that gave its place in the environment to that one for a moment.
+// A variable that briefly gave its place in the environment to that entry.
 static char **lent;
 static char *lender;
 
@@ -35,7 +37,8 @@ static int find_test(void) {
 
 static int begins(const char *text, const char *beginning) { return !strncmp(text, beginning, strlen(beginning)); }
 
-// Names a directory that cannot be guessed, so that what is at it, if anything, is this process's.
+// Makes a directory's name that other processes cannot guess. A file with this name is therefore
+// this process's.
 static int name_preferences(const char *temporary) {
   unsigned char chance[16];
   if (!temporary || *temporary != '/' || strlen(temporary) > PATH_MAX / 2) temporary = "/tmp";
@@ -47,8 +50,9 @@ static int name_preferences(const char *temporary) {
   return 1;
 }
 
-// Runs before any library begins, Foundation among them. The environment cannot grow yet: the C library forgets what it would be
-// told now. So another variable lends its place, one that no library looks for when it begins; HOME only where there is no other.
+// Runs before any library begins, including Foundation. The environment cannot grow yet: the C
+// library would forget a new variable now. Another variable therefore lends its place: one that no
+// library reads when it begins, or HOME if there is no other.
 static void before_libraries(int count, char **arguments, char **environment) {
   (void)count;
   (void)arguments;
@@ -61,7 +65,7 @@ static void before_libraries(int count, char **arguments, char **environment) {
     if (begins(*variable, "TMPDIR=")) temporary = *variable + strlen("TMPDIR=");
     if (begins(*variable, VARIABLE "=")) own = variable;
     if (begins(*variable, "HOME=")) home = variable;
-    // What peer starts has a home of its own.
+    // A program that peer starts has its own home.
     if (begins(*variable, "PEER_APP=")) return;
     int is_free = !begins(*variable, "HOME=");
     for (size_t index = 0; index < sizeof looked_for / sizeof *looked_for; index++)
@@ -77,16 +81,17 @@ static void before_libraries(int count, char **arguments, char **environment) {
   *place = entry;
 }
 
-// Only an executable's entry is used; the kit in a library of its own leaves a test's preferences where they are.
+// The loader uses only an executable's entry. In a dynamic library, the kit does not move a test's
+// preferences.
 __attribute__((section(".preinit_array"), used)) static void (*const first)(int, char **, char **) = before_libraries;
 
 static void end(void) {
-  // A fork has the locks as they were, and not the threads that would let go of them.
+  // A fork has the locks in their former state, but not the threads that would release them.
   if (getpid() == process) appmigrationkit_process_ends();
 }
 
-// Runs before main, and so registers what is to run after nearly everything else: what other parts of the program set when it
-// ends is kept as well.
+// Runs before main, so its handler runs after nearly all others: the preferences that other parts
+// of the program set at its end are written as well.
 __attribute__((constructor)) static void begin(void) {
   process = getpid();
   is_test = find_test();

@@ -1,5 +1,6 @@
 extension FileManager {
-  /// The directory that the apps of a group share; nil for a group that this app's entitlements do not list.
+  /// The directory that the apps of a group share; nil if this app's entitlements do not list the
+  /// group.
   ///
   /// Foundation on Linux lacks this method.
   public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {

@@ -1,16 +1,16 @@
-/// The place where an app keeps its data.
+/// The place of an app's data.
 public struct MigrationDataContainer: Sendable {
-  /// The app's own name for itself.
+  /// The app's identifier.
   public let bundleIdentifier: String
-  /// The directory that everything is in.
+  /// The directory with all of the app's data.
   public let containerRootDirectory: URL
   /// The app's documents. The path does not end with a slash.
   ///
-  /// It can be set, as in Apple's framework; that changes this value, and no directory.
+  /// It can be set, as in Apple's framework; setting it changes this value, not a directory.
   public var documentsDirectory: URL
-  /// What the app keeps for itself. The path does not end with a slash.
+  /// The app's support files. The path does not end with a slash.
   ///
-  /// It can be set, as in Apple's framework; that changes this value, and no directory.
+  /// It can be set, as in Apple's framework; setting it changes this value, not a directory.
   public var applicationSupportDirectory: URL
 
   init(bundleIdentifier: String, root: URL) {

@@ -1,20 +1,20 @@
 internal import MigrationHost
 
-/// How the import of an app's data ended.
+/// The result of the import of an app's data.
 public enum MigrationStatus: Sendable {
-  /// Everything was imported.
+  /// The import succeeded.
   case success
   /// The import failed, and the app's container is empty.
   ///
-  /// The error is an `NSError` with the domain, the code and the texts of the one that the importer threw.
+  /// The error is an `NSError` with the domain, the code and the texts of the importer's error.
   case failure(any Error)
 
-  /// How this app's last import ended; nil if there was none since the status was cleared.
+  /// The result of this app's last import; nil if there was none since the status was cleared.
   ///
   /// Outside an app that `peer` runs, and outside of testers, it is nil.
   public static var importStatus: MigrationStatus? { Surroundings.current?.status.read() }
 
-  /// Forgets how the last import ended, once the app has acted on it.
+  /// Clears the result of the last import. The app calls it when it has acted on the result.
   public static func clearImportStatus() { Surroundings.current?.status.clear() }
 }
 

@@ -1,7 +1,7 @@
 internal import MigrationHost
 internal import MigrationSystem
 
-/// Where the status of an app's import is kept.
+/// The storage of the status of an app's import.
 protocol StatusKeeping: Sendable {
   func read() -> MigrationStatus?
   func clear()
@@ -17,7 +17,8 @@ struct StatusFile: StatusKeeping {
     do {
       try ImportRecord.clear(path)
     } catch {
-      // Apple's method does not throw; silently keeping the status would show the same failure at each launch.
+      // Apple's method does not throw. Without this message, the app would show the same failure at
+      // each launch.
       StandardStream.error.write("AppMigrationKit: the import's status cannot be cleared: \(error)\n")
     }
   }

@@ -1,19 +1,20 @@
 internal import MigrationHost
 
-/// Where the code of an app finds its data: what `peer` told the process, or what a tester set up.
+/// The places of an app's data for its code: as `peer` named them to the process, or as a tester
+/// configured them.
 struct Surroundings: Sendable {
   let container: MigrationDataContainer
   /// The containers of the groups that the app may use.
   let groups: [String: URL]
   let status: any StatusKeeping
 
-  /// What a tester set up for the task that asks.
+  /// The tester's surroundings for the current task.
   @TaskLocal static var ofTester: Surroundings?
 
-  /// What `peer` told this process.
+  /// The surroundings that `peer` named to this process.
   private static let ofProcess = AppEnvironment.current().map { Surroundings($0) }
 
-  /// What goes for the task that asks.
+  /// The surroundings that apply to the current task.
   static var current: Surroundings? { ofTester ?? ofProcess ?? TesterConfiguration.surroundingsOfProcess }
 }
 
@@ -27,6 +28,7 @@ extension Surroundings {
 }
 
 extension URL {
-  /// A directory as authors are given it: no slash at the end, so that `path()` and a name can be put together.
+  /// The form of a directory for authors: without a slash at the end, so that authors can join
+  /// `path()` and a name.
   init(directory path: String) { self.init(filePath: path, directoryHint: .notDirectory) }
 }

@@ -1,13 +1,13 @@
 internal import MigrationSystem
 internal import MigrationWire
 
-/// Something that can be appended, opened.
+/// An opened item that can be appended.
 enum AppendableItem: ~Copyable {
   /// A file or a directory.
   case open(Descriptor)
   case symbolicLink(target: [UInt8], modified: ItemTime)
 
-  /// Opens what a path names; throws a `CocoaError`.
+  /// Opens the item at a path; throws a `CocoaError`.
   init(opening path: [UInt8]) throws(CocoaError) {
     do throws(SystemError) {
       let descriptor = try Descriptor.open(path, .nonBlocking)

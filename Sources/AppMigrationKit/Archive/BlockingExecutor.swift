@@ -1,6 +1,7 @@
 internal import Dispatch
 
-/// Threads that may block, for tasks that open files and wait for a host; the cooperative ones are few and must not.
+/// Threads that may block, for tasks that open files and wait for a host. The cooperative threads
+/// are few and must not block.
 final class BlockingExecutor: TaskExecutor {
   static let shared = BlockingExecutor()
 

@@ -1,11 +1,11 @@
 extension URL {
-  /// The path's bytes as the kernel is to be given them, without slashes at the end.
+  /// The path's bytes for the kernel, without slashes at the end.
   ///
-  /// Foundation's own conversion gives nothing for names that are not UTF-8, and changes none of the others; this undoes the
-  /// percent encoding and nothing else.
+  /// Foundation's own conversion returns nothing for names that are not UTF-8, and leaves the other
+  /// names unchanged. This conversion only undoes the percent encoding.
   func fileSystemBytes() throws(CocoaError) -> [UInt8] {
     guard isFileURL else {
-      throw CocoaError(.fileReadUnsupportedScheme, "\"\(absoluteString)\" is no file URL", url: self)
+      throw CocoaError(.fileReadUnsupportedScheme, "\"\(absoluteString)\" is not a file URL", url: self)
     }
     var bytes: [UInt8] = []
     var encoded = path(percentEncoded: true).utf8[...]
@@ -23,6 +23,6 @@ extension URL {
 }
 
 extension [UInt8] {
-  /// What stands behind the last slash.
+  /// The name after the last slash.
   var lastComponent: [UInt8] { lastIndex(of: UInt8(ascii: "/")).map { Array(self[($0 + 1)...]) } ?? self }
 }

@@ -1,7 +1,7 @@
 internal import MigrationSystem
 
 extension CocoaError {
-  /// Foundation's error for a code, with words of our own.
+  /// Foundation's error for a code, with this module's text.
   init(_ code: CocoaError.Code, _ text: String, path: String? = nil, url: URL? = nil) {
     var entries: [String: Any] = [NSLocalizedDescriptionKey: text]
     if let path { entries[NSFilePathErrorKey] = path }
@@ -9,7 +9,7 @@ extension CocoaError {
     self.init(code, userInfo: entries)
   }
 
-  /// What Foundation says when a file cannot be read for this reason.
+  /// Foundation's error for a file that cannot be read for this reason.
   init(reading path: [UInt8], _ error: SystemError) {
     let code: CocoaError.Code
     switch error.errno {

@@ -1,14 +1,15 @@
 internal import MigrationHost
 
-/// Errors as they cross between processes, and back.
+/// The conversion of errors for the way between processes, and back.
 extension ReportedError {
-  /// What can be said of any error: as an `NSError`, its domain, code, words, and those entries that are texts.
+  /// The parts of any error as an `NSError`: its domain, its code, its text, and the entries that
+  /// are texts.
   init(_ error: any Error) {
     if error is CancellationError {
       self = .cancelled
       return
     }
-    // Foundation on Linux forgets these words where the error brings entries of its own too.
+    // Foundation on Linux loses this text if the error also has its own entries.
     let words = (error as? any LocalizedError)?.errorDescription
     let error = error as NSError
     let entries = error.userInfo.filter { $0.key != NSLocalizedDescriptionKey }
@@ -17,10 +18,10 @@ extension ReportedError {
       userInfo: entries.compactMapValues { $0 as? String })
   }
 
-  /// The error as Foundation has it.
+  /// The error as an error of Foundation.
   var systemError: NSError { NSError(domain: domain, code: code, userInfo: entries) }
 
-  /// The error as an archiver throws it.
+  /// The error that an archiver throws.
   var thrownError: any Error {
     switch domain {
     case Self.cancellationDomain: CancellationError()

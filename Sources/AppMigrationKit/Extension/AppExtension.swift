@@ -1,18 +1,22 @@
-/// A program that a system starts on behalf of an app, for one purpose.
+/// A program that a system starts for an app, for one purpose.
 ///
-/// Apple's platforms have this in ExtensionFoundation; here it comes with the one kind of extension that there is.
+/// Apple's platforms have this protocol in ExtensionFoundation. Here it comes with the only kind of
+/// extension.
 public protocol AppExtension {
-  /// How the extension is configured.
+  /// The extension's configuration.
   associatedtype Configuration: AppExtensionConfiguration
 
-  /// Makes the extension; it is made once in its process, on the main actor, before the process says what it can do.
+  /// Makes the extension. Its process makes it once, on the main actor, before the process reports
+  /// its abilities.
   ///
-  /// That a device asks before it lets another one send anything, and nothing of the app's data can be changed then.
+  /// A device asks for these abilities before it lets another device send data. The extension
+  /// cannot change the app's data at that time.
   @MainActor @preconcurrency init()
 
-  /// How this extension is configured.
+  /// This extension's configuration.
   @MainActor @preconcurrency var configuration: Configuration { get }
 
-  /// Runs the extension's process. Extensions get it by adopting a protocol of their kind; their authors add `@main`.
+  /// Runs the extension's process. An extension gets this method from the protocol that it adopts;
+  /// its author adds `@main`.
   static func main() throws
 }

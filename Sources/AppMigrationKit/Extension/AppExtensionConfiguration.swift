@@ -1,2 +1,2 @@
-/// How an extension is configured. For migration extensions there is nothing to choose.
+/// The configuration of an extension. A migration extension has no choices.
 public protocol AppExtensionConfiguration {}

@@ -1,16 +1,16 @@
 /// An extension that moves its app's data to or from another device.
 ///
-/// What it can do follows from the protocols that its type adopts besides: `ResourcesExporting` (or
+/// Its abilities follow from the other protocols that its type adopts: `ResourcesExporting` (or
 /// `ResourcesExportingWithOptions`), `ResourcesImporting`, or both.
 public protocol AppMigrationExtension: AppExtension, Sendable {
-  /// Where the containing app keeps its data.
+  /// The place of the containing app's data.
   var appContainer: MigrationDataContainer { get }
 }
 
 extension AppMigrationExtension {
-  /// The container that `peer` grants to this process, or the one that a tester set up for this task.
+  /// The container that `peer` grants to this process, or that a tester configured for this task.
   ///
-  /// In a process that has neither, asking for it ends the program.
+  /// In a process that has neither, reading this property ends the program.
   public var appContainer: MigrationDataContainer {
     guard let surroundings = Surroundings.current else {
       preconditionFailure(
@@ -19,14 +19,15 @@ extension AppMigrationExtension {
     return surroundings.container
   }
 
-  /// How migration extensions are configured.
+  /// The configuration of migration extensions.
   @MainActor public var configuration: some AppExtensionConfiguration { MigrationExtensionConfiguration() }
 
   /// Runs the extension's process: serves the system's requests until there are no more.
   ///
-  /// Does not return. Started by anything but `peer`, it says so on standard error and exits with 2.
+  /// Does not return. If another program than `peer` started the process, it says so on standard
+  /// error and exits with 2.
   public static func main() throws { ExtensionProcess.run(Self.self) }
 }
 
-/// There is nothing to configure.
+/// The empty configuration.
 private struct MigrationExtensionConfiguration: AppExtensionConfiguration {}

@@ -1,3 +1,3 @@
-/// An extension that exports its app's data and knows no options.
+/// An extension that exports its app's data and has no options.
 public protocol ResourcesExporting: ResourcesExportingWithOptions
 where OptionsType == MigrationDefaultSupportedOptions {}

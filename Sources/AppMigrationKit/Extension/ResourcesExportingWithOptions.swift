@@ -2,25 +2,26 @@
 ///
 /// Authors without options adopt `ResourcesExporting`.
 public protocol ResourcesExportingWithOptions: AppMigrationExtension {
-  /// The options that the extension knows. One that the other device asks for and that is not among them is dropped.
+  /// The options that the extension knows. Other options that the other device asks for are
+  /// dropped.
   associatedtype OptionsType: CaseIterable, Hashable, RawRepresentable, Sendable where OptionsType.RawValue == String
 
-  /// Appends everything that is to arrive on the other device, and returns when that is done.
+  /// Appends all data for the other device, and returns at the end.
   ///
-  /// Items are to be appended without long pauses: an export that appends nothing for 20 seconds, while nothing keeps it
-  /// waiting, is ended and given up. A `CancellationError` that the archiver throws is to be let through.
+  /// Append items without long pauses: the system ends an export that appends nothing for 20
+  /// seconds while no append is pending. Let a `CancellationError` of the archiver through.
   func exportResources(
     to archiver: sending ResourcesArchiver, request: MigrationRequestWithOptions<OptionsType>
   ) async throws
 
-  /// About how many bytes the export will come to; rather a little too many than too few.
+  /// The estimated size of the export in bytes; rather a little too high than too low.
   ///
-  /// The other device shows its progress by it, and checks its free space.
+  /// The other device needs it to show progress and to check its free space.
   var resourcesSizeEstimate: Int { get async }
 
-  /// The version of the data's format, which the importer is given as `sourceVersion`.
+  /// The version of the data's format. The importer gets it as `sourceVersion`.
   var resourcesVersion: String { get }
 
-  /// Whether the data may be compressed on its way; false where that would only cost time.
+  /// Whether the data may be compressed on its way; false if compression would only cost time.
   var resourcesCompressible: Bool { get }
 }

@@ -1,23 +1,28 @@
-/// An extension that takes in the data that its app's other edition exported.
+/// An extension that imports the data from its app on another device.
 public protocol ResourcesImporting: AppMigrationExtension {
-  /// Puts what arrived into the app's container, which is empty but for `Documents` and `Library/Application Support`.
+  /// Puts the received data into the app's container, which is empty except for `Documents` and
+  /// `Library/Application Support`.
   ///
-  /// Items may be moved out of the directory. If this throws, the app's container is cleared, and those of its groups are not:
-  /// an importer that writes to groups removes its own data there first.
+  /// It may move items out of the directory. If it throws, the system empties the app's container,
+  /// but not the containers of the app's groups. An importer that writes to groups removes its own
+  /// data there before it throws.
   /// - Parameters:
-  ///   - url: the directory that has everything that was exported, under the paths that it was appended at.
-  ///   - request: where it comes from.
+  ///   - url: the directory with all exported items, under the paths that the exporter chose.
+  ///   - request: the source of the data.
   func importResources(at url: URL, request: ResourcesImportRequest) async throws
 
-  /// How far the import is. It is asked for before the import begins, and then looked at a few times a second.
+  /// The progress of the import. The system reads it before the import begins, and then a few times
+  /// a second.
   ///
-  /// Return one progress from a stored property, or a new one each time with the counts of the moment. Where the property
-  /// returns different ones and none moves, the first one is shown that the import makes by `Progress(totalUnitCount:)` in its own
-  /// task; one that it makes on the main actor is not seen.
+  /// Return one progress from a stored property, or a new one each time with the counts of the
+  /// moment. If the property returns different objects and none moves, the system shows the first
+  /// progress that the import makes by `Progress(totalUnitCount:)` in its own task. It does not see
+  /// a progress that is made on the main actor.
   var resourcesImportProgress: Progress { get }
 }
 
 extension ResourcesImporting {
-  /// A progress that stands still until the system ends it. Apple's framework requires one of the author.
+  /// A progress that does not move until the system completes it. Apple's framework requires the
+  /// property.
   public var resourcesImportProgress: Progress { NoProgress(totalUnitCount: 1) }
 }

@@ -1,21 +1,23 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Hears of the progress that an import makes: it is current on the import's threads while the author's code runs there, so that
-/// a new `Progress(totalUnitCount:)` becomes its child.
+/// Observes the progress that an import makes. It is the current progress on the import's threads
+/// while the author's code runs there, so that a new `Progress(totalUnitCount:)` becomes its child.
 ///
-/// It does not take the child, which the author may want to add to another one, but remembers it. The first one counts.
+/// It remembers the child and does not adopt it, since the author may want to add it to another
+/// progress. The first child counts.
 final class MadeProgress: Progress, @unchecked Sendable {
-  // Progress itself says that it is safe to use everywhere; what is added here has a lock.
+  // Progress itself is declared safe to use everywhere; the member that is added here has a lock.
   private let first = Mutex<Progress?>(nil)
 
-  /// Made by our code alone: it is no child of the current one.
+  /// Makes a progress that is not a child of the current one. Only this module calls it.
   init() { super.init(parent: nil) }
 
-  /// How far the import's own progress is; zero before there is one.
+  /// The fraction of the import's own progress; zero before there is one.
   var share: UInt32 { first.withLock { $0 }?.millionths ?? 0 }
 
-  /// Runs a piece of the import. It does not suspend: what runs on this thread after it is something else.
+  /// Runs a piece of the import. It does not suspend: later code on this thread is not part of the
+  /// import.
   func hear(_ body: () -> Void) {
     guard first.withLock({ $0 == nil }) else { return body() }
     becomeCurrent(withPendingUnitCount: 0)

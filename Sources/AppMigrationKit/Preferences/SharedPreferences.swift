@@ -35,7 +35,7 @@ enum SharedPreferences {
     }
   }
 
-  /// Says once that a test has the developer's own preferences, which are not emptied.
+  /// Reports once that a test uses the developer's own preferences, which are not emptied.
   private static func tellOfOwn(_ group: String) {
     guard TestProcess.isOne, TestProcess.preferences == nil,
       isOwnSaid.withLock({ isSaid in
@@ -44,7 +44,7 @@ enum SharedPreferences {
       })
     else { return }
     TesterNotice.say(
-      "the defaults of the group \(group) and all others are your own in this process, and are not emptied: AppMigrationKit is in a "
+      "in this process the defaults of the group \(group) and all others are your own, and are not emptied: AppMigrationKit is in a "
         + "dynamic library, or the process was started with an empty environment")
   }
 }

@@ -2,24 +2,25 @@ internal import MigrationHost
 internal import MigrationSystem
 internal import Synchronization
 
-/// An extension's process: it says what it can do, and serves its host's messages until the channel ends.
+/// An extension's process. It reports its abilities, and serves its host's messages until the
+/// channel ends.
 ///
-/// The main thread runs the main actor, one thread receives, and the author's code runs in tasks, of which it may hold up as
-/// many as it likes: the end of the channel ends the process at once.
+/// The main thread runs the main actor, one thread receives, and the author's code runs in tasks.
+/// The code may block any number of tasks: the end of the channel still ends the process at once.
 final class ExtensionProcess: Sendable {
-  /// The author's object. It is made as soon as the main actor runs, and once.
+  /// The author's object. It is made once, as soon as the main actor runs.
   private let instance: Task<any AppMigrationExtension, Never>
-  /// The export or import that goes on.
+  /// The current export or import.
   private let current = Mutex<Task<Void, Never>?>(nil)
 
   private init(_ type: (some AppMigrationExtension).Type) {
     instance = Task { @MainActor in type.init() }
   }
 
-  /// Runs the process to its end.
+  /// Runs the process until it ends.
   static func run(_ type: (some AppMigrationExtension).Type) -> Never {
     guard let number = AppEnvironment.current()?.channel else {
-      fail("this is an app's migration extension, which peer starts; it does nothing by itself", code: 2)
+      fail("this program is an app's migration extension; peer starts it, and it does nothing by itself", code: 2)
     }
     CurrentProcess.bufferOutputByLine()
     do {
@@ -28,7 +29,8 @@ final class ExtensionProcess: Sendable {
       let host = try HostConnection(socket) { message, host in process.obey(message, host) }
       process.greet(host, with: ExtensionWork.abilities(of: type))
       let thread = try OwnerThread(name: "host") { host.serve() }
-      // Not dispatchMain, which ends the main thread: timers and Thread.isMainThread would stop working.
+      // This is not dispatchMain, which ends the main thread: timers and Thread.isMainThread would
+      // stop working.
       withExtendedLifetime(thread) { RunLoop.main.run() }
     } catch {
       fail("the host cannot be reached: \(error)", code: 2)
@@ -36,8 +38,9 @@ final class ExtensionProcess: Sendable {
     fail("the main run loop has ended", code: 1)
   }
 
-  /// Says what it can do once the author's object is made, which the main actor does as soon as it runs: an extension that ends
-  /// while that is made, or never comes back from it, is found out before its host needs it.
+  /// Reports the abilities once the author's object is made, which the main actor does as soon as
+  /// it runs. The host thereby detects an extension that ends or hangs while it makes the object,
+  /// before it needs the extension.
   private func greet(_ host: HostConnection, with abilities: ExtensionAbilities) {
     Task { @MainActor in
       _ = await instance.value
@@ -70,7 +73,7 @@ final class ExtensionProcess: Sendable {
     }
   }
 
-  /// Lets the author's code do something, and tells the host what came of it.
+  /// Lets the author's code do its work, and reports the result to the host.
   private func start(
     for host: HostConnection, _ body: @escaping @Sendable (ExtensionWork) async throws -> ExtensionMessage
   ) {
@@ -83,16 +86,16 @@ final class ExtensionProcess: Sendable {
       } catch {
         message = .ended(ReportedError(error))
       }
-      // The host may end the process as soon as it knows.
+      // The host may end the process as soon as it has the result.
       Preferences.write()
       CurrentProcess.flushOutput()
-      // A host that is gone ends the process by itself.
+      // A host that has ended also ends the process.
       try? host.send(message)
     }
     current.withLock { $0 = task }
   }
 
-  /// Says why the process ends, and ends it.
+  /// Reports the reason for the end, and ends the process.
   static func fail(_ sentence: String, code: CInt) -> Never {
     StandardStream.error.write("\(CommandLine.arguments.first ?? "extension"): \(sentence)\n")
     CurrentProcess.exitNow(code)

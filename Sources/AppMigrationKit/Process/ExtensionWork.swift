@@ -2,12 +2,12 @@ internal import MigrationHost
 internal import MigrationSystem
 internal import MigrationWire
 
-/// What a host may ask of an extension, done with the author's object.
+/// The work that a host may request from an extension, done with the author's object.
 struct ExtensionWork: Sendable {
   let instance: any AppMigrationExtension
   let host: HostConnection
 
-  /// What an extension's type can do.
+  /// The abilities of an extension's type.
   static func abilities(of type: any AppMigrationExtension.Type) -> ExtensionAbilities {
     var abilities: ExtensionAbilities = []
     if type is any ResourcesExportingWithOptions.Type { abilities.insert(.exports) }
@@ -33,7 +33,7 @@ struct ExtensionWork: Sendable {
         storeIdentifier: .init(app.store), bundleIdentifier: app.bundleIdentifier, platform: .init(app.platform)),
       sourceVersion: app.version)
     let host = host
-    // A host that is gone ends the process by itself.
+    // A host that has ended also ends the process.
     let notice = try await WatchedImport(importer).run(
       at: URL(directory: String(decoding: directory, as: UTF8.self)), request
     ) { try? host.send(.progress($0)) }
@@ -51,7 +51,8 @@ struct ExtensionWork: Sendable {
 }
 
 extension ExportDescription {
-  /// What an exporter says of itself, beside the estimate that it has been waited for.
+  /// The exporter's description: the given estimate, its version, and whether its data may be
+  /// compressed.
   init(of exporter: any ResourcesExportingWithOptions, estimate: Int) {
     self.init(
       estimate: Int64(estimate), version: exporter.resourcesVersion, isCompressible: exporter.resourcesCompressible)
@@ -59,7 +60,7 @@ extension ExportDescription {
 }
 
 extension ResourcesExportingWithOptions {
-  /// Exports with those of the options that this extension knows.
+  /// Exports with the requested options that this extension knows.
   func export(to destination: any ItemDestination, platform: MigrationPlatform, options: [(String, Data)]) async throws
   {
     var known: [OptionsType: Data] = [:]

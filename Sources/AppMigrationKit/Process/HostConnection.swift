@@ -4,12 +4,14 @@ internal import MigrationSystem
 internal import MigrationWire
 internal import Synchronization
 
-/// The extension's end of its channel: what it says, and the answers that it waits for.
+/// The extension's end of its channel: its messages, and the answers that it waits for.
 ///
-/// Whoever waits for the answer to an append receives it himself, so that no thread need be woken by another one; while
-/// nobody waits, a thread of its own receives. All other messages are obeyed by whoever receives them.
+/// A thread that waits for the answer to an append receives the answer itself, so that no thread
+/// has to wake another one. While no thread waits, a separate thread receives. The receiving thread
+/// also obeys all other messages.
 final class HostConnection: ItemDestination {
-  /// How long the thread leaves the channel to those who append, after the last append. A command may come that late.
+  /// The time after the last append in which the separate thread leaves the channel to appending
+  /// threads. A command may be late by this time.
   private static let patience = 0.01
 
   private struct Conversation {
@@ -17,9 +19,9 @@ final class HostConnection: ItemDestination {
     var answered = 0
     var refusals: [Int: ReportedError] = [:]
     var isCancelled = false
-    /// Whether the author's code has been told so by an append.
+    /// Whether an append has thrown this cancellation to the author's code.
     var hasThrown = false
-    /// How often somebody has received something and let go of the channel.
+    /// The number of times that a thread has received a message and released the channel.
     var turns = 0
   }
 
@@ -33,7 +35,8 @@ final class HostConnection: ItemDestination {
   private let conversation = Condition(Conversation())
   private let obey: @Sendable (HostMessage, HostConnection) -> Void
 
-  /// Takes over both directions of a channel; `obey` is called with each message but answers, and must not block.
+  /// Takes over both directions of a channel. It calls `obey` with each message except answers;
+  /// `obey` must not block.
   init(
     _ socket: consuming PacketSocket, obey: @escaping @Sendable (HostMessage, HostConnection) -> Void
   ) throws(SystemError) {
@@ -42,7 +45,7 @@ final class HostConnection: ItemDestination {
     self.obey = obey
   }
 
-  /// Says something.
+  /// Sends a message.
   func send(_ message: ExtensionMessage) throws(SystemError) {
     try sending.withLock { channel throws(SystemError) in try channel.send(message.encoded) }
   }
@@ -69,16 +72,16 @@ final class HostConnection: ItemDestination {
     throw error.thrownError
   }
 
-  /// Whether an append has thrown because the host wants no more.
+  /// Whether an append has thrown because the host has cancelled the export.
   var hasThrownCancellation: Bool { conversation.withLock { $0.hasThrown } }
 
-  /// The host wants no more; appends throw from now on.
+  /// Cancels the export for the host; appends throw from now on.
   func cancel() { conversation.withLock { $0.isCancelled = true } }
 
-  /// Asks the host to append an item; the number of the answer to wait for.
+  /// Asks the host to append an item; returns the number of the answer.
   private func ask(_ item: AppendedItem, _ descriptor: CInt?) throws(SystemError) -> Int {
     try sending.withLock { channel throws(SystemError) in
-      // Counted first: the answer may be here before `send` returns.
+      // The count comes first: the answer may arrive before `send` returns.
       let number = conversation.withLock { conversation in
         conversation.asked += 1
         return conversation.asked - 1
@@ -88,7 +91,7 @@ final class HostConnection: ItemDestination {
     }
   }
 
-  /// Waits for an answer, and receives it unless somebody else does already.
+  /// Waits for an answer, and receives it unless another thread is receiving.
   private func answer(_ number: Int) -> Answer {
     while true {
       let (answer, turns) = conversation.withLock { conversation -> (Answer?, Int) in
@@ -97,7 +100,7 @@ final class HostConnection: ItemDestination {
       }
       if let answer { return answer }
       let isMine = receiving.withLockIfAvailable { channel in
-        // Whoever had the channel until now may have received it; then nothing more might ever come.
+        // The previous thread may have received the answer; then no further message might arrive.
         guard conversation.withLock({ $0.answered <= number }) else { return true }
         _ = channel.awaitPromptly()
         receive(from: &channel)
@@ -113,7 +116,7 @@ final class HostConnection: ItemDestination {
 
   // MARK: Receiving
 
-  /// Receives whenever nobody waits for an answer. Does not return.
+  /// Receives while no thread waits for an answer. Does not return.
   func serve() -> Never {
     var seen = 0
     while true {
@@ -128,13 +131,14 @@ final class HostConnection: ItemDestination {
     }
   }
 
-  /// Counted after the channel was let go: who finds it taken can rely on a turn that is still to end.
+  /// Counts a turn after its thread has released the channel: a thread that finds the channel taken
+  /// can rely on the end of that turn.
   private func endTurn() {
     conversation.withLock { $0.turns += 1 }
     conversation.broadcast()
   }
 
-  /// Receives one message and acts on it. The end of the channel ends the process.
+  /// Receives one message and obeys it. The end of the channel ends the process.
   private func receive(from channel: inout Channel) {
     do {
       let arrival = try channel.receive()

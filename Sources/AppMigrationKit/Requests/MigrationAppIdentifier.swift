@@ -1,12 +1,13 @@
 internal import MigrationHost
 
-/// Which app a device's data belongs to: the store it came from, its bundle identifier, and the platform.
+/// The identity of the app that data belongs to: its store, its bundle identifier, and its
+/// platform.
 public struct MigrationAppIdentifier: Codable, Sendable {
-  /// A store that apps come from.
+  /// A store of apps.
   ///
-  /// Any name is a store; those that the system itself uses are constants.
+  /// Any name is a store; the names that the system itself uses are constants.
   public struct StoreIdentifier: RawRepresentable, Codable, Hashable, Sendable {
-    /// The store's name, as it travels between the devices.
+    /// The store's name, in its form between the devices.
     public let rawValue: String
 
     /// Names a store.
@@ -23,11 +24,11 @@ public struct MigrationAppIdentifier: Codable, Sendable {
     public static let googlePlay = StoreIdentifier(SourceClaim.android.store)
   }
 
-  /// The store that the app came from.
+  /// The app's store.
   public let storeIdentifier: StoreIdentifier
-  /// The app's own name for itself, such as `org.example.notes`.
+  /// The app's bundle identifier, such as `org.example.notes`.
   public let bundleIdentifier: String
-  /// The platform that this edition of the app is for.
+  /// The platform of this edition of the app.
   public let platform: MigrationPlatform
 
   /// Identifies an app.

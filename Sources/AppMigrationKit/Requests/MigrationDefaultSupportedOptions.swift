@@ -1,8 +1,8 @@
-/// The options of an export that knows none.
+/// The options of an export without options.
 public enum MigrationDefaultSupportedOptions: Equatable, Hashable, RawRepresentable, CaseIterable, Sendable {
   /// Always nil.
   public init?(rawValue: String) { nil }
 
-  /// There is no value that could be asked.
+  /// There is no value to ask.
   public var rawValue: String { switch self {} }
 }

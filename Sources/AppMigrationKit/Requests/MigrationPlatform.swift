@@ -1,11 +1,11 @@
 internal import MigrationHost
 
-/// A platform that an app's data comes from or goes to.
+/// The platform of an app's data, at its source or its destination.
 ///
-/// Any name is a platform; those that the system itself uses are constants. Apple's framework knows `android`; `linux` is
-/// added here.
+/// Any name is a platform; the names that the system itself uses are constants. Apple's framework
+/// has `android`; this module adds `linux`.
 public struct MigrationPlatform: RawRepresentable, Codable, Hashable, Sendable {
-  /// The platform's name, as it travels between the devices.
+  /// The platform's name, in its form between the devices.
   public let rawValue: String
 
   /// Names a platform.

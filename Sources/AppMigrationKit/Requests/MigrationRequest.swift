@@ -1,2 +1,2 @@
-/// What the other device wants of an export that knows no options.
+/// The other device's request to an export without options.
 public typealias MigrationRequest = MigrationRequestWithOptions<MigrationDefaultSupportedOptions>

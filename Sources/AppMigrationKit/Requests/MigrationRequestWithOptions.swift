@@ -1,12 +1,12 @@
-/// What the other device wants of an export.
+/// The other device's request to an export.
 public struct MigrationRequestWithOptions<OptionsType>: Sendable
 where
   OptionsType: CaseIterable, OptionsType: Hashable, OptionsType: RawRepresentable, OptionsType: Sendable,
   OptionsType.RawValue == String
 {
-  /// The platform that the data goes to.
+  /// The platform of the data's destination.
   public let destinationPlatform: MigrationPlatform
-  /// What was asked for, of the options that the extension knows.
+  /// The requested options that the extension knows.
   public let options: [OptionsType: Data]
 
   /// Makes a request.

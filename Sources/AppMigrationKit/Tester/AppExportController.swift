@@ -4,29 +4,32 @@ internal import Synchronization
 extension AppMigrationTester {
   /// Exports in a test.
   ///
-  /// What a device refuses, or ends an exporter for, the test is told by an error, in the domain `PeerMigrationErrorDomain` where
-  /// there is none of Foundation's for it: an estimate below zero, 20 seconds without an append, a cancellation that is not let
-  /// pass. The export goes on by itself then, since code in the test's process cannot be ended.
+  /// If a device would refuse an exporter's action or end the exporter, the test gets an error. Its
+  /// domain is `PeerMigrationErrorDomain` if Foundation has no error for the case: an estimate
+  /// below zero, 20 seconds without an append, a hidden cancellation. The export then continues by
+  /// itself, since the tester cannot end code in the test's process.
   public final class AppExportController: Sendable {
     private let session: TesterSession
 
     init(_ session: TesterSession) { self.session = session }
 
-    /// Exports, and extracts what was exported into a fresh directory.
+    /// Exports, and extracts the archive into a fresh directory.
     /// - Parameters:
-    ///   - request: what is asked for; by default no options, for the tester's platform.
-    ///   - progress: follows the export by the extension's estimate, and stands at its total after a success.
+    ///   - request: the request (default: no options, for the tester's platform).
+    ///   - progress: follows the export by the extension's estimate, and is complete after a
+    ///     success.
     public func exportResources(
       request: MigrationRequest? = nil, progress: Progress? = nil
     ) async throws -> ResourcesExportResult {
       try await export(to: request?.destinationPlatform ?? session.platform, options: [], progress)
     }
 
-    /// Exports, and extracts what was exported into a fresh directory.
+    /// Exports, and extracts the archive into a fresh directory.
     /// - Parameters:
-    ///   - request: what is asked for; by default no options, for the tester's platform. Options that the extension does
-    ///     not know are dropped.
-    ///   - progress: follows the export by the extension's estimate, and stands at its total after a success.
+    ///   - request: the request (default: no options, for the tester's platform). Options that the
+    ///     extension does not know are dropped.
+    ///   - progress: follows the export by the extension's estimate, and is complete after a
+    ///     success.
     public func exportResources<OptionsType>(
       request: MigrationRequestWithOptions<OptionsType>? = nil, progress: Progress? = nil
     ) async throws -> ResourcesExportResult {
@@ -57,7 +60,7 @@ extension AppMigrationTester {
   }
 }
 
-/// An exporter that a test asks for its app's data.
+/// An exporter under test.
 private struct TestedExporter: Sendable {
   let exporter: any ResourcesExportingWithOptions
   let session: TesterSession

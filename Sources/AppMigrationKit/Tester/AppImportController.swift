@@ -9,15 +9,18 @@ extension AppMigrationTester {
 
     init(_ session: TesterSession) { self.session = session }
 
-    /// Imports what a directory holds into a fresh container, with fresh containers of the app's groups.
+    /// Imports a directory into a fresh container, with fresh containers of the app's groups.
     ///
-    /// When an import fails, the container is emptied and those of the groups are not, as on a device: `leftInGroups` says
-    /// what the importer left there. Defaults of a group are not fresh: all tests of a process share them.
+    /// If an import fails, the tester empties the container, but not the containers of the groups,
+    /// as on a device. `leftInGroups` lists the items that the importer left there. Defaults of a
+    /// group are not fresh: all tests of a process share them.
     /// - Parameters:
-    ///   - directory: what an export was extracted to; the extension is given it as it is, and may move items out of it.
-    ///   - importRequest: where the data comes from; by default from the app itself, on the tester's platform and from the
-    ///     usual store of that, in the version of this tester's last export or else of the extension.
-    ///   - progress: follows the extension's, and stands at its total after a success.
+    ///   - directory: the directory of an extracted export. The extension gets it unchanged, and
+    ///     may move items out of it.
+    ///   - importRequest: the source of the data (default: the app itself, on the tester's platform
+    ///     and from its usual store). The default version is that of this tester's last export, or
+    ///     the extension's if there was none.
+    ///   - progress: follows the extension's progress, and is complete after a success.
     public func importResources(
       from directory: URL, importRequest: ResourcesImportRequest? = nil, progress: Progress? = nil
     ) async throws {
@@ -38,7 +41,7 @@ extension AppMigrationTester {
               }
             }
           } catch {
-            // An import that was broken off is that, whatever the importer makes of it.
+            // A cancelled import throws this error, even if the importer throws another.
             throw supervision.isBrokenOff ? CancellationError() : error
           }
           if let words = notice?.words { TesterNotice.say("\(type(of: instance)) \(words)") }
@@ -50,9 +53,9 @@ extension AppMigrationTester {
       follower.finish()
     }
 
-    /// Sets the status that `MigrationStatus.importStatus` answers where this tester was configured.
+    /// Sets the `MigrationStatus.importStatus` of this tester's configuration.
     ///
-    /// It changes nothing else: a failure clears no container.
+    /// It changes nothing else: a failure empties no container.
     public func registerImportCompletion(with status: MigrationStatus) async throws {
       let failure: ReportedError? =
         switch status {
@@ -63,29 +66,32 @@ extension AppMigrationTester {
       (session.configuration.surroundings.status as? StatusMemory)?.write(record)
     }
 
-    /// The container that the last import went to; nil before the first.
+    /// The container of the last import; nil before the first import.
     ///
-    /// Added here: a test that runs inside an app has Apple's framework import into that app.
+    /// Only this module has it: on Apple's platforms, a test that runs inside an app imports into
+    /// that app.
     public var importedContainer: MigrationDataContainer? { last.withLock { $0 }?.surroundings.container }
 
-    /// The container of one of the app's groups, as the last import found it; nil before the first, and for a group that
-    /// was not configured.
+    /// The container of one of the app's groups in the last import; nil before the first import,
+    /// and for a group that is not configured.
     ///
-    /// Added here, like `importedContainer`.
+    /// Only this module has it, like `importedContainer`.
     public func importedContainerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
       last.withLock { $0 }?.surroundings.groups[groupIdentifier]
     }
 
-    /// What the last import left in the containers of the app's groups, if it failed: the paths there, in order, by group.
+    /// The items that a failed last import left in the containers of the app's groups: their paths,
+    /// in order, by group.
     ///
-    /// No system clears those, so that it should be empty. Changed defaults of a group are
-    /// `Library/Preferences/GROUP.plist`, as on a device. Added here, like `importedContainer`.
+    /// It should be empty, since no system empties these containers. Changed defaults of a group
+    /// are `Library/Preferences/GROUP.plist`, as on a device. Only this module has it, like
+    /// `importedContainer`.
     public var leftInGroups: [String: [String]] { last.withLock { $0 }?.left.withLock { $0 } ?? [:] }
   }
 }
 
 extension TesterSession {
-  /// The request of an app that gets its own data back.
+  /// The request of an app that imports its own data.
   fileprivate func defaultRequest(for instance: any AppMigrationExtension) -> ResourcesImportRequest {
     let version = exportedVersion.withLock { $0 } ?? (instance as? any ResourcesExportingWithOptions)?.resourcesVersion
     return ResourcesImportRequest(

@@ -2,7 +2,8 @@ internal import MigrationArchive
 internal import MigrationSystem
 internal import MigrationWire
 
-/// Adds up what the contents in frames come to compressed; a frame that does not shrink counts as it is.
+/// Adds up the compressed size of the contents in frames; a frame that does not shrink counts with
+/// its plain size.
 final class CompressedSize {
   private(set) var total = 0
   private let compressor = Zstandard()
@@ -22,10 +23,10 @@ final class CompressedSize {
     total += compressedSize ?? contents.count
   }
 
-  /// Nil if the contents would not shrink, or there is nobody to compress them.
+  /// Nil if the contents would not shrink, or if no compressor is available.
   private var compressedSize: Int? {
     guard contents.count > 1 else { return nil }
-    // Only what fits into less is of interest.
+    // Only a smaller result is of interest.
     if buffer.count < contents.count { buffer = [UInt8](repeating: 0, count: contents.count) }
     let size = unsafe compressor?.compress(contents.span.bytes, into: &buffer)
     return size.flatMap { $0 < contents.count ? $0 : nil }

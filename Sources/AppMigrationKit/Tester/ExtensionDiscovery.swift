@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Finds the extension types of a program, in what the compiler wrote down about conformances to protocols.
+/// Finds the extension types of a program in the compiler's records of conformances to protocols.
 enum ExtensionDiscovery {
-  /// All types that are migration extensions, generic ones left out.
+  /// All types that are migration extensions, except generic types.
   static func types() -> [any AppMigrationExtension.Type] {
     var types: [any AppMigrationExtension.Type] = []
     var seen: Set<ObjectIdentifier> = []
@@ -15,14 +15,13 @@ enum ExtensionDiscovery {
     return types
   }
 
-  /// The only one of some types, or the one with a name, with or without that of its module; throws what a tester says when
-  /// there is no such one.
+  /// The only type of some types, or the type with a name, with or without its module's name.
+  /// Throws the tester's error if there is none.
   static func onlyType(
     of types: [any AppMigrationExtension.Type], named name: String? = nil
   ) throws(CocoaError) -> any AppMigrationExtension.Type {
     let advice =
-      "say which one is tested by AppMigrationTester.withConfiguration, or by its name in "
-      + TesterEnvironment.Name.type
+      "name the tested type in AppMigrationTester.withConfiguration, or in \(TesterEnvironment.Name.type)"
     guard !types.isEmpty else {
       throw CocoaError(.featureUnsupported, "this program has no migration extension: \(advice)")
     }
@@ -41,10 +40,10 @@ enum ExtensionDiscovery {
   }
 }
 
-/// The conformances of one image: relative pointers to their records, one behind the other.
+/// The conformances of one image: an array of relative pointers to their records.
 @safe private struct ConformanceSection {
-  /// What the runtime keeps of an image: a version, an address, two words that are not used, then the start and the length
-  /// of each section; the second one has the conformances.
+  /// The runtime's record of an image: a version, an address, two unused words, then the start and
+  /// the length of each section. The second section has the conformances.
   private static let offset = 6 * MemoryLayout<UInt>.size
 
   private typealias Body = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Bool
@@ -58,7 +57,7 @@ enum ExtensionDiscovery {
     size = unsafe image.load(fromByteOffset: Self.offset + MemoryLayout<UInt>.size, as: Int.self)
   }
 
-  /// Those of all loaded images.
+  /// The conformances of all loaded images.
   static func all() -> [ConformanceSection] {
     guard let symbol = unsafe dlsym(nil, "swift_enumerateAllMetadataSections") else { return [] }
     let enumerate = unsafe unsafeBitCast(symbol, to: Enumerate.self)
@@ -84,7 +83,7 @@ enum ExtensionDiscovery {
 
 /// One conformance: relative pointers to the protocol, to the type and to a table, then flags.
 @safe private struct ConformanceRecord {
-  /// Bits 3 to 5 of the flags tell what the type's pointer leads to.
+  /// Bits 3 to 5 of the flags are the kind of the type's pointer.
   private enum TypeReference: UInt32 {
     case direct = 0
     case indirect = 1
@@ -94,13 +93,13 @@ enum ExtensionDiscovery {
 
   init(_ address: UnsafeRawPointer) { unsafe self.address = address }
 
-  /// Whether the protocol is ours.
+  /// Whether the protocol is this module's.
   var isMigrationExtension: Bool {
     let descriptor = unsafe ContextDescriptor(RelativePointer.indirectableTarget(of: address))
     return descriptor.name == "AppMigrationExtension" && descriptor.parent?.name == "AppMigrationKit"
   }
 
-  /// The type; nil for a generic one.
+  /// The type; nil for a generic type.
   var type: (any Any.Type)? {
     let flags = unsafe address.load(fromByteOffset: 12, as: UInt32.self)
     switch TypeReference(rawValue: flags >> 3 & 7) {
@@ -113,8 +112,8 @@ enum ExtensionDiscovery {
   }
 }
 
-/// What the compiler wrote about a module, a protocol or a type: flags, then relative pointers to the parent, to the name
-/// and, for types, to the function that gives their metadata.
+/// The compiler's record of a module, a protocol or a type: flags, then relative pointers to the
+/// parent, to the name and, for types, to the function that returns their metadata.
 @safe private struct ContextDescriptor {
   private enum Kind {
     static let module: UInt32 = 0
@@ -146,18 +145,18 @@ enum ExtensionDiscovery {
   var type: (any Any.Type)? {
     guard Kind.types.contains(kind), !isGeneric else { return nil }
     let access = unsafe unsafeBitCast(RelativePointer.target(of: address + 12), to: MetadataAccess.self)
-    // Complete metadata is asked for by zero.
+    // Zero requests complete metadata.
     return unsafe unsafeBitCast(access(0), to: Any.Type.self)
   }
 }
 
-/// Pointers that are written down as their distance from where they stand.
+/// Pointers that are stored as their distance from their own address.
 private enum RelativePointer {
   static func target(of place: UnsafeRawPointer) -> UnsafeRawPointer {
     unsafe place + Int(place.loadUnaligned(as: Int32.self))
   }
 
-  /// The same, where the lowest bit says that a pointer to the target is what stands there.
+  /// The same, except that the lowest bit marks a pointer to a pointer to the target.
   static func indirectableTarget(of place: UnsafeRawPointer) -> UnsafeRawPointer {
     let distance = unsafe place.loadUnaligned(as: Int32.self)
     let target = unsafe place + Int(distance & ~1)

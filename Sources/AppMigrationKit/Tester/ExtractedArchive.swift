@@ -4,7 +4,8 @@ internal import MigrationSystem
 internal import MigrationWire
 internal import Synchronization
 
-/// A tested export's archive: what is appended goes through the same frames and the same staging as between two devices.
+/// A tested export's archive. Appended items pass the same frames and the same staging as between
+/// two devices.
 final class ExtractedArchive: Sendable {
   private struct Assembly {
     let staging: Staging
@@ -13,13 +14,13 @@ final class ExtractedArchive: Sendable {
     let reader: ExtractingReader
   }
 
-  /// The directory that everything arrives in.
+  /// The directory with the extracted items.
   let root: URL
   private let assembly: Mutex<Assembly>
   private let progress: @Sendable (UInt64) -> Void
 
-  /// Starts an archive in a directory; `progress` is told how many bytes of contents there are so far. What is read when the
-  /// export is cancelled is not read further.
+  /// Starts an archive in a directory; it reports the bytes of contents so far to `progress`. When
+  /// the export is cancelled, it stops reading the current item.
   init(
     in directory: TemporaryDirectory, isCompressible: Bool, isCancelled: @escaping @Sendable () -> Bool,
     progress: @escaping @Sendable (UInt64) -> Void
@@ -46,7 +47,7 @@ final class ExtractedArchive: Sendable {
       Assembly(staging: staging, export: export, appender: ItemAppender(export: export), reader: reader))
   }
 
-  /// Takes an item; returns when it has been read.
+  /// Appends an item; returns when it has been read.
   func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
     var item = Optional(item)
     do throws(ArchiveError) {
@@ -67,7 +68,7 @@ final class ExtractedArchive: Sendable {
     progress(assembly.withLock { $0.export.result.finish.total.bytes })
   }
 
-  /// Completes the archive; what the contents come to, plain and compressed.
+  /// Completes the archive; returns the size of the contents, plain and compressed.
   func finish() throws -> (uncompressed: Int, compressed: Int?) {
     try assembly.withLock { assembly in
       assembly.appender.finish()
@@ -75,7 +76,7 @@ final class ExtractedArchive: Sendable {
       let finish = assembly.export.result.finish
       try assembly.staging.complete(finish) { _ in }
       let plain = Int(finish.total.bytes)
-      // A file that changed while it was read has more in the frames than in the archive.
+      // A file that changed while it was read has more bytes in the frames than in the archive.
       return (plain, assembly.reader.compressedSize.map { min($0, plain) })
     }
   }

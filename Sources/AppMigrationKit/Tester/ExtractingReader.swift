@@ -2,7 +2,7 @@ internal import MigrationArchive
 internal import MigrationSystem
 internal import MigrationWire
 
-/// Reads an export, and hands its frames to staging at once.
+/// Reads an export, and passes its frames to staging at once.
 final class ExtractingReader {
   private let source: any FrameSource
   private let writer: StagingWriter
@@ -20,7 +20,7 @@ final class ExtractingReader {
     self.isCancelled = isCancelled
   }
 
-  /// What the contents of the frames so far come to compressed; nil where they are not to be.
+  /// The compressed size of the frames' contents so far; nil if they are not to be compressed.
   var compressedSize: Int? { compression?.total }
 
   /// Reads until `isOver`; throws when the export is cancelled.
@@ -28,17 +28,17 @@ final class ExtractingReader {
     while !isOver() {
       if isCancelled() { throw ArchiveError(.stopped, "the export was cancelled") }
       frame.number += 1
-      // What was read before is written already.
+      // All earlier data is already written.
       switch source.fill(&frame, written: frame.number) {
       case .full: try write()
       case .nothing(let moment):
-        // Appends run on threads that may block; the pauses are those of a file that does not hold still.
+        // Appends run on threads that may block; the pauses wait for a file that keeps changing.
         Thread.sleep(forTimeInterval: min(max(0, (moment ?? 0) - BootInstant.now().seconds), Self.longestPause))
       }
     }
   }
 
-  /// So long a cancellation waits.
+  /// The longest delay of a cancellation.
   private static let longestPause = 0.1
 
   private func write() throws(ArchiveError) {
@@ -55,9 +55,9 @@ final class ExtractingReader {
   }
 }
 
-/// What an exporter in this process is told by errors, and by nothing else.
+/// The listener for an exporter in this process, which only gets errors.
 final class ExtractionListener: ExportListener {
-  /// Never set: an exporter in this process is cancelled with the test's task.
+  /// It is never set: an exporter in this process is cancelled with the test's task.
   let stopSignal = StopSignal()
   func unsent(_ unsent: Unsent) {}
   func skipped(items: UInt64, bytes: UInt64) {}

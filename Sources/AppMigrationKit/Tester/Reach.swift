@@ -1,24 +1,26 @@
 internal import MigrationSystem
 
-/// What an exporter may append in a test: what is in its app's container, in the containers of its groups, in its directory
-/// for temporary files, and in its own bundle. On a device its sandbox keeps it from everything else.
+/// The items that an exporter may append in a test: those in its app's container, in the containers
+/// of its groups, in its directory for temporary files, and in its own bundle. On a device the
+/// sandbox denies all other items.
 struct Reach: Sendable {
   private let roots: [[UInt8]]
 
-  /// That of an extension with these surroundings.
+  /// The reach of an extension with these surroundings.
   init(
     _ surroundings: Surroundings, temporary: URL = FileManager.default.temporaryDirectory,
     bundle: URL = Bundle.main.bundleURL
   ) {
     let places = [surroundings.container.containerRootDirectory, temporary, bundle] + surroundings.groups.values
     roots = places.compactMap { place in
-      // What is not there has nothing that could be appended.
+      // A missing directory has no items to append.
       guard let bytes = try? place.fileSystemBytes() else { return nil }
       return try? Self.directory(bytes)
     }
   }
 
-  /// Opens what a path names, wherever links on the way to it lead; throws the `CocoaError` that the sandbox would make of it.
+  /// Opens the item at a path, through all links on the way to it; throws the `CocoaError` that the
+  /// sandbox would cause.
   func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem {
     let item = try AppendableItem(opening: path)
     let isCovered: Bool
@@ -42,13 +44,13 @@ struct Reach: Sendable {
     }
   }
 
-  /// Where a directory is, without links.
+  /// The path of a directory, without links.
   private static func directory(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
     let directory = try SharedDirectory(Directory.open(path))
     return try withExtendedLifetime(directory) { () throws(SystemError) in try place(directory.directory.raw) }
   }
 
-  /// Where an open file is, without links.
+  /// The path of an open file, without links.
   private static func place(_ descriptor: CInt) throws(SystemError) -> [UInt8] {
     try Directory.open("/proc/self/fd").readLink("\(descriptor)")
   }

@@ -1,9 +1,9 @@
 extension AppMigrationTester {
-  /// What an export in a test came to.
+  /// The result of an export in a test.
   public struct ResourcesExportResult: Sendable {
-    /// A directory with everything that was exported, as an importer would be given it.
+    /// A directory with all exported items, in the form that an importer gets.
     ///
-    /// It stays until the `withConfiguration` that it was made in ends; without one, as long as the process.
+    /// It stays until the `withConfiguration` around it ends; without one, until the process ends.
     public let extractedResourcesURL: URL
     /// The export's figures.
     public let exportProperties: DeviceToDeviceExportProperties
@@ -11,14 +11,16 @@ extension AppMigrationTester {
 
   /// The figures of an export in a test.
   public struct DeviceToDeviceExportProperties: Sendable {
-    /// The bytes of the contents of all exported files; names, directories and links count nothing.
+    /// The bytes of the contents of all exported files; names, directories and links do not count.
     public let uncompressedBytes: Int
-    /// What those bytes come to on their way; nil if the extension says that they are not to be compressed.
+    /// The size of those bytes in transit; nil if the extension says that they are not to be
+    /// compressed.
     ///
-    /// Contents are compressed frame by frame, and a frame that does not shrink is counted as it is, so that this is never
-    /// more than `uncompressedBytes`. It is as much where this machine lacks libzstd.
+    /// Contents are compressed frame by frame, and a frame that does not shrink counts with its
+    /// plain size. The value is therefore never more than `uncompressedBytes`, and equal to it if
+    /// this machine lacks libzstd.
     public let compressedBytes: Int?
-    /// What the extension estimated before.
+    /// The extension's estimate before the export.
     public let sizeEstimate: Int
     /// The extension's `resourcesVersion`.
     public let version: String

@@ -1,7 +1,8 @@
 internal import MigrationArchive
 internal import MigrationWire
 
-/// Tags for frames that never leave the process: a keyed hash, in the place of the transfer's tags, which need OpenSSL.
+/// Tags for frames that never leave the process: a keyed hash instead of the transfer's tags, which
+/// need OpenSSL.
 final class SipSealer: ChunkSealing {
   private let key: UInt128
   private var nonce: UInt32 = 0

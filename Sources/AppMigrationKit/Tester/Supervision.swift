@@ -3,22 +3,23 @@ internal import Synchronization
 
 /// Runs an author's code in a test, and decides when a device would have ended it.
 ///
-/// Code in this process cannot be ended. It goes on by itself when the test has been told; what it appends then is refused.
+/// The tester cannot end code in this process. After the test has got its error the code continues
+/// by itself, and its appends are refused.
 final class Supervision: Sendable {
-  /// What has to be said of code that is silent, with the time and the limit in words.
+  /// The messages about silent code, with the time and the limit in words.
   struct Words: Sendable {
     let quiet: @Sendable (_ seconds: String, _ limit: String) -> String
     let hung: @Sendable (_ seconds: String) -> String
 
-    /// Of an exporter.
+    /// The messages about an exporter.
     static let export = Words(
       quiet: { "the exporter has appended nothing for \($0); after \($1) a device ends it" },
       hung: { "The exporter appended nothing for \($0); a device ends it, and nothing arrives." })
 
-    /// Of one that describes its export.
+    /// The messages about an exporter that describes its export.
     static let description = Words(
-      quiet: { "the exporter has not told its resourcesSizeEstimate for \($0); after \($1) a device ends it" },
-      hung: { "The exporter did not tell its resourcesSizeEstimate within \($0); a device ends it." })
+      quiet: { "the exporter has not returned its resourcesSizeEstimate for \($0); after \($1) a device ends it" },
+      hung: { "The exporter did not return its resourcesSizeEstimate within \($0); a device ends it." })
   }
 
   private enum Outcome<Result: Sendable>: Sendable {
@@ -28,28 +29,28 @@ final class Supervision: Sendable {
 
   private struct State {
     var watch: TestedExport
-    /// Whether the code has ended, or the test been told that a device ends it.
+    /// Whether the code has ended, or the test has got the error that a device would end it.
     var isOver = false
-    /// Whether it was told so before the code had ended.
+    /// Whether the test got that error before the code had ended.
     var isGivenUp = false
   }
 
   private let state: Mutex<State>
   private let words: Words
 
-  /// Begins to watch, now.
+  /// Begins to watch.
   init(limit: IdleLimit, _ words: Words) {
     state = Mutex(State(watch: TestedExport(limit: limit)))
     self.words = words
   }
 
-  /// Whether what is being read is not wanted any more.
+  /// Whether the current item is no longer needed.
   var isUnwanted: Bool { state.withLock { $0.isGivenUp || $0.watch.isCancelled } }
 
   /// Whether the test's task was cancelled.
   var isBrokenOff: Bool { state.withLock { $0.watch.isCancelled } }
 
-  /// Throws once the test does not want it any more.
+  /// Throws once the test no longer needs the export.
   func refuseIfCancelled() throws {
     try state.withLock { state in
       guard state.isOver || state.watch.isCancelled else { return }
@@ -58,18 +59,19 @@ final class Supervision: Sendable {
     }
   }
 
-  /// An append begins.
+  /// Records the beginning of an append.
   func begin() { state.withLock { $0.watch.appendBegan() } }
 
-  /// An append has ended.
+  /// Records the end of an append.
   func end() { state.withLock { $0.watch.appendEnded() } }
 
-  /// What an end means after a cancellation; nil where there was none.
+  /// The error for an end after a cancellation; nil if there was none.
   func judgement(of error: (any Error)?) -> ReportedError? {
     state.withLock { $0.watch.judgement(of: error.map { ReportedError($0) }) }
   }
 
-  /// Runs some code until it ends, or until a device would have ended it: then throws what is said of that.
+  /// Runs some code until it ends, or until a device would have ended it; then it throws that
+  /// error.
   func run<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
     let (outcomes, news) = AsyncStream.makeStream(of: Outcome<Result>.self)
     let work = Task(executorPreference: BlockingExecutor.shared) {
@@ -79,14 +81,14 @@ final class Supervision: Sendable {
       } catch {
         outcome = .ended(.failure(error))
       }
-      // The test may hear of it late, where other tests hold up all threads.
+      // The test may learn of it late, if other tests block all threads.
       self.state.withLock { $0.isOver = true }
       news.yield(outcome)
     }
     let watch = Task(executorPreference: BlockingExecutor.shared) {
       if let fault = await self.watch() { news.yield(.given(up: fault)) }
     }
-    // A task of its own, since a cancelled one hears nothing more.
+    // A separate task, since a cancelled task receives no further outcomes.
     let first = Task(executorPreference: BlockingExecutor.shared) { () -> Outcome<Result>? in
       for await outcome in outcomes { return outcome }
       return nil
@@ -109,7 +111,7 @@ final class Supervision: Sendable {
     }
   }
 
-  /// What is to be said of the code, when it has to be ended; nil when the watch is.
+  /// The error for code that a device would end; nil if the watch ends first.
   private func watch() async -> ReportedError? {
     while (try? await Task.sleep(for: .seconds(state.withLock { $0.watch.pause }))) != nil {
       switch state.withLock({ $0.isOver ? nil : $0.watch.look() }) {

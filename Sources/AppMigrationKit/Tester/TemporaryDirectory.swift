@@ -1,8 +1,8 @@
 internal import MigrationSystem
 
-/// A fresh directory that goes away, with everything in it, when nobody needs it any more.
+/// A fresh directory that is removed, with its contents, with the last reference to it.
 final class TemporaryDirectory: Sendable {
-  /// Its path needs no percent encoding, so that authors may put paths together from URLs.
+  /// Its path needs no percent encoding, so that authors can make paths from URLs.
   let path: String
 
   init() throws {
@@ -16,11 +16,11 @@ final class TemporaryDirectory: Sendable {
 
   func remove() {
     let (parent, name) = FileContent.split(Array(path.utf8))
-    // What cannot be removed is left to the system that cleans its temporary directory.
+    // The system cleans its temporary directory later if this removal fails.
     try? Directory.open(parent).removeTree(ifThere: name)
   }
 
-  /// A directory within, made with all that are above it.
+  /// A directory within it, made together with its parents.
   func directory(_ name: String) throws -> URL {
     _ = try Directory.openOrMake(Array("\(path)/\(name)".utf8), mode: 0o700)
     return URL(directory: "\(path)/\(name)")

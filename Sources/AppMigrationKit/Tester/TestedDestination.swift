@@ -2,7 +2,7 @@ internal import MigrationHost
 internal import MigrationWire
 internal import Synchronization
 
-/// Where a tested export's items go, as far as the rules of a device let them.
+/// The destination of a tested export's items, under the rules of a device.
 final class TestedDestination: ItemDestination {
   private let archive: ExtractedArchive
   private let reach: Reach

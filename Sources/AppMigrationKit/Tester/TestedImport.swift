@@ -1,10 +1,10 @@
 internal import MigrationSystem
 internal import Synchronization
 
-/// Where a tested import goes: a fresh container, and fresh ones of the app's groups.
+/// The destination of a tested import: a fresh container, and fresh containers of the app's groups.
 final class TestedImport: Sendable {
   let surroundings: Surroundings
-  /// What a failed import left in the groups, by group.
+  /// The items that a failed import left in the groups, by group.
   let left = Mutex<[String: [String]]>([:])
   private let directory: TemporaryDirectory
   /// The groups' defaults before the import, as property lists.
@@ -25,7 +25,8 @@ final class TestedImport: Sendable {
     defaults = Self.defaults(of: groups.keys)
   }
 
-  /// Does what a device does when an import fails: empties the container, and leaves the groups as they are.
+  /// Acts like a device after a failed import: empties the container, and leaves the groups as they
+  /// are.
   func fail() throws {
     try Directory.open(directory.path).removeTree(ifThere: Array(Self.app.utf8))
     _ = try directory.container(Self.app)
@@ -39,7 +40,7 @@ final class TestedImport: Sendable {
     self.left.withLock { $0 = left }
   }
 
-  /// Everything in a directory but directories.
+  /// All items below a directory, except directories.
   private static func files(in directory: URL) -> [String] {
     let names = (try? FileManager.default.subpathsOfDirectory(atPath: directory.path)) ?? []
     return names.filter { name in

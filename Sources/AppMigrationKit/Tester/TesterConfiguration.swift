@@ -2,27 +2,27 @@ internal import MigrationCredentials
 internal import MigrationHost
 internal import Synchronization
 
-/// Which extension testers test, and where it finds its app's data.
+/// The extension under test, and the places of its app's data.
 struct TesterConfiguration: Sendable {
   let type: any AppMigrationExtension.Type
   let surroundings: Surroundings
-  /// The store that the data of an import comes from; nil for the usual one of its platform.
+  /// The store of an import's data; nil for the usual store of its platform.
   var store: String?
-  /// Whether no one said where the app's data is, so that there is none.
+  /// Whether the app has no data, since the test named no container.
   var isEmpty = false
-  /// For how long an exporter may append nothing.
+  /// The time in which an exporter may append nothing.
   var idleLimit: IdleLimit { Self.idleLimitOfTask ?? environmentsLimit }
   private var environmentsLimit = IdleLimit.standard
-  /// What testers made while this goes; it stays as long.
+  /// The testers' files, which stay as long as this configuration.
   let keepsakes = Keepsakes()
 
-  /// What goes for the task that asks.
+  /// The configuration of the current task.
   @TaskLocal static var ofTask: TesterConfiguration?
 
-  /// Another limit for this task, in tests of the tester.
+  /// A different limit for this task, in tests of the tester.
   @TaskLocal static var idleLimitOfTask: IdleLimit?
 
-  /// What goes for the whole process; what testers made goes with it.
+  /// The configuration of the whole process; the testers' files are removed with it.
   private static let registered: Mutex<TesterConfiguration?> = {
     atexit { TesterConfiguration.ofProcess = nil }
     return Mutex(nil)
@@ -40,7 +40,8 @@ struct TesterConfiguration: Sendable {
       status: StatusMemory())
   }
 
-  /// What goes for the task that asks, or what the environment and the process's extension types make of it.
+  /// The configuration of the current task, or one from the environment and the process's extension
+  /// types.
   static func current() throws -> TesterConfiguration {
     let environment = try TesterEnvironment()
     if var configuration = ofTask ?? ofProcess {
@@ -66,14 +67,14 @@ struct TesterConfiguration: Sendable {
     return registeredNow
   }
 
-  /// What the environment says of an import's source, and of the patience with an exporter, it says for all configurations.
+  /// Applies the environment's store and limit, which hold for all configurations.
   private mutating func heed(_ environment: TesterEnvironment) {
     store = environment.store
     environmentsLimit = environment.idleLimit
   }
 
-  /// What the code of an app finds in a test that says nothing, before the first tester too; nil where the environment says
-  /// nothing either.
+  /// The surroundings of an app's code in a test without a configuration, also before the first
+  /// tester; nil if the environment has none either.
   static var surroundingsOfProcess: Surroundings? {
     if let configuration = ofProcess { return configuration.surroundings }
     guard TestProcess.isOne, let environment = try? TesterEnvironment(),
@@ -82,14 +83,14 @@ struct TesterConfiguration: Sendable {
     return (try? current())?.surroundings
   }
 
-  /// An error of an exporter, with what to do where it found nothing in a container that is empty.
+  /// An error of an exporter, with advice if it found no data in an empty container.
   func explaining(_ error: any Error) -> any Error {
     guard isEmpty, let cocoa = error as? CocoaError, cocoa.code == .fileReadNoSuchFile || cocoa.code == .fileNoSuchFile
     else { return error }
     var entries = (error as NSError).userInfo
     entries[NSUnderlyingErrorKey] = error
     entries[NSLocalizedDescriptionKey] =
-      "\(cocoa.localizedDescription) The app's container is empty, since this test does not say where it is: see "
+      "\(cocoa.localizedDescription) The app's container is empty, since this test names none: see "
       + "AppMigrationTester.withConfiguration, or name it in \(TesterEnvironment.Name.container)."
     return CocoaError(cocoa.code, userInfo: entries)
   }
@@ -104,7 +105,7 @@ extension TemporaryDirectory {
   }
 }
 
-/// Directories that stay as long as this does.
+/// Directories that stay as long as this object.
 final class Keepsakes: Sendable {
   private let directories = Mutex<[TemporaryDirectory]>([])
 

@@ -1,8 +1,8 @@
 internal import MigrationHost
 internal import MigrationSystem
 
-/// What the environment says of what is tested, so that a test's source need not: one that was written for Apple's tester has
-/// nothing to say.
+/// The test's configuration in the environment, for sources without one, such as those for Apple's
+/// tester.
 struct TesterEnvironment: Sendable {
   /// The variables' names.
   enum Name {
@@ -14,25 +14,25 @@ struct TesterEnvironment: Sendable {
     static let idleLimit = "PEER_TEST_IDLE_LIMIT"
   }
 
-  /// The app's container; nil for an empty one.
+  /// The app's container; nil for an empty container.
   let container: URL?
   let groups: [String: URL]
   let bundleIdentifier: String
-  /// The name of the extension's type; nil where there is but one.
+  /// The name of the extension's type; nil if there is only one.
   let type: String?
-  /// The store that the data of an import comes from; nil for the usual one of its platform.
+  /// The store of an import's data; nil for the usual store of its platform.
   let store: String?
-  /// For how long an exporter may append nothing.
+  /// The time in which an exporter may append nothing.
   let idleLimit: IdleLimit
 
-  /// Reads it; throws a `CocoaError` that names the variable.
+  /// Reads the environment; throws a `CocoaError` that names the variable.
   init(_ get: (String) -> String? = Environment.get) throws(CocoaError) {
     container = try get(Name.container).map { path throws(CocoaError) in try Self.directory(path, Name.container) }
     var groups: [String: URL] = [:]
     for entry in (get(Name.groups) ?? "").split(separator: ":") {
       let parts = entry.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2 else {
-        throw CocoaError(.featureUnsupported, "\(Name.groups) has \"\(entry)\", and ID=PATH:ID=PATH is expected")
+        throw CocoaError(.featureUnsupported, "\(Name.groups) has \"\(entry)\", but must be ID=PATH:ID=PATH")
       }
       groups[parts[0]] = try Self.directory(parts[1], Name.groups)
     }
@@ -47,7 +47,7 @@ struct TesterEnvironment: Sendable {
     var isDirectory: ObjCBool = false
     let url = URL(filePath: path, directoryHint: .notDirectory).absoluteURL
     guard unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory), isDirectory.boolValue
-    else { throw CocoaError(.fileReadNoSuchFile, "\(name) names \"\(path)\", which is no directory", path: path) }
+    else { throw CocoaError(.fileReadNoSuchFile, "\(name) names \"\(path)\", which is not a directory", path: path) }
     return url
   }
 
@@ -57,7 +57,7 @@ struct TesterEnvironment: Sendable {
     case "off": return .off
     case let text?:
       guard let seconds = Double(text), seconds > 0, seconds.isFinite else {
-        throw CocoaError(.featureUnsupported, "\(Name.idleLimit) is \"\(text)\", and seconds or off are expected")
+        throw CocoaError(.featureUnsupported, "\(Name.idleLimit) is \"\(text)\", but must be seconds or off")
       }
       return .seconds(seconds)
     }

@@ -1,7 +1,7 @@
 internal import MigrationSystem
 
-/// What testers tell the author beside their results.
+/// The notices of testers to the author, besides their results.
 enum TesterNotice {
-  /// Says a sentence on standard error.
+  /// Writes a sentence to standard error.
   static func say(_ sentence: String) { StandardStream.error.write("AppMigrationTester: \(sentence).\n") }
 }

@@ -1,10 +1,10 @@
 internal import MigrationCredentials
 internal import Synchronization
 
-/// What the controllers of one tester share.
+/// The state that the controllers of one tester share.
 final class TesterSession: Sendable {
   let configuration: TesterConfiguration
-  /// What the other device is.
+  /// The other device's platform.
   let platform: MigrationPlatform
   /// The version of the last export.
   let exportedVersion = Mutex<String?>(nil)
@@ -14,14 +14,15 @@ final class TesterSession: Sendable {
     self.platform = platform
   }
 
-  /// A fresh directory that stays as long as what this tester was configured with, so that tests may keep mere URLs.
+  /// A fresh directory that stays as long as this tester's configuration, so that tests can keep
+  /// only URLs.
   func directory() throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
     configuration.keepsakes.keep(directory)
     return directory
   }
 
-  /// Makes the extension, and lets it do something where it finds these surroundings.
+  /// Makes the extension, and runs it in these surroundings.
   func run<Result: Sendable>(
     in surroundings: Surroundings, _ body: @Sendable (any AppMigrationExtension) async throws -> Result
   ) async throws -> Result {
@@ -29,7 +30,7 @@ final class TesterSession: Sendable {
     return try await Surroundings.$ofTester.withValue(surroundings) {
       // An extension has no credentials.
       try await CredentialConnection.$ofTask.withValue(CredentialConnection.none) {
-        // The author's code may block here as it may in a process of its own.
+        // The author's code may block here, as in an extension's process.
         try await withTaskExecutorPreference(BlockingExecutor.shared) {
           try await body(await Self.make(type))
         }

@@ -1,7 +1,8 @@
 internal import MigrationArchive
 internal import MigrationSystem
 
-/// A staging disk whose contents need not survive a power failure: what tests extract is thrown away.
+/// A staging disk whose contents need not survive a power failure: tests discard their extracted
+/// files.
 struct UnsyncedDisk: StagingDisk {
   private let disk: DirectoryDisk
 

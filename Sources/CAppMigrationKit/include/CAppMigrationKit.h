@@ -1,10 +1,11 @@
 #pragma once
 
-// What AppMigrationKit does before main, and after it; a program that links it needs to use nothing else of it.
+// AppMigrationKit's work before and after main. A program only has to link it.
 
-// Whether this is a test's process: one that has XCTest or Testing. Neither belongs into an app, nor into an extension.
+// Whether this is a test's process: a process with XCTest or Testing. An app or an extension has
+// neither.
 int appmigrationkit_is_test(void);
 
-// The directory where Foundation keeps the preferences of a test's process; NULL in all others. It is made when something is
-// first kept, and goes when the process ends.
+// The directory of Foundation's preferences in a test's process; NULL in all other processes. It is
+// made at the first write, and removed when the process ends.
 const char *appmigrationkit_test_preferences(void);
