@@ -1,34 +1,36 @@
-/// Authors' files import AuthenticationServices and have Foundation with it, as with Apple's.
+/// A file that imports AuthenticationServices also gets Foundation, as with Apple's module.
 @_exported public import Foundation
 internal import MigrationCredentials
 internal import MigrationSystem
 
-/// Tells whether a user's sign-in still holds, as it is recorded on this device by `peer account`.
+/// Reports whether a user's sign-in still holds, by the records of `peer account` on this device.
 ///
-/// There are no requests for a sign-in: an app or its clip keeps the user's identifier that its own service gave it.
+/// There are no requests for a sign-in: an app or its clip keeps the user's identifier from its own
+/// service.
 public final class ASAuthorizationAppleIDProvider: Sendable {
-  /// What is so of a user's sign-in.
+  /// The state of a user's sign-in.
   public enum CredentialState: Int, Sendable {
     case revoked = 0
     case authorized = 1
-    /// Nothing is recorded of the user.
+    /// There is no record of the user.
     case notFound = 2
-    /// Never answered here.
+    /// Never returned on Linux.
     case transferred = 3
   }
 
   public init() {}
 
-  /// Finds out what is so of a user's sign-in.
+  /// Passes the state of a user's sign-in to `completion`.
   ///
-  /// What is recorded for the app counts; where nothing is, what is recorded for its clip.
+  /// The app's record counts; if there is none, its clip's record counts.
   /// - Parameters:
   ///   - userID: the user's identifier.
-  ///   - completion: is called once, on another thread. With an error, the state is `notFound` and means nothing.
+  ///   - completion: called once, on another thread. With an error, the state is `notFound` and
+  ///     means nothing.
   @preconcurrency public func getCredentialState(
     forUserID userID: String, completion: @escaping @Sendable (CredentialState, (any Error)?) -> Void
   ) {
-    // What a tester set up goes for the task that asks, and not for the thread.
+    // A tester's configuration applies to the calling task, not to the thread.
     let connection = CredentialConnection.current
     let ask: @Sendable () -> Void = {
       let answer = connection.ask(.account(user: userID))
@@ -45,7 +47,7 @@ public final class ASAuthorizationAppleIDProvider: Sendable {
     }
   }
 
-  /// Finds out what is so of a user's sign-in; throws an `ASAuthorizationError`.
+  /// Returns the state of a user's sign-in; throws an `ASAuthorizationError`.
   public func credentialState(forUserID userID: String) async throws -> CredentialState {
     try await withCheckedThrowingContinuation { continuation in
       getCredentialState(forUserID: userID) { state, error in

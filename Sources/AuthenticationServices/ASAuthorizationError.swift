@@ -1,6 +1,6 @@
 internal import MigrationCredentials
 
-/// Why the state of a sign-in could not be found out.
+/// The reason why the state of a sign-in is not available.
 public struct ASAuthorizationError: CustomNSError, Equatable, Sendable {
   /// The kinds of errors, by Apple's numbers.
   public enum Code: Int, Sendable {
@@ -19,7 +19,7 @@ public struct ASAuthorizationError: CustomNSError, Equatable, Sendable {
 
   public static var errorDomain: String { "com.apple.AuthenticationServices.AuthorizationError" }
 
-  /// Here `notHandled`, where nothing answers, or `failed`.
+  /// On Linux `notHandled`, if no broker answers, or `failed`.
   public let code: Code
   private let reason: String
 
@@ -30,13 +30,13 @@ public struct ASAuthorizationError: CustomNSError, Equatable, Sendable {
     switch status {
     case .notAvailable:
       code = .notHandled
-      reason = "Nothing answers here: the app was not started by peer."
+      reason = "No broker answers: peer did not start this app."
     case .parameter, .dataTooLarge:
       code = .failed
       reason = "The user's identifier is empty or too long."
     default:
       code = .failed
-      reason = "What is recorded of the user could not be read."
+      reason = "The record of the user could not be read."
     }
   }
 }

@@ -2,19 +2,19 @@ import FoundationEssentials
 import MigrationCredentials
 import MigrationSystem
 
-/// What an author's dictionary says, with the types that its values must have.
+/// The contents of an author's dictionary, with checked types.
 struct ItemDictionary {
-  /// What a dictionary is for.
+  /// The purpose of a dictionary.
   enum Role {
     case adding
     case copying
     /// The query of an update or a deletion.
     case choosing
-    /// What an update sets.
+    /// The changes of an update.
     case changing
   }
 
-  /// Why a dictionary is refused: a key's name, and what is wrong with it. Never its value.
+  /// The reason for refusing a dictionary: a key's name and its error, but never its value.
   struct Fault: Error {
     let text: String
 
@@ -31,11 +31,11 @@ struct ItemDictionary {
   private(set) var limit: UInt32 = 1
 
   init(_ dictionary: CFDictionary, as role: Role) throws(Fault) {
-    // In order, so that of several faults the same one is told each time.
+    // The keys are in order, so that the same fault of several is reported each time.
     for (text, value) in dictionary.sorted(by: { $0.key < $1.key }) {
       guard let key = ItemKey(text) else { throw Fault(text, "is not known") }
       guard Self.allows(key, in: role) else { throw Fault(text, "is not allowed here") }
-      // Queries are often made of what is added: the secret in them is not looked at.
+      // Authors often make queries from added items: the secret in a query is ignored.
       if key == .data, role == .copying || role == .choosing { continue }
       guard let value = ItemValue(value) else { throw Fault(text, "is nil") }
       try take(key, value, text, role)
@@ -74,7 +74,7 @@ struct ItemDictionary {
       }
     case .created, .modified:
       guard let date = value.date else { throw Fault(text, "is not a Date") }
-      // The store keeps dates by itself: those of an item that was copied are not set by adding it.
+      // The store sets dates itself: adding a copied item does not set its dates.
       guard role == .copying || role == .choosing else { return }
       if key == .created { created = date } else { modified = date }
     case .returnData, .returnAttributes:
@@ -110,7 +110,7 @@ struct ItemDictionary {
       }
       return .text(words)
     case .account, .service, .generic, .applicationLabel, .applicationTag:
-      // Helpers give either, and get it back as they gave it.
+      // Helpers pass either type, and get the same type back.
       if let words = value.text { return .text(words) }
       guard let bytes = value.bytes else { throw Fault(text, "is neither a String nor Data") }
       return .data(bytes)

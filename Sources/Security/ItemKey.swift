@@ -1,7 +1,7 @@
 import MigrationCredentials
 import MigrationSystem
 
-/// A key of a dictionary that is understood.
+/// A known key of a dictionary.
 enum ItemKey: Equatable {
   case kind
   case data
@@ -13,12 +13,12 @@ enum ItemKey: Equatable {
   case returnData
   case returnAttributes
   case limit
-  /// Accepted, and without an effect.
+  /// Accepted, without an effect.
   case ignored
 
   private struct Entry {
     let text: String
-    /// The constant's name, as the author knows it.
+    /// The constant's name in the author's source.
     let name: String
     let key: ItemKey
   }
@@ -50,18 +50,18 @@ enum ItemKey: Equatable {
 
   private static let byText = Dictionary(uniqueKeysWithValues: all.map { ($0.text, $0) })
 
-  /// Nil for a key that is not understood.
+  /// Nil for an unknown key.
   init?(_ text: String) {
     guard let entry = Self.byText[text] else { return nil }
     self = entry.key
   }
 
-  /// What a message calls a key.
+  /// The name of a key in a message.
   static func name(_ text: String) -> String {
     byText[text]?.name ?? "the key \"\(EscapedText.describing(text.utf8.prefix(80)))\""
   }
 
-  /// The text of an attribute's key. The table has one for each: a test looks.
+  /// The text of an attribute's key. The table has each attribute; a test checks that.
   static func text(of attribute: CredentialItem.Attribute) -> String {
     all.first { $0.key == .attribute(attribute) }!.text
   }

@@ -3,7 +3,8 @@ import MigrationCredentials
 import MigrationSystem
 
 extension CredentialAnswer {
-  /// What a call returns of its items: one, or an array where more than one was asked for; nil where nothing was.
+  /// The result of a call: one item, or an array if the query asked for more than one; nil if it
+  /// asked for none.
   func result(_ aspects: CredentialAspects, isArray: Bool) -> CFTypeRef? {
     guard !aspects.isEmpty, status == .success else { return nil }
     let values = items.map { $0.value(aspects) }
@@ -12,7 +13,7 @@ extension CredentialAnswer {
 }
 
 extension CredentialAnswer.Item {
-  /// Its data, or a dictionary.
+  /// The item's data, or a dictionary.
   fileprivate func value(_ aspects: CredentialAspects) -> Any {
     guard aspects.contains(.attributes) else { return Data(item.data) }
     var dictionary: CFDictionary = [

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import MigrationSystem
 
-/// A value of an author's dictionary: of Swift's types or Foundation's, and perhaps in an optional.
+/// A value of an author's dictionary, of Swift's or Foundation's types, possibly in an optional.
 struct ItemValue {
   private let value: Any
 
-  /// Nil for an optional that is nil.
+  /// Nil for a nil optional.
   init?(_ value: Any) {
     var value = value
     while case let mirror = Mirror(reflecting: value), mirror.displayStyle == .optional {
@@ -23,7 +23,8 @@ struct ItemValue {
 }
 
 extension Timestamp {
-  /// The time that an item has which was read with this date; nil for a date that no item can have.
+  /// The stored time for a date that the author has read from an item; nil for a date that no item
+  /// can have.
   fileprivate init?(wholeMilliseconds date: Date) {
     guard let count = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else { return nil }
     let seconds = (Double(count) / 1000).rounded(.down)

@@ -1,6 +1,6 @@
-// The texts are Apple's, so that helpers which write them out find the same.
+// The texts are Apple's, so that helpers with literal texts work too.
 
-// What kind of item it is.
+// The kind of an item.
 public let kSecClass: CFString = "class"
 public let kSecClassGenericPassword: CFString = "genp"
 public let kSecClassKey: CFString = "keys"
@@ -8,7 +8,7 @@ public let kSecClassKey: CFString = "keys"
 /// The secret: `Data`.
 public let kSecValueData: CFString = "v_Data"
 
-// What is said of any item.
+// The attributes of any item.
 public let kSecAttrLabel: CFString = "labl"
 public let kSecAttrDescription: CFString = "desc"
 public let kSecAttrComment: CFString = "icmt"
@@ -18,12 +18,12 @@ public let kSecAttrAccessGroup: CFString = "agrp"
 public let kSecAttrSynchronizable: CFString = "sync"
 public let kSecAttrSynchronizableAny: CFString = "syna"
 
-// What is said of a password.
+// The attributes of a password.
 public let kSecAttrAccount: CFString = "acct"
 public let kSecAttrService: CFString = "svce"
 public let kSecAttrGeneric: CFString = "gena"
 
-// What is said of a key.
+// The attributes of a key.
 public let kSecAttrApplicationLabel: CFString = "klbl"
 public let kSecAttrApplicationTag: CFString = "atag"
 public let kSecAttrKeyType: CFString = "type"
@@ -36,7 +36,8 @@ public let kSecAttrKeyClassPrivate: CFString = "1"
 public let kSecAttrKeyClassSymmetric: CFString = "2"
 public let kSecAttrKeySizeInBits: CFString = "bsiz"
 
-// When an item may be read, on a device that is locked now and then. Stored and returned, without an effect.
+// The times at which an item may be read, on a device with a lock. They are stored and returned,
+// without an effect.
 public let kSecAttrAccessible: CFString = "pdmn"
 public let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
 public let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
@@ -46,12 +47,12 @@ public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
 public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 public let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
 
-// What is returned, and of how many.
+// The parts and the number of returned items.
 public let kSecReturnData: CFString = "r_Data"
 public let kSecReturnAttributes: CFString = "r_Attributes"
 public let kSecMatchLimit: CFString = "m_Limit"
 public let kSecMatchLimitOne: CFString = "m_LimitOne"
 public let kSecMatchLimitAll: CFString = "m_LimitAll"
 
-/// Without an effect: there is one kind of store.
+/// This key has no effect: there is one kind of store.
 public let kSecUseDataProtectionKeychain: CFString = "nleg"

@@ -2,11 +2,12 @@ import MigrationCredentials
 import MigrationSystem
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Adds an item of this app. `errSecDuplicateItem` if there is one of the same identity.
+/// Adds an item of this app. Returns `errSecDuplicateItem` if there is an item of the same
+/// identity.
 ///
 /// - Parameters:
-///   - attributes: the item: `kSecClass`, `kSecValueData`, and what is said of it.
-///   - result: what `kSecReturnData` and `kSecReturnAttributes` ask for; may be nil.
+///   - attributes: the item: `kSecClass`, `kSecValueData`, and its attributes.
+///   - result: the parts that `kSecReturnData` and `kSecReturnAttributes` request; may be nil.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
   unsafe result?.pointee = nil
@@ -20,12 +21,14 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Finds items of this app, and then those of its clip. `errSecItemNotFound` if there is none.
+/// Finds items of this app, and then items of its clip. Returns `errSecItemNotFound` if there are
+/// none.
 ///
 /// - Parameters:
-///   - query: what the items must have, what is returned of them, and of how many: of one, unless `kSecMatchLimit` says so.
-///   - result: a dictionary with `kSecReturnAttributes`, `Data` with `kSecReturnData` alone; arrays of these unless the limit is
-///     one; nil if neither is asked for.
+///   - query: the properties that the items must have, the parts to return, and `kSecMatchLimit`
+///     (default: one item).
+///   - result: a dictionary with `kSecReturnAttributes`, `Data` with only `kSecReturnData`; arrays
+///     of these unless the limit is one; nil if the query requests neither.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
   unsafe result?.pointee = nil
@@ -40,20 +43,21 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Changes all items of this app that match; its clip's stay as they are. Nothing changes if two items would get one identity.
+/// Changes all matching items of this app, but not its clip's. Changes nothing if two items would
+/// get one identity.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
   asking("SecItemUpdate") { () throws(ItemDictionary.Fault) in
     let query = try ItemDictionary(query, as: .choosing).query()
     let changes = try ItemDictionary(attributesToUpdate, as: .changing).changes(of: query.kind)
-    // Of dates alone, or nothing: there is nothing to do, which is a mistake.
+    // A dictionary of only dates, or an empty one, has no changes, which is an error of the author.
     guard changes != CredentialChanges() else { return .parameter }
     return CredentialConnection.current.ask(.update(query, changes)).status
   }
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Deletes all items that match, of this app and of its clip.
+/// Deletes all matching items of this app and of its clip.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
   asking("SecItemDelete") { () throws(ItemDictionary.Fault) in
@@ -61,7 +65,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
   }
 }
 
-/// Says what is wrong with a dictionary, on standard error.
+/// Reports the error in a dictionary on standard error.
 private func asking(
   _ function: String, _ body: () throws(ItemDictionary.Fault) -> CredentialStatus
 ) -> OSStatus {

@@ -3,9 +3,10 @@ public typealias CFDictionary = [String: Any]
 public typealias CFString = String
 public typealias CFBoolean = Bool
 public typealias CFNumber = Int
-/// A result: a dictionary, data, or an array of these, to be cast to `[String: Any]`, `Data`, or arrays of them.
+/// A result: a dictionary, data, or an array of these. Cast it to `[String: Any]`, `Data`, or
+/// arrays of them.
 public typealias CFTypeRef = AnyObject
-/// How a call ended: one of the constants that begin with `errSec`.
+/// The result of a call: one of the constants that begin with `errSec`.
 public typealias OSStatus = Int32
 
 public let kCFBooleanTrue: CFBoolean! = true

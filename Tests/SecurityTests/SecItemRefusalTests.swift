@@ -46,8 +46,8 @@ import Testing
       ([kSecReturnData: Self.secret], "kSecReturnData is not a Bool"),
       ([kSecAttrAccessGroup: 1], "kSecAttrAccessGroup is not a String"),
       ([kSecAttrCreationDate: Self.secret], "kSecAttrCreationDate is not a Date"),
-      ([kSecAttrKeySizeInBits: 1], "kSecAttrKeySizeInBits is no attribute of kSecClassGenericPassword"),
-      ([kSecClass: kSecClassKey], "kSecAttrAccount is no attribute of kSecClassKey"),
+      ([kSecAttrKeySizeInBits: 1], "kSecAttrKeySizeInBits is not an attribute of kSecClassGenericPassword"),
+      ([kSecClass: kSecClassKey], "kSecAttrAccount is not an attribute of kSecClassKey"),
     ]
     for (changes, expected) in cases { #expect(Self.fault(changes, as: .adding) == expected) }
   }

@@ -42,7 +42,7 @@ import Testing
     }
     let error = await #expect(throws: ASAuthorizationError.self) { try await Self.state("u") }
     #expect(error?.code == .notHandled)
-    #expect(error?.localizedDescription == "Nothing answers here: the app was not started by peer.")
+    #expect(error?.localizedDescription == "No broker answers: peer did not start this app.")
     #expect((error as NSError?)?.code == 1003)
   }
 }
