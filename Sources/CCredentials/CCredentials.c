@@ -16,7 +16,8 @@ int ccredentials_socket(void) {
   return S_ISSOCK(status.st_mode) && status.st_ino == inode ? (int)number : -1;
 }
 
-// Before main, and before anything that another library does when it begins: no program that this one starts gets the socket.
+// Runs before main, and before the start of any other library: no program that this program starts
+// gets the socket.
 __attribute__((constructor(101))) static void keep_from_children(void) {
   int number = ccredentials_socket();
   if (number != -1) fcntl(number, F_SETFD, FD_CLOEXEC);

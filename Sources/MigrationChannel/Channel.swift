@@ -1,14 +1,15 @@
 package import MigrationSystem
 import MigrationWire
 
-/// One end of the connection between two processes: messages of any length, in packets, with descriptors.
+/// One end of the connection between two processes: messages of any length, in packets, with
+/// descriptors.
 ///
 /// One thread receives; several may send if they take turns.
 package struct Channel: ~Copyable, Sendable {
-  /// The longest message. A request with all its options fits.
+  /// The longest message. A request with all its options fits into it.
   package static let longestMessage = 2 << 20
 
-  /// What has been received.
+  /// A received message, or the lack of one.
   package struct Incoming: ~Copyable {
     package let bytes: [UInt8]
     package var descriptor: Descriptor?
@@ -16,13 +17,13 @@ package struct Channel: ~Copyable, Sendable {
 
   package enum Arrival: ~Copyable {
     case message(Incoming)
-    /// There is none yet. Only where waiting was not wanted.
+    /// There is no message yet. This occurs only if the caller does not wait.
     case nothing
-    /// The other end is gone.
+    /// The other end has closed.
     case end
   }
 
-  /// What the first byte of a packet says.
+  /// The first byte of a packet.
   private enum Part: UInt8 {
     case last = 0
     case more = 1
@@ -36,7 +37,8 @@ package struct Channel: ~Copyable, Sendable {
   /// The descriptor to wait for.
   package var raw: CInt { socket.raw }
 
-  /// Sends a message, and with it a copy of a descriptor. Waits while the other end does not read, and fails at the deadline.
+  /// Sends a message, with a copy of a descriptor. It waits while the other end does not read, and
+  /// fails at the deadline.
   package func send(
     _ message: [UInt8], passing descriptor: CInt? = nil, until deadline: BootInstant? = nil
   ) throws(SystemError) {
@@ -58,10 +60,11 @@ package struct Channel: ~Copyable, Sendable {
     }
   }
 
-  /// How long it is worth staying awake for an answer, in nanoseconds: what the other end needs for a small file.
+  /// The time, in nanoseconds, for which waiting awake for an answer pays: the other end's time for
+  /// a small file.
   private static let promptness: Int64 = 100_000
 
-  /// Stays awake for as long as a prompt answer takes; whether something has come.
+  /// Waits awake for the time of a prompt answer; returns whether a message has arrived.
   package func awaitPromptly() -> Bool { socket.isReadable(withinNanoseconds: Self.promptness) }
 
   /// Receives a message. Throws a `Violation` or a `SystemError`.
@@ -78,7 +81,7 @@ package struct Channel: ~Copyable, Sendable {
         guard collected.count + packet.bytes.count <= Self.longestMessage else {
           throw Violation(.limit, "a message of the channel")
         }
-        // Only full ones are followed by more, so that a message has an end soon.
+        // Only a full packet may precede another one, so that a message ends soon.
         guard kind == .last || packet.bytes.count == PacketSocket.longestPacket else {
           throw Violation(.value, "a packet of the channel")
         }

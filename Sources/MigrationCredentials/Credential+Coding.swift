@@ -1,11 +1,12 @@
 import MigrationSystem
 package import MigrationWire
 
-/// Items, and the parts of requests, as bytes. Each has one encoding, and a field that is not known is refused.
+/// Items, and the parts of requests, as bytes. Each has one encoding, and unknown fields are
+/// refused.
 extension CredentialItem {
   private static var subject: String { "an item" }
 
-  /// The whole item, as it is stored and sent.
+  /// The whole item, in its stored and sent form.
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     var fields = Fields()
@@ -31,7 +32,7 @@ extension CredentialItem {
 }
 
 extension [CredentialItem.Attribute: CredentialItem.Value] {
-  /// In the order of the attributes: each one's number, its value's type and length, and the value.
+  /// For each attribute, in order: its number, its value's type and length, and the value.
   var encoded: [UInt8] {
     var writer = ByteWriter()
     for (attribute, value) in sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -88,7 +89,7 @@ extension Fields {
     try readRequired(tag, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
   }
 
-  /// Attributes that items of this kind have; none where the field is absent.
+  /// The attributes of items of this kind; none if the field is absent.
   func attributes(
     _ tag: UInt8, of kind: CredentialItem.Kind, _ subject: String
   ) throws(Violation) -> [CredentialItem.Attribute: CredentialItem.Value] {

@@ -4,14 +4,15 @@ import MigrationSystem
 import MigrationWire
 
 extension CredentialConnection {
-  /// For how long a request waits for its answer. The broker answers in milliseconds, and waits itself for other programs that
-  /// change the same storage.
+  /// The time for which a request waits for its answer. The broker answers in milliseconds, but may
+  /// wait for other programs that change the same storage.
   private static let patience = Duration.seconds(60)
 
-  /// Asks, and waits for the answer. Any thread may ask, many at once: each has its own answer.
+  /// Sends a request, and waits for the answer. Many threads may ask at once: each gets its own
+  /// answer.
   ///
-  /// Where there is nothing to ask, the status is `notAvailable`, and nothing has happened. Where the answer to a request did
-  /// not come, it is `io`: what was to be changed may have been.
+  /// Without a broker, the status is `notAvailable`, and nothing has changed. If the answer to a
+  /// request does not come, the status is `io`: the change may have been made.
   package func ask(_ request: CredentialRequest) -> CredentialAnswer {
     let bytes = request.encoded
     switch self {
@@ -39,14 +40,16 @@ extension CredentialConnection {
     }
   }
 
-  /// Sends a request by the socket that this process was given, with one end of a new pair; returns the end that is answered on.
+  /// Sends a request by this process's socket, with one end of a new pair; returns the other end,
+  /// on which the answer comes.
   private static func send(
     _ bytes: [UInt8], by number: CInt, until deadline: BootInstant
   ) throws(CredentialStatus) -> PacketSocket {
     do throws(SystemError) {
       let socket = PacketSocket(owning: try Descriptor.duplicate(of: number))
       var pair = try PacketSocket.pair()
-      // Closes with this scope, so that the broker has the only copy: if the broker ends, the answer ends.
+      // Closes with this scope. The broker then has the only copy: if the broker ends, the answer
+      // ends.
       let theirs = pair.takeOther()
       while try !socket.send(bytes, passing: theirs.raw, waiting: false) {
         var poller = try Poller()

@@ -1,32 +1,32 @@
 import Synchronization
 
-/// Where the requests of a program for its credentials go.
+/// The destination of a program's requests for its credentials.
 package enum CredentialConnection: Sendable {
-  /// To the broker that `peer app run` started for this program, if it did.
+  /// The broker that `peer app run` started for this program, if it did.
   case broker
-  /// To a storage in this process: in a test.
+  /// A storage in this process, for a test.
   case memory(CredentialService<MemoryCredentials>)
-  /// Nowhere: an extension in a test has no credentials, as on a device.
+  /// No destination: an extension in a test has no credentials, as on a device.
   case none
 
-  /// What a tester set up for the task that asks.
+  /// The tester's configuration for the current task.
   @TaskLocal package static var ofTask: CredentialConnection?
 
   private static let registered = Mutex<CredentialConnection?>(nil)
 
-  /// What a tester set up for the whole process.
+  /// The tester's configuration for the whole process.
   package static var ofProcess: CredentialConnection? {
     get { registered.withLock { $0 } }
     set { registered.withLock { $0 = newValue } }
   }
 
-  /// What goes for the task that asks.
+  /// The connection that applies to the current task.
   package static var current: CredentialConnection { ofTask ?? ofProcess ?? .broker }
 }
 
-/// How a request was answered.
+/// The answer to a request.
 package struct CredentialAnswer: Equatable, Sendable {
-  /// An item that was asked for.
+  /// A requested item.
   package struct Item: Equatable, Sendable {
     package let item: CredentialItem
     /// The identifier of the program that stored it.
@@ -35,12 +35,12 @@ package struct CredentialAnswer: Equatable, Sendable {
 
   package var status: CredentialStatus
   package var items: [Item] = []
-  /// What is recorded of the user who was asked for.
+  /// The record of the requested user.
   package var account: AccountState?
 
   init(_ status: CredentialStatus) { self.status = status }
 
-  /// Takes in a message; whether it was the last one.
+  /// Adds a message; returns whether it was the last one.
   mutating func take(_ reply: CredentialReply) -> Bool {
     switch reply {
     case .item(let item, let group):

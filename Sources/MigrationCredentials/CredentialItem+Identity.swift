@@ -1,11 +1,12 @@
 extension CredentialItem {
-  /// What no two items of one owner have in common. A label has no part in it.
+  /// The identity of an item, unique for each owner. A label is not a part of it.
   struct Identity: Hashable {
     let kind: Kind
     let values: [Value]
   }
 
-  /// A password's account and service; a key's application label, or the tag of a key that has no such label.
+  /// A password's account and service; a key's application label, or the tag of a key without this
+  /// label.
   var identity: Identity {
     switch kind {
     case .genericPassword: Identity(kind: kind, values: [self[.account], self[.service]])
@@ -16,10 +17,10 @@ extension CredentialItem {
     }
   }
 
-  /// An attribute's value; one that was not given is like an empty text.
+  /// An attribute's value; a missing value is an empty text.
   subscript(attribute: Attribute) -> Value { attributes[attribute] ?? .absent }
 
-  /// Whether it is small enough to be stored.
+  /// Whether the item is small enough to be stored.
   var isWithinLimits: Bool {
     data.count <= CredentialLimits.data && attributes.encoded.count <= CredentialLimits.attributes
   }
@@ -30,7 +31,7 @@ extension CredentialItem.Value {
 }
 
 extension CredentialItem.Attribute {
-  /// Whether items of this kind have it.
+  /// Whether items of this kind have the attribute.
   package func isOf(_ kind: CredentialItem.Kind) -> Bool {
     switch self {
     case .account, .service, .generic: kind == .genericPassword

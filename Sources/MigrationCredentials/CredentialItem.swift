@@ -1,14 +1,14 @@
 package import MigrationSystem
 
-/// Something secret, and what is said of it.
+/// A secret, and its attributes.
 package struct CredentialItem: Equatable, Sendable {
-  /// What kind of secret it is.
+  /// The kind of the secret.
   package enum Kind: UInt8, Sendable {
     case genericPassword = 1
     case key = 2
   }
 
-  /// What an author can say of an item. Dates are the store's.
+  /// The attributes that an author can set. The store sets the dates.
   package enum Attribute: UInt8, CaseIterable, Sendable {
     case account = 1
     case service = 2
@@ -24,7 +24,7 @@ package struct CredentialItem: Equatable, Sendable {
     case keySize = 12
   }
 
-  /// What an attribute can be.
+  /// The value of an attribute.
   package enum Value: Hashable, Sendable {
     case text(String)
     case data([UInt8])

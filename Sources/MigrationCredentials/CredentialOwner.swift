@@ -1,17 +1,20 @@
-/// The program that stored an item: an app, or the clip of an app. A clip that names another app is another owner.
+/// The program that stored an item: an app, or the clip of an app. A clip that names another app is
+/// another owner.
 package struct CredentialOwner: Hashable, Sendable {
-  /// The app's own identifier, or that of the app whose clip it is.
+  /// The app's identifier; for a clip, the identifier of its app.
   package let app: String
-  /// What the clip's identifier has beyond its app's and a dot; nil for the app itself.
+  /// The rest of the clip's identifier, after its app's identifier and a dot; nil for the app
+  /// itself.
   package let suffix: String?
 
-  /// An app.
+  /// Makes the owner of an app's items.
   package init(app: String) {
     self.app = app
     suffix = nil
   }
 
-  /// A clip of an app; nil unless its identifier is the app's, a dot, and more.
+  /// Makes the owner of a clip's items; nil unless the clip's identifier is the app's, a dot, and
+  /// more.
   package init?(clip: String, of app: String) {
     let beginning = "\(app)."
     guard clip.hasPrefix(beginning), clip.utf8.count > beginning.utf8.count else { return nil }
@@ -22,10 +25,11 @@ package struct CredentialOwner: Hashable, Sendable {
   /// The program's identifier.
   package var identifier: String { suffix.map { "\(app).\($0)" } ?? app }
 
-  /// A text that tells it from every other owner, and that can be the name of a directory: no identifier has an @.
+  /// A text that is unique for each owner, and that can be the name of a directory: no identifier
+  /// has an @.
   package var name: String { suffix.map { "\(app)@\($0)" } ?? app }
 
-  /// The owner that has this name; nil for a text that is none.
+  /// Makes the owner with this name; nil if the text is not an owner's name.
   package init?(name: String) {
     let parts = name.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.allSatisfy({ !$0.isEmpty && !$0.contains("@") }) else { return nil }
@@ -34,12 +38,13 @@ package struct CredentialOwner: Hashable, Sendable {
   }
 }
 
-/// The program that was started, which decides whose items it has. Nothing that it sends has a part in that.
+/// The started program, which decides the owner of the items. The program's messages do not affect
+/// it.
 package struct CredentialPrincipal: Equatable, Sendable {
-  /// Whose items it reads, changes, adds and deletes.
+  /// The owner of the items that the program reads, changes, adds and deletes.
   package let owner: CredentialOwner
-  /// The app's clip, whose items it may read and delete; nil for a clip, and for an app that names none. Only what was stored by
-  /// a clip that names this app has this owner.
+  /// The app's clip, whose items it may read and delete; nil for a clip, and for an app without a
+  /// clip. Only items of a clip that names this app have this owner.
   package let clip: CredentialOwner?
 
   package init(owner: CredentialOwner, clip: CredentialOwner? = nil) {

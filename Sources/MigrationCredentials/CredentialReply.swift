@@ -1,12 +1,13 @@
 package import MigrationWire
 
-/// A message that answers a request: items first, if there are any, and how it ended last.
+/// A message that answers a request: first the items, if there are any, and last the result.
 package enum CredentialReply: Equatable, Sendable {
-  /// An item, and the identifier of the program that stored it. Its data is empty unless it was asked for.
+  /// An item, and the identifier of the program that stored it. Its data is empty unless the
+  /// request asked for it.
   case item(CredentialItem, group: String)
   /// The end of a request for items.
   case ended(CredentialStatus)
-  /// The end of a request for an account that was answered; nil where nothing is recorded.
+  /// The end of an answered request for an account; nil if there is no record.
   case account(AccountState?)
 }
 

@@ -1,6 +1,6 @@
 package import MigrationWire
 
-/// Requests as bytes: a type, then fields as in Protocol §5. What is not known is refused.
+/// Requests as bytes: a type, then fields as in Protocol §5. Unknown types and fields are refused.
 extension CredentialRequest {
   private enum Kind: UInt8 {
     case add = 1

@@ -1,26 +1,28 @@
 package import MigrationSystem
 
-/// What a program asks for. It has no field for whose items are meant: that follows from the program that was started.
+/// A program's request. It has no field for the owner of the items: the owner follows from the
+/// started program.
 package enum CredentialRequest: Equatable, Sendable {
   /// Adds an item; refused if there is one with the same identity.
   case add(
     CredentialItem.Kind, [CredentialItem.Attribute: CredentialItem.Value], data: [UInt8], group: String?,
     returning: CredentialAspects)
-  /// Finds items: those of the program itself come first, then its clip's; the older ones first among each.
+  /// Finds items: first the program's own items, then its clip's; the older ones first among each.
   case copy(CredentialQuery, limit: UInt32, returning: CredentialAspects)
-  /// Changes all items of the program itself that match.
+  /// Changes all matching items of the program itself.
   case update(CredentialQuery, CredentialChanges)
-  /// Deletes all items that match, its clip's too.
+  /// Deletes all matching items, including its clip's.
   case delete(CredentialQuery)
-  /// Asks for what is recorded of a user.
+  /// Asks for the record of a user.
   case account(user: String)
 }
 
-/// Which items are meant: those that have all of this.
+/// The properties that an item must have to match.
 package struct CredentialQuery: Equatable, Sendable {
   package var kind: CredentialItem.Kind
   package var attributes: [CredentialItem.Attribute: CredentialItem.Value]
-  /// The identifier of the program that stored them: the one that asks, or its clip. Any other is refused.
+  /// The identifier of the program that stored the items: the requesting program, or its clip. Any
+  /// other is refused.
   package var group: String?
   package var created: Timestamp?
   package var modified: Timestamp?
@@ -36,19 +38,20 @@ package struct CredentialQuery: Equatable, Sendable {
     self.modified = modified
   }
 
-  /// Whether an item has all that is asked for, whose item it may be.
+  /// Whether an item has all requested properties, regardless of its owner.
   func matches(_ item: CredentialItem) -> Bool {
     item.kind == kind && attributes.allSatisfy { item[$0.key] == $0.value } && created ?? item.created == item.created
       && modified ?? item.modified == item.modified
   }
 }
 
-/// What an update sets.
+/// The changes of an update.
 package struct CredentialChanges: Equatable, Sendable {
   package var attributes: [CredentialItem.Attribute: CredentialItem.Value]
-  /// The new secret; nil for the old one.
+  /// The new secret; nil to keep the old one.
   package var data: [UInt8]?
-  /// Whose items they shall be: the program's own, or the request is refused.
+  /// The new owner of the items, which must be the program itself; otherwise the request is
+  /// refused.
   package var group: String?
 
   package init(
@@ -60,7 +63,8 @@ package struct CredentialChanges: Equatable, Sendable {
   }
 }
 
-/// What is answered of an item. Without any, only whether there is one.
+/// The parts of an item that the answer has. Without any part, the answer only says whether there
+/// is an item.
 package struct CredentialAspects: OptionSet, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }

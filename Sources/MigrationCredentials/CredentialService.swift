@@ -1,7 +1,7 @@
 package import MigrationSystem
 import MigrationWire
 
-/// Answers the requests of one program out of a storage.
+/// Answers the requests of one program from a storage.
 package struct CredentialService<Storage: CredentialStorage>: Sendable {
   let principal: CredentialPrincipal
   let storage: Storage
@@ -11,8 +11,8 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     self.storage = storage
   }
 
-  /// The messages that answer a request, in their order; at least one. Bytes that are no request are refused by
-  /// `CredentialStatus.parameter`, and change nothing.
+  /// Returns the messages that answer a request, in order; at least one. Bytes that are not a
+  /// request get `CredentialStatus.parameter`, and change nothing.
   package func answer(_ request: [UInt8], now: Timestamp) -> [[UInt8]] {
     let decoded: CredentialRequest
     do {
@@ -47,7 +47,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
   }
 
   private func add(_ item: CredentialItem, group: String?) throws(CredentialStatus) {
-    // Its clip's items are for the app to read and delete alone.
+    // The app may only read and delete its clip's items.
     guard group ?? principal.owner.identifier == principal.owner.identifier else { throw .missingEntitlement }
     guard item.isWithinLimits else { throw .dataTooLarge }
     try locked { () throws(CredentialStorageError) -> CredentialStatus? in
@@ -101,7 +101,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
   private func delete(_ query: CredentialQuery) throws(CredentialStatus) {
     let owners = try owners(of: query)
     try locked { () throws(CredentialStorageError) -> CredentialStatus? in
-      // All are looked at before the first one goes: if one is damaged, all stay.
+      // All items are read before the first one is deleted: if one is damaged, all stay.
       var names: [(CredentialOwner, String)] = []
       for owner in owners { names += try matching(query, of: owner).map { (owner, $0.name) } }
       for (owner, name) in names { try storage.remove(name, of: owner) }
@@ -109,7 +109,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     }
   }
 
-  /// The app's own record counts first; what its clip was authorized for holds for the app.
+  /// The app's own record counts first; its clip's authorization also holds for the app.
   private func account(_ user: String) throws(CredentialStatus) -> AccountState? {
     do {
       if let state = try storage.account(user, of: principal.owner) { return state }
@@ -120,7 +120,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     }
   }
 
-  /// Whose items a query is about, in the order in which they are found.
+  /// The owners that a query addresses, in the order of its results.
   private func owners(of query: CredentialQuery) throws(CredentialStatus) -> [CredentialOwner] {
     let readable = [principal.owner, principal.clip].compactMap(\.self)
     guard let group = query.group else { return readable }
@@ -145,7 +145,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     return .item(item, group: owner.identifier)
   }
 
-  /// Does something while the storage is locked, and throws the status that `body` returns.
+  /// Runs `body` while the storage is locked, and throws the status that `body` returns.
   private func locked(
     _ body: () throws(CredentialStorageError) -> CredentialStatus?
   ) throws(CredentialStatus) {
@@ -172,7 +172,8 @@ extension CredentialItem {
 }
 
 extension Timestamp {
-  /// Dates of items are whole milliseconds, so that what a program reads finds the item again.
+  /// Dates of items are whole milliseconds, so that a program finds an item again by the date that
+  /// it has read.
   fileprivate var wholeMilliseconds: Timestamp {
     Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1_000_000 * 1_000_000)
   }

@@ -1,4 +1,4 @@
-/// How a request ended, by the numbers of Apple's OSStatus.
+/// The result of a request, by the numbers of Apple's OSStatus.
 package struct CredentialStatus: RawRepresentable, Hashable, Sendable {
   package let rawValue: Int32
   package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -13,7 +13,7 @@ package struct CredentialStatus: RawRepresentable, Hashable, Sendable {
   package static let decode = CredentialStatus(rawValue: -26275)
   package static let missingEntitlement = CredentialStatus(rawValue: -34018)
 
-  /// How a request ends that the storage cannot serve.
+  /// The result of a request that the storage cannot serve.
   package init(_ error: CredentialStorageError) {
     self =
       switch error {

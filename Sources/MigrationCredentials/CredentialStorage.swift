@@ -1,6 +1,7 @@
-/// An item where it is stored.
+/// A stored item.
 package struct StoredCredential: Equatable, Sendable {
-  /// 32 hexadecimal digits that the storage drew at random. They stay when the item changes.
+  /// The item's name: 32 hexadecimal digits that the storage drew at random. They stay when the
+  /// item changes.
   package let name: String
   package let item: CredentialItem
 
@@ -10,37 +11,39 @@ package struct StoredCredential: Equatable, Sendable {
   }
 }
 
-/// What can be wrong with a storage.
+/// An error of a storage.
 package enum CredentialStorageError: Error, Equatable, Sendable {
-  /// There is no key, or it is another storage's; or the storage is locked for too long.
+  /// The key is missing or belongs to another storage, or the storage is locked for too long.
   case unavailable
-  /// An item is not as it was stored: cut, changed, or moved there from another owner.
+  /// An item differs from its stored form: cut, changed, or moved there from another owner.
   case damaged
-  /// The owner has as many items as one may have.
+  /// The owner has the maximum number of items.
   case full
   /// Reading or writing failed.
   case failed
 }
 
-/// What an account's owner has said of it to `peer account`.
+/// The state of an account, as set by `peer account`.
 package enum AccountState: UInt8, Sendable {
   case revoked = 0
   case authorized = 1
 }
 
-/// Where items are kept, by owners. What a call has changed is durable when it returns, and whole at any time.
+/// The storage of items, by owners. A call's changes are durable when it returns, and each change
+/// is complete or absent at any time.
 package protocol CredentialStorage: Sendable {
-  /// Does something while no other process changes the storage.
+  /// Runs `body` while no other process changes the storage.
   func locked<Result>(
     _ body: () throws(CredentialStorageError) -> Result
   ) throws(CredentialStorageError) -> Result
 
-  /// All items of an owner; throws if one of them is damaged. Called while it is locked, as the three that follow.
+  /// All items of an owner; throws if one of them is damaged. The caller has locked the storage, as
+  /// for the next three methods.
   func items(of owner: CredentialOwner) throws(CredentialStorageError) -> [StoredCredential]
   func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStorageError)
   func replace(_ name: String, of owner: CredentialOwner, with item: CredentialItem) throws(CredentialStorageError)
   func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStorageError)
 
-  /// What is recorded of a user; nil if nothing is.
+  /// The record of a user; nil if there is none.
   func account(_ user: String, of owner: CredentialOwner) throws(CredentialStorageError) -> AccountState?
 }

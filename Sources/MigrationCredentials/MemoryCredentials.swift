@@ -1,7 +1,7 @@
 import MigrationSystem
 import Synchronization
 
-/// A storage in memory, for tests: those of an author's app, and our own.
+/// A storage in memory, for the tests of an author's app and for this project's tests.
 package final class MemoryCredentials: CredentialStorage {
   private struct Content {
     var items: [CredentialOwner: [StoredCredential]] = [:]
@@ -48,7 +48,7 @@ package final class MemoryCredentials: CredentialStorage {
     content.withLock { $0.accounts[owner]?[user] }
   }
 
-  /// Records what is so of a user.
+  /// Records the state of a user.
   package func record(_ state: AccountState, of user: String, for owner: CredentialOwner) {
     content.withLock { $0.accounts[owner, default: [:]][user] = state }
   }

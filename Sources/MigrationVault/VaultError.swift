@@ -2,13 +2,13 @@ package import MigrationCredentials
 package import MigrationSystem
 import MigrationTLS
 
-/// What could not be done with the credentials or the account records of PEER_HOME, in words for the person who asked.
+/// A failure with the credentials or the account records of PEER_HOME, in words for the user.
 package struct VaultError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What the app is told of it.
+  /// The app's status for it.
   package let code: CredentialStorageError
   /// A complete lower-case clause, safe to show.
   package let description: String
-  /// A sentence that says what to do.
+  /// A sentence with advice.
   package let hint: String?
   /// The kernel's reason.
   package let cause: SystemError?
@@ -22,7 +22,8 @@ package struct VaultError: Error, Equatable, Sendable, CustomStringConvertible {
 
   init(_ error: TLSError) { self.init(.failed, error.description) }
 
-  /// Does something that the kernel may refuse; `action` says then what did not work: "the key cannot be read".
+  /// Runs a call that the kernel may refuse; `action` then describes the failure: "the key cannot
+  /// be read".
   static func wrapping<Result: ~Copyable>(
     _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
   ) throws(VaultError) -> Result {
@@ -33,7 +34,7 @@ package struct VaultError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The same with what may be missing: nil then.
+  /// The same for a file that may be missing: nil then.
   static func ifThere<Result>(
     _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
   ) throws(VaultError) -> Result? {

@@ -3,13 +3,14 @@ import MigrationHost
 import MigrationSystem
 import MigrationWire
 
-/// One of the vault's directories in PEER_HOME, for this user alone. Each change is made by one call, so that a test can end
-/// the process, as it were, before any of them.
+/// One of the vault's directories in PEER_HOME, for this user alone. Each change is one call, so
+/// that a test can simulate the end of the process before any change.
 struct VaultFolder: Sendable {
-  /// Called before each change with what it is; an error is thrown on, and the change not made.
+  /// Called before each change with its description. If it throws, the change is not made and the
+  /// error is rethrown.
   typealias Observer = @Sendable (_ change: String) throws(VaultError) -> Void
 
-  /// The longest that a process waits for another one that changes something.
+  /// The longest time for which a process waits for another process that makes a change.
   private static let patience = Duration.seconds(10)
 
   let home: [UInt8]
@@ -21,14 +22,14 @@ struct VaultFolder: Sendable {
 
   private var shown: String { VisibleText.quoted(path) }
 
-  /// Opens it; nil where it is missing.
+  /// Opens the directory; nil if it is missing.
   func openIfThere() throws(VaultError) -> SharedDirectory? {
     try VaultError.ifThere("\(shown) cannot be opened") { () throws(SystemError) in
       SharedDirectory(try Directory.open(home).openChildDirectory(name))
     }
   }
 
-  /// Opens it, and makes it where it is missing.
+  /// Opens the directory, and makes it if it is missing.
   func open() throws(VaultError) -> SharedDirectory {
     if let folder = try openIfThere() { return folder }
     try observer?("make \(name)")
@@ -44,7 +45,7 @@ struct VaultFolder: Sendable {
     }
   }
 
-  /// Locks it until what is returned is let go of.
+  /// Locks the directory until the returned value is released.
   func lock(_ folder: SharedDirectory, within patience: Duration = patience) throws(VaultError) {
     let isTaken = try VaultError.wrapping("\(shown) cannot be locked") { () throws(SystemError) in
       try folder.directory.descriptor.lockOnceFree(within: patience)
@@ -53,11 +54,12 @@ struct VaultFolder: Sendable {
       let holder = folder.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
       throw VaultError(
         .unavailable, "another process\(holder) has \(shown) locked for too long",
-        hint: "Wait until it ends, or end it.")
+        hint: "Wait until the process ends, or end it.")
     }
   }
 
-  /// The names in it, or in a directory beneath it, sorted; those that are not UTF-8 are not ours.
+  /// The names in it, or in a directory inside it, sorted; names that are not UTF-8 are not this
+  /// program's.
   func names(in folder: SharedDirectory) throws(VaultError) -> [String] {
     try VaultError.wrapping("\(shown) cannot be listed") { () throws(SystemError) in
       var names: [String] = []
@@ -69,28 +71,28 @@ struct VaultFolder: Sendable {
     }
   }
 
-  /// The owners of whom there is something.
+  /// The owners that have files.
   func owners(in folder: SharedDirectory) throws(VaultError) -> [CredentialOwner] {
     try names(in: folder).compactMap { CredentialOwner(stored: $0) }
   }
 
-  /// The content of a file; nil where it is missing.
+  /// The content of a file; nil if it is missing.
   ///
-  /// What is no file, or too long to be one of ours, is damaged.
+  /// An item that is not a file, or that is too long for this program's files, is damaged.
   func read(_ name: String, in folder: SharedDirectory, limit: Int) throws(VaultError) -> [UInt8]? {
     let file = "\(VisibleText.quoted(name)) in \(shown)"
     return try VaultError.ifThere("\(file) cannot be read") { () throws(SystemError) -> Result<[UInt8], VaultError> in
-      // A pipe would be waited for.
+      // Opening a pipe would wait.
       let descriptor = try folder.directory.openChild(name, .nonBlocking)
       let status = try descriptor.status()
       guard status.kind == .regular, status.size <= limit else {
-        return .failure(VaultError(.damaged, "\(file) is none of this program's files"))
+        return .failure(VaultError(.damaged, "\(file) is not a file of this program"))
       }
       return .success(try descriptor.readAll(limit: limit))
     }?.get()
   }
 
-  /// Puts a file in the place of another one or of none; durable when it returns.
+  /// Adds or replaces a file; durable when it returns.
   func write(_ name: String, in folder: SharedDirectory, _ bytes: [UInt8]) throws(VaultError) {
     try observer?("write \(name)")
     try VaultError.wrapping("\(VisibleText.quoted(name)) in \(shown) cannot be written") { () throws(SystemError) in
@@ -98,7 +100,7 @@ struct VaultFolder: Sendable {
     }
   }
 
-  /// Makes a change that is none of the others.
+  /// Makes any other change.
   func change(
     _ action: String, _ name: String, _ body: () throws(SystemError) -> Void
   ) throws(VaultError) {
@@ -108,7 +110,7 @@ struct VaultFolder: Sendable {
 }
 
 extension CredentialOwner {
-  /// The owner that the name of a file or directory stands for; nil where it is the name of none.
+  /// The owner for the name of a file or directory; nil if the name is not an owner's.
   package init?(stored name: String) {
     self.init(name: name)
     guard AppName.isWellFormed(app), AppName.isWellFormed(identifier) else { return nil }

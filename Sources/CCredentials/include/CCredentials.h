@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds the socket that leads to the broker of credentials, which `peer app run` gives an app: its number and the inode that it
-// must have are in the environment. Returns its number; -1 if this process has none, or has closed it and uses the number for
-// something else.
+// Finds the socket to the broker of credentials, which `peer app run` gives an app. Its number and
+// its inode are in the environment. Returns the number; -1 if this process has no such socket, or
+// has closed it and uses the number for another file.
 int ccredentials_socket(void);

@@ -2,16 +2,16 @@ package import MigrationCredentials
 import MigrationSystem
 import MigrationWire
 
-/// What `peer account` has recorded of users: a file of each owner in PEER_HOME's `accounts`, and in it a line of each user, with
-/// the state before the user's identifier. Nothing of it is secret.
+/// The records of `peer account`: a file for each owner in PEER_HOME's `accounts`, with a line for
+/// each user. The line has the state before the user's identifier. The records are not secret.
 package struct AccountRecords: Sendable {
   static let folderName = "accounts"
-  /// Users of one owner.
+  /// The number of one owner's users.
   package static let most = 1024
   /// The longest file: a state and a blank before each user, and the line's end.
   static let longest = most * (CredentialLimits.user + 16)
 
-  /// A user, and what is recorded.
+  /// A user, and the recorded state.
   package struct Record: Equatable, Sendable {
     package let user: String
     package var state: AccountState
@@ -28,33 +28,34 @@ package struct AccountRecords: Sendable {
     folder = VaultFolder(home: home, name: Self.folderName, observer: observer)
   }
 
-  /// Whether a text can be a user's identifier: one line without control characters, neither empty nor too long.
+  /// Whether a text can be a user's identifier: one line without control characters, neither empty
+  /// nor too long.
   package static func isUser(_ text: String) -> Bool {
     (1...CredentialLimits.user).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }
 
-  /// What is recorded of a user; nil if nothing is.
+  /// The record of a user; nil if there is none.
   func state(of user: String, for owner: CredentialOwner) throws(VaultError) -> AccountState? {
     guard let found = try folder.openIfThere() else { return nil }
     return try records(of: owner, in: found).first { $0.user == user }?.state
   }
 
-  /// Who has records.
+  /// The owners that have records.
   package func owners() throws(VaultError) -> [CredentialOwner] {
     guard let found = try folder.openIfThere() else { return [] }
     return try folder.owners(in: found)
   }
 
-  /// An owner's records, in the order in which the users came.
+  /// An owner's records, in the order of their first entry.
   package func records(of owner: CredentialOwner) throws(VaultError) -> [Record] {
     guard let found = try folder.openIfThere() else { return [] }
     return try records(of: owner, in: found)
   }
 
-  /// Records what is so of a user; durable when it returns.
+  /// Records the state of a user; durable when it returns.
   package func record(_ state: AccountState, of user: String, for owner: CredentialOwner) throws(VaultError) {
-    precondition(Self.isUser(user), "the caller has looked at the user's identifier")
+    precondition(Self.isUser(user), "the caller has checked the user's identifier")
     let found = try folder.open()
     try folder.lock(found)
     defer { withExtendedLifetime(found) {} }
@@ -63,7 +64,7 @@ package struct AccountRecords: Sendable {
       records[index].state = state
     } else {
       guard records.count < Self.most else {
-        throw VaultError(.full, "\(Self.most) users are recorded for \(owner.name), and there can be no more")
+        throw VaultError(.full, "\(Self.most) users are recorded for \(owner.name), which is the limit")
       }
       records.append(Record(user: user, state: state))
     }
@@ -89,12 +90,12 @@ package struct AccountRecords: Sendable {
   private func damaged(_ owner: CredentialOwner) -> VaultError {
     VaultError(
       .damaged, "the account record \(VisibleText.quoted(folder.path + Array("/\(owner.name)".utf8))) is damaged",
-      hint: "Remove the file, and say again who is authorized.")
+      hint: "Remove the file, and authorize the users again.")
   }
 }
 
 extension AccountState {
-  /// What the record and JSON call it.
+  /// The state's name in the record and in JSON.
   package var word: String {
     switch self {
     case .revoked: "revoked"

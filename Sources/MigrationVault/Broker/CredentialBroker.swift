@@ -2,14 +2,14 @@ import MigrationChannel
 package import MigrationCredentials
 package import MigrationSystem
 
-/// Answers one program, in a process of its own: the requests that come by its socket, until the last process that has the other
-/// end closes it.
+/// Answers the requests of one program, in a separate process. The requests come by its socket,
+/// until the last process that has the other end closes it.
 ///
-/// Each request is a packet with a socket, by which the answer goes. Nothing that comes ends the process: what is no request is
-/// refused, or left without an answer where nothing leads to who asked.
+/// Each request is a packet with a socket for the answer. No packet ends the process: it refuses a
+/// packet that is not a request, and leaves it without an answer if the packet has no socket.
 package struct CredentialBroker<Storage: CredentialStorage>: ~Copyable {
-  /// How long an answer waits for a reader that takes nothing, and how long after one that took nothing at all: the next one who
-  /// asks is not to wait for a thousand of them.
+  /// The time for which an answer waits for a reader that takes nothing, and the shorter time after
+  /// a reader that took nothing at all. The next request must not wait for a thousand such readers.
   private static var patience: (usual: Duration, short: Duration) { (.seconds(2), .milliseconds(5)) }
 
   private let service: CredentialService<Storage>
@@ -21,14 +21,14 @@ package struct CredentialBroker<Storage: CredentialStorage>: ~Copyable {
     self.socket = socket
   }
 
-  /// Answers until the socket has ended.
+  /// Answers requests until the socket has ended.
   package mutating func serve() {
     var isOpen = true
     while isOpen {
       do throws(SystemError) {
         isOpen = try answerNext()
       } catch {
-        // What is no packet of ours is left without an answer.
+        // A packet of another form gets no answer.
         isOpen = error.isMalformedPacket
       }
     }
@@ -41,7 +41,7 @@ package struct CredentialBroker<Storage: CredentialStorage>: ~Copyable {
     case .nothing: break
     case .end: return false
     case .packet(var packet):
-      // Without a way back it is not looked at.
+      // The broker ignores a packet without a way back.
       guard let reply = packet.descriptor.take() else { break }
       answer(packet.bytes, at: PacketSocket(owning: reply))
     }
@@ -56,23 +56,25 @@ package struct CredentialBroker<Storage: CredentialStorage>: ~Copyable {
       for message in messages { try channel.send(message, until: deadline) }
       wait = Self.patience.usual
     } catch {
-      // The program has gone, what it passed is no socket, or it takes nothing.
+      // The program has ended, has passed another descriptor than a socket, or takes nothing.
       if BootInstant.now() >= deadline { wait = Self.patience.short }
     }
   }
 }
 
 extension CredentialBroker {
-  /// Starts the process that answers a program, and returns the other end of its socket, which nothing inherits yet.
+  /// Starts the process that answers a program, and returns the other end of its socket, which no
+  /// process inherits yet.
   ///
-  /// The calling process has no other thread. What it knows of secrets, the new one has: so it knows none.
+  /// The calling process has no other thread. It must know no secrets, since the new process would
+  /// have them too.
   package static func start(
     for principal: CredentialPrincipal, storage: Storage
   ) throws(SystemError) -> Descriptor {
     var pair = try PacketSocket.pair()
     let end = pair.takeOther()
     try CurrentProcess.detach(named: "peer-broker", with: pair.takeOne()) { socket in
-      // Before anything secret is read.
+      // This comes before the process reads any secret.
       guard (try? CurrentProcess.keepMemorySecret()) != nil else { return }
       var broker = CredentialBroker(for: principal, storage: storage, at: socket)
       broker.serve()

@@ -2,7 +2,7 @@ package import MigrationCredentials
 package import MigrationHost
 
 extension CredentialPrincipal {
-  /// The program in a bundle that was found to be in order: whose items it has is what its entitlements say.
+  /// The program in a checked bundle: its entitlements decide the owner of its items.
   package init(_ bundle: AppBundle) {
     switch bundle.role {
     case .app(let clip):
@@ -11,7 +11,7 @@ extension CredentialPrincipal {
         clip: clip.flatMap { CredentialOwner(clip: $0, of: bundle.identifier) })
     case .clip(let app):
       guard let owner = CredentialOwner(clip: bundle.identifier, of: app) else {
-        preconditionFailure("a clip in order has an identifier that begins with its app's")
+        preconditionFailure("a valid clip has an identifier that begins with its app's")
       }
       self.init(owner: owner)
     }

@@ -1,17 +1,17 @@
 package import MigrationCredentials
 package import MigrationSystem
 
-/// What `peer credentials` does: it says why where the apps are only told that something cannot be had.
+/// The work of `peer credentials`. It gives the reasons for failures, while apps only get a status.
 extension CredentialVault {
-  /// What a list says of one item; nothing of it is secret.
+  /// A list's entry for one item; it has no secret.
   package struct Listed: Equatable, Sendable {
     package let owner: CredentialOwner
-    /// Nil where the item cannot be opened.
+    /// Nil if the item cannot be opened.
     package let item: Summary?
-    /// Why it cannot be opened, in a lower-case clause.
+    /// The reason why it cannot be opened, in a lower-case clause.
     package let problem: String?
 
-    /// The oldest first, and last what cannot be opened.
+    /// The oldest first, and last the items that cannot be opened.
     fileprivate static func isBefore(_ one: Listed, _ other: Listed) -> Bool {
       guard let first = one.item?.modified else { return false }
       return other.item.map { first < $0.modified } ?? true
@@ -22,17 +22,18 @@ extension CredentialVault {
   package struct Summary: Equatable, Sendable {
     package let kind: CredentialItem.Kind
     package let label: String?
-    /// When it was stored or last changed.
+    /// The time of its last change, or of its addition.
     package let modified: Timestamp
   }
 
-  /// What there is of the owners that are wanted, by their names, and why the key cannot be had, if it cannot.
+  /// The items of the requested owners, by the owners' names, and the reason why the key is
+  /// unavailable, if it is.
   package struct Listing: Equatable, Sendable {
     package var items: [Listed] = []
     package var obstacle: VaultError?
   }
 
-  /// Lists what is stored. Where the key cannot be had, it still says whose items there are.
+  /// Lists the stored items. Without the key, it still lists the owners of items.
   package func list(_ isWanted: (CredentialOwner) -> Bool = { _ in true }) throws(VaultError) -> Listing {
     var listing = Listing()
     guard let folder = try folder.openIfThere() else { return listing }
@@ -66,7 +67,7 @@ extension CredentialVault {
     return listing
   }
 
-  /// Who has items. No key is needed for that, and no lock is waited for.
+  /// The owners that have items. This needs no key and waits for no lock.
   package func owners() throws(VaultError) -> [CredentialOwner] {
     guard let folder = try folder.openIfThere() else { return [] }
     var owners: [CredentialOwner] = []
@@ -76,10 +77,10 @@ extension CredentialVault {
     return owners
   }
 
-  /// Whether an owner has items; false also where that cannot be found out.
+  /// Whether an owner has items; false also if the answer is unavailable.
   package func hasItems(of owner: CredentialOwner) -> Bool { (try? owners().contains(owner)) ?? false }
 
-  /// Removes everything of an owner, without a key, and says how many items that were.
+  /// Removes all items of an owner, without a key, and returns their number.
   @discardableResult
   package func removeAll(of owner: CredentialOwner) throws(VaultError) -> Int {
     guard let folder = try folder.openIfThere() else { return 0 }
@@ -91,8 +92,8 @@ extension CredentialVault {
     return count
   }
 
-  /// Removes an owner's items that have a label, and says how many they were. Fails, with nothing removed, where one of the
-  /// owner's items cannot be opened.
+  /// Removes an owner's items with a label, and returns their number. Fails, and removes nothing,
+  /// if one of the owner's items cannot be opened.
   package func remove(labelled label: String, of owner: CredentialOwner) throws(VaultError) -> Int {
     guard let folder = try folder.openIfThere() else { return 0 }
     try self.folder.lock(folder)

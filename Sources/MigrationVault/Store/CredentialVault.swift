@@ -3,10 +3,12 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// The credentials of PEER_HOME: a directory of each owner in `credentials`, and in it a sealed file of each item.
+/// The credentials of PEER_HOME: a directory for each owner in `credentials`, with a sealed file
+/// for each item.
 ///
-/// Nothing is opened until it is asked for. The key is read when the first item is to be opened or sealed, and kept; who asks
-/// for items has called `CurrentProcess.keepMemorySecret()`.
+/// The vault opens nothing before the first request. It reads the key when it opens or seals the
+/// first item, and keeps the key. A caller that asks for items has called
+/// `CurrentProcess.keepMemorySecret()`.
 package final class CredentialVault: CredentialStorage {
   static let folderName = "credentials"
   /// The file with the store's name. No owner's name begins with a dot.
@@ -16,16 +18,16 @@ package final class CredentialVault: CredentialStorage {
   private let keys: [UInt8]?
   private let observer: VaultFolder.Observer?
   private let opened = Mutex<StoreKey?>(nil)
-  /// What is recorded of users beside the credentials.
+  /// The records of users beside the credentials.
   package let accounts: AccountRecords
 
   /// - Parameters:
-  ///   - home: PEER_HOME, which need not be there yet.
-  ///   - keys: where the keys of stores are; nil if there is no such place.
+  ///   - home: PEER_HOME, which need not exist yet.
+  ///   - keys: the place of the keys of stores; nil if there is none.
   package convenience init(home: [UInt8], keys: [UInt8]?) { self.init(home: home, keys: keys, observer: nil) }
 
   init(home: [UInt8], keys: [UInt8]?, observer: VaultFolder.Observer?) {
-    // The process may go to another directory.
+    // The process may change its directory.
     let isAbsolute = home.first == UInt8(ascii: "/")
     let here = isAbsolute ? [] : ((try? Directory.open(".").canonicalPath()) ?? []) + [UInt8(ascii: "/")]
     folder = VaultFolder(home: here + home, name: Self.folderName, observer: observer)
@@ -34,7 +36,7 @@ package final class CredentialVault: CredentialStorage {
     self.observer = observer
   }
 
-  /// Where the keys of stores are, by the environment; nil where it names no place.
+  /// The place of the keys of stores, by the environment; nil if the environment names none.
   package static func keysDirectory() -> [UInt8]? { KeysDirectory.fromEnvironment() }
 
   package func locked<Value>(
@@ -67,8 +69,8 @@ package final class CredentialVault: CredentialStorage {
       let place = try makePlace(of: owner, in: folder)
       guard try names(in: place).count < CredentialLimits.items else {
         throw VaultError(
-          .full, "\(owner.name) has \(CredentialLimits.items) credentials, and may have no more",
-          hint: "'peer credentials remove' takes those that are not needed.")
+          .full, "\(owner.name) has \(CredentialLimits.items) credentials, which is the limit",
+          hint: "'peer credentials remove' removes unneeded ones.")
       }
       let name = SealedItem.drawnName()
       try self.folder.write(name, in: place, SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
@@ -81,7 +83,7 @@ package final class CredentialVault: CredentialStorage {
     try coded { () throws(VaultError) in
       guard let folder = try self.folder.openIfThere(), let key = try key(of: folder),
         let place = try place(of: owner, in: folder), try names(in: place).contains(name)
-      else { throw VaultError(.failed, "the credential is gone") }
+      else { throw VaultError(.failed, "the credential no longer exists") }
       try self.folder.write(name, in: place, SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
     }
   }
@@ -107,7 +109,7 @@ package final class CredentialVault: CredentialStorage {
 }
 
 extension CredentialVault {
-  /// An owner's directory; nil where there is none.
+  /// An owner's directory; nil if there is none.
   func place(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) -> SharedDirectory? {
     try VaultError.ifThere("the credentials of \(owner.name) cannot be opened") { () throws(SystemError) in
       SharedDirectory(try folder.directory.openChildDirectory(owner.name))
@@ -127,8 +129,8 @@ extension CredentialVault {
       let item = try SealedItem.open(bytes, name, of: owner, in: key.store, with: key.key)
     else {
       throw VaultError(
-        .damaged, "the credential \(name) of \(owner.name) is damaged, or was stored as another one",
-        hint: "'peer credentials remove \(owner.name)' takes all that \(owner.name) has.")
+        .damaged, "the credential \(name) of \(owner.name) is damaged, or was stored as another credential",
+        hint: "'peer credentials remove \(owner.name)' removes all credentials of \(owner.name).")
     }
     return StoredCredential(name: name, item: item)
   }
@@ -145,7 +147,7 @@ extension CredentialVault {
     try removeAll(of: owner, in: folder)
   }
 
-  /// Removes an owner's directory with all that is in it; durable when it returns.
+  /// Removes an owner's directory with its contents; durable when it returns.
   func removeAll(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) {
     try self.folder.change("remove", owner.name) { () throws(SystemError) in
       try folder.directory.removeTree(ifThere: owner.name)
@@ -181,7 +183,7 @@ extension CredentialVault {
 
   private func makeStore(in folder: SharedDirectory) throws(VaultError) -> StoreKey {
     let place = try storePlace(folder)
-    // A crash behind this leaves a key that opens nothing.
+    // A crash after this point leaves a key that opens nothing.
     let key = try StoreKey.make(for: place, in: try KeysDirectory(keys, besides: place.path, observer: observer))
     try self.folder.write(Self.storeFile, in: folder, Array("\(key.store)\n".utf8))
     opened.withLock { $0 = key }
@@ -190,17 +192,17 @@ extension CredentialVault {
 
   private func storeName(in folder: SharedDirectory) throws(VaultError) -> String? {
     guard let bytes = try self.folder.read(Self.storeFile, in: folder, limit: 64) else {
-      // Items without a store are not overwritten by those of a new one.
+      // A new store does not overwrite the items of a lost store.
       if try self.folder.owners(in: folder).isEmpty { return nil }
       throw VaultError(
-        .unavailable, "the file \"\(Self.storeFile)\" is missing beside the credentials, and without it their key",
-        hint: "Put it back, or remove the credentials.")
+        .unavailable, "the file \"\(Self.storeFile)\" is missing beside the credentials; it names their key",
+        hint: "Restore the file, or remove the credentials.")
     }
     let name = String(decoding: bytes.dropLast(), as: UTF8.self)
     guard bytes.last == UInt8(ascii: "\n"), SealedItem.isName(name) else {
       throw VaultError(
         .unavailable, "the file \"\(Self.storeFile)\" beside the credentials is damaged, and names no key",
-        hint: "Put it back as it was, or remove the credentials.")
+        hint: "Restore the file, or remove the credentials.")
     }
     return name
   }

@@ -2,7 +2,7 @@ import MigrationCredentials
 import MigrationSystem
 import MigrationWire
 
-/// The directory of keys, which must not be part of PEER_HOME: who has a copy of that has no key.
+/// The directory of keys. It must not be part of PEER_HOME, so that a copy of PEER_HOME has no key.
 struct KeysDirectory: Sendable {
   private let path: [UInt8]
   private let home: [UInt8]
@@ -11,14 +11,14 @@ struct KeysDirectory: Sendable {
   var shown: String { VisibleText.quoted(path) }
 
   /// - Parameters:
-  ///   - path: nil where the environment names none.
+  ///   - path: nil if the environment names none.
   ///   - home: PEER_HOME's absolute path, without links.
   init(_ path: [UInt8]?, besides home: [UInt8], observer: VaultFolder.Observer? = nil) throws(VaultError) {
     guard let path else {
       throw VaultError(
         .unavailable,
         "there is no place for the key of the credentials: neither XDG_STATE_HOME nor HOME is an absolute path",
-        hint: "Set XDG_STATE_HOME to a directory of your own.")
+        hint: "Set XDG_STATE_HOME to a private directory.")
     }
     self.path = path
     self.home = home
@@ -26,8 +26,8 @@ struct KeysDirectory: Sendable {
     try refuseInside(path)
   }
 
-  /// Where the keys are, by the environment: in `peer/keys` in XDG_STATE_HOME, or in ~/.local/state. Nil where there is no
-  /// absolute path to either.
+  /// The place of the keys, by the environment: `peer/keys` in XDG_STATE_HOME, or in
+  /// ~/.local/state. Nil if neither is an absolute path.
   static func fromEnvironment() -> [UInt8]? {
     func absolute(_ name: String) -> [UInt8]? {
       Environment.bytes(name).flatMap { $0.first == UInt8(ascii: "/") ? $0 : nil }
@@ -36,7 +36,7 @@ struct KeysDirectory: Sendable {
     return state.map { $0 + Array("/peer/keys".utf8) }
   }
 
-  /// The content of a file; nil where it is missing. One that other users may read is refused.
+  /// The content of a file; nil if it is missing. A file that other users may read is refused.
   func read(_ name: String, limit: Int) throws(VaultError) -> [UInt8]? {
     let found = try VaultError.ifThere("\(shown) cannot be opened") { () throws(SystemError) in
       SharedDirectory(try Directory.open(path))
@@ -54,13 +54,14 @@ struct KeysDirectory: Sendable {
         return .failure(
           VaultError(
             .unavailable, "the key of the credentials in \(shown) is not for this user alone",
-            hint: "If other users had it, remove the credentials; else: chmod 600"))
+            hint: "If other users have read it, remove the credentials; otherwise: chmod 600"))
       }
       return .success(try file.descriptor.readAll(limit: limit))
     }.get()
   }
 
-  /// Writes a file, and makes the directory where it is missing; durable when it returns, with all directories above it.
+  /// Writes a file, and makes the directory if it is missing; durable when it returns, with all
+  /// directories above it.
   func write(_ name: String, _ bytes: [UInt8]) throws(VaultError) {
     try observer?("write the key")
     let made = try VaultError.wrapping("\(shown) cannot be made") { () throws(SystemError) in
@@ -79,8 +80,8 @@ struct KeysDirectory: Sendable {
     }
     guard status.owner == CurrentProcess.effectiveUserID, status.mode & 0o022 == 0 else {
       throw VaultError(
-        .unavailable, "other users may change what is in \(shown), where the key of the credentials is",
-        hint: "Take that from them: chmod 700")
+        .unavailable, "other users may change \(shown), which has the key of the credentials",
+        hint: "Remove their rights: chmod 700")
     }
     try refuseInside(canonical)
   }
@@ -88,7 +89,7 @@ struct KeysDirectory: Sendable {
   private func refuseInside(_ path: [UInt8]) throws(VaultError) {
     guard path == home || path.starts(with: home + [UInt8(ascii: "/")]) else { return }
     throw VaultError(
-      .unavailable, "the key of the credentials would be in PEER_HOME, where each copy of it has it: \(shown)",
-      hint: "Set XDG_STATE_HOME to a directory outside of PEER_HOME.")
+      .unavailable, "the key of the credentials would be in PEER_HOME and in each copy of it: \(shown)",
+      hint: "Set XDG_STATE_HOME to a directory outside PEER_HOME.")
   }
 }

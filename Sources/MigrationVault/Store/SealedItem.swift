@@ -2,16 +2,16 @@ import MigrationCredentials
 import MigrationTLS
 import MigrationWire
 
-/// The file of an item: four bytes that say so, and the item sealed for its store, its owner and its name. What is put into
-/// another place is as damaged there as what is cut.
+/// The file of an item: four bytes that identify it, and the item sealed for its store, its owner
+/// and its name. A file in another place is as damaged as a cut file.
 enum SealedItem {
-  /// The first bytes of a file; the last of them is the format's version.
+  /// The first bytes of a file; the last byte is the format's version.
   private static let magic = Array("PCR".utf8) + [1]
 
-  /// The longest file: of an item at its limits, with dates, tags and lengths.
+  /// The longest file: an item at its limits, with dates, tags and lengths.
   static let longest = magic.count + SealingKey.overhead + CredentialLimits.data + CredentialLimits.attributes + 1 << 10
 
-  /// Whether a file's name is that of an item.
+  /// Whether a file's name is an item's name.
   static func isName(_ name: String) -> Bool {
     name.utf8.count == 32
       && name.utf8.allSatisfy { byte in
@@ -39,7 +39,7 @@ enum SealedItem {
     }
   }
 
-  /// The item that a file holds; nil unless it was sealed for this very place and has not changed since.
+  /// The item in a file; nil unless it was sealed for this place and has not changed since.
   static func open(
     _ bytes: [UInt8], _ name: String, of owner: CredentialOwner, in store: String, with key: borrowing SealingKey
   ) throws(VaultError) -> CredentialItem? {
@@ -55,7 +55,7 @@ enum SealedItem {
     return try? CredentialItem(plain)
   }
 
-  /// The store's and the item's name have one length each, so that no other place has the same bytes.
+  /// The store's and the item's name have fixed lengths, so that no other place has the same bytes.
   private static func place(_ name: String, _ owner: CredentialOwner, _ store: String) -> [UInt8] {
     magic + Array(store.utf8) + Array(name.utf8) + Array(owner.name.utf8)
   }

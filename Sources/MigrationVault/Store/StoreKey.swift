@@ -3,17 +3,18 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The key of a store, in a file outside of PEER_HOME that is named by the store. It says for which place it was made: it opens
-/// no copy of the store, also on this machine.
+/// The key of a store, in a file outside PEER_HOME with the store's name. It records the place that
+/// it was made for: it opens no copy of the store, even on this machine.
 final class StoreKey: Sendable {
-  /// Where a store is. A store that was moved has another path, and one that was put back from a backup another inode.
+  /// The place of a store. A moved store has another path, and a store that was restored from a
+  /// backup has another inode.
   struct Place: Equatable, Sendable {
     /// PEER_HOME's absolute path, without links.
     let path: [UInt8]
     let device: UInt64
     let inode: UInt64
 
-    /// Whether a store that was here is the one that is there.
+    /// Whether the store of this place is the store at another place.
     func isSame(as other: Place) -> Bool {
       path == other.path || inode == other.inode && device == other.device
     }
@@ -31,7 +32,7 @@ final class StoreKey: Sendable {
   }
 
   private static let magic = Array("PCK".utf8) + [1]
-  /// With a path of PATH_MAX.
+  /// The longest file, with a path of PATH_MAX.
   private static let longest = 8 << 10
 
   /// The file's content.
@@ -64,30 +65,30 @@ final class StoreKey: Sendable {
     return key
   }
 
-  /// Reads the key of the store at a place. What is noted of the place is brought up to date, where that goes.
+  /// Reads the key of the store at a place. Updates the record of the place if possible.
   static func read(_ store: String, at place: Place, in keys: KeysDirectory) throws(VaultError) -> StoreKey {
     guard var bytes = try keys.read(store, limit: longest) else {
       throw VaultError(
         .unavailable,
         "the key of the credentials is missing: there is no file \(VisibleText.quoted(store)) in \(keys.shown)",
-        hint: "A copy of PEER_HOME has no key; where the key is lost, the credentials can only be removed.")
+        hint: "A copy of PEER_HOME has no key; if the key is lost, the credentials can only be removed.")
     }
     defer { cleanse(&bytes) }
     guard let found = try? StoreKey(store, decoding: bytes) else {
       throw VaultError(
         .unavailable, "the key of the credentials, \(VisibleText.quoted(store)) in \(keys.shown), is damaged",
-        hint: "Without it, the credentials can only be removed.")
+        hint: "Without the key, the credentials can only be removed.")
     }
     guard found.place.isSame(as: place) else {
       throw VaultError(
         .unavailable, "the key of the credentials is for \(VisibleText.quoted(found.place.path)), and this is a copy",
-        hint: "Use PEER_HOME where it was.")
+        hint: "Use PEER_HOME in its original place.")
     }
     guard found.place != place else { return found }
     let moved = found.key.withBytes { StoreKey(store, SealingKey(copying: $0), place) }
     var rewritten = moved.encoded
     defer { cleanse(&rewritten) }
-    // A directory that cannot be written to is no reason to open nothing.
+    // A read-only directory is no reason to refuse the key.
     try? keys.write(store, rewritten)
     return moved
   }
