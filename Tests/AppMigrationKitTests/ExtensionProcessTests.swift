@@ -207,7 +207,7 @@ import Testing
     let process = try SpawnedProcess(fixture: [], output: descriptor.raw)
     #expect(try process.exitCode() == 2)
     let output = scratch.text("output")
-    #expect(output.hasSuffix("migration extension, which peer starts; it does nothing by itself\n"))
+    #expect(output.hasSuffix("migration extension; peer starts it, and it does nothing by itself\n"))
     #expect(output.count { $0 == "\n" } == 1)
   }
 
