@@ -23,7 +23,7 @@ import Testing
       }
     }
 
-  @Test func `what was exported can be imported into a fresh container`() async throws {
+  @Test func `a tester imports an export into a fresh container`() async throws {
     scratch.write("container/Documents/note", "text")
     let script = ScriptedExtension.Script(export: Self.exportDocuments, importing: Self.importDocuments)
     try await ScriptedExtension.with(scratch, script) {
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `the figures are true`() async throws {
+  @Test func `the export's figures are correct`() async throws {
     scratch.write("container/Documents/repeating", String(repeating: "again and again, ", count: 100_000))
     scratch.write("container/Documents/small", "x")
     scratch.write("container/Documents/directory/empty", "")
@@ -64,7 +64,7 @@ import Testing
     #expect(figures.compressedBytes == nil)
   }
 
-  @Test func `contents that do not shrink count as they are`() async throws {
+  @Test func `contents that do not shrink count with their plain size`() async throws {
     let noise = Data(try SystemRandom.bytes(600_000))
     try noise.write(to: scratch.url("container/Documents/noise"))
     let figures = try await figures(isCompressible: true)
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `the importer gets the directory as it is, and groups of its own`() async throws {
+  @Test func `the importer gets the directory unchanged, and fresh groups`() async throws {
     scratch.write("group/old", "stays at the source")
     let seen = Mutex<(URL, URL)?>(nil)
     let script = ScriptedExtension.Script(importing: { url, _, _ in
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func `a passed progress follows, and stands at its total after a success only`() async throws {
+  @Test func `a passed progress follows the export, and is complete only after a success`() async throws {
     scratch.write("container/Documents/note", String(repeating: "x", count: 50))
     let (steps, next) = AsyncStream.makeStream(of: Void.self)
     let inner = Progress(totalUnitCount: 4)
@@ -185,13 +185,13 @@ import Testing
     }
   }
 
-  /// Foundation on Linux tells nobody when a progress changes.
+  /// Foundation on Linux does not report changes of a progress.
   static func wait(_ condition: () -> Bool) async throws {
     for _ in 0..<6_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
     try #require(condition())
   }
 
-  @Test func `a registered status is answered until it is cleared, and clears nothing`() async throws {
+  @Test func `a registered status stays until it is cleared, and empties no container`() async throws {
     scratch.write("container/Documents/note")
     try await ScriptedExtension.with(scratch, .init()) {
       #expect(MigrationStatus.importStatus == nil)
@@ -219,7 +219,7 @@ import Testing
     let errorDescription: String? = "it did not work"
   }
 
-  @Test func `what testers wrote goes with their configuration`() async throws {
+  @Test func `the testers' files are removed with their configuration`() async throws {
     scratch.write("container/Documents/note")
     let urls = try await ScriptedExtension.with(scratch, .init(export: Self.exportDocuments)) {
       let exported = try await AppMigrationTester(platform: .android).exportController.exportResources(request: nil)
@@ -232,7 +232,7 @@ import Testing
     #expect(!urls.contains { FileManager.default.fileExists(atPath: $0.path) })
   }
 
-  @Test func `many testers work side by side, each with its own data`() async throws {
+  @Test func `many testers work in parallel, each with its own data`() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
         group.addTask {
@@ -253,12 +253,12 @@ import Testing
     }
   }
 
-  @Test func `without a configuration, several extension types are too many`() async {
+  @Test func `a tester without a configuration refuses several extension types`() async {
     let error = await #expect(throws: CocoaError.self) { try await AppMigrationTester(platform: .linux) }
     #expect(error?.localizedDescription.contains("several migration extensions") == true)
   }
 
-  @Test func `an export that fails says why`() async throws {
+  @Test func `a failed export reports its reason`() async throws {
     let script = ScriptedExtension.Script(export: { _, _ in throw Failure() })
     try await ScriptedExtension.with(scratch, script) {
       let progress = Progress(totalUnitCount: 10)
@@ -270,7 +270,7 @@ import Testing
     }
   }
 
-  @Test func `an extension that only imports has no export, and the other way round`() async throws {
+  @Test func `an extension that only imports cannot export, and the reverse`() async throws {
     try await AppMigrationTester.withConfiguration(extension: OnlyImporting.self, container: scratch.container) {
       let tester = try await AppMigrationTester(platform: .android)
       await #expect(throws: CocoaError.self) { try await tester.exportController }

@@ -18,7 +18,7 @@ import Testing
     return frame
   }
 
-  @Test func `a frame that does not shrink counts as it is, one that does as what it shrinks to`() throws {
+  @Test func `a frame counts with the smaller of its plain and its compressed size`() throws {
     let size = CompressedSize()
     try size.add(frame([1]))
     #expect(size.total == 1)

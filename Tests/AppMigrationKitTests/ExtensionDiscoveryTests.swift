@@ -2,7 +2,7 @@ import Testing
 
 @testable import AppMigrationKit
 
-/// Which nobody can find, since it has no metadata before somebody says what `Content` is.
+/// An extension type that cannot be found, since it has no metadata before `Content` is chosen.
 struct GenericImporting<Content: Sendable>: ResourcesImporting {
   func importResources(at url: URL, request: ResourcesImportRequest) async throws {}
 }
@@ -12,7 +12,7 @@ struct GenericImporting<Content: Sendable>: ResourcesImporting {
     func importResources(at url: URL, request: ResourcesImportRequest) async throws {}
   }
 
-  @Test func `all extension types of the program are found, once each`() {
+  @Test func `the tester finds each extension type of the program once`() {
     let types = ExtensionDiscovery.types().map { ObjectIdentifier($0) }
     let expected: [any AppMigrationExtension.Type] = [
       ScriptedExtension.self, OnlyImporting.self, OnlyExporting.self, Nested.self,
@@ -21,7 +21,7 @@ struct GenericImporting<Content: Sendable>: ResourcesImporting {
     #expect(!types.contains(ObjectIdentifier(GenericImporting<Int>.self)))
   }
 
-  @Test func `only where there is one type it is clear which is meant`() throws {
+  @Test func `a tester needs no name only if the program has one type`() throws {
     #expect(try ExtensionDiscovery.onlyType(of: [Nested.self]) == Nested.self)
     #expect(throws: CocoaError.self) { try ExtensionDiscovery.onlyType(of: []) }
     let error = #expect(throws: CocoaError.self) {

@@ -32,7 +32,7 @@ import Testing
     #expect(try guest.end() == 0)
   }
 
-  @Test func `files come as descriptors, links as their targets, all under their own names`() throws {
+  @Test func `the host gets files as descriptors, links as targets, and all names unchanged`() throws {
     let names = ["file", ".hidden", "with space", "a%20b", "e\u{301}", "new\nline"]
     for name in names { scratch.write("container/Documents/\(name)", "in \(name)") }
     scratch.makeLink("container/Documents/link", to: "nowhere/../at all")
@@ -62,7 +62,7 @@ import Testing
     #expect(try guest.end() == 0)
   }
 
-  @Test func `options that the extension does not know are dropped, and errors arrive with all their texts`() throws {
+  @Test func `unknown options are dropped, and errors arrive with all their texts`() throws {
     try export("options", options: ["since", "quality", "unknown"].map { .init(name: $0, value: Array("1".utf8)) })
     let error = try guest.appends().1
     #expect(
@@ -107,14 +107,14 @@ import Testing
     #expect(second?.domain == "Swift.CancellationError")
   }
 
-  @Test func `the end of the channel ends the process, whatever its code does`() throws {
+  @Test func `the end of the channel ends the process in the middle of any code`() throws {
     try export("busy")
     guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
     try guest.say(.appended(nil))
     #expect(try guest.end() == 0)
   }
 
-  @Test func `many appends are answered one by one, in their order`() throws {
+  @Test func `the host answers many appends one by one, in order`() throws {
     try export("many")
     let (paths, error) = try guest.appends { item in
       item.path == Array("files/1234".utf8) ? ReportedError(.fileWriteFileExists, "it is there") : nil
@@ -123,7 +123,7 @@ import Testing
     #expect(paths == (0...1234).map { "files/\($0)" })
   }
 
-  @Test func `a command between appends is obeyed`() throws {
+  @Test func `the extension obeys a command between appends`() throws {
     try export("one after the other")
     guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
     try guest.say(.appended(nil))
@@ -134,7 +134,7 @@ import Testing
     #expect(try guest.appends().1 == nil)
   }
 
-  @Test func `groups that are listed have a directory`() throws {
+  @Test func `listed groups have a directory`() throws {
     scratch.write("group/shared")
     try export("group")
     let (paths, error) = try guest.appends()
@@ -142,7 +142,7 @@ import Testing
     #expect(error == nil)
   }
 
-  @Test func `the status of the last import is read from its file, until it is cleared`() throws {
+  @Test func `the status of the last import comes from its file, until it is cleared`() throws {
     try export("status")
     #expect(try guest.appends().1?.text == "none")
     let failure = ReportedError(domain: "org.example", code: 9, text: "it failed", userInfo: ["key": "value"])
@@ -159,7 +159,7 @@ import Testing
     #expect(try guest.appends().1?.text == "true")
   }
 
-  @Test func `an importer moves what arrived into its container`() throws {
+  @Test func `an importer moves the received items into its container`() throws {
     scratch.write("arrived/a%20b", "one")
     scratch.write("arrived/e\u{301}", "two")
     let app = AppIdentity(bundleIdentifier: "org.example.notes", store: "", platform: "linux", version: "moves")
@@ -169,7 +169,7 @@ import Testing
     #expect(scratch.text("container/Documents/e\u{301}") == "two")
   }
 
-  @Test func `the progress of an import is reported when it has changed`() throws {
+  @Test func `the extension reports the progress of an import when it has changed`() throws {
     let app = AppIdentity(bundleIdentifier: "org.example.notes", store: "", platform: "linux", version: "half")
     try guest.say(.importItems(directory: Array(scratch.path("arrived").utf8), from: app))
     #expect(try guest.message() == .progress(500_000))
@@ -185,13 +185,13 @@ import Testing
 }
 
 @Suite struct StrayExtensionTests {
-  /// Where what a process says is found, and the descriptor that it writes to.
+  /// The file with a process's output, and the descriptor that the process writes to.
   private func output() throws -> (scratch: Scratch, descriptor: SharedDescriptor) {
     let scratch = try Scratch.withContainer()
     return (scratch, SharedDescriptor(try scratch.directory.createFile("output")))
   }
 
-  @Test func `what the author printed is written before the end is said`() throws {
+  @Test func `the author's output is written before the end is reported`() throws {
     let (scratch, descriptor) = try output()
     let guest = try Guest(scratch, output: descriptor.raw)
     _ = try guest.message()
@@ -211,7 +211,7 @@ import Testing
     #expect(output.count { $0 == "\n" } == 1)
   }
 
-  @Test func `an extension whose channel is no channel exits with 2`() throws {
+  @Test func `an extension with an invalid channel exits with 2`() throws {
     let environment = AppEnvironment(
       bundleIdentifier: "a", container: "/nowhere", groups: [:], status: "/nowhere", channel: 77)
     let (_, descriptor) = try output()

@@ -7,7 +7,7 @@ import Testing
 
 /// A real process of the fixture, with this test as its host.
 final class Guest {
-  /// What the process said, and the descriptor that came along.
+  /// A message of the process, and the descriptor that came with it.
   struct Heard: ~Copyable {
     let message: ExtensionMessage
     var descriptor: Descriptor?
@@ -35,7 +35,7 @@ final class Guest {
 
   func say(_ message: HostMessage) throws { try channel?.send(message.encoded) }
 
-  /// The next message; fails if there is none for long.
+  /// Returns the next message; fails if none comes in time.
   func hear() throws -> Heard {
     guard let raw = channel?.raw else { throw Ended() }
     let readiness = try poller.wait(for: .readable, on: raw, until: soon())
@@ -47,13 +47,13 @@ final class Guest {
   /// The process has closed its end.
   struct Ended: Error {}
 
-  /// The next message without what came along.
+  /// Returns the next message without its descriptor.
   func message() throws -> ExtensionMessage { try hear().message }
 
   /// More than any test appends.
   private static let mostAppends = 10_000
 
-  /// Answers every append until the export is over: their paths, and how it ended.
+  /// Answers every append until the export has ended; returns their paths and the result.
   func appends(_ answer: (AppendedItem) throws -> ReportedError? = { _ in nil }) throws -> ([String], ReportedError?) {
     var paths: [String] = []
     while paths.count < Self.mostAppends {
@@ -70,18 +70,18 @@ final class Guest {
 
   struct Unexpected: Error, CustomStringConvertible { let description: String }
 
-  /// Ends the channel; the code that the process exits with.
+  /// Ends the channel; returns the exit code of the process.
   func end() throws -> Int32 {
     channel = nil
     return try process.exitCode()
   }
 
-  /// The code that the process exits with by itself.
+  /// Returns the exit code of a process that ends by itself.
   func exitCode() throws -> Int32 { try process.exitCode() }
 }
 
 extension SpawnedProcess {
-  /// Starts the fixture, with a channel and an output of its own if they are given.
+  /// Starts the fixture, with the given channel and output if there are any.
   convenience init(fixture environment: [String], channel: CInt? = nil, output: CInt? = nil) throws {
     let program = try builtProgram("ExtensionFixture")
     let descriptors = [3: channel, 0: 0, 1: output ?? 1, 2: output ?? 2] as [CInt: CInt?]

@@ -10,8 +10,9 @@ import Testing
 @testable import AppMigrationKit
 
 @Suite struct HostConnectionTests {
-  /// In a process of its own, because the thread that serves the connection ends only with its process.
-  @Test func `each append gets its own answer, however many there are at once`() async {
+  /// The test has a separate process, because the thread that serves the connection ends only with
+  /// its process.
+  @Test func `each of many parallel appends gets its own answer`() async {
     await #expect(processExitsWith: .success) {
       // The testing library waits for this process without a deadline; the alarm ends it.
       alarm(UInt32(patience))
@@ -24,7 +25,7 @@ import Testing
         for author in 0..<6 {
           group.addTask(executorPreference: BlockingExecutor.shared) {
             for number in 0..<500 {
-              // Pauses let the serving thread take over in between.
+              // Pauses let the serving thread take over between appends.
               if number % 125 == author { try await Task.sleep(for: .milliseconds(15)) }
               let path = "\(author)/\(number)"
               let error = #expect(throws: CocoaError.self) {
@@ -42,8 +43,8 @@ import Testing
     }
   }
 
-  /// One may receive the other's answer, just before that one has the channel to itself.
-  @Test func `of appends at once none waits for an answer that has come, however often`() async {
+  /// One thread may receive the other's answer, just before the other thread gets the channel.
+  @Test func `no parallel append waits for an answer that has already come`() async {
     await #expect(processExitsWith: .success) {
       // The testing library waits for this process without a deadline; the alarm ends it.
       alarm(UInt32(patience))

@@ -5,13 +5,13 @@ import Testing
 
 @testable import AppMigrationKit
 
-/// How far an import is, in the ways in which authors show it.
+/// The progress of an import, in the forms in which authors show it.
 @Suite struct ImportProgressTests {
   private let scratch: Scratch
 
   init() throws { scratch = try Scratch.withContainer() }
 
-  /// What a test and the importer that it makes have in common.
+  /// The state that a test shares with its importer.
   final class Work: Sendable {
     let done = Mutex<Int64>(0)
     let asked = Mutex(0)
@@ -24,7 +24,7 @@ import Testing
     func await() async { for await _ in steps { return } }
   }
 
-  /// Its property makes a progress of what is done at the time.
+  /// Its property makes a progress from the counts of the moment.
   struct Counting: ResourcesImporting {
     @TaskLocal static var work = Work()
     var resourcesImportProgress: Progress {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Its property makes a new one each time, and so does the import, where it begins.
+  /// Its property makes a new progress each time, and the import makes its own at its beginning.
   struct Making: ResourcesImporting {
     @TaskLocal static var work = Work()
     var resourcesImportProgress: Progress { Progress(totalUnitCount: 4) }
@@ -54,7 +54,8 @@ import Testing
     }
   }
 
-  /// Its property makes a new one each time and keeps it, and the import moves the one that is kept.
+  /// Its property makes a new progress each time and keeps it, and the import moves the kept
+  /// progress.
   final class Keeping: ResourcesImporting {
     @TaskLocal static var work = Work()
     private let kept = Mutex(Progress(totalUnitCount: 4))
@@ -73,7 +74,8 @@ import Testing
     }
   }
 
-  /// Its property makes a new one each time and keeps it, and the import moves the one that is kept when it begins.
+  /// Its property makes a new progress each time and keeps it. The import moves the progress that
+  /// is kept at its beginning.
   final class Taking: ResourcesImporting {
     @TaskLocal static var work = Work()
     private let kept = Mutex<Progress?>(nil)
@@ -88,7 +90,7 @@ import Testing
     func importResources(at url: URL, request: ResourcesImportRequest) async throws {
       let taken = kept.withLock { $0 }
       for count in 1...4 as ClosedRange<Int64> {
-        // Until the property was asked again.
+        // Waits until the property is read again.
         while kept.withLock({ $0 === taken }) { await Task.yield() }
         taken?.completedUnitCount = count
         await Self.work.await()
@@ -96,7 +98,8 @@ import Testing
     }
   }
 
-  /// One progress that stays, and one for each file that is no part of it and has nothing to say of the whole.
+  /// It has one progress that stays, and a separate progress for each file, which is not a part of
+  /// the whole.
   final class Filing: ResourcesImporting {
     @TaskLocal static var work = Work()
     let resourcesImportProgress = Progress(totalUnitCount: 4)
@@ -105,7 +108,7 @@ import Testing
       for _ in 1...4 {
         let file = Progress(totalUnitCount: 10)
         file.completedUnitCount = 10
-        // Longer than it takes until the next look.
+        // This is longer than the time until the next look.
         try await Task.sleep(for: .milliseconds(250))
         resourcesImportProgress.completedUnitCount += 1
         await Self.work.await()
@@ -113,7 +116,7 @@ import Testing
     }
   }
 
-  /// One progress with two halves, which the import makes one after the other.
+  /// It has one progress with two halves, which the import makes one after the other.
   final class Halving: ResourcesImporting {
     @TaskLocal static var work = Work()
     let resourcesImportProgress = Progress(totalUnitCount: 100)
@@ -136,10 +139,11 @@ import Testing
     try await AppMigrationTester.withConfiguration(extension: type, container: scratch.container, body)
   }
 
-  /// Lets an import do its four steps, each when the one before was seen; what was seen.
+  /// Runs the four steps of an import, each after the step before was seen; returns the seen
+  /// values.
   private func values(_ type: any ResourcesImporting.Type, _ work: Work) async throws -> [Int64] {
     try await configured(type) {
-      // So that a fraction of a quarter is a count of 25.
+      // With this total a quarter is a count of 25.
       let progress = Progress(totalUnitCount: 101)
       let imported = Task {
         try await AppMigrationTester(platform: .android).importController.importResources(
@@ -159,48 +163,48 @@ import Testing
     }
   }
 
-  @Test func `a computed progress is asked for again and again`() async throws {
+  @Test func `the import's watcher reads a computed progress repeatedly`() async throws {
     let work = Work()
     let seen = try await Counting.$work.withValue(work) { try await values(Counting.self, work) }
     #expect(seen == [25, 50, 75])
     #expect(work.asked.withLock { $0 } > 3)
   }
 
-  @Test func `a progress that the import makes where it begins is followed`() async throws {
+  @Test func `the watcher follows a progress that the import makes at its beginning`() async throws {
     let work = Work()
     #expect(try await Making.$work.withValue(work) { try await values(Making.self, work) } == [25, 50, 75])
   }
 
-  @Test func `one that is made anew at each question and kept is not lost by another question`() async throws {
+  @Test func `the watcher does not lose a kept progress by reading the property again`() async throws {
     let work = Work()
     let seen = try await Keeping.$work.withValue(work) { try await values(Keeping.self, work) }
     #expect(seen.count == 3, "each step was seen: \(seen)")
   }
 
-  @Test func `one that was kept when the import began is followed, whatever the property returns later`() async throws {
+  @Test func `the watcher follows a progress that the import kept at its beginning`() async throws {
     let work = Work()
     #expect(try await Taking.$work.withValue(work) { try await values(Taking.self, work) } == [25, 50, 75])
   }
 
-  @Test func `a stored progress is the author's word, whatever else the import makes`() async throws {
+  @Test func `a stored progress counts, and the import's other progress objects do not`() async throws {
     let work = Work()
     #expect(try await Filing.$work.withValue(work) { try await values(Filing.self, work) } == [25, 50, 75])
   }
 
-  @Test func `a part of the progress is not taken for the whole`() async throws {
+  @Test func `the watcher does not take a part of the progress for the whole`() async throws {
     let work = Work()
     #expect(try await Halving.$work.withValue(work) { try await values(Halving.self, work) } == [25, 50, 75])
   }
 
-  // MARK: What the author is told
+  // MARK: Notices to the author
 
-  /// Returns a new progress each time, and moves none.
+  /// It returns a new progress each time, and moves none.
   struct Forgetful: ResourcesImporting {
     var resourcesImportProgress: Progress { Progress(totalUnitCount: 100) }
     func importResources(at url: URL, request: ResourcesImportRequest) async throws {}
   }
 
-  /// Counts what is done, and is through at once.
+  /// It counts its work, and ends at once.
   struct Quick: ResourcesImporting {
     private let done = DoneCount()
     var resourcesImportProgress: Progress {
@@ -219,7 +223,7 @@ import Testing
     }
   }
 
-  /// Has nothing to do.
+  /// It has no work.
   struct Idle: ResourcesImporting {
     var resourcesImportProgress: Progress { Progress(totalUnitCount: 0) }
     func importResources(at url: URL, request: ResourcesImportRequest) async throws {}
@@ -232,15 +236,15 @@ import Testing
     ) { _ in }
   }
 
-  @Test func `the author is told of a progress that cannot move, and of nothing else`() async throws {
+  @Test func `the author gets a notice only about a progress that cannot move`() async throws {
     #expect(try await notice(Forgetful()) == .unmovedProgress)
     #expect(try await notice(Quick()) == nil)
     #expect(try await notice(Idle()) == nil)
-    #expect(try await notice(OnlyImporting()) == nil, "it shows none on purpose")
-    #expect(try await notice(Halves()) == nil, "one that stands still for a moment")
+    #expect(try await notice(OnlyImporting()) == nil, "it deliberately shows no progress")
+    #expect(try await notice(Halves()) == nil, "a progress that does not move for a moment")
   }
 
-  /// Returns one progress, and ends before it moves.
+  /// It returns one progress, and ends before it moves.
   final class Halves: ResourcesImporting {
     let resourcesImportProgress = Progress(totalUnitCount: 2)
     init() {}

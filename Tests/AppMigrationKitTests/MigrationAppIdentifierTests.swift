@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct MigrationAppIdentifierTests {
-  @Test func `platforms and stores are their names`() {
+  @Test func `platforms and stores equal their names`() {
     #expect(MigrationPlatform("linux") == .linux)
     #expect(MigrationPlatform(rawValue: "android") == .android)
     #expect(Set([MigrationPlatform.linux, .android, MigrationPlatform("linux")]).count == 2)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct MigrationDataContainerTests {
   @Test(arguments: ["/data/app", "/data/app/"])
-  func `directories end without a slash, so that names can be put behind them`(_ root: String) {
+  func `directories end without a slash, so that authors can append names`(_ root: String) {
     let container = MigrationDataContainer(bundleIdentifier: "a.b", root: URL(filePath: root))
     #expect(container.documentsDirectory.path() == "/data/app/Documents")
     #expect(container.documentsDirectory.path == "/data/app/Documents")
@@ -13,7 +13,7 @@ import Testing
     #expect(container.documentsDirectory.appending(path: "a%20b").path == "/data/app/Documents/a%20b")
   }
 
-  @Test func `both directories can be set, each by itself`() {
+  @Test func `both directories can be set, independently`() {
     var container = MigrationDataContainer(bundleIdentifier: "a.b", root: URL(filePath: "/data/app"))
     container.documentsDirectory = URL(filePath: "/elsewhere")
     #expect(container.documentsDirectory.path == "/elsewhere")
@@ -23,14 +23,14 @@ import Testing
     #expect(container.containerRootDirectory.path == "/data/app")
   }
 
-  @Test func `an extension that nobody gave a container ends with a sentence`() async throws {
+  @Test func `an extension without a container ends with a message`() async throws {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent],
       performing: { _ = await OnlyImporting().appContainer })
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("only when peer starts it"))
   }
 
-  @Test func `without surroundings there are no groups and no status`() async {
+  @Test func `a process without surroundings has no groups and no status`() async {
     await #expect(processExitsWith: .success) {
       precondition(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.a") == nil)
       precondition(MigrationStatus.importStatus == nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import AppMigrationKit
 
 @Suite struct OwnPreferencesTests {
-  @Test func `a test that has the developer's own preferences is told so once`() throws {
+  @Test func `the tester reports once that a test uses the developer's own preferences`() throws {
     let program = try #require(Bundle.main.executableURL).path
     let command = "exec /usr/bin/env -i \"$0\" --testing-library swift-testing --filter OwnPreferencesProbe 2>&1"
     let (code, output) = try run("/bin/sh", ["sh", "-c", command, program])
@@ -17,7 +17,8 @@ import Testing
   }
 }
 
-/// What a process does whose preferences could not be put elsewhere: this program once more, with an empty environment.
+/// The process whose preferences stay the developer's: this program once more, with an empty
+/// environment.
 @Suite(.enabled(if: TestProcess.isOne && TestProcess.preferences == nil)) struct OwnPreferencesProbe {
   @Test func `configurations with groups`() async {
     let place = FileManager.default.temporaryDirectory

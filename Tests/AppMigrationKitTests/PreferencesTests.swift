@@ -16,7 +16,7 @@ import Testing
       extension: OnlyImporting.self, container: scratch.container, groups: [Self.suite: scratch.group], body)
   }
 
-  @Test func `a test's defaults are in a directory of its process, and not the developer's`() async throws {
+  @Test func `a test's defaults are in its process's directory, not among the developer's`() async throws {
     try await configured {
       let defaults = try #require(UserDefaults(suiteName: Self.suite))
       defaults.set("value", forKey: "key")
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `the directory goes with the process`() async throws {
+  @Test func `the directory is removed with the process`() async throws {
     let result = try await #require(
       processExitsWith: .success, observing: [\.standardOutputContent],
       performing: {
@@ -86,7 +86,7 @@ import Testing
     try await configured {}
   }
 
-  @Test func `defaults that a failed import changed are among what it left`() async throws {
+  @Test func `changed defaults are among the items that a failed import left`() async throws {
     try await AppMigrationTester.withConfiguration(
       extension: SettingAndFailing.self, container: scratch.container, groups: [Self.suite: scratch.group]
     ) {
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// Sets a default of the group, and fails.
+  /// It sets a default of the group, and fails.
   struct SettingAndFailing: ResourcesImporting {
     func importResources(at url: URL, request: ResourcesImportRequest) async throws {
       UserDefaults(suiteName: PreferencesTests.suite)?.set("half", forKey: "key")

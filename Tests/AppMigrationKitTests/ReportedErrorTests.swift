@@ -14,7 +14,7 @@ import Testing
     let errorDescription: String? = "in words"
   }
 
-  @Test func `Swift's errors have the domain and code that Foundation gives them`() {
+  @Test func `Swift's errors keep Foundation's domain and code`() {
     let plain = ReportedError(Plain())
     #expect(plain.domain == (Plain() as NSError).domain)
     #expect(plain.domain.hasSuffix("Plain"))
@@ -22,7 +22,7 @@ import Testing
     #expect(ReportedError(Worded()).text == "in words")
   }
 
-  @Test func `of an NSError's entries the texts remain`() {
+  @Test func `an NSError keeps the entries that are texts`() {
     let error = NSError(
       domain: "d", code: -7, userInfo: [NSLocalizedDescriptionKey: "words", "text": "t", "number": 1, "data": Data()])
     let reported = ReportedError(error)
@@ -31,12 +31,12 @@ import Testing
     #expect(reported.systemError.userInfo["text"] as? String == "t")
   }
 
-  @Test func `a cancellation stays one`() {
+  @Test func `a cancellation stays a cancellation`() {
     #expect(ReportedError(CancellationError()) == .cancelled)
     #expect(ReportedError.cancelled.thrownError is CancellationError)
   }
 
-  @Test func `Foundation's file errors can be caught as such`() {
+  @Test func `authors can catch Foundation's file errors as such`() {
     let error = ReportedError(.fileWriteFileExists, "it is there", path: "a/b").thrownError
     let cocoa = error as? CocoaError
     #expect(cocoa?.code == .fileWriteFileExists)

@@ -8,7 +8,7 @@ import Testing
 
   init() throws { scratch = try Scratch.withContainer() }
 
-  /// The code of the CocoaError that `body` throws.
+  /// Returns the code of the CocoaError that `body` throws.
   private static func code(_ body: () async throws -> Void) async -> CocoaError.Code? {
     do {
       try await body()
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `an item without a path goes under its own name`() async throws {
+  @Test func `an item without a path arrives under its own name`() async throws {
     scratch.write("container/Documents/note", "text")
     scratch.write("container/Documents/folder/.hidden", "")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
@@ -34,7 +34,7 @@ import Testing
   @Test(arguments: [
     "a%20b", "with space", "new\nline", "e\u{301}", "\u{e9}", "\u{ac00}", "50%", "q?x#y;z", "back\\slash", "~",
   ])
-  func `a name arrives as the bytes that it was`(_ name: String) async throws {
+  func `a name arrives with the same bytes`(_ name: String) async throws {
     scratch.write("container/Documents/\(name)", name)
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let file = container.documentsDirectory.appending(path: name)
@@ -45,7 +45,7 @@ import Testing
     #expect(arrived[name].map { Array($0.utf8) } == Array(name.utf8))
   }
 
-  @Test func `a name that is not UTF-8 can be given by a percent-encoded URL, and comes along in its directory`()
+  @Test func `a name that is not UTF-8 arrives by a percent-encoded URL, and in its directory`()
     async throws
   {
     let directory = scratch.path("container/Documents/directory")
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/a", "a/", ".", "..", "a//b", "a/../b", "./a", "a\0b", String(repeating: "n", count: 256)])
-  func `a path that is none is refused, and the archiver can be used further`(_ path: String) async throws {
+  func `the archiver refuses an invalid path, and can still be used`(_ path: String) async throws {
     scratch.write("container/Documents/note", "text")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let note = container.documentsDirectory.appending(path: "note")
@@ -81,7 +81,7 @@ import Testing
     #expect(arrived == ["note": "text"])
   }
 
-  @Test func `what cannot be read throws Foundation's error, and nothing of it arrives`() async throws {
+  @Test func `an unreadable item throws Foundation's error, and no part of it arrives`() async throws {
     scratch.write("container/Documents/note", "text")
     #expect(mkfifo(scratch.path("container/Documents/pipe"), 0o644) == 0)
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
@@ -101,7 +101,7 @@ import Testing
     #expect(arrived == ["x": "text"])
   }
 
-  @Test func `a second item under one path is refused, and directories merge`() async throws {
+  @Test func `the archiver refuses a second item under one path, and merges directories`() async throws {
     scratch.write("container/Documents/one/a", "1")
     scratch.write("container/Documents/two/b", "2")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
@@ -115,7 +115,7 @@ import Testing
     #expect(arrived == ["both": "/", "both/a": "1", "both/b": "2"])
   }
 
-  @Test func `a symbolic link arrives as one, wherever it leads`() async throws {
+  @Test func `a symbolic link arrives as a link, wherever it leads`() async throws {
     scratch.makeLink("container/Documents/link", to: "../../nowhere")
     scratch.write("container/Documents/directory/inner")
     scratch.makeLink("container/Documents/shortcut", to: "directory")
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func `an append on the main actor, or within a task of the author's own, works too`() async throws {
+  @Test func `an append also works on the main actor and within the author's own task`() async throws {
     scratch.write("container/Documents/note", "text")
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       try await Self.appendOnMainActor(container.documentsDirectory.appending(path: "note"), to: archiver)

@@ -3,9 +3,9 @@ import MigrationSystem
 import MigrationWire
 import TestSupport
 
-/// What the tests of extensions keep in a scratch directory.
+/// The files of the tests of extensions in a scratch directory.
 extension Scratch {
-  /// One that holds an app's container and a group's.
+  /// A scratch directory with an app's container and a group's.
   static func withContainer() throws -> Scratch {
     let scratch = try Scratch()
     for name in ["container/Documents", "container/Library/Application Support", "group"] {
@@ -19,10 +19,11 @@ extension Scratch {
 
   func url(_ name: String) -> URL { URL(filePath: path(name), directoryHint: .notDirectory) }
 
-  /// Writes a file whose content does not matter.
+  /// Writes a file with arbitrary content.
   func write(_ name: String) { write(name, "content") }
 
-  /// Everything beneath a directory: files with their contents, links with their targets, directories as "/".
+  /// All items below a directory: files with their contents, links with their targets, directories
+  /// as "/".
   static func contents(of directory: URL) throws -> [String: String] {
     var contents: [String: String] = [:]
     for name in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {

@@ -3,13 +3,13 @@ import TestSupport
 
 @testable import AppMigrationKit
 
-/// An extension that does what a test says.
+/// An extension that runs a test's script.
 struct ScriptedExtension: ResourcesExportingWithOptions, ResourcesImporting {
   enum OptionsType: String, CaseIterable {
     case since
   }
 
-  /// What the extension does, and what it says of itself.
+  /// The extension's work, and its description of itself.
   struct Script: Sendable {
     var export: @Sendable (sending ResourcesArchiver, MigrationDataContainer) async throws -> Void = { _, _ in }
     var seeRequest: @Sendable (MigrationRequestWithOptions<OptionsType>) -> Void = { _ in }
@@ -21,9 +21,10 @@ struct ScriptedExtension: ResourcesExportingWithOptions, ResourcesImporting {
 
   @TaskLocal static var script = Script()
 
-  /// Runs `body` where testers test this script, in a scratch directory's container.
+  /// Runs `body` with testers for this script, in a scratch directory's container.
   ///
-  /// - Parameter limit: for how long it may append nothing. Scripts wait for their tests, which other tests may hold up.
+  /// - Parameter limit: the time in which the script may append nothing. Scripts wait for their
+  ///   tests, which other tests may delay.
   static func with<Result>(
     _ scratch: Scratch, _ script: Script, limit: IdleLimit = .off, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -36,7 +37,7 @@ struct ScriptedExtension: ResourcesExportingWithOptions, ResourcesImporting {
     }
   }
 
-  /// Exports by a script; what arrived.
+  /// Exports by a script; returns the extracted items.
   static func export(
     _ scratch: Scratch,
     _ export: @escaping @Sendable (sending ResourcesArchiver, MigrationDataContainer) async throws -> Void

@@ -6,13 +6,13 @@ import Testing
 
 @testable import AppMigrationKit
 
-/// What a device refuses, or ends an extension for, a tester does not let pass.
+/// A tester refuses the actions that a device refuses or ends an extension for.
 @Suite struct StrictTesterTests {
   private let scratch: Scratch
 
   init() throws { scratch = try Scratch.withContainer() }
 
-  /// Exports by a script within a limit; what the test is told.
+  /// Exports by a script within a limit; returns the test's error.
   private func refusal(_ script: ScriptedExtension.Script, limit: IdleLimit = .off) async -> NSError? {
     do {
       try await ScriptedExtension.with(scratch, script, limit: limit) {
@@ -26,7 +26,7 @@ import Testing
 
   // MARK: Estimate and silence
 
-  @Test func `an estimate below zero is refused, and nothing is exported`() async {
+  @Test func `the tester refuses an estimate below zero, and nothing is exported`() async {
     let isExported = Mutex(false)
     let error = await refusal(.init(export: { _, _ in isExported.withLock { $0 = true } }, estimate: -5))
     #expect(error?.domain == "PeerMigrationErrorDomain")
@@ -34,17 +34,17 @@ import Testing
     #expect(!isExported.withLock { $0 })
   }
 
-  @Test func `an exporter that appends nothing for too long is given up, whatever it waits for`() async {
+  @Test func `the tester gives up an exporter that appends nothing for too long, in any state`() async {
     let error = await refusal(
       .init(export: { _, _ in
-        // Its thread does not come back before the test has been told.
+        // Its thread does not return before the test has got its error.
         for _ in 0..<300 where !Task.isCancelled { Self.block() }
       }), limit: .seconds(1))
     #expect(error?.domain == "PeerMigrationErrorDomain")
     #expect(error?.localizedDescription.contains("appended nothing for 1 second;") == true)
   }
 
-  @Test func `without a limit it may be silent, and so it may between appends`() async throws {
+  @Test func `each append restarts the limit, which may also be off`() async throws {
     scratch.write("container/Documents/note")
     let script = ScriptedExtension.Script(export: { archiver, container in
       for number in 0..<3 {
@@ -59,7 +59,7 @@ import Testing
 
   // MARK: Cancellation
 
-  /// Cancels an export at its second append; what the test is told.
+  /// Cancels an export at its second append; returns the test's error.
   private func cancelled(
     _ export: @escaping @Sendable (sending ResourcesArchiver, URL) async throws -> Void
   ) async -> (any Error)? {
@@ -72,7 +72,7 @@ import Testing
           let note = container.documentsDirectory.appending(path: "note")
           try await archiver.appendItem(at: note)
           next.yield()
-          // Until the test has cancelled it.
+          // Waits until the test has cancelled it.
           while !Task.isCancelled { await Task.yield() }
           try await export(archiver, note)
         })
@@ -90,13 +90,13 @@ import Testing
     }
   }
 
-  @Test func `a cancellation that is let pass is one`() async {
+  @Test func `a cancellation that the exporter lets through is a cancellation`() async {
     let error = await cancelled { archiver, note in try await archiver.appendItem(at: note, pathInArchive: "2") }
     #expect(error is CancellationError)
-    #expect(await cancelled { _, _ in } is CancellationError, "an export that had nothing more to append")
+    #expect(await cancelled { _, _ in } is CancellationError, "an export without further appends")
   }
 
-  @Test func `a cancellation that is swallowed is judged`() async {
+  @Test func `a hidden cancellation is an error`() async {
     for isThrowing in [false, true] {
       let error = await cancelled { archiver, note in
         try? await archiver.appendItem(at: note, pathInArchive: "2")
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `one that goes on after its cancellation is given up`() async {
+  @Test func `the tester gives up an exporter that continues after its cancellation`() async {
     let isTold = Mutex(false)
     let isThrough = Mutex(false)
     let error = await cancelled { archiver, note in
@@ -117,17 +117,17 @@ import Testing
       }
       isThrough.withLock { $0 = true }
     }
-    #expect(!isThrough.withLock { $0 }, "the test was told before it ended")
+    #expect(!isThrough.withLock { $0 }, "the test got its error before the exporter ended")
     isTold.withLock { $0 = true }
     #expect(error?.localizedDescription == "The exporter did not let its cancellation pass.")
   }
 
-  /// Holds up its thread, as an author's code may: a task's sleep would end with the task.
+  /// Blocks its thread, as an author's code may: a task's sleep would end with the task.
   private static func block() { usleep(100_000) }
 
   // MARK: Reach
 
-  /// What appending a path leads to.
+  /// The error of appending a path; nil if it succeeds.
   private func appending(_ path: String, to name: String = "x") async throws -> CocoaError.Code? {
     let code = Mutex<CocoaError.Code?>(nil)
     let script = ScriptedExtension.Script(export: { archiver, _ in
@@ -141,7 +141,7 @@ import Testing
     return code.withLock { $0 }
   }
 
-  @Test func `only the container, the groups, the temporary directory and the bundle can be appended`() async throws {
+  @Test func `the archiver refuses items outside the container, groups, temporary directory and bundle`() async throws {
     for name in ["container/Documents/note", "group/note"] { scratch.write(name) }
     for name in ["container/Documents/note", "container", "group/note", "group"] {
       #expect(try await appending(scratch.path(name)) == nil, "\(name)")
@@ -159,7 +159,7 @@ import Testing
     #expect(try await appending("/etc/there is nothing") == .fileReadNoSuchFile)
     scratch.makeLink("container/Documents/away", to: "/etc")
     #expect(try await appending(scratch.path("container/Documents/away/hostname")) == .fileReadNoPermission)
-    #expect(try await appending(scratch.path("container/Documents/away")) == nil, "a link is appended as one")
+    #expect(try await appending(scratch.path("container/Documents/away")) == nil, "a link is appended as a link")
     let beside = "\(scratch.path("container"))-not"
     #expect(try await appending(beside) == .fileReadNoSuchFile)
   }
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func `a path that no archive can have is refused`() async throws {
+  @Test func `the archiver refuses a path that no archive can have`() async throws {
     scratch.write("container/Documents/note")
     for name in ["", "/a", "a//b", "a/../b", "."] {
       #expect(
@@ -193,7 +193,7 @@ import Testing
 
   // MARK: Failed imports
 
-  @Test func `a failed import empties the container and keeps the groups, which can be looked at`() async throws {
+  @Test func `a failed import empties the container and keeps the groups, which the test can inspect`() async throws {
     let script = ScriptedExtension.Script(importing: { _, _, container in
       let group = try #require(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: Guest.group))
       try Data([1]).write(to: container.documentsDirectory.appending(path: "half"))
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func `an import that is broken off is a cancellation, whatever the importer throws`() async throws {
+  @Test func `a cancelled import throws a cancellation, even if the importer throws another error`() async throws {
     let (steps, next) = AsyncStream.makeStream(of: Void.self)
     let script = ScriptedExtension.Script(importing: { _, _, container in
       try Data([1]).write(to: container.documentsDirectory.appending(path: "half"))

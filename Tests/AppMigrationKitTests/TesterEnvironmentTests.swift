@@ -10,7 +10,7 @@ import Testing
 
   init() throws { scratch = try Scratch.withContainer() }
 
-  @Test func `all of a configuration can be said by the environment`() throws {
+  @Test func `the environment can hold a whole configuration`() throws {
     let variables = [
       "PEER_TEST_CONTAINER": scratch.path("container"), "PEER_TEST_BUNDLE_IDENTIFIER": "org.example.named",
       "PEER_TEST_GROUPS": "group.a=\(scratch.path("group")):group.b=\(scratch.path("container/Documents"))",
@@ -38,12 +38,12 @@ import Testing
     ("PEER_TEST_GROUPS", "group.a"), ("PEER_TEST_GROUPS", "group.a=/nowhere/at/all"),
     ("PEER_TEST_IDLE_LIMIT", "never"), ("PEER_TEST_IDLE_LIMIT", "0"),
   ])
-  func `a variable that makes no sense is named`(_ name: String, _ value: String) {
+  func `an error names the invalid variable`(_ name: String, _ value: String) {
     let error = #expect(throws: CocoaError.self) { try TesterEnvironment { $0 == name ? value : nil } }
     #expect(error?.localizedDescription.contains(name) == true)
   }
 
-  /// Sets what a test's process is told; in a process of its own only.
+  /// Sets the environment of a test's process. Use it only in a separate process.
   private static func tell(_ variables: [String: String]) {
     for (name, value) in variables { setenv(name, value, 1) }
   }
@@ -54,7 +54,7 @@ import Testing
     return url
   }
 
-  @Test func `a tester without a configuration tests what the environment names`() async {
+  @Test func `a tester without a configuration takes it from the environment`() async {
     await #expect(processExitsWith: .success) {
       let container = try Self.temporaryContainer()
       defer { try? FileManager.default.removeItem(at: container) }
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `a name that no extension has is named, with those that there are`() async {
+  @Test func `an error names the unknown extension and the existing ones`() async {
     await #expect(processExitsWith: .success) {
       Self.tell(["PEER_TEST_EXTENSION": "Another"])
       let error = await #expect(throws: CocoaError.self) { try await AppMigrationTester(platform: .android) }
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `an export from an empty container says where a container is named`() async {
+  @Test func `an export from an empty container says how to name a container`() async {
     await #expect(processExitsWith: .success) {
       Self.tell(["PEER_TEST_EXTENSION": "ExportingOneFile"])
       let controller = try await AppMigrationTester(platform: .android).exportController
@@ -93,7 +93,7 @@ import Testing
   }
 }
 
-/// Exports a file that its app has, by Foundation's means.
+/// It exports a file of its app by Foundation's calls.
 struct ExportingOneFile: ResourcesExporting {
   func exportResources(to archiver: sending ResourcesArchiver, request: MigrationRequest) async throws {
     let note = appContainer.documentsDirectory.appending(path: "note.txt")

@@ -1,11 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Extensions as their authors write them: with AppMigrationKit as the only import, and with the settings that a package has
-// by default.
+// Extensions as authors write them: with AppMigrationKit as the only import, and with a package's
+// default settings.
 let kit: Target.Dependency = .product(name: "AppMigrationKit", package: "peer")
 
-// What a Mac has of its own.
+// The modules that belong to a Mac's system.
 let credentials: [Target.Dependency] = ["Security", "AuthenticationServices"].map {
   .product(name: $0, package: "peer", condition: .when(platforms: [.linux]))
 }
@@ -16,14 +16,14 @@ let package = Package(
   targets: [
     .executableTarget(name: "NotesMigration", dependencies: [kit], swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(name: "PhotosMigration", dependencies: [kit], swiftSettings: [.swiftLanguageMode(.v5)]),
-    // What an app's own target has in new projects.
+    // The settings of an app's own target in new projects.
     .target(
       name: "MainActorMigrations", dependencies: [kit],
       swiftSettings: [
         .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
-    // An app's sources that keep secrets; the same ones as three targets.
+    // An app's sources that keep secrets, in three targets with the same sources.
     .target(name: "ClipSharing", dependencies: credentials, swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(name: "ClipSharing5", dependencies: credentials, swiftSettings: [.swiftLanguageMode(.v5)]),
     .target(
@@ -38,7 +38,7 @@ let package = Package(
         "NotesMigration", "PhotosMigration", "MainActorMigrations", "ClipSharing", "ClipSharing5", "ClipSharingMain",
         kit,
       ]),
-    // In Swift 5, as their authors have them.
+    // In Swift 5, like their authors' targets.
     .testTarget(
       name: "AppleFormTests", dependencies: ["NotesMigration", kit], swiftSettings: [.swiftLanguageMode(.v5)]),
   ]

@@ -1,7 +1,7 @@
 import AppMigrationKit
 
-/// An extension for tests of its process: what it does is said by the platform that it is asked to export for, and by the
-/// version that it is given to import.
+/// An extension for tests of its process. The requested platform of an export, and the version of
+/// an import, decide its work.
 @main
 struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
   enum OptionsType: String, CaseIterable {
@@ -84,7 +84,7 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
       }
     case "half":
       resourcesProgress.completedUnitCount = 5
-      // Until the host has seen it and cancels.
+      // Waits until the host has seen it and cancels.
       try await Task.sleep(for: .seconds(3600))
     default: throw Failure(text: request.sourceAppIdentifier.bundleIdentifier)
     }

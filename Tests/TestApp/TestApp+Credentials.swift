@@ -4,7 +4,8 @@ import Glibc
 import Security
 
 extension TestApp {
-  /// Does what each line of standard input says, and answers with a line: secrets come that way, and by no argument.
+  /// Obeys each line of standard input, and answers with a line. Secrets come by standard input,
+  /// never by an argument.
   ///
   /// A line is a verb and words; `NAME=VALUE` is an attribute of an item.
   static func credentials() {
@@ -39,7 +40,7 @@ extension TestApp {
     "group": kSecAttrAccessGroup,
   ]
 
-  /// The attributes that words name; of a generic password, unless one of them is "key".
+  /// The attributes that the words name, for a generic password, or for a key if a word is "key".
   private static func item(_ words: [String]) -> [String: Any] {
     var item: [String: Any] = words.contains("update") ? [:] : [kSecClass as String: kSecClassGenericPassword]
     for word in words {
@@ -52,7 +53,7 @@ extension TestApp {
     return item
   }
 
-  /// The status, and of each item that is found its label, account and secret, sorted.
+  /// The status, and the label, account and secret of each found item, sorted.
   private static func copy(_ words: [String]) -> String {
     var query = item(words)
     query[kSecReturnAttributes as String] = true
@@ -68,7 +69,7 @@ extension TestApp {
     return ([String(status)] + texts.sorted()).joined(separator: " ")
   }
 
-  /// What stands before a colon finds the items, what stands behind it is what they get.
+  /// The words before a colon find the items; the words after it are the items' new attributes.
   private static func update(_ words: [String]) -> String {
     let parts = words.split(separator: ":", maxSplits: 1).map(Array.init)
     var changes = item(parts[1])
@@ -76,7 +77,7 @@ extension TestApp {
     return "\(SecItemUpdate(item(parts[0]) as CFDictionary, changes as CFDictionary))"
   }
 
-  /// Adds so many items; the statuses that came of it.
+  /// Adds a number of items; returns their statuses.
   private static func many(_ prefix: String, _ count: Int) -> String {
     let statuses = (0..<count).map { number in
       SecItemAdd(item(["account=\(prefix)\(number)", "secret=of-\(prefix)\(number)"]) as CFDictionary, nil)
@@ -84,7 +85,8 @@ extension TestApp {
     return Set(statuses).sorted().map(String.init).joined(separator: " ")
   }
 
-  /// Gives items the one secret and the other by turns, until the process is killed; says that it has begun, and each failure.
+  /// Sets the items' secret to one of two values in turn, until the process is killed. It reports
+  /// its beginning and each failure.
   private static func churn(_ words: [String]) -> String {
     FileHandle.standardOutput.write(Data("churning\n".utf8))
     while true {
@@ -114,7 +116,8 @@ extension TestApp {
     return answer
   }
 
-  /// Starts a program that reads and writes nothing, and leaves it alone; its number.
+  /// Starts a program without input and output, and does not wait for it; returns its process
+  /// number.
   private static func helper(_ words: [String]) -> pid_t {
     var process: pid_t = 0
     var arguments = words.map { strdup($0) } + [nil]

@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// The program of the app that tests migrate: it shows and changes what it has.
+/// The program of the app that tests migrate. It shows and changes its data.
 @main enum TestApp {
   static let group = "group.org.example.test"
 

@@ -1,9 +1,9 @@
 import AppMigrationKit
 import Glibc
 
-/// Tries to get out of the sandbox by what no rule about files covers, and says what came of it.
+/// Tries to leave the sandbox by calls that no rule about files covers, and reports the results.
 struct Escape {
-  /// A file that is none of the extension's, or its directory.
+  /// A file that does not belong to the extension, or its directory.
   let outside: String
   let documents: URL
 
@@ -30,7 +30,7 @@ struct Escape {
     try await archiver.appendItem(at: documents)
   }
 
-  /// Tries to change what files are like, not what is in them.
+  /// Tries to change the attributes of files, not their contents.
   func tryAttributes() {
     tell("change the mode outside", chmod(outside, 0o777) == 0)
     tell("change the time outside", utimes(outside, nil) == 0)
@@ -46,7 +46,7 @@ struct Escape {
     return withUnsafeMutablePointer(to: &former) { call("prlimit", process, 7, 0, Int(bitPattern: $0)) } == 0
   }
 
-  /// Calls a C function that has no fixed number of arguments, which Swift does not see.
+  /// Calls a C function with a variable number of arguments, which Swift cannot import.
   private func call(_ name: String, _ one: Int = 0, _ two: Int = 0, _ three: Int = 0, _ four: Int = 0) -> Int {
     guard let function = dlsym(nil, name) else { return -1 }
     typealias Function = @convention(c) (Int, Int, Int, Int) -> Int

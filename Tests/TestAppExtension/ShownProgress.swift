@@ -1,16 +1,16 @@
 import AppMigrationKit
 import Synchronization
 
-/// How the test extension shows its import's progress: as one object that stays, or, once an import wants that, in the ways that
-/// need to be asked for again.
+/// The progress of the test extension's import. It is one object that stays, or, if an import
+/// requests it, new objects that the host has to read again.
 final class ShownProgress: Sendable {
-  /// What it does, by the file `behaviour`.
+  /// The kind of progress, by the file `behaviour`.
   enum Way: String {
-    /// A new object each time, with what is done at the time.
+    /// A new object each time, with the counts of the moment.
     case computed = "computed progress"
     /// A new object each time; the import makes its own.
     case made = "made progress"
-    /// A new object each time, and none that moves.
+    /// A new object each time, which never moves.
     case none = "no progress"
   }
 
@@ -26,13 +26,14 @@ final class ShownProgress: Sendable {
     return progress
   }
 
-  /// One file more has been imported, or so many hundredths are done; seen only where one object stays.
+  /// Counts one more imported file, or sets the given hundredths. It has an effect only on the
+  /// object that stays.
   func advance(to count: Int64? = nil) {
     guard way.withLock({ $0 == nil }) else { return }
     stored.completedUnitCount = count ?? min(90, stored.completedUnitCount + 10)
   }
 
-  /// Does some steps, each for longer than the host takes to look.
+  /// Does some steps, each longer than the host's interval.
   func show(_ way: Way) async throws {
     self.way.withLock { $0 = way }
     let own = way == .made ? progress : nil

@@ -1,7 +1,8 @@
 import AppMigrationKit
 
-/// The migration extension of the app that tests migrate. How it exports is said by the platform that it is asked to export
-/// for, or else by the file `export` among its Documents; how it imports, by the file `behaviour` among what it exported.
+/// The migration extension of the app that tests migrate. The requested platform, or else the file
+/// `export` in its Documents, decides its way to export. The file `behaviour` in the exported data
+/// decides its way to import.
 struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   enum OptionsType: String, CaseIterable {
     case path
@@ -44,7 +45,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   private let shown = ShownProgress()
   var resourcesImportProgress: Progress { shown.progress }
 
-  /// The content of a file of the app that decides something.
+  /// The content of a file of the app that decides the extension's behaviour.
   private func text(_ name: String) -> String? {
     try? String(contentsOf: documents.appending(path: name), encoding: .utf8)
   }
@@ -101,7 +102,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
     }
   }
 
-  /// Puts other things in the place of what arrived.
+  /// Replaces received items with other items.
   private func spoil(_ arrived: URL) throws {
     let files = FileManager.default
     let place = { (name: String) in arrived.appending(path: name).path }
@@ -116,7 +117,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
     chmod(arrived.path, 0o100)
   }
 
-  /// Tries what an importer must not be able to do, and says what came of it.
+  /// Tries the actions that the host must deny to an importer, and reports the results.
   private func look() {
     print("read outside: \((try? Data(contentsOf: URL(fileURLWithPath: "/etc/hostname"))) == nil ? "refused" : "DONE")")
     let outside = appContainer.containerRootDirectory.deletingLastPathComponent().appending(path: "made-by-importer")

@@ -45,7 +45,7 @@ struct TestExport {
     }
   }
 
-  /// Copies what it appends, and leaves the copy.
+  /// Copies the item that it appends, and leaves the copy.
   private func appendFromScratch(_ archiver: ResourcesArchiver) async throws {
     let copy = FileManager.default.temporaryDirectory.appending(path: "copy")
     try Data(repeating: 1, count: 3_000_000).write(to: copy)
@@ -55,7 +55,8 @@ struct TestExport {
 
   private var escape: Escape { Escape(outside: options[.path] ?? "/etc/hostname", documents: documents) }
 
-  /// Appends until an append throws; `endsQuietly`: as if the export were whole then.
+  /// Appends until an append throws. With `endsQuietly` it then returns as if the export were
+  /// complete.
   private func appendForEver(_ archiver: ResourcesArchiver, endsQuietly: Bool = false) async throws {
     try await appendAll(archiver)
     print("appending")
@@ -70,7 +71,7 @@ struct TestExport {
     }
   }
 
-  /// Goes on as if nothing had happened.
+  /// Continues after the cancellation.
   private func swallow(_ archiver: ResourcesArchiver) async throws {
     try await appendAll(archiver)
     print("appending")
@@ -81,7 +82,8 @@ struct TestExport {
     }
   }
 
-  /// Appends under paths whose directories, written out, would fill the host's memory.
+  /// Appends under paths whose directories would fill the host's memory if they were stored in
+  /// full.
   private func appendDeep(_ archiver: ResourcesArchiver) async throws {
     let kept = documents.appending(path: "kept")
     for number in 0..<1000 {
@@ -90,7 +92,7 @@ struct TestExport {
     }
   }
 
-  /// Every file of the folder by an append of its own.
+  /// Appends every file of the folder separately.
   private func appendOneByOne(_ archiver: ResourcesArchiver) async throws {
     let folder = documents.appending(path: "many")
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
@@ -99,11 +101,11 @@ struct TestExport {
     }
   }
 
-  /// Appends many files at once, and one of them under a path that another one has.
+  /// Appends many files at once, and one of them under another file's path.
   private func appendAtOnce(_ archiver: ResourcesArchiver) async throws {
     try await archiver.appendItem(at: documents)
     let kept = documents.appending(path: "kept")
-    // The interface lets one task append; an author who says that he knows better may do this.
+    // The interface lets one task append. Authors can evade this check in this way.
     nonisolated(unsafe) let archiver = archiver
     let refused = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<300 {
@@ -121,7 +123,7 @@ struct TestExport {
     print("refused \(refused)")
   }
 
-  /// Appends under each of the names, one a line, and says what came of it.
+  /// Appends under each of the names, one on each line, and reports the results.
   private func appendNames(_ archiver: ResourcesArchiver) async throws {
     for name in (options[.names] ?? "").split(separator: "\u{1}", omittingEmptySubsequences: false).map(String.init) {
       do {
@@ -139,7 +141,7 @@ struct TestExport {
     try await archiver.appendItem(at: documents.appending(path: "behaviour"), pathInArchive: "Documents/behaviour")
   }
 
-  /// Tries what an exporter must not be able to do, and says what came of it.
+  /// Tries the actions that the host must deny to an exporter, and reports the results.
   private func look(_ archiver: ResourcesArchiver) async throws {
     let outside = options[.path] ?? "/etc/hostname"
     print("read outside: \(FileManager.default.contents(atPath: outside) == nil ? "refused" : "DONE")")

@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// The program: what it is at its start follows from the name under which it was put into a bundle.
+/// The program. Its name in the bundle decides its kind at its start.
 @main
 enum TestProgram {
   static func main() throws {
@@ -29,13 +29,13 @@ enum TestProgram {
     }
   }
 
-  /// Writes a line at once: what is printed may be lost this early.
+  /// Writes a line at once, since printed output may be lost this early.
   private static func tell(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
   private static func stay() -> Never { while true { sleep(1) } }
 }
 
-/// Can export, and nothing else.
+/// It can only export.
 struct OnlyExporting: ResourcesExporting {
   var resourcesSizeEstimate: Int { get async { 1 } }
   var resourcesVersion: String { "1.0" }
@@ -46,7 +46,7 @@ struct OnlyExporting: ResourcesExporting {
   }
 }
 
-/// Can import, and nothing else.
+/// It can only import.
 struct OnlyImporting: ResourcesImporting {
   let resourcesImportProgress = Progress(totalUnitCount: 1)
 
@@ -56,7 +56,7 @@ struct OnlyImporting: ResourcesImporting {
   }
 }
 
-/// Can do everything, once its object is made; but that cannot be made.
+/// It can export and import, but its object cannot be made.
 struct Trapping: ResourcesExporting, ResourcesImporting {
   init() { fatalError("there is no such object") }
 
@@ -68,5 +68,5 @@ struct Trapping: ResourcesExporting, ResourcesImporting {
   func importResources(at url: URL, request: ResourcesImportRequest) async throws {}
 }
 
-/// Its author has forgotten what it is for.
+/// It adopts neither protocol, as if its author had forgotten them.
 struct Neither: AppMigrationExtension {}

@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// Sets defaults as an importer does that relies on their being kept.
+/// Sets defaults like an importer that expects them to be saved.
 enum UnsavedDefaults {
   static func set() {
     UserDefaults.standard.set("of the extension", forKey: "standard")

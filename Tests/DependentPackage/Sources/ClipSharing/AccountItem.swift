@@ -70,7 +70,7 @@ public struct AccountItem: Equatable {
     }
   }
 
-  /// When it was made and changed.
+  /// The times at which the item was made and changed.
   public func dates() -> (made: Date, changed: Date)? {
     var query = AccountItem.query(service, account, accessGroup)
     query[kSecReturnAttributes] = kCFBooleanTrue

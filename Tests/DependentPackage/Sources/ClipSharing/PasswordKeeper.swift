@@ -1,7 +1,8 @@
 import Foundation
 import Security
 
-/// A keychain helper as many apps have one: a class with an access level, values by keys, and a last status.
+/// A keychain helper like those in many apps: a class with an access level, values by keys, and a
+/// last status.
 open class PasswordKeeper {
   public enum Access {
     case whenUnlocked

@@ -6,7 +6,8 @@ import Security
   import UIKit
 #endif
 
-/// What a clip leaves for its app, and how the app picks it up: a source as its author has it on a Mac.
+/// The data that a clip leaves for its app, and the app's way to it: a source in the form of its
+/// author on a Mac.
 public struct SharedSecrets {
   public enum Failure: Error {
     case unhandled(OSStatus)
@@ -15,20 +16,20 @@ public struct SharedSecrets {
 
   public init() {}
 
-  /// The clip keeps what its own service gave it.
+  /// The clip stores the secret from its own service.
   public func leave(token: String, label: String) {
     let item: [String: Any] = [
       kSecClass as String: kSecClassGenericPassword,
       kSecAttrAccount as String: "token",
       kSecAttrService as String: "org.example.notes",
       kSecAttrLabel as String: label,
-      // An optional, as it comes.
+      // An optional, passed unchanged.
       kSecValueData as String: token.data(using: .utf8) as Any,
     ]
     SecItemAdd(item as CFDictionary, nil)
   }
 
-  /// The app reads one: its own first, or else its clip's.
+  /// The app reads one secret: its own if there is one, otherwise its clip's.
   public func token(label: String? = nil) throws -> (text: String, label: String)? {
     var query: [String: Any] = [
       kSecClass as String: kSecClassGenericPassword,
@@ -65,7 +66,7 @@ public struct SharedSecrets {
     SecItemDelete(query as CFDictionary)
   }
 
-  /// A key that the author's own code made, kept as data.
+  /// Stores a key that the author's own code made, as data.
   public func keep(key: Data) -> OSStatus {
     SecItemAdd(
       [
@@ -74,7 +75,7 @@ public struct SharedSecrets {
       ] as CFDictionary, nil)
   }
 
-  /// Goes on without another sign-in if the user's still holds.
+  /// Continues without another sign-in if the user's sign-in still holds.
   public func signIn(_ user: String, then show: @escaping @Sendable (String) -> Void) {
     let provider = ASAuthorizationAppleIDProvider()
     provider.getCredentialState(forUserID: user) { state, error in

@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// In a target whose declarations belong to the main actor unless they say otherwise.
+/// An extension in a target whose declarations belong to the main actor by default.
 public struct SettingsExtension: ResourcesExporting, ResourcesImporting {
   public init() {}
 

@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// Exports and imports, in the format of whatever version exported.
+/// Exports and imports, in the format of the exporter's version.
 @main
 struct NotesExtension: ResourcesExporting, ResourcesImporting {
   private static let group = "group.org.example.notes"
@@ -87,7 +87,7 @@ struct NotesExtension: ResourcesExporting, ResourcesImporting {
     }
   }
 
-  /// A failed import leaves the groups as they are, so that an earlier attempt may have left something.
+  /// A failed import leaves the groups as they are, so an earlier attempt may have left data.
   private func clearGroup() throws {
     let manager = FileManager.default
     guard let group = manager.containerURL(forSecurityApplicationGroupIdentifier: Self.group) else { return }

@@ -1,6 +1,6 @@
 import AppMigrationKit
 
-/// Exports what the other device asks for, item by item; written before Swift 6.
+/// Exports the requested items, one by one. The source is from before Swift 6.
 @main
 final class PhotosExtension: ResourcesExportingWithOptions {
   enum PhotoOptions: String, CaseIterable, Sendable {
@@ -25,7 +25,7 @@ final class PhotosExtension: ResourcesExportingWithOptions {
       do {
         try await archiver.appendItem(at: url, pathInArchive: "photos/\(path)")
       } catch CocoaError.fileReadNoSuchFile {
-        // It was removed meanwhile.
+        // The photograph was removed meanwhile.
         continue
       }
     }
@@ -48,6 +48,6 @@ final class PhotosExtension: ResourcesExportingWithOptions {
   private func estimate() async -> Int { 1_000_000 }
 
   var resourcesVersion: String { "2024.1" }
-  // Photographs are compressed already.
+  // Photographs are already compressed.
   var resourcesCompressible: Bool { false }
 }

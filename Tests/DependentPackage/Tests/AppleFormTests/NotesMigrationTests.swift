@@ -1,8 +1,9 @@
 import AppMigrationKit
 import XCTest
 
-/// Tests as they are written for an app that hosts them on Apple's platforms: they say neither which extension they test nor
-/// where its data is. Scripts/dependent-package says that by the environment, and runs them as they are.
+/// Tests in the form for an app that hosts them on Apple's platforms: they name neither the tested
+/// extension nor the place of its data. Scripts/dependent-package sets these in the environment,
+/// and runs the tests unchanged.
 final class NotesMigrationTests: XCTestCase {
   private let platform = MigrationPlatform.android
 

@@ -8,7 +8,7 @@ import struct ClipSharing.SharedSecrets
 import struct ClipSharing5.SharedSecrets
 import struct ClipSharingMain.SharedSecrets
 
-/// An author's code is first the clip and then the app.
+/// An author's code runs first as the clip and then as the app.
 struct ClipTests {
   private let credentials: AppMigrationTester.Credentials
 
@@ -16,7 +16,7 @@ struct ClipTests {
     credentials = try AppMigrationTester.Credentials(ofApp: "org.example.notes", clip: "org.example.notes.clip")
   }
 
-  @Test func `an app goes on with what its clip left`() async throws {
+  @Test func `an app continues with its clip's data`() async throws {
     let secrets = ClipSharing.SharedSecrets()
     await credentials.asClip { secrets.leave(token: "clip's", label: "clip") }
     try await credentials.asApp { () async throws in
@@ -32,7 +32,7 @@ struct ClipTests {
     try await credentials.asClip { () async throws in #expect(try secrets.token() == nil) }
   }
 
-  @Test func `in Swift 5 and with main-actor isolation it is the same`() async throws {
+  @Test func `the sources work the same in Swift 5 and with main-actor isolation`() async throws {
     let older = ClipSharing5.SharedSecrets()
     await credentials.asClip { older.leave(token: "older", label: "clip") }
     let read = try await credentials.asApp { @MainActor in try ClipSharingMain.SharedSecrets().token()?.text }
@@ -56,7 +56,7 @@ struct ClipTests {
     }
   }
 
-  @Test func `ordinary helpers do what they do elsewhere`() async throws {
+  @Test func `ordinary helpers work as on Apple's platforms`() async throws {
     try await credentials.asApp { () async throws in
       let keeper = PasswordKeeper(service: "s", group: "org.example.notes")
       #expect(keeper.set("one", forKey: "b"))

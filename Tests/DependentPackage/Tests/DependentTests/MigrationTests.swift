@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [MigrationPlatform.linux, .android])
-  func `notes come back as they were, wherever they went`(_ platform: MigrationPlatform) async throws {
+  func `notes return unchanged from every platform`(_ platform: MigrationPlatform) async throws {
     try write("app/Documents/first.txt", "one")
     try write("app/Documents/folder/second.txt", "two")
     try write("app/Library/Application Support/notes.db", "database")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `the first version's notes are still understood`() async throws {
+  @Test func `the importer still reads the first version's notes`() async throws {
     try write("archive/notes.txt", "a\nb\n")
     try await with(NotesExtension.self) {
       let controller = try await AppMigrationTester(platform: .linux).importController
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `a version of the future fails, and the app sees why`() async throws {
+  @Test func `a future version fails, and the app sees the reason`() async throws {
     try await with(NotesExtension.self) {
       let controller = try await AppMigrationTester(platform: .linux).importController
       do {
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `photographs are chosen by what the other device asks for`() async throws {
+  @Test func `the exporter chooses photographs by the other device's request`() async throws {
     try write("app/Documents/Photos/2024/large.jpg", String(repeating: "x", count: 5_000))
     try write("app/Documents/Photos/small.jpg", "x")
     try await with(PhotosExtension.self) {
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `an extension of the main actor's migrates too`() async throws {
+  @Test func `an extension on the main actor also migrates`() async throws {
     try write("app/Library/Application Support/settings.json", "{}")
     try await with(SettingsExtension.self) {
       let tester = try await AppMigrationTester(platform: .linux)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `a whole process can be configured at once`() async throws {
+  @Test func `one call configures a whole process`() async throws {
     try write("app/Library/Application Support/settings.json", "{}")
     AppMigrationTester.configure(extension: SettingsExtension.self, container: root.appending(path: "app"))
     let exported = try await AppMigrationTester(platform: .linux).exportController.exportResources(request: nil)
