@@ -27,14 +27,15 @@ struct CredentialCodingTests {
     .account(.revoked), .account(.authorized),
   ]
 
-  @Test func `what is written is read as the same`() throws {
+  @Test func `a decoded value equals the encoded value`() throws {
     #expect(try CredentialItem(Self.item.encoded) == Self.item)
     for request in Self.requests { #expect(try CredentialRequest(request.encoded) == request) }
     for reply in Self.replies { #expect(try CredentialReply(reply.encoded) == reply) }
   }
 
-  /// What can be read at all of bytes that were changed is written as those very bytes: there is one encoding of each value.
-  @Test func `bytes that were cut, added to or changed are refused or mean something else`() {
+  /// If changed bytes can be decoded, encoding the value returns the same bytes: each value has one
+  /// encoding.
+  @Test func `cut, extended or changed bytes are refused, or encode another value`() {
     for bytes in Self.requests.map(\.encoded) {
       for changed in Self.changes(of: bytes) {
         guard let request = try? CredentialRequest(changed) else { continue }
@@ -65,7 +66,7 @@ struct CredentialCodingTests {
     return changes
   }
 
-  @Test func `a field that is not known is refused`() {
+  @Test func `the decoder refuses an unknown field`() {
     for bytes in Self.requests.map(\.encoded) {
       #expect(throws: Violation.self) { try CredentialRequest(bytes + [200, 1, 0]) }
     }
@@ -75,7 +76,7 @@ struct CredentialCodingTests {
     #expect(throws: Violation.self) { try CredentialItem(Self.item.encoded + [200, 1, 0]) }
   }
 
-  @Test func `an attribute of the other kind is refused`() {
+  @Test func `the decoder refuses an attribute of the other kind`() {
     let mixed = CredentialRequest.delete(CredentialQuery(.key, [.account: .text("ann")]))
     #expect(throws: Violation.self) { try CredentialRequest(mixed.encoded) }
   }
@@ -101,7 +102,7 @@ struct CredentialCodingTests {
     .delete(CredentialQuery(.key, [.label: .text(String(repeating: "x", count: CredentialLimits.attributes))])),
     .account(user: String(repeating: "u", count: CredentialLimits.user + 1)),
   ])
-  func `what exceeds a limit is refused as too large`(_ request: CredentialRequest) {
+  func `the decoder refuses a request beyond a limit as too large`(_ request: CredentialRequest) {
     let error = #expect(throws: Violation.self) { try CredentialRequest(request.encoded) }
     #expect(error?.code == .limit)
   }
@@ -111,7 +112,7 @@ struct CredentialCodingTests {
     .copy(CredentialQuery(.key), limit: 0, returning: []),
     .copy(CredentialQuery(.key), limit: 1, returning: CredentialAspects(rawValue: 4)),
   ])
-  func `a request without a sense is refused`(_ request: CredentialRequest) {
+  func `the decoder refuses a request without a meaning`(_ request: CredentialRequest) {
     #expect(throws: Violation.self) { try CredentialRequest(request.encoded) }
   }
 }

@@ -6,11 +6,12 @@ import Testing
 
 @testable import MigrationCredentials
 
-/// A program and its broker; each test is a process of its own, since the way to the broker is one of the process.
+/// A program and its broker. Each test has a separate process, since the way to the broker belongs
+/// to the process.
 struct CredentialConnectionTests {
   private static let request = CredentialRequest.copy(CredentialQuery(.genericPassword), limit: 9, returning: .all)
 
-  /// What `peer app run` tells an app: the number of its socket, and its inode.
+  /// The values that `peer app run` gives an app: the number and the inode of its socket.
   private static func offer(_ raw: CInt) throws {
     var status = stat()
     try #require(fstat(raw, &status) == 0)
@@ -32,7 +33,7 @@ struct CredentialConnectionTests {
     }
   }
 
-  @Test func `a request is answered on a socket of its own, from many threads at once`() async {
+  @Test func `the broker answers each request on a separate socket, for many threads at once`() async {
     await #expect(processExitsWith: .success) {
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
@@ -55,7 +56,7 @@ struct CredentialConnectionTests {
     }
   }
 
-  @Test func `a broker that ends is a request's end`() async {
+  @Test func `the end of the broker ends a request`() async {
     await #expect(processExitsWith: .success) {
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
@@ -65,7 +66,7 @@ struct CredentialConnectionTests {
         let asked = try OwnerThread(name: "app") {
           precondition(CredentialConnection.current.ask(Self.request).status == .io)
         }
-        // The request has come, and is never answered.
+        // The request has arrived, and gets no answer.
         guard case .packet = try theirs.receive() else { throw SystemError(reason: "none", operation: "ask") }
         _ = consume theirs
         asked.join()
@@ -74,7 +75,7 @@ struct CredentialConnectionTests {
     }
   }
 
-  @Test func `an answer that makes no sense is none`() async {
+  @Test func `a malformed answer is no answer`() async {
     await #expect(processExitsWith: .success) {
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
@@ -84,13 +85,13 @@ struct CredentialConnectionTests {
     }
   }
 
-  @Test func `a number that is another file's now is not written to`() async {
+  @Test func `the program does not write to its socket's number when another file has it`() async {
     await #expect(processExitsWith: .success) {
       try #require(CredentialConnection.current.ask(Self.request).status == .notAvailable)
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
       try Self.offer(mine.raw)
-      // The program closed it, and uses its number for a pair of its own.
+      // The program has closed the socket, and uses its number for its own pair.
       var other = try PacketSocket.pair()
       let replacement = other.takeOne()
       let reader = other.takeOther()
@@ -106,7 +107,7 @@ struct CredentialConnectionTests {
     }
   }
 
-  @Test func `what is too large is refused before it is sent`() async {
+  @Test func `the program refuses a large request before it sends it`() async {
     await #expect(processExitsWith: .success) {
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()

@@ -2,7 +2,7 @@ import MigrationCredentials
 import Testing
 
 struct CredentialOwnerTests {
-  @Test func namesTellOwnersApart() throws {
+  @Test func `the name of each owner is unique`() throws {
     let app = CredentialOwner(app: "org.example.notes")
     let clip = try #require(CredentialOwner(clip: "org.example.notes.clip", of: "org.example.notes"))
     let ofAnother = try #require(CredentialOwner(clip: "org.example.notes.clip", of: "org.example"))

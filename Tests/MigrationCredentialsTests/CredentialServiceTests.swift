@@ -77,7 +77,7 @@ extension [CredentialReply] {
   private let place = Place()
   private let ann: Attributes = [.account: .text("ann"), .label: .text("one")]
 
-  @Test func `an item is found as it was added, and whose it is`() throws {
+  @Test func `a found item equals the added item, and names its owner`() throws {
     #expect(place.asApp.add(ann, [1, 2], at: 7) == .success)
     let replies = place.asApp.ask(.copy(CredentialQuery(.genericPassword, ann), limit: 1, returning: .all))
     let time = Timestamp(seconds: 7, nanoseconds: 1_000_000)
@@ -87,7 +87,7 @@ extension [CredentialReply] {
     #expect(place.asApp.ask(.copy(dated, limit: 1, returning: [])) == [.ended(.success)])
   }
 
-  @Test func `a secret is sent only where it is asked for`() {
+  @Test func `an answer has the secret only if the request asks for it`() {
     #expect(place.asApp.add(ann) == .success)
     let query = CredentialQuery(.genericPassword)
     #expect(place.asApp.ask(.copy(query, limit: 1, returning: .attributes)).items.map(\.data) == [[]])
@@ -97,7 +97,7 @@ extension [CredentialReply] {
     #expect(added.status == .success)
   }
 
-  @Test func `account and service tell passwords apart, a label does not`() {
+  @Test func `account and service identify a password, a label does not`() {
     #expect(place.asApp.add(ann) == .success)
     #expect(place.asApp.add([.account: .text("ann"), .label: .text("two")]) == .duplicateItem)
     #expect(place.asApp.add([.account: .text("ann"), .service: .text("s")]) == .success)
@@ -106,7 +106,7 @@ extension [CredentialReply] {
     #expect(place.asApp.copy().count == 3)
   }
 
-  @Test func `an application label tells keys apart, or else a tag`() {
+  @Test func `an application label identifies a key, or otherwise a tag`() {
     func add(_ attributes: Attributes) -> CredentialStatus? {
       place.asApp.ask(.add(.key, attributes, data: [1], group: nil, returning: [])).status
     }
@@ -115,10 +115,10 @@ extension [CredentialReply] {
     #expect(add([.applicationTag: .data([1])]) == .success)
     #expect(add([.applicationTag: .data([2])]) == .success)
     #expect(add([.applicationTag: .data([2]), .label: .text("x")]) == .duplicateItem)
-    #expect(place.asApp.add([:]) == .success, "a password is no key's duplicate")
+    #expect(place.asApp.add([:]) == .success, "a password is not a duplicate of a key")
   }
 
-  @Test func `an app reads its clip's items after its own, and a clip its own alone`() {
+  @Test func `an app reads its own items and then its clip's, and a clip reads only its own`() {
     #expect(place.asClip.add(ann, [2], at: 1) == .success)
     #expect(place.asApp.add(ann, [1], at: 9) == .success)
     #expect(place.asApp.copy(ann) == [[1], [2]])
@@ -129,7 +129,7 @@ extension [CredentialReply] {
       place.asOther.ask(.copy(CredentialQuery(.genericPassword), limit: 1, returning: [])).status == .itemNotFound)
   }
 
-  @Test func `an app that names no clip, and the same clip of another app, find nothing of it`() {
+  @Test func `only the app that names a clip finds the clip's items`() {
     #expect(place.asClip.add(ann) == .success)
     #expect(place.service(CredentialPrincipal(owner: Place.app)).copy() == [])
     let same = CredentialOwner(clip: Place.clip.identifier, of: "org.example")!
@@ -146,7 +146,7 @@ extension [CredentialReply] {
     #expect(place.asApp.copy(limit: 2) == [[2], [1]])
   }
 
-  @Test func `an update changes the app's own items alone`() {
+  @Test func `an update changes only the app's own items`() {
     #expect(place.asClip.add(ann, [2]) == .success)
     let change = CredentialRequest.update(
       CredentialQuery(.genericPassword, ann), CredentialChanges([.comment: .text("new")], data: [3]))
@@ -160,7 +160,7 @@ extension [CredentialReply] {
     #expect(item?.modified.seconds == 5)
   }
 
-  @Test func `an update that would make two items one changes nothing`() {
+  @Test func `an update that would give two items one identity changes nothing`() {
     #expect(place.asApp.add([.account: .text("a")], [1]) == .success)
     #expect(place.asApp.add([.account: .text("b")], [2]) == .success)
     let all = CredentialQuery(.genericPassword)
@@ -170,7 +170,7 @@ extension [CredentialReply] {
     #expect(place.asApp.ask(.update(all, CredentialChanges([.label: .text("x")]))).status == .success)
   }
 
-  @Test func `a deletion takes all that match, the clip's too`() {
+  @Test func `a deletion removes all matching items, including the clip's`() {
     #expect(place.asClip.add(ann) == .success)
     #expect(place.asApp.add(ann) == .success)
     #expect(place.asApp.add([.account: .text("bob")], [5]) == .success)
@@ -183,13 +183,13 @@ extension [CredentialReply] {
     #expect(place.asApp.ask(request).status == .itemNotFound)
   }
 
-  @Test func `a clip deletes nothing of its app`() {
+  @Test func `a clip deletes none of its app's items`() {
     #expect(place.asApp.add(ann) == .success)
     #expect(place.asClip.ask(.delete(CredentialQuery(.genericPassword))).status == .itemNotFound)
     #expect(place.asApp.copy() == [[1]])
   }
 
-  @Test func `a group is the program's own or its clip's, and never another's`() {
+  @Test func `a group is the program's own or its clip's, never another program's`() {
     let clip = Place.clip.identifier
     #expect(place.asClip.add(ann, [2]) == .success)
     #expect(place.asApp.add(ann, [1]) == .success)
@@ -214,7 +214,7 @@ extension [CredentialReply] {
     #expect(place.asApp.copy() == [[1]])
   }
 
-  @Test func `an owner has so many items and no more`() {
+  @Test func `an owner has at most the maximum number of items`() {
     for number in 0..<CredentialLimits.items {
       place.storage.add(
         CredentialItem(
@@ -225,7 +225,7 @@ extension [CredentialReply] {
     #expect(place.asClip.add(ann) == .success)
   }
 
-  @Test func `an item that an update makes too large stays as it is`() {
+  @Test func `an update does not change an item that it would make too large`() {
     let half: CredentialItem.Value = .text(String(repeating: "x", count: CredentialLimits.attributes / 2))
     #expect(place.asApp.add([.label: half]) == .success)
     let query = CredentialQuery(.genericPassword)
@@ -234,7 +234,7 @@ extension [CredentialReply] {
     #expect(place.asApp.copy() == [[1]])
   }
 
-  @Test func `bytes that are no request change nothing`() {
+  @Test func `bytes that are not a request change nothing`() {
     #expect(place.asApp.add(ann) == .success)
     let delete = CredentialRequest.delete(CredentialQuery(.genericPassword)).encoded
     for bytes in [[], [9], Array(delete.dropLast()), delete + [200, 1, 0], delete + [11, 0]] {
@@ -243,21 +243,21 @@ extension [CredentialReply] {
     #expect(place.asApp.copy() == [[1]])
   }
 
-  @Test func `a damaged item refuses what has to look at it, and nothing changes`() {
+  @Test func `requests that have to read a damaged item fail, and change nothing`() {
     let storage = FaultyCredentials(damaged: Place.clip)
     let app = CredentialService(for: CredentialPrincipal(owner: Place.app, clip: Place.clip), storage: storage)
     let query = CredentialQuery(.genericPassword)
     #expect(app.add(ann) == .success)
     #expect(app.ask(.delete(query)).status == .decode)
     #expect(app.ask(.copy(query, limit: 2, returning: [])).status == .decode)
-    #expect(app.ask(.copy(query, limit: 1, returning: [])).status == .success, "its own is enough")
+    #expect(app.ask(.copy(query, limit: 1, returning: [])).status == .success, "its own item is enough")
     #expect(app.ask(.update(query, CredentialChanges(data: [2]))).status == .success)
     #expect(storage.memory.items(of: Place.app).count == 1)
     let clip = CredentialService(for: CredentialPrincipal(owner: Place.clip), storage: storage)
     #expect(clip.add(ann) == .decode)
   }
 
-  @Test func `the app's own record of a user counts first, then its clip's, and a clip sees its own`() {
+  @Test func `the app's own record of a user counts before its clip's, and a clip sees its own`() {
     let (memory, request) = (place.storage.memory, CredentialRequest.account(user: "u"))
     #expect(place.asApp.ask(request) == [.account(nil)])
     memory.record(.authorized, of: "u", for: Place.clip)

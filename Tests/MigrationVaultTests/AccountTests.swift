@@ -22,7 +22,7 @@ import Testing
     #expect(try again.account("001", of: clip) == .authorized)
     #expect(try again.account("001", of: other) == nil)
     #expect(try again.accounts.owners() == [notes, clip])
-    // No credential, and so no key, has a part in it.
+    // Accounts need no credential, and therefore no key.
     #expect(home.scratch.names() == ["home"])
   }
 
@@ -40,7 +40,7 @@ import Testing
   @Test(arguments: [
     "authorized 1", "authorized\n", "allowed 1\n", "authorized 1\nrevoked 1\n", "\n", "revoked \n", "revoked \u{7}\n",
   ])
-  func `a record that is not as it was written is refused, and stays`(text: String) throws {
+  func `a damaged record is refused, and stays`(text: String) throws {
     let home = try Home()
     home.scratch.write("home/accounts/\(notes.name)", text)
     let vault = home.vault()
@@ -50,7 +50,7 @@ import Testing
     #expect(home.scratch.text("home/accounts/\(notes.name)") == text)
   }
 
-  @Test func `two writers at once lose nothing, and there is a most of users`() throws {
+  @Test func `two parallel writers lose nothing, and the number of users has a limit`() throws {
     let home = try Home()
     let writers = try (0..<2).map { number in
       try RunningThread("writer \(number)") {

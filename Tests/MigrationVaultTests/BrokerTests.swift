@@ -30,13 +30,13 @@ private final class Talk: Sendable {
     }
   }
 
-  /// Sends a packet as it is, with a descriptor or without.
+  /// Sends a packet unchanged, with or without a descriptor.
   func send(_ bytes: [UInt8], passing descriptor: CInt? = nil) throws {
     let socket = PacketSocket(owning: try socket.descriptor.duplicate())
     #expect(try socket.send(bytes, passing: descriptor))
   }
 
-  /// Sends a request; the socket by which its answer comes.
+  /// Sends a request; returns the socket for its answer.
   func ask(_ bytes: [UInt8]) throws -> SharedDescriptor {
     var pair = try PacketSocket.pair()
     let passed = pair.takeOther()
@@ -62,7 +62,7 @@ private final class Talk: Sendable {
       ).encoded)
   }
 
-  /// Whether it still answers as it should.
+  /// Whether the broker still answers correctly.
   func answersWell() throws -> Bool {
     let state = CredentialReply.account(.authorized)
     storage.record(.authorized, of: "someone", for: Self.principal.owner)
@@ -71,14 +71,14 @@ private final class Talk: Sendable {
 }
 
 @Suite struct BrokerTests {
-  @Test func `a request is answered by its own socket, which is closed then`() throws {
+  @Test func `the broker answers a request by the request's socket, and then closes it`() throws {
     let talk = try Talk()
     #expect(try talk.add("Robin") == [.ended(.success)])
     #expect(try talk.add("Robin") == [.ended(.duplicateItem)])
     #expect(try talk.answersWell())
   }
 
-  @Test func `the broker ends with the last that has its socket`() throws {
+  @Test func `the broker ends with the last process that has its socket`() throws {
     let talk = try Talk()
     let other = SharedDescriptor(try talk.socket.descriptor.duplicate())
     try talk.socket.descriptor.letGo()
@@ -87,7 +87,7 @@ private final class Talk: Sendable {
     #expect(talk.broker.hasEnded())
   }
 
-  @Test func `what is no request is refused, changes nothing, and is not the broker's end`() throws {
+  @Test func `the broker refuses a malformed request, changes nothing, and continues`() throws {
     let talk = try Talk()
     let whole = CredentialRequest.add(
       .genericPassword, [.account: .text("Robin")], data: [1], group: nil, returning: []
@@ -95,14 +95,14 @@ private final class Talk: Sendable {
     for length in 1..<whole.count {
       #expect(try talk.answer(to: Array(whole[..<length])) == [.ended(.parameter)], "\(length) bytes")
     }
-    // An owner would be such a field.
+    // An owner would be a field of this kind.
     #expect(try talk.answer(to: whole + [11, 1, 65]) == [.ended(.parameter)])
     #expect(try talk.answer(to: [99]) == [.ended(.parameter)])
     #expect(talk.storage.items(of: Talk.principal.owner).isEmpty)
     #expect(try talk.answersWell())
   }
 
-  @Test func `a packet of no byte, one that is too long, and one without a way back are passed over`() throws {
+  @Test func `the broker ignores an empty packet, a long packet, and a packet without a way back`() throws {
     let talk = try Talk()
     let long = [UInt8](repeating: 1, count: PacketSocket.longestPacket + 1)
     let longCount = long.withUnsafeBytes { Glibc.send(talk.socket.raw, $0.baseAddress, $0.count, 0) }
@@ -111,12 +111,12 @@ private final class Talk: Sendable {
     try talk.send(CredentialRequest.account(user: "someone").encoded)
     let file = try Descriptor.open("/dev/null", .readWrite)
     try talk.send(CredentialRequest.account(user: "someone").encoded, passing: file.raw)
-    // The other end of the very socket: what is answered there comes back as a packet without a way back.
+    // The other end of the same socket: an answer to it returns as a packet without a way back.
     try talk.send(CredentialRequest.account(user: "someone").encoded, passing: talk.socket.raw)
     #expect(try talk.answersWell())
   }
 
-  @Test func `a thousand that take no answer hold up the next one for little`() throws {
+  @Test func `a thousand requests without a reader delay the next request only briefly`() throws {
     let talk = try Talk()
     // More than fits into the buffer of a socket.
     for number in 0..<20 {
@@ -130,7 +130,7 @@ private final class Talk: Sendable {
     for _ in 0..<1000 { unanswered.append(try talk.ask(everything)) }
     #expect(try talk.answersWell())
     #expect(watch.seconds < 60)
-    // And one who reads has all of it again.
+    // A reader then gets the whole answer again.
     unanswered.removeAll()
     #expect(try talk.answer(to: everything).count == 21)
   }

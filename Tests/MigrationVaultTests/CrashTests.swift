@@ -6,13 +6,13 @@ import Testing
 
 @testable import MigrationVault
 
-/// A process that may make some changes. What is dead makes no more.
+/// A process that may make some changes. After its end it makes no more changes.
 private final class Life: Sendable {
   private let left: Mutex<Int>
 
   init(changes: Int) { left = Mutex(changes) }
 
-  /// Counts a change that is about to be made; whether the process has ended before it.
+  /// Counts a coming change; returns whether the process has ended before it.
   func isOver() -> Bool {
     left.withLock { left in
       left -= 1
@@ -23,12 +23,13 @@ private final class Life: Sendable {
   var hasEnded: Bool { left.withLock { $0 < 0 } }
 }
 
-/// A process may end before any change of a file: what it was about is done or not, and the next one finds a whole store.
+/// A process may end before any change of a file. Its operation is then done or not done, and the
+/// next process finds a complete store.
 @Suite struct CrashTests {
   private enum Operation: CaseIterable {
     case addFirst, add, replace, remove, removeLast, removeAll
 
-    /// What an app can find afterwards, by labels.
+    /// The items that an app can find afterwards, by labels.
     var outcomes: [Set<String>] {
       switch self {
       case .addFirst: [[], ["a"]]
@@ -65,7 +66,7 @@ private final class Life: Sendable {
     }
   }
 
-  @Test func `before each change, in each operation`() throws {
+  @Test func `a process may end before each change of each operation`() throws {
     for operation in Operation.allCases {
       var (count, isDone) = (0, false)
       while !isDone {
@@ -82,16 +83,16 @@ private final class Life: Sendable {
           home.items().map { item in if case .text(let label) = item.attributes[.label] { label } else { "" } })
         #expect(operation.outcomes.contains(labels), "\(operation) before change \(count): \(labels)")
         if isDone { #expect(labels == operation.outcomes[1]) }
-        // And it goes on.
+        // The store still works.
         try home.add(password("c"))
         #expect(try home.items().count == labels.count + 1)
         count += 1
       }
-      #expect(count > 1, "\(operation) makes a change at least")
+      #expect(count > 1, "\(operation) makes at least one change")
     }
   }
 
-  @Test func `a rest of an interrupted write is no item, and keeps no later write out`() throws {
+  @Test func `the rest of an interrupted write is not an item, and does not prevent a later write`() throws {
     let home = try Home()
     try home.add(password("a"))
     let file = home.files()[0]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MigrationVault
 
-/// What is not as it was stored is refused, and the store stays as it is.
+/// The vault refuses an item that differs from its stored form, and the store stays unchanged.
 @Suite struct DamageTests {
   private let home: Home
 
@@ -16,7 +16,7 @@ import Testing
     try home.add(password("other's"), to: other)
   }
 
-  /// Requires that an owner's items are refused by every operation that looks at one, and that nothing changes by that.
+  /// Requires that every operation that reads an owner's items refuses, and changes nothing.
   private func refused(_ owner: CredentialOwner, _ comment: Comment? = nil) throws {
     let content = home.content()
     #expect(home.refusal(owner) == .damaged, comment)
@@ -30,7 +30,7 @@ import Testing
     #expect(home.content() == content, comment)
   }
 
-  @Test func `an item with a bit changed, anywhere in its file`() throws {
+  @Test func `the vault refuses an item with a changed bit anywhere in its file`() throws {
     let file = home.files()[0]
     let bytes = home.scratch.read(file)
     for index in bytes.indices {
@@ -43,7 +43,7 @@ import Testing
     try refused(notes)
   }
 
-  @Test func `an item that was cut, or has more`() throws {
+  @Test func `the vault refuses an item that was cut or extended`() throws {
     let file = home.files()[0]
     let bytes = home.scratch.read(file)
     for count in 0..<bytes.count {
@@ -58,22 +58,22 @@ import Testing
     try refused(notes)
   }
 
-  @Test func `an item that was moved to another owner`() throws {
+  @Test func `the vault refuses an item that was moved to another owner`() throws {
     let name = home.files(other)[0].split(separator: "/").last!
     try home.shell("mv \(home.files(other)[0]) home/credentials/\(notes.name)/\(name)")
     try refused(notes)
   }
 
-  @Test func `an item in the place of another one of its owner`() throws {
+  @Test func `the vault refuses an item in the place of another item of its owner`() throws {
     let files = home.files()
     try home.shell("cp \(files[0]) \(files[1])")
     try refused(notes)
   }
 
-  @Test func `an item of another store`() throws {
+  @Test func `the vault refuses an item of another store`() throws {
     let elsewhere = try Home()
     try elsewhere.add(password("one"))
-    // Under this store's key: it is the store's name that is authenticated.
+    // It has this store's key, but its tag covers the name of the other store.
     let name = String(elsewhere.files()[0].split(separator: "/").last!)
     let vault = elsewhere.vault()
     let key = try #require(try vault.key(of: vault.folder.open()))
@@ -83,7 +83,7 @@ import Testing
     #expect(elsewhere.refusal() == .damaged)
   }
 
-  @Test(arguments: ["mkfifo", "mkdir", "ln -s two"]) func `what is no file`(maker: String) throws {
+  @Test(arguments: ["mkfifo", "mkdir", "ln -s two"]) func `an item is a file or refused`(maker: String) throws {
     let file = home.files()[0]
     try home.shell("mv \(file) kept; \(maker) \(file)")
     #expect(home.refusal() != nil)
@@ -91,7 +91,7 @@ import Testing
     #expect(home.refusal() == nil)
   }
 
-  @Test func `another owner's items are found all the same, and everything of one can be removed`() throws {
+  @Test func `other owners' items stay available, and all items of an owner can be removed`() throws {
     let file = home.files()[0]
     home.scratch.write(file, [])
     #expect(try home.items(other) == [password("other's")])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MigrationVault
 
-/// Without the key nothing is opened, and nothing overwritten.
+/// Without the key, the vault opens nothing and overwrites nothing.
 @Suite struct KeyTests {
   private let home: Home
 
@@ -16,7 +16,8 @@ import Testing
     try home.add(password("clip's"), to: clip)
   }
 
-  /// Requires that a vault opens nothing and changes nothing, says why, and can still remove.
+  /// Requires that a vault opens nothing, changes nothing, gives its reason, and can still remove
+  /// items.
   private func isClosed(_ vault: CredentialVault, _ reason: String, content: () -> [String: [UInt8]]) throws {
     let before = content()
     let reading = thrown { () throws(CredentialStorageError) in
@@ -27,7 +28,7 @@ import Testing
       try vault.locked { () throws(CredentialStorageError) in try vault.add(password("b"), to: notes) }
     }
     #expect(adding == .unavailable)
-    // An owner without items is told the same.
+    // An owner without items gets the same status.
     let looking = thrown { () throws(CredentialStorageError) in
       try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: other) }
     }
@@ -41,13 +42,13 @@ import Testing
     #expect(try vault.owners() == [clip])
   }
 
-  @Test func `a key that is missing`() throws {
+  @Test func `the vault refuses without its key`() throws {
     home.scratch.remove(home.key)
     try isClosed(home.vault(), "the key of the credentials is missing", content: home.content)
     #expect(home.scratch.names("state/peer/keys") == [])
   }
 
-  @Test func `a copy of PEER_HOME, beside it or elsewhere`() throws {
+  @Test func `the vault refuses a copy of PEER_HOME, beside it or elsewhere`() throws {
     let elsewhere = try Home()
     try home.shell("cp -a home copy; cp -a home \(elsewhere.scratch.path)/home")
     let copy = CredentialVault(home: home.scratch.at("copy"), keys: home.keys, observer: nil)
@@ -61,17 +62,17 @@ import Testing
     #expect(try home.items() == [password("a")])
   }
 
-  @Test func `a PEER_HOME that was moved, and one that was put back from a backup, still open`() throws {
+  @Test func `a moved PEER_HOME, and a PEER_HOME restored from a backup, still open`() throws {
     try home.shell("mv home moved")
     let moved = CredentialVault(home: home.scratch.at("moved"), keys: home.keys, observer: nil)
     #expect(try moved.list().items.count { $0.item != nil } == 2)
-    // From now on this is its place, also with another inode.
+    // From now on this is the key's place, also with another inode.
     try home.shell("cp -a moved backup; rm -r moved; mv backup moved")
     let again = CredentialVault(home: home.scratch.at("moved"), keys: home.keys, observer: nil)
     #expect(try again.list().items.count { $0.item != nil } == 2)
   }
 
-  @Test func `another key, and one that is cut`() throws {
+  @Test func `the vault refuses another key, and a cut key`() throws {
     let bytes = home.scratch.read(home.key)
     home.scratch.patch(home.key, [bytes[10] ^ 1], at: 10)
     #expect(home.refusal() == .damaged)
@@ -83,17 +84,17 @@ import Testing
     try isClosed(home.vault(), "is damaged", content: home.content)
   }
 
-  @Test func `a key that other users may read`() throws {
+  @Test func `the vault refuses a key that other users may read`() throws {
     #expect(chmod(home.scratch.path(home.key), 0o640) == 0)
     try isClosed(home.vault(), "is not for this user alone", content: home.content)
   }
 
-  @Test func `a directory of keys that other users may change`() throws {
+  @Test func `the vault refuses a directory of keys that other users may change`() throws {
     #expect(chmod(home.scratch.path("state/peer/keys"), 0o720) == 0)
     try isClosed(home.vault(), "other users may change", content: home.content)
   }
 
-  @Test(arguments: ["keys", "", "a/../keys"]) func `a directory of keys in PEER_HOME is refused, and not made`(
+  @Test(arguments: ["keys", "", "a/../keys"]) func `the vault makes no directory of keys in PEER_HOME`(
     name: String
   ) throws {
     let fresh = try Home()
@@ -106,7 +107,7 @@ import Testing
     #expect(fresh.scratch.names("home/credentials") == [])
   }
 
-  @Test func `a directory of keys that a link leads into PEER_HOME`() throws {
+  @Test func `the vault refuses a directory of keys that leads into PEER_HOME by a link`() throws {
     let fresh = try Home()
     try fresh.shell("mkdir -m 700 -p home/inside state/peer; ln -s ../../home/inside state/peer/keys")
     let error = thrown { () throws(any Error) in try fresh.add(password("a")) }
@@ -114,13 +115,13 @@ import Testing
     #expect(fresh.scratch.names("home/inside") == [])
   }
 
-  @Test func `without a place for keys`() throws {
+  @Test func `the vault refuses without a place for keys`() throws {
     try isClosed(
       CredentialVault(home: home.path, keys: nil, observer: nil), "there is no place for the key", content: home.content
     )
   }
 
-  @Test func `a store without its name is not made anew over its items`() throws {
+  @Test func `the vault makes no new store over the items of a store without a name`() throws {
     home.scratch.remove("home/credentials/.store")
     try isClosed(home.vault(), "\".store\" is missing", content: home.content)
     home.scratch.write("home/credentials/.store", "../../../etc/passwd\n")
@@ -128,8 +129,8 @@ import Testing
       home.vault().list().obstacle?.description.contains("\".store\" beside the credentials is damaged") == true)
   }
 
-  @Test func `where the keys are is what the environment says`() async {
-    // In a process of its own: another thread may read the environment of this one.
+  @Test func `the environment decides the place of the keys`() async {
+    // The test has a separate process, since another thread may read this process's environment.
     await #expect(processExitsWith: .success) {
       alarm(UInt32(patience))
       setenv("HOME", "/home/me", 1)

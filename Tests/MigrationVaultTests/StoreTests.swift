@@ -7,7 +7,7 @@ import Testing
 @testable import MigrationVault
 
 @Suite struct StoreTests {
-  @Test func `an item is found again, by another process, until it is removed`() throws {
+  @Test func `another process finds an item until it is removed`() throws {
     let home = try Home()
     try home.add(password("late", at: 2_000))
     try home.add(password("early"))
@@ -31,7 +31,7 @@ import Testing
     #expect(vault.hasItems(of: clip) && !vault.hasItems(of: notes))
   }
 
-  @Test func `nothing is made before something is stored`() throws {
+  @Test func `the vault makes no file before it stores an item`() throws {
     let home = try Home()
     let vault = home.vault()
     #expect(try vault.list() == CredentialVault.Listing())
@@ -44,7 +44,7 @@ import Testing
     #expect(home.scratch.names() == ["home"])
   }
 
-  @Test func `files are this user's alone, whatever the umask, and hold nothing in the open`() throws {
+  @Test func `files belong to this user alone under any umask, and hold no plain text`() throws {
     let home = try Home()
     try home.add(password("a label", "a long secret that is looked for"))
     let item = try #require(home.files().first)
@@ -61,7 +61,7 @@ import Testing
     #expect(bytes.firstRange(of: key) == nil)
   }
 
-  @Test func `what is written again is sealed with another nonce`() throws {
+  @Test func `each write seals with another nonce`() throws {
     let home = try Home()
     try home.add(password("a"))
     let file = try #require(home.files().first)
@@ -78,7 +78,7 @@ import Testing
     #expect(Set(seen.map { $0[4..<16] }).count == 9)
   }
 
-  @Test func `the largest item fits, and there is a most of items`() throws {
+  @Test func `the largest item fits, and the number of items has a limit`() throws {
     let home = try Home()
     let vault = home.vault()
     var item = password("a", String(repeating: "s", count: CredentialLimits.data))
@@ -98,11 +98,11 @@ import Testing
     #expect(home.files().count == CredentialLimits.items)
   }
 
-  @Test func `two writers at once lose nothing`() throws {
+  @Test func `two parallel writers lose nothing`() throws {
     let home = try Home()
     let writers = try (0..<2).map { number in
       try RunningThread("writer \(number)") {
-        // Each one is like a process of its own; both may find that there is no store yet.
+        // Each writer is like a separate process; both may find no store yet.
         for count in 0..<20 { try home.add(password("\(number) \(count)")) }
       }
     }
@@ -111,7 +111,7 @@ import Testing
     #expect(home.scratch.names("state/peer/keys").count == 1)
   }
 
-  @Test func `a lock that is held for too long ends in a refusal, and who holds it is said`() throws {
+  @Test func `waiting too long for a lock ends in a refusal that names its holder`() throws {
     let home = try Home()
     try home.add(password("a"))
     let folder = VaultFolder(home: home.path, name: "credentials", observer: nil)
@@ -122,7 +122,7 @@ import Testing
     #expect(error?.description.contains("(process \(getpid()))") == true)
   }
 
-  @Test func `a directory of another name is no owner's`() throws {
+  @Test func `a directory with another name belongs to no owner`() throws {
     let home = try Home()
     try home.add(password("a"))
     for name in [".hidden", "a@", "@a", "a..b", "a@b@c", "a b"] {

@@ -29,19 +29,19 @@ struct Home {
     CredentialVault(home: path, keys: keys, observer: observer)
   }
 
-  /// Adds as an app does it.
+  /// Adds an item like an app.
   func add(_ item: CredentialItem, to owner: CredentialOwner = notes) throws {
     let vault = vault()
     try vault.locked { () throws(CredentialStorageError) in try vault.add(item, to: owner) }
   }
 
-  /// What an app finds, by a program that was started anew.
+  /// The items that an app finds in a new process.
   func items(_ owner: CredentialOwner = notes) throws -> [CredentialItem] {
     let vault = vault()
     return try vault.locked { () throws(CredentialStorageError) in try vault.items(of: owner) }.map(\.item)
   }
 
-  /// Why an app finds nothing.
+  /// The reason why an app finds nothing.
   func refusal(_ owner: CredentialOwner = notes) -> CredentialStorageError? {
     let vault = vault()
     return thrown { () throws(CredentialStorageError) in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Security
 
-/// What a call refuses, and that it names the key and never the value.
+/// The refusals of a call, which name the key and never the value.
 @Suite struct SecItemRefusalTests {
   private let credentials = AppMigrationTester.Credentials(ofApp: "org.example.notes")
   private static let secret = "unsayable"
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `an addition that makes no sense is refused with its key and the reason`() {
+  @Test func `an invalid addition is refused with its key and the reason`() {
     let cases: [([String: Any?], String)] = [
       (["u_Unknown": Self.secret], "the key \"u_Unknown\" is not known"),
       (["new\nline": Self.secret], "the key \"new\\nline\" is not known"),
@@ -52,7 +52,7 @@ import Testing
     for (changes, expected) in cases { #expect(Self.fault(changes, as: .adding) == expected) }
   }
 
-  @Test func `what is allowed depends on the call`() {
+  @Test func `the allowed keys depend on the call`() {
     for role in [ItemDictionary.Role.choosing, .changing] {
       #expect(Self.fault([kSecMatchLimit: kSecMatchLimitOne], as: role) == "kSecMatchLimit is not allowed here")
     }
@@ -80,7 +80,7 @@ import Testing
     #expect(Set(texts).count == CredentialItem.Attribute.allCases.count)
   }
 
-  @Test func `a refused call says one line that has the key and not the value`() async throws {
+  @Test func `a refused call writes one line with the key and without the value`() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let item: [String: Any] = [kSecClass as String: kSecClassGenericPassword, "r_Ref": "unsayable"]
       try #require(SecItemCopyMatching(item as CFDictionary, nil) == errSecParam)
@@ -90,7 +90,7 @@ import Testing
     #expect(!said.contains("unsayable"))
   }
 
-  @Test func `nothing to change, too much, and a group of another app are refused`() async {
+  @Test func `an empty change, a large item, and another app's group are refused`() async {
     await credentials.asApp {
       let query = SecItemTests.ann as CFDictionary
       #expect(SecItemAdd(query, nil) == errSecSuccess)

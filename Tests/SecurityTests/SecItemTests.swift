@@ -23,7 +23,7 @@ import Testing
     return (status, result)
   }
 
-  @Test func `an item is read back in each of the forms that can be asked for`() async throws {
+  @Test func `an item can be read in each requested form`() async throws {
     try await credentials.asApp {
       #expect(SecItemAdd(Self.ann as CFDictionary, nil) == errSecSuccess)
       var query: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecReturnData as String: true]
@@ -49,11 +49,11 @@ import Testing
       #expect(Self.copy(query).1 as? [Data] == [Data("secret".utf8)])
       query[kSecReturnData as String] = nil
       let (status, none) = Self.copy(query)
-      #expect(status == errSecSuccess && none == nil, "whether there is one")
+      #expect(status == errSecSuccess && none == nil, "whether there is an item")
     }
   }
 
-  @Test func `what was read finds its item again`() async throws {
+  @Test func `a read item serves as a query for itself`() async throws {
     try await credentials.asApp {
       SecItemAdd(Self.ann as CFDictionary, nil)
       SecItemAdd(Self.ann.merging([kSecAttrAccount as String: "bob"]) { $1 } as CFDictionary, nil)
@@ -66,11 +66,11 @@ import Testing
         Self.copy([
           kSecClass as String: kSecClassGenericPassword, kSecMatchLimit as String: 5, kSecReturnData as String: true,
         ]).1 as? [Data] == [Data("secret".utf8)])
-      #expect(SecItemAdd(found as CFDictionary, nil) == errSecSuccess, "and can be added again")
+      #expect(SecItemAdd(found as CFDictionary, nil) == errSecSuccess, "the read item can be added again")
     }
   }
 
-  @Test func `an addition returns what it was asked for`() async {
+  @Test func `an addition returns the requested parts`() async {
     await credentials.asApp {
       var result: CFTypeRef?
       var query = Self.ann
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `an app reads and deletes what its clip stored, and a label tells the copies apart`() async throws {
+  @Test func `an app reads and deletes its clip's items, and a label tells the copies apart`() async throws {
     func item(_ label: String) -> [String: Any] { Self.ann.merging([kSecAttrLabel as String: label]) { $1 } }
     await credentials.asClip { #expect(SecItemAdd(item("clip") as CFDictionary, nil) == errSecSuccess) }
     try await credentials.asApp {
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func `values may be of Foundation's types, in optionals, or both`() async {
+  @Test func `values may have Foundation's types, be in optionals, or both`() async {
     await credentials.asApp {
       let data: Data? = Data("x".utf8)
       let optional: Any? = NSString(string: "ann")
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `an app is nothing outside of a test's configuration, and an extension nowhere`() {
+  @Test func `an app has a store only within a test's configuration, and an extension never has one`() {
     #expect(SecItemAdd(Self.ann as CFDictionary, nil) == errSecNotAvailable)
     #expect(Self.copy(Self.ann).0 == errSecNotAvailable)
   }

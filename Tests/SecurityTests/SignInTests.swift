@@ -2,7 +2,7 @@ import AppMigrationKit
 import AuthenticationServices
 import Testing
 
-/// The state of a user's sign-in, as authors ask for it.
+/// The state of a user's sign-in, by the calls of authors.
 @Suite struct SignInTests {
   private typealias State = ASAuthorizationAppleIDProvider.CredentialState
   private let credentials: AppMigrationTester.Credentials

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The extension under test: it tries to read what its app stored.
+/// The extension under test, which tries to read its app's items.
 struct AskingExtension: ResourcesExporting {
   static let seen = Mutex<[OSStatus]>([])
 
@@ -22,7 +22,7 @@ struct AskingExtension: ResourcesExporting {
 
   init() throws { scratch = try Scratch() }
 
-  @Test func `a tester's configuration has a store for the app, and none for its extension`() async throws {
+  @Test func `a tester's configuration has a store for the app, but not for its extension`() async throws {
     let container = URL(filePath: scratch.path("container"))
     try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
     try await AppMigrationTester.withConfiguration(extension: AskingExtension.self, container: container) {
@@ -36,7 +36,7 @@ struct AskingExtension: ResourcesExporting {
     }
   }
 
-  @Test func `one test is the clip first and then the app`() async throws {
+  @Test func `one test runs as the clip first and then as the app`() async throws {
     let credentials = try AppMigrationTester.Credentials(ofApp: "org.example.notes", clip: "org.example.notes.clip")
     await credentials.asClip { #expect(SecItemAdd(SecItemTests.ann as CFDictionary, nil) == errSecSuccess) }
     let container = URL(filePath: scratch.path(""))
@@ -50,7 +50,7 @@ struct AskingExtension: ResourcesExporting {
     }
   }
 
-  @Test func `a clip that is not the app's is refused`() {
+  @Test func `the tester refuses a clip of another app`() {
     for clip in ["org.example.other.clip", "org.example.notes", "org.example.notes."] {
       #expect(throws: CocoaError.self) {
         try AppMigrationTester.Credentials(ofApp: "org.example.notes", clip: clip)
