@@ -1,8 +1,8 @@
 import MigrationCredentials
 
 extension ItemDictionary {
-  /// Returns the kind of item, which every dictionary has, except a dictionary of changes. Throws if
-  /// the attributes do not belong to this kind.
+  /// Returns the kind of item, which every dictionary has, except a dictionary of changes. Throws
+  /// if the attributes do not belong to this kind.
   func requiredKind() throws(Fault) -> CredentialItem.Kind {
     guard let kind else { throw Fault(kSecClass, "is missing") }
     try check(kind)

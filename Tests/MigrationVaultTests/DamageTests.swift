@@ -83,7 +83,7 @@ import Testing
     #expect(elsewhere.refusal() == .damaged)
   }
 
-  @Test(arguments: ["mkfifo", "mkdir", "ln -s two"]) func `an item is a file or refused`(maker: String) throws {
+  @Test(arguments: ["mkfifo", "mkdir", "ln -s two"]) func `an item other than a file is refused`(maker: String) throws {
     let file = home.files()[0]
     try home.shell("mv \(file) kept; \(maker) \(file)")
     #expect(home.refusal() != nil)
