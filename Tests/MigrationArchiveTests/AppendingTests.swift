@@ -20,7 +20,7 @@ import Testing
     try appending.append(Descriptor(owning: file), at: Array(path.utf8))
   }
 
-  /// Stages the frames that there are; what they were offered as.
+  /// Stages the existing frames. Returns the staging and the offer.
   private func stage() throws -> (Staging, Offer) {
     let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
     let offer = Offer(
@@ -32,7 +32,7 @@ import Testing
     return (staging, offer)
   }
 
-  /// Stages everything that was appended, and shows the tree.
+  /// Stages everything that was appended, and returns the tree.
   private func arrive() throws -> TreeSnapshot {
     let result = appending.finish()
     let (staging, _) = try stage()
@@ -44,7 +44,7 @@ import Testing
     snapshot.entries.keys.map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  @Test func `an item arrives under the path that it was given`() throws {
+  @Test func `an item arrives under the path given for it`() throws {
     for name in ["a%20b", "with space", "a\u{301}", "á", "new\nline"] {
       scratch.write("source/file", Array(name.utf8))
       scratch.letSettle()
@@ -59,7 +59,7 @@ import Testing
     #expect(names(tree).count == 5 + 1 + 5 + 5)
   }
 
-  @Test func `a directory arrives with everything in it`() throws {
+  @Test func `a directory arrives with its contents`() throws {
     scratch.makeDirectory("source/tree")
     scratch.makeDirectory("source/tree/.hidden")
     scratch.makeDirectory("source/tree/empty")
@@ -73,7 +73,7 @@ import Testing
     #expect(appending.outlet.unsent.isEmpty)
   }
 
-  @Test func `directories merge, and a second item of one path is refused`() throws {
+  @Test func `directories merge, and a second item with the same path is refused`() throws {
     for name in ["one", "two", "three"] { scratch.makeDirectory("source/\(name)") }
     for name in ["one", "two"] { scratch.makeDirectory("source/\(name)/both") }
     scratch.write("source/one/a", [1])
@@ -94,7 +94,7 @@ import Testing
     #expect(scratch.read("destination/stage/tree/top/a") == [1])
   }
 
-  @Test func `a path that would lead elsewhere is refused, and the appender stays usable`() throws {
+  @Test func `a path that would lead outside is refused, and the appender stays usable`() throws {
     scratch.write("source/file", [1])
     for path in [
       "", "/", "/etc/passwd", "..", "a/../b", ".", "./x", "a//b", "a/", "a\0b", String(repeating: "n", count: 256),
@@ -105,7 +105,7 @@ import Testing
     #expect(names(try arrive()) == ["good"])
   }
 
-  @Test func `a symbolic link arrives as it is`() throws {
+  @Test func `a symbolic link arrives unchanged`() throws {
     let time = ItemTime(seconds: 1_000_000_000, nanoseconds: 5)
     try appending.appender.appendLink(target: Array("../else where".utf8), modified: time, at: Array("links/one".utf8))
     #expect(
@@ -115,11 +115,11 @@ import Testing
     #expect(scratch.time("destination/stage/tree/links/one") == [1_000_000_000, 5])
   }
 
-  @Test func `what cannot be read in a directory is named and thrown`() throws {
+  @Test func `unreadable items in a directory are named and thrown`() throws {
     scratch.makeDirectory("source/tree")
     scratch.write("source/tree/good", [1])
     #expect(mkfifo("\(scratch.path)/source/tree/fifo", 0o600) == 0)
-    // A FIFO is no item: it is named, and ends nothing.
+    // A FIFO is not an item: it is named, and the append continues.
     try append("tree", at: "tree")
     #expect(appending.outlet.unsent == [Unsent(path: Array("tree/fifo".utf8), reason: .notSendable)])
     #expect(names(try arrive()) == ["tree", "tree/good"])
@@ -128,7 +128,7 @@ import Testing
   @Test func `a file that keeps changing is named and thrown`() throws {
     scratch.write("source/file", pattern(300_000))
     let path = "\(scratch.path)/source/file"
-    // Whenever a frame is asked for, the file has just changed.
+    // The file has changed just before each request for a frame.
     let outlet = Outlet { number in
       let file = Glibc.open(path, O_WRONLY | O_APPEND)
       _ = withUnsafeBytes(of: number) { Glibc.write(file, $0.baseAddress!, 1) }
@@ -141,7 +141,7 @@ import Testing
     #expect(outlet.unsent == [Unsent(path: Array("file".utf8), reason: .keepsChanging)])
   }
 
-  @Test func `small items that are appended one after the other go in one frame`() throws {
+  @Test func `small items that are appended one after the other share one frame`() throws {
     for number in 0..<50 { scratch.write("source/\(number)", pattern(number)) }
     scratch.letSettle()
     for number in 0..<50 {
@@ -153,11 +153,11 @@ import Testing
     let tree = try arrive()
     #expect(names(tree).count == 50 + 50 + 2)
     for number in 0..<50 { #expect(scratch.read("destination/stage/tree/many/\(number)") == pattern(number)) }
-    // The directories that nothing brought come behind all else.
+    // The directories that no append has added come last.
     #expect(appending.outlet.frames.count == 2)
   }
 
-  @Test func `a frame does not wait for more than a moment`() throws {
+  @Test func `a frame waits only a moment`() throws {
     scratch.write("source/file", [1])
     scratch.letSettle()
     try append("file", at: "file")
@@ -165,7 +165,7 @@ import Testing
     #expect(appending.outlet.frames.count == 1)
   }
 
-  @Test func `an export that is stopped while a frame waits for more ends, and sends nothing of it`() throws {
+  @Test func `an export that is stopped while a frame waits for more items ends without sending them`() throws {
     scratch.write("source/file", [1])
     scratch.letSettle()
     try append("file", at: "file")
@@ -178,10 +178,10 @@ import Testing
     #expect(filling == .nothing(until: nil) && frame.isEmpty)
     let file = Glibc.open("\(scratch.path)/source/file", O_RDONLY | O_CLOEXEC)
     let late = try appending.appender.begin(Descriptor(owning: file), at: Array("late".utf8))
-    #expect(!appending.appender.isRead(late), "nothing is read any more")
+    #expect(!appending.appender.isRead(late), "no more items are read")
   }
 
-  @Test func `small items that the other end holds are read and not sent again`() throws {
+  @Test func `small items that the receiver holds are read and not sent again`() throws {
     for number in 0..<20 { scratch.write("source/\(number)", pattern(number + 1)) }
     scratch.letSettle()
     let link = ItemTime(seconds: 1, nanoseconds: 0)
@@ -211,7 +211,7 @@ import Testing
     #expect(names(scratch.snapshot("destination/stage/tree")).count == 42)
   }
 
-  @Test func `what is appended faster than it is sent waits for its turn`() throws {
+  @Test func `items that are appended faster than they are sent wait for their turn`() throws {
     let outlet = Outlet()
     let appending = Appending(outlet, sizes: ArchiveSizes(smallFile: 1 << 10, chunk: 1 << 12, fullFrame: 1 << 10))
     scratch.write("source/file", pattern(900))

@@ -42,13 +42,13 @@ struct Arrival {
 
   func clear() throws { try importer.area.clear(staging.transfer) }
 
-  /// Where the archive grows, as a path beneath the scratch directory.
+  /// The path of the archive in the scratch directory.
   var tree: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/tree" }
   var journal: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/journal" }
 }
 
 extension Staging {
-  /// All of the ledger as a sender is told of it: marks ascending, then the incomplete files.
+  /// The whole ledger as the sender receives it: marks ascending, then the incomplete files.
   var report: (marks: [Mark], partials: [Partial], held: Tally) {
     var reader = LedgerReader(self, present: PresentItems(), tellsTaken: false, partLength: .max)
     let part = reader.next()
@@ -57,7 +57,7 @@ extension Staging {
 }
 
 extension HeldItems {
-  /// What a receiver says that it holds.
+  /// The items that a receiver reports as held.
   init(of staging: Staging) {
     self.init()
     let report = staging.report
@@ -70,7 +70,7 @@ extension StagingWriter {
   func write(_ frame: [UInt8]) throws { try write(frame.span, entries: 0..<frame.count) }
 }
 
-/// Puts entries together as any sender might, honest or not.
+/// Builds entries as an honest or a dishonest sender might.
 struct Crafted {
   private var writer = ByteWriter()
   private let sealer = HashSealer()
@@ -92,7 +92,7 @@ struct Crafted {
     writer.array(data)
   }
 
-  /// A chunk that is sealed for `sealedFor`, wherever it says that it belongs.
+  /// A chunk that is sealed for `sealedFor`, regardless of the place in its header.
   mutating func chunk(
     _ path: String, _ generation: Generation, at offset: UInt64, _ data: [UInt8], sealedFor: ChunkPlace? = nil
   ) throws {
@@ -151,7 +151,7 @@ func finish(_ records: [ItemRecord]) -> Finish {
     total: Tally(items: UInt64(records.count), bytes: records.reduce(0) { $0 + $1.size }), unsent: 0, digest: digest)
 }
 
-/// What kind of error `body` throws, in a word; nil if it throws none.
+/// The kind of error that `body` throws, in a word; nil if it throws none.
 func failure(_ body: () throws -> Void) -> String? {
   switch thrown(by: body) {
   case nil: nil
@@ -164,27 +164,27 @@ func failure(_ body: () throws -> Void) -> String? {
 func violation(_ code: Violation.Code) -> String { "violation \(code.rawValue)" }
 
 extension FolderImporter {
-  /// Imports into a directory beneath the scratch directory.
+  /// Imports into a directory in the scratch directory.
   convenience init(
     _ scratch: Scratch, at name: String = "destination", preserving: Preserved = Preserved(), existing: Existing? = nil
   ) throws(ArchiveError) {
     self.init(try StagingArea(at: scratch.at(name), preserving: preserving), existing: existing)
   }
 
-  /// Judges the offer of a transfer that begins.
+  /// Judges the offer of a new transfer.
   func judge(_ offer: Offer) throws(ArchiveError) {
     _ = try judge(offer, held: Tally(), on: terms(of: 0xABC, keys: testKeys))
   }
 
-  /// Stages a transfer that begins.
+  /// Stages a new transfer.
   func stage(_ offer: Offer, transfer: TransferID) throws(ArchiveError) -> Staging {
     try area.stage(offer, on: terms(of: transfer, keys: testKeys))
   }
 }
 
 extension StagingArea {
-  /// Locks the destination, after another area has given it back. A process that another test starts just now has a copy of
-  /// every descriptor, locks included, until its program is loaded.
+  /// Locks the destination after another area has released it. A process that another test is
+  /// starting has a copy of every descriptor, including locks, until its program is loaded.
   func lockOnceFree() throws {
     let deadline = soon()
     while true {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MigrationArchive
 
-/// Sources that do not hold still. What arrives is one version, or nothing and a word about it.
+/// Sources that change while they are sent. One version arrives, or none and a report.
 @Suite struct ChangingFileTests {
-  /// Exports `source/file` while `change` is called with every buffer that the export asks for, and imports what came.
+  /// Exports `source/file`, calling `change` at every request for a buffer, and imports the result.
   private func send(
     _ scratch: Scratch, _ change: @escaping @Sendable (Int) -> Void
   ) throws -> (export: Export, arrived: TreeSnapshot.Entry?) {
@@ -24,7 +24,8 @@ import Testing
     return (export, scratch.snapshot("destination")["source/file"])
   }
 
-  /// No chunk of a generation is submitted before everything of the one before has been drained.
+  /// No chunk of a generation is submitted before all data of the previous generation has been
+  /// drained.
   private func expectDrainBetweenGenerations(_ export: Export) throws {
     var current: Generation?
     var drained = true
@@ -42,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 262_144, 262_145, 3_000_000])
-  func `a file that grows arrives grown`(_ size: Int) throws {
+  func `a file that grows during a transfer arrives complete`(_ size: Int) throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     let at = size > 1 << 20 ? 2 : 1
@@ -54,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 262_144, 262_145, 3_000_000])
-  func `a file that shrinks arrives shrunk`(_ size: Int) throws {
+  func `a file that shrinks during a transfer arrives at its new size`(_ size: Int) throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     let at = size > 1 << 20 ? 2 : 1
@@ -65,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 3_000_000])
-  func `an edit of equal size with its time put back does not mix two versions`(_ size: Int) throws {
+  func `an edit of equal size with a restored time does not mix two versions`(_ size: Int) throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     scratch.setTime("source/file", 1_000_000, 5)
@@ -80,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 3_000_000])
-  func `a file that is replaced arrives as the new one`(_ size: Int) throws {
+  func `a file that is replaced arrives as the new file`(_ size: Int) throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     let at = size > 1 << 20 ? 2 : 1
@@ -89,7 +90,7 @@ import Testing
       scratch.write("outside/new", pattern(size, seed: 5))
       scratch.move("outside/new", to: "source/file")
     }
-    // A small one is read at once, and either version is one version.
+    // A small file is read in one call, and either version is consistent.
     #expect(arrived?.content == pattern(size, seed: 5) || (at == 1 && arrived?.content == pattern(size)))
   }
 
@@ -106,9 +107,10 @@ import Testing
     #expect(export.outlet.unsent.map(\.path) == [Array("source/file".utf8)])
   }
 
-  @Test func `a file that never holds still is named`() throws {
+  @Test func `a file that keeps changing is named`() throws {
     let scratch = try Scratch.withFolders()
-    // Larger than a frame, so that each reading of it asks for buffers, and each buffer changes it.
+    // Larger than a frame, so that each reading requests buffers, and each request changes the
+    // file.
     scratch.write("source/file", pattern(2_000_000))
     let (export, arrived) = try send(scratch) { number in
       scratch.patch("source/file", [UInt8(truncatingIfNeeded: number)], at: 0)
@@ -118,7 +120,7 @@ import Testing
     #expect(export.result.finish.total.items == 2)
   }
 
-  @Test func `a large file that becomes small or empty arrives so`() throws {
+  @Test func `a large file that becomes small or empty arrives in that state`() throws {
     for size in [0, 10] {
       let scratch = try Scratch.withFolders()
       scratch.write("source/file", pattern(3_000_000))
@@ -129,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `a hole that is filled while its file is read is not lost`() throws {
+  @Test func `a hole that is filled while its file is read arrives with its data`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(2_000_000))
     scratch.cut("source/file", to: 8_000_000)
@@ -140,7 +142,7 @@ import Testing
     #expect(arrived?.size == 8_000_000)
   }
 
-  @Test func `what is replaced by another kind between walk and export is named, and not followed`() throws {
+  @Test func `an item that another type replaces between walk and export is named and not followed`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["file", "gone"] { scratch.write("source/\(name)", pattern(10)) }
     for name in ["dir", "away", "swapped"] {
@@ -176,7 +178,7 @@ import Testing
     try arrival.finish(export.result.finish)
   }
 
-  @Test func `a directory that is replaced while its files are sent keeps them apart`() throws {
+  @Test func `the files of a directory that is replaced during the transfer stay separate`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     for name in 0..<6 { scratch.write("source/d/\(name)", pattern(700_000, seed: 1)) }
@@ -208,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func `an export that is stopped ends at once`() throws {
+  @Test func `an export that is stopped ends immediately`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(3_000_000))
     let source = try FolderSource(paths: [scratch.at("source")])

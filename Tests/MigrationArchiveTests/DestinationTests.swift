@@ -7,7 +7,7 @@ import Testing
 @testable import MigrationArchive
 
 @Suite struct DestinationTests {
-  @Test func `an existing entry of any kind is named, and nothing is written`() throws {
+  @Test func `an existing entry of any type is named, and nothing is written`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("destination/dir")
     scratch.write("destination/file", [1])
@@ -30,7 +30,7 @@ import Testing
       (1, 1 << 62), (1 << 62, 0), (UInt64(Int64.max), UInt64(Int64.max)), (UInt64(Int64.max), 0),
       (0, UInt64(Int64.max)),
     ] as [(UInt64, UInt64)])
-  func `an offer that does not fit is refused with its figures`(_ items: UInt64, _ allocated: UInt64) throws {
+  func `an offer that does not fit is refused with its sizes`(_ items: UInt64, _ allocated: UInt64) throws {
     let scratch = try Scratch.withFolders()
     let importer = try FolderImporter(scratch)
     do {
@@ -52,7 +52,7 @@ import Testing
     #expect(try importer.area.destination.space().availableBytes > 0)
   }
 
-  @Test func `a missing destination is made with the staging directory and not before`() throws {
+  @Test func `a missing destination is created with the staging directory and not before`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["new", "new/", "destination/deeper///"] {
       let bare = name.split(separator: "/").joined(separator: "/")
@@ -72,7 +72,7 @@ import Testing
   @Test(arguments: [
     "outside/secret", "outside/secret/x", "missing/x", "dangling", "dangling/x", "missing/../x", "missing/.",
   ])
-  func `what is no directory and cannot become one is refused`(_ name: String) throws {
+  func `a path that is not a directory and cannot become one is refused`(_ name: String) throws {
     let scratch = try Scratch.withFolders()
     scratch.makeLink("dangling", to: "nowhere")
     let before = TreeSnapshot.of(scratch.path)
@@ -90,7 +90,7 @@ import Testing
     #expect(scratch.names("destination") == [])
   }
 
-  @Test func `a directory that cannot be written to is refused`() throws {
+  @Test func `an unwritable directory is refused`() throws {
     let scratch = try Scratch.withFolders()
     try withoutPrivileges(owning: [scratch.path, scratch.path + "/destination"]) {
       #expect(failure { _ = try FolderImporter(scratch) } == nil)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `a staging directory of that name is not taken over`() throws {
+  @Test func `an existing staging directory of that name is not used`() throws {
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let before = scratch.names("destination")
@@ -110,8 +110,8 @@ import Testing
     #expect(scratch.openDescriptors() <= 5)
   }
 
-  @Test(.enabled(if: canMount, "no file system can be mounted"))
-  func `a full disk is named, leaves nothing, and goes on once there is room`() throws {
+  @Test(.enabled(if: canMount, "no file system can be mounted here"))
+  func `a full disk is named, nothing is left behind, and the transfer resumes once there is space`() throws {
     let scratch = try Scratch.withFolders()
     try #require(mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0)
     defer { umount2("\(scratch.path)/destination", CInt(MNT_DETACH)) }
@@ -131,12 +131,12 @@ import Testing
       for chunk in chunks.prefix(2) { try writer.write(chunk) }
       let item = try record("root/f", .file(size: 2 << 20))
       try writer.write(Crafted.frame { $0.item(item) })
-      // Whatever was cut short, the journal reads to its end.
+      // The whole journal is readable, even after an interrupted write.
       #expect(try JournalReading(scratch, arrival).records.last == .sealed(item))
       try arrival.clear()
     }
     #expect(scratch.names("destination") == [])
-    // Without room for the journal there is no staging directory at all.
+    // Without space for the journal no staging directory exists.
     scratch.write("destination/filler", [])
     let file = open("\(scratch.path)/destination/filler", O_WRONLY | O_CLOEXEC)
     while posix_fallocate(file, 0, off_t(scratch.snapshot("destination")["filler"]!.size + 4096)) == 0 {}
@@ -148,7 +148,7 @@ import Testing
 
 @Suite struct FolderImportTests {
   @Test(arguments: [0, 1, 2])
-  func `a name that was taken in the meantime is left as it is, and what arrived is kept`(_ kind: Int) throws {
+  func `an entry created in the meantime is left unchanged, and the received data is kept`(_ kind: Int) throws {
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(["a", "b"]))
     let records = [try record("a", .file(size: 1)), try record("b", .directory), try record("b/x", .file(size: 1))]
@@ -177,7 +177,7 @@ import Testing
     #expect(!scratch.exists("destination/a"))
     #expect(scratch.snapshot(arrival.tree)["a"]?.content == [1])
     #expect(scratch.snapshot(arrival.tree)["b/x"]?.content == [2])
-    // Once the name is free, the same import goes through.
+    // Once the name is free, the same import succeeds.
     try scratch.open("destination").directory.removeTree("b")
     _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
     try arrival.clear()
@@ -185,7 +185,7 @@ import Testing
     #expect(scratch.snapshot("outside").entries.count == 1)
   }
 
-  @Test func `directories without rights arrive, with their times`() throws {
+  @Test func `directories without permissions arrive, with their times`() throws {
     let scratch = try Scratch.withFolders()
     let names = ["r000", "r500", "r755"]
     let arrival = try Arrival(scratch, offer(names))
@@ -220,7 +220,7 @@ import Testing
     #expect(scratch.names("destination") == names)
   }
 
-  @Test func `removing a staging directory removes everything in it, whatever its rights`() throws {
+  @Test func `removing a staging directory removes its contents, regardless of their permissions`() throws {
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let records = [

@@ -7,16 +7,16 @@ import Testing
 @testable import MigrationArchive
 
 @Suite struct DiskProbeTests {
-  @Test func `in memory everything is possible`() throws {
+  @Test func `a file system in memory has every ability`() throws {
     let scratch = try Scratch(inMemory: true)
     var abilities = DiskProbe.run(in: scratch.directory)
-    // Attributes of the user's are newer than the rest there.
+    // Extended attributes of the user namespace came later than the other abilities.
     abilities.keepsAttributes = true
     #expect(abilities == DiskAbilities())
     #expect(abilities.traits == DestinationTraits())
   }
 
-  @Test func `nothing of a probe is left behind, nor of one that was killed`() throws {
+  @Test func `a probe leaves no files behind, even after an earlier probe was killed`() throws {
     let scratch = try Scratch()
     scratch.makeDirectory("probe/inner")
     scratch.write("probe/fold", [1])
@@ -26,21 +26,21 @@ import Testing
     #expect(DiskProbe.run(in: scratch.directory) == first)
   }
 
-  @Test(.enabled(if: canMount, "no file system can be mounted"))
-  func `what cannot be found out is taken as possible`() throws {
+  @Test(.enabled(if: canMount, "no file system can be mounted here"))
+  func `an ability that cannot be tested counts as present`() throws {
     let scratch = try Scratch.withFolders()
     let point = scratch.path("destination")
     try #require(mount("tmpfs", point, "tmpfs", 0, "size=64k,nr_inodes=2") == 0)
     defer { umount2(point, CInt(MNT_DETACH)) }
     scratch.makeDirectory("destination/place")
     let directory = try Directory.open(scratch.path("destination/place"))
-    #expect(DiskProbe.run(in: directory) == DiskAbilities(), "there is no room for another entry")
+    #expect(DiskProbe.run(in: directory) == DiskAbilities(), "there is no space for another entry")
     try #require(mount("tmpfs", point, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
-    #expect(DiskProbe.run(in: directory) == DiskAbilities(), "nothing can be made")
+    #expect(DiskProbe.run(in: directory) == DiskAbilities(), "no entry can be created")
   }
 
-  @Test(.enabled(if: canMount, "no file system can be mounted"), arguments: [3, 4, 5, 6, 7] as [Int])
-  func `a disk that is full in the middle of it lacks nothing`(entries: Int) throws {
+  @Test(.enabled(if: canMount, "no file system can be mounted here"), arguments: [3, 4, 5, 6, 7] as [Int])
+  func `a disk that becomes full during the probe lacks no ability`(entries: Int) throws {
     let scratch = try Scratch.withFolders()
     let point = scratch.path("destination")
     try #require(mount("tmpfs", point, "tmpfs", 0, "size=64k,nr_inodes=\(entries)") == 0)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(.enabled(if: MountedDisk.Kind.ext4.isHere, "no image can be mounted, or mkfs.ext4 is missing"))
-  func `the bounds of ext4 with small blocks are found`() throws {
+  func `the probe finds the limits of ext4 with small blocks`() throws {
     let disk = try MountedDisk(.ext4, options: ["-b", "1024", "-I", "128"])
     let abilities = DiskProbe.run(in: disk.directory.directory)
     var expected = DiskAbilities()
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(.enabled(if: MountedDisk.Kind.ntfs.isHere, "ntfs-3g is missing, or nothing can be mounted by it"))
-  func `what ntfs-3g can hold is found`() throws {
+  func `the probe finds the abilities of ntfs-3g`() throws {
     let disk = try MountedDisk(.ntfs)
     var expected = DiskAbilities()
     expected.renamesWithoutReplacing = false
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(.enabled(if: MountedDisk.Kind.exfat.isHere, "exfat-fuse is missing, or nothing can be mounted by it"))
-  func `what exfat-fuse can hold is found`() throws {
+  func `the probe finds the abilities of exfat-fuse`() throws {
     let disk = try MountedDisk(.exfat)
     let abilities = DiskProbe.run(in: disk.directory.directory)
     var expected = DiskAbilities()
@@ -103,7 +103,7 @@ import Testing
     #expect(isEmpty)
   }
 
-  @Test func `a staging directory is probed beside its tree, once`() throws {
+  @Test func `a staging directory is probed once, next to its tree`() throws {
     let scratch = try Scratch()
     let disk = try DirectoryDisk(making: Array("staging".utf8), in: scratch.open("."))
     #expect(disk.abilities == DiskProbe.run(in: scratch.directory))

@@ -3,8 +3,8 @@ import Testing
 
 @testable import MigrationArchive
 
-/// Whether a list of patterns, the last of which decides, leaves out an item; a slash at the end of the path says that it is a
-/// directory.
+/// Whether a list of patterns, the last of which decides, leaves out an item; a slash at the end of
+/// the path means a directory.
 private func excludes(_ patterns: String..., path: String) -> Bool {
   var list = ExclusionList()
   for pattern in patterns { list.append(Array(pattern.utf8)) }
@@ -102,7 +102,7 @@ private func excludes(_ list: ExclusionList, _ path: [UInt8]) -> Bool {
     Case("../a", matches: [], not: ["a", "b/a"]),
   ]
 
-  @Test(arguments: cases) func `a pattern matches what it says, and nothing else`(_ test: Case) {
+  @Test(arguments: cases) func `a pattern matches only the names that it describes`(_ test: Case) {
     for path in test.matching { #expect(excludes(test.pattern, path: path), "\(path)") }
     for path in test.others { #expect(!excludes(test.pattern, path: path), "\(path)") }
   }
@@ -112,7 +112,7 @@ private func excludes(_ list: ExclusionList, _ path: [UInt8]) -> Bool {
     ("x/[a-/y", .openBracket), ("[\\", .openBracket), ("[[:alpha:]", .openBracket), ("[[:nothing:]]", .unknownClass),
     ("[[::]]", .unknownClass), ("a\\", .backslashAtEnd), ("a\\\\\\", .backslashAtEnd), ("!/a/b\\", .backslashAtEnd),
   ])
-  func `a pattern that is not well formed matches nothing and says why`(pattern: String, flaw: PatternFlaw) {
+  func `a malformed pattern matches nothing and gives the reason`(pattern: String, flaw: PatternFlaw) {
     var list = ExclusionList()
     list.append(Array(pattern.utf8))
     #expect(list.flawed.map(\.flaw) == [flaw])
@@ -121,14 +121,14 @@ private func excludes(_ list: ExclusionList, _ path: [UInt8]) -> Bool {
     }
   }
 
-  @Test func `a byte that is no UTF-8 is a character of its own`() {
+  @Test func `a byte that is not UTF-8 is a character of its own`() {
     var list = ExclusionList()
     list.append(Array("a?[!x]".utf8) + [0xFF])
     #expect(excludes(list, [0x61, 0xC3, 0xE2, 0xFF]))
     #expect(excludes(list, [0x61, 0xC3, 0xA9, 0x80, 0xFF]))
     #expect(!excludes(list, [0x61, 0xC3, 0xA9, 0xFF]))
     #expect(!excludes(list, [0x61, 0xC3, 0xE2, 0xFE]))
-    // Overlong, a surrogate, beyond the last scalar, cut off: bytes each.
+    // Overlong, a surrogate, beyond the last scalar, truncated: separate bytes each.
     for bytes: [UInt8] in [[0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] {
       var marks = ExclusionList()
       marks.append(Array(repeating: UInt8(ascii: "?"), count: bytes.count))
@@ -141,8 +141,8 @@ private func excludes(_ list: ExclusionList, _ path: [UInt8]) -> Bool {
     ("/" + String(repeating: "**/a/", count: 60) + "b", String(repeating: "a/", count: 2_000) + "a"),
     ("/" + String(repeating: "**/*a*a*/", count: 30) + "b", String(repeating: "aaaaaaaaaaa/", count: 500) + "a"),
   ])
-  func `many stars on long paths take a moment, not an age`(pattern: String, path: String) {
-    // The time of this thread alone: how busy others keep the machine says nothing.
+  func `many stars on long paths take only a moment`(pattern: String, path: String) {
+    // The processor time of this thread only, so that the load of the machine does not matter.
     func spent() -> Double {
       var time = timespec()
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -170,7 +170,7 @@ private func excludes(_ list: ExclusionList, _ path: [UInt8]) -> Bool {
     #expect(excludes("*", "!*/", path: "a"))
   }
 
-  @Test func `of a text, comments and empty lines are left out and blanks at the end cut`() {
+  @Test func `in a text, comments and empty lines are ignored and trailing spaces removed`() {
     #expect(texts("# not this\n\na\n\\#b\n #c\n!d\n") == ["a", "\\#b", " #c", "!d"])
     #expect(texts("a  \nb\\ \nc\\  \n  \nd \\\ne\t\nf\\\\ ") == ["a", "b\\ ", "c\\ ", "d \\", "e\t", "f\\\\"])
     #expect(texts("a\r\n\r\nb \r\nc\rd\n\re") == ["a", "b", "c\rd", "\re"])

@@ -6,15 +6,15 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What becomes of names that are taken, each mode against the same destination.
+/// The treatment of taken names, each mode against the same destination.
 @Suite struct ExistingTests {
-  @Test func `refuse leaves everything as it is, and so nothing is staged`() throws {
+  @Test func `refuse leaves everything unchanged, so nothing is staged`() throws {
     let ground = try PreparedGround()
     #expect(failure { _ = try ground.arrive(.refuse) } == "exists")
     #expect(ground.destination.differences(from: ground.before) == [])
   }
 
-  @Test func `skip adds what is missing and touches nothing else`() throws {
+  @Test func `skip adds the missing items and changes no other items`() throws {
     let ground = try PreparedGround()
     let conflicts = try ground.migrate(.skip)
     #expect(ground.broken(.skip, isWhole: true) == [])
@@ -25,10 +25,10 @@ import Testing
       ])
   }
 
-  @Test func `with skip what is there is not sent, and what differs is named`() throws {
+  @Test func `with skip existing items are not sent, and different items are named`() throws {
     let ground = try PreparedGround()
     let scratch = ground.scratch
-    // Equal in what is looked at, another link, and another name of a file that is there.
+    // Equal in size and time, another link, and another name of an existing file.
     scratch.remove("destination/photos/old.jpg")
     scratch.write("destination/photos/old.jpg", scratch.read("source/photos/old.jpg"), mode: 0o600)
     scratch.setTime("destination/photos/old.jpg", 1_600_000_002, 5)
@@ -65,11 +65,11 @@ import Testing
     }
   }
 
-  @Test func `with skip the room for what is there is not asked for`() throws {
+  @Test func `with skip existing items need no space`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("destination/root/file", pattern(3 << 20))
     let offer = offer(items: 2, allocated: 3 << 20)
-    // With so much room: what the disk really has is others' business, too.
+    // With this much space: other programs change the real disk's space, too.
     func shortage(_ existing: Existing) throws(ArchiveError) -> SpaceShortage? {
       let importer = try FolderImporter(scratch, existing: existing)
       do {
@@ -84,7 +84,7 @@ import Testing
     #expect(try shortage(.replace)?.bytes == Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
   }
 
-  @Test func `what is there is looked at once a session: where room is short, when the offer is judged`() throws {
+  @Test func `existing items are examined once a session, and while the offer is judged if space is short`() throws {
     for isShort in [true, false] {
       let scratch = try Scratch.withFolders()
       scratch.write("destination/root/file", pattern(3 << 20))
@@ -94,18 +94,18 @@ import Testing
       let judgement = try importer.judge(
         offer, held: Tally(), on: terms, availableBytes: isShort ? 1 << 20 : 1 << 30, availableItems: nil)
       let staging = try importer.area.stage(offer, on: terms)
-      // What comes later is met when it is imported.
+      // Later items are found during the import.
       scratch.write("destination/root/later", [1])
       let present = try importer.present(offer, for: staging, after: judgement)
       #expect(present.taken.count == (isShort ? 2 : 3) && present.present.count == (isShort ? 1 : 2))
-      // Marks of other keys are none of this transfer.
+      // Marks of other keys do not belong to this transfer.
       let other = try importer.area.stage(
         offer, on: TransferTerms(transfer: 0xDEF, keys: TransferKeys(tagKey: 1, hashKey: 2), existing: .skip))
       #expect(try importer.present(offer, for: other, after: judgement).taken.count == 3)
     }
   }
 
-  @Test func `times are looked at again where the destination rounds them`() throws {
+  @Test func `times are read again if the destination rounds them`() throws {
     let scratch = try Scratch.withFolders()
     func isExact(_ nanoseconds: [Int], _ granularity: UInt32) throws -> Bool {
       for (index, time) in nanoseconds.enumerated() {
@@ -123,8 +123,8 @@ import Testing
     #expect(PresentItems().isExact(timeGranularity: 2_000_000_000))
   }
 
-  @Test(.enabled(if: canMount, "no file system can be mounted"))
-  func `with skip an offer of more than is free is taken, if the rest is there`() throws {
+  @Test(.enabled(if: canMount, "no file system can be mounted here"))
+  func `with skip an offer larger than the free space is accepted if the rest exists`() throws {
     let scratch = try Scratch.withFolders()
     try #require(mount("tmpfs", scratch.path("destination"), "tmpfs", 0, "size=8m") == 0)
     defer { umount2(scratch.path("destination"), CInt(MNT_DETACH)) }
@@ -139,12 +139,13 @@ import Testing
 
   @Test(
     arguments: [
-      // Bytes offered, held and available, and whether they fit; 256 for each of the two items come on top.
+      // Bytes offered, held and available, and whether they fit; each of the two items needs 256
+      // more.
       (1 << 20, 0, 1 << 20 + 512, true), (1 << 20, 0, 1 << 20 + 511, false), (1 << 20, 1 << 20, 512, true),
       (1 << 20, 1 << 20, 511, false), (1 << 20, 1 << 19, 1 << 19 + 512, true), (1 << 20, 1 << 40, 512, true),
       (1 << 62, 1 << 62 - 1, 513, true), (0, 0, 0, false), (1 << 63 - 1, 0, 1 << 63 - 1, false),
     ] as [(UInt64, UInt64, UInt64, Bool)])
-  func `room is asked for what is missing and for what is kept of each item`(
+  func `an offer needs space for its missing bytes and for the metadata of each item`(
     offered: UInt64, held: UInt64, available: UInt64, fits: Bool
   ) {
     let shortage = SpaceShortage(
@@ -152,17 +153,17 @@ import Testing
     #expect((shortage == nil) == fits)
   }
 
-  @Test func `a file system with too few entries left has no room`() {
+  @Test func `a file system with too few entries left has no space`() {
     func shortage(_ held: UInt64, _ available: UInt64) -> SpaceShortage? {
       SpaceShortage(
         of: offer(items: 20), held: Tally(items: held), availableBytes: 1 << 40, availableItems: available)
     }
-    // Eight more are for what staging needs.
+    // Staging needs eight more.
     #expect(shortage(0, 28) == nil && shortage(0, 27)?.items?.needed == 28)
     #expect(shortage(15, 13) == nil && shortage(15, 12)?.items?.needed == 13)
   }
 
-  @Test func `replace puts files in the place of files, and beside what is of another kind`() throws {
+  @Test func `replace replaces files with files, and puts an item next to one of another type`() throws {
     let ground = try PreparedGround()
     let conflicts = try ground.migrate(.replace)
     #expect(ground.broken(.replace, isWhole: true) == [])
@@ -198,14 +199,14 @@ import Testing
     (String(repeating: "n", count: 251) + ".txt", false, String(repeating: "n", count: 247) + " (2).txt"),
     (String(repeating: "é", count: 127), true, String(repeating: "é", count: 125) + " (2)"),
     ("a." + String(repeating: "e", count: 250), false, "a." + String(repeating: "e", count: 249) + " (2)"),
-  ]) func `a number stands before the extension and never makes a name too long`(
+  ]) func `a number precedes the extension and never makes a name too long`(
     _ name: String, _ isDirectory: Bool, _ expected: String
   ) {
     let made = BesideName.of(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
     #expect(String(decoding: made, as: UTF8.self) == expected && made.count <= 255)
   }
 
-  @Test func `a link to a directory is a link and not followed`() throws {
+  @Test func `a link to a directory is treated as a link and not followed`() throws {
     for existing in [Existing.skip, .replace] {
       let ground = try PreparedGround()
       ground.scratch.makeDirectory("outside/held")
@@ -220,7 +221,7 @@ import Testing
     }
   }
 
-  @Test func `one name of a file that has another at the destination does not change that one`() throws {
+  @Test func `a new name of a file with another name at the destination does not change that name`() throws {
     let ground = try PreparedGround()
     #expect(link("\(ground.scratch.path)/destination/photos/old.jpg", "\(ground.scratch.path)/outside/twin") == 0)
     let old = ground.scratch.read("outside/twin")
@@ -230,7 +231,7 @@ import Testing
   }
 
   @Test(.enabled(if: isRoot, "not root"))
-  func `a target that cannot be changed is named, stays whole, and can be mended`() throws {
+  func `a target that cannot be changed is named, stays whole, and can be repaired`() throws {
     let ground = try PreparedGround()
     let path = "\(ground.scratch.path)/destination/photos/old.jpg"
     try setImmutable(path, true)
@@ -249,8 +250,8 @@ import Testing
     #expect(ground.broken(.replace, isWhole: true) == [])
   }
 
-  @Test(.enabled(if: canMount, "no file system can be mounted"))
-  func `what is mounted in the destination is named and left alone`() throws {
+  @Test(.enabled(if: canMount, "no file system can be mounted here"))
+  func `a mount point in the destination is named and left unchanged`() throws {
     let ground = try PreparedGround()
     let place = "\(ground.scratch.path)/destination/photos/sub"
     try #require(mount("tmpfs", place, "tmpfs", 0, "size=1m") == 0)
@@ -268,7 +269,7 @@ import Testing
     #expect(ground.broken(.replace, isWhole: true) == [])
   }
 
-  @Test func `a transfer goes on as it began, unless another way is asked for`() throws {
+  @Test func `a transfer continues in its first mode unless another is requested`() throws {
     let ground = try PreparedGround()
     do { _ = try ground.arrive(.skip) }
     func recovered(_ chosen: Existing?) throws -> Existing? {

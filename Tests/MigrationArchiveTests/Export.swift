@@ -3,10 +3,10 @@ import MigrationSystem
 import MigrationWire
 import TestSupport
 
-/// What every archive of these tests is keyed with.
+/// The keys of every archive in these tests.
 let testKeys = TransferKeys(tagKey: 0x40, hashKey: 0x5051_5253)
 
-/// One export of some sources, with everything that it said.
+/// One export of some sources, with all its output.
 struct Export {
   let source: FolderSource
   let summary: SourceSummary
@@ -31,12 +31,12 @@ struct Export {
       allocated: summary.allocated, flags: summary.flags)
   }
 
-  /// Every entry in the order in which it was submitted.
+  /// Every entry in the order of submission.
   var entries: [Entry] { get throws { try outlet.frames.flatMap(entriesOf) } }
 }
 
 extension ExportSettings {
-  /// Those of an export that a test reads.
+  /// The settings of an export that a test reads.
   init(
     _ outlet: Outlet, held: HeldItems = HeldItems(), traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes()
@@ -67,7 +67,7 @@ extension ArchiveExport {
   }
 }
 
-/// An app's archive that is put together and read on one thread.
+/// An app's archive that is assembled and read on one thread.
 struct Appending {
   let outlet: Outlet
   let export: ArchiveExport<AppendedPlace>
@@ -82,14 +82,14 @@ struct Appending {
     appender = ItemAppender(export: export)
   }
 
-  /// Appends an item, and returns when it is read.
+  /// Appends an item, and returns when it has been read.
   func append(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) {
     let append = try appender.begin(item, at: path)
     outlet.read(export) { appender.isRead(append) }
     try appender.end(append)
   }
 
-  /// Ends the archive; what it has come to.
+  /// Ends the archive. Returns its totals.
   @discardableResult
   func finish() -> ExportResult {
     appender.finish()

@@ -90,10 +90,10 @@ import Testing
     #expect(scratch.time("destination/source") == [77, 0])
   }
 
-  @Test func `what the destination cannot hold is counted once an item, and everything else arrives`() throws {
+  @Test func `metadata that the destination cannot hold is counted once an item, and the rest arrives`() throws {
     let scratch = try Scratch.withFolders()
     var file = try record("root/file", .file(size: 3), mode: 0o600, modified: ItemTime(seconds: 5, nanoseconds: 0))
-    // No kernel takes that much in one attribute, nor a list without an owner.
+    // No kernel accepts this much in one attribute, or a list without an owner.
     file.attributes = [
       attribute("first", [1]), attribute("large", [UInt8](repeating: 7, count: 65_537)), attribute("later", [2]),
     ]
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `a changed attribute is another generation, and an attribute that goes is gone`() throws {
+  @Test func `a changed attribute is another generation, and a removed attribute disappears`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     try give(scratch, "source/file", everything(1))
@@ -140,7 +140,7 @@ import Testing
     #expect(try metadata(scratch, "destination/source/file") == metadata(scratch, "source/file"))
   }
 
-  @Test func `a directory loses again what an end that came to nothing gave it`() throws {
+  @Test func `a directory loses the metadata that a failed completion set`() throws {
     let scratch = try Scratch.withFolders()
     var directory = try record("root/directory", .directory, mode: 0o755)
     directory.attributes = [attribute("old", [1])]
@@ -154,7 +154,7 @@ import Testing
         frame.item(root)
       }
     ])
-    // As an end leaves it that does not live to say that it is one.
+    // The state that a completion leaves when it is killed before its journal record.
     let places = arrival.staging.disk.places()
     arrival.staging.setExtended(in: places, directory, isRoot: false)
     let tree = "\(arrival.tree)/root/directory"
@@ -165,12 +165,12 @@ import Testing
     #expect(try metadata(scratch, tree) == ExtendedMetadata())
   }
 
-  @Test func `more attributes than a record holds are no reason to be silent`() throws {
+  @Test func `more attributes than a record can hold are reported`() throws {
     let scratch = try Scratch.withFolders(inMemory: true)
     scratch.write("source/file", [1])
     let item = try descriptor(scratch, "source/file")
     for name in ["a", "b", "c"] {
-      // Few file systems take that much.
+      // Few file systems accept this much.
       guard (try? item.setAttribute(Array("user.\(name)".utf8), pattern(43_690))) != nil else { return }
     }
     let export = try Export([scratch.at("source")])
@@ -178,7 +178,7 @@ import Testing
     #expect(export.outlet.unsent.first?.message?.contains("128 KiB") == true)
   }
 
-  @Test func `a copy in the place of a link has the attributes and the list too`() throws {
+  @Test func `a copy that replaces a link has the attributes and the list too`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     try give(scratch, "source/file", everything(1))
@@ -188,7 +188,7 @@ import Testing
     #expect(scratch.snapshot("source")["copy"] == scratch.snapshot("source")["file"])
   }
 
-  @Test func `the kernel's form of a list reads back, and others are refused`() throws {
+  @Test func `the kernel's format of a list is read back, and other formats are refused`() throws {
     #expect([AccessEntry](attribute: Self.list.attribute) == Self.list)
     #expect(Self.list.attribute.count == 4 + 8 * Self.list.count)
     #expect(
@@ -228,7 +228,7 @@ import Testing
 
   private static let owned = ["source", "source/small", "source/large", "source/directory", "source/link"]
 
-  @Test(.enabled(if: isRoot, "not root")) func `owners and set-id bits arrive where both users ask for them`() throws {
+  @Test(.enabled(if: isRoot, "not root")) func `owners and set-id bits arrive if both users ask for them`() throws {
     let scratch = try ownedTree()
     #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true), withOwners: true) == [])
     for name in Self.owned { #expect(owner(scratch, "destination/\(name)") == owner(scratch, name), "\(name)") }
@@ -236,7 +236,7 @@ import Testing
   }
 
   @Test(.enabled(if: isRoot, "not root"))
-  func `owners that the receiver does not want are left and counted, with their bits`()
+  func `owners that the receiver does not want are dropped and counted, with their bits`()
     throws
   {
     let scratch = try ownedTree()
@@ -246,7 +246,7 @@ import Testing
     #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o755)
   }
 
-  @Test(.enabled(if: isRoot, "not root")) func `owners that the sender does not name are no loss`() throws {
+  @Test(.enabled(if: isRoot, "not root")) func `owners that the sender does not send are not counted as lost`() throws {
     let scratch = try ownedTree()
     #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true)) == [])
     #expect(owner(scratch, "destination/source/small") == [geteuid(), getegid()])

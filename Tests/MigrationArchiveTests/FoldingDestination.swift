@@ -3,12 +3,13 @@ import MigrationWire
 
 @testable import MigrationArchive
 
-/// A real disk whose destination takes names that differ in case alone for one, while its staging does not: as a directory that
-/// folds names in a file system whose other directories do not. No kernel here has such a file system.
+/// A real disk whose destination treats names that differ only in case as equal, while its staging
+/// does not: like a directory that folds names in a file system whose other directories do not. No
+/// kernel here has such a file system.
 struct FoldingDestination: ImportDestination {
   let disk: DirectoryDisk
 
-  /// The path as the destination lists it, or as it is given where nothing has it.
+  /// The path as the destination lists it, or unchanged if it does not exist.
   private func listed(_ path: ArchivePath) throws(SystemError) -> ArchivePath {
     var real: ArchivePath?
     for component in path.components {

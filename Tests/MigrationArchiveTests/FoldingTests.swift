@@ -6,7 +6,7 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What becomes of names that the destination takes for one and staging does not.
+/// Names that the destination treats as equal and staging does not.
 @Suite struct FoldingTests {
   private let scratch: Scratch
 
@@ -15,7 +15,7 @@ import Testing
     scratch.makeDirectory("destination/root")
   }
 
-  /// A receiver of what is in `source/root`, to whom everything has come.
+  /// A receiver that has received all of `source/root`.
   private func arrive(_ existing: Existing) throws -> Export {
     let export = try Export([scratch.at("source/root")])
     let arrival = try Arrival(scratch, export.offer, existing: existing)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [Existing.skip, .replace])
-  func `of two items whose names fold the first arrives, and the other is named`(_ existing: Existing) throws {
+  func `if the names of two items fold, the first arrives and the other is named`(_ existing: Existing) throws {
     write("A", "a", "Folder/x", "folder/y", "other")
     var moves = try moves(try arrive(existing))
     try moves.run { _ in }
@@ -82,7 +82,7 @@ import Testing
     #expect(text("b") == "source/root b")
   }
 
-  @Test func `a file of the destination is replaced by the item of its very name, whichever comes first`() throws {
+  @Test func `a file of the destination is replaced by the item with its exact name, in either order`() throws {
     write("A", "a")
     write("a", into: "destination/root")
     var moves = try moves(try arrive(.replace))
@@ -91,10 +91,10 @@ import Testing
     #expect(text("a") == "source/root a")
   }
 
-  @Test func `after a restart nothing that arrived before is replaced by another item`() throws {
+  @Test func `after a restart no imported item is replaced by another item`() throws {
     write("A", "Folder/x", "a", "b", "folder/x")
     let export = try arrive(.replace)
-    // The first run has moved these, and died.
+    // The first run moved these, and then died.
     let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try scratch.open("destination"))
     for name in ["root/A", "root/Folder"] {
       let path = try ArchivePath(Array(name.utf8))
@@ -115,8 +115,8 @@ import Testing
     for name in scratch.names("destination/root") { #expect(text(name) == "source/root \(name)") }
   }
 
-  @Test func `what arrives beside something never takes another item's name`() throws {
-    // "x" gives way to a directory; "x (2)" is another item.
+  @Test func `an item that arrives next to an existing one never takes another item's name`() throws {
+    // "x" is renamed because of a directory; "x (2)" is another item.
     write("x", "x (2)", "y", "Y (2)")
     for name in ["x", "y"] { scratch.makeDirectory("destination/root/\(name)") }
     var moves = try moves(try arrive(.replace))
@@ -126,7 +126,7 @@ import Testing
     #expect(named(moves) == [])
   }
 
-  @Test func `a name that is no name in a folding directory is the item's fault, and a full or failing disk is not`() {
+  @Test func `a name that a folding directory cannot have is the item's fault, and a full or failing disk is not`() {
     #expect(SystemError(errno: ENAMETOOLONG, operation: "rename").placingRefusal == .nameTooLong)
     #expect(SystemError(errno: EILSEQ, operation: "rename").placingRefusal == .nameNotAllowed)
     for errno in [ENOSPC, EDQUOT, EIO, EROFS, ESTALE, ENOTCONN, ENODEV, ENOMEM, EACCES, EPERM, EXDEV, EINVAL] {

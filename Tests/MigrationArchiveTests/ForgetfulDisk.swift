@@ -4,13 +4,13 @@ import Synchronization
 
 @testable import MigrationArchive
 
-/// A real disk that can lose what its journal was told since that was synced last, as with the power.
+/// A real disk that can lose the journal's unsynced data, as in a power loss.
 final class ForgetfulDisk: StagingDisk {
   let disk: DirectoryDisk
-  /// What of the journal would be left.
+  /// The part of the journal that would remain.
   fileprivate let durable: Mutex<[UInt8]>
 
-  /// Of what is in the journal only so much is durable.
+  /// Only this part of the journal is durable.
   init(_ disk: DirectoryDisk, durable: [UInt8]) {
     self.disk = disk
     self.durable = Mutex(durable)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import MigrationArchive
 
-/// The rules for patterns against those of git itself, where it is installed.
-@Suite(.enabled(if: GitProgram.path != nil, "git is not here")) struct GitRulesTests {
+/// Compares the rules for patterns with those of git itself, if it is installed.
+@Suite(.enabled(if: GitProgram.path != nil, "git is not installed")) struct GitRulesTests {
   @Test(arguments: 0..<60) func `random patterns select what git selects in random trees`(seed: UInt64) throws {
     var dice = Dice(seed: seed)
     let scratch = try Scratch.withFolders(inMemory: true)
@@ -29,7 +29,8 @@ import Testing
     }
   }
 
-  /// A small tree of names that the patterns are likely to be about; the paths of all items.
+  /// Creates a small tree of names that the patterns are likely to match. Returns the paths of all
+  /// items.
   private func makeTree(_ scratch: Scratch, _ dice: inout Dice) -> [String] {
     var paths: [String] = []
     var directories = [""]
@@ -49,7 +50,7 @@ import Testing
   }
 }
 
-/// Choices that follow from a seed.
+/// Choices determined by a seed.
 private struct Dice {
   private var state: UInt64
 
@@ -68,8 +69,8 @@ private struct Dice {
 
   /// A line of a pattern file.
   ///
-  /// Left out are the two places where git does not do what its documentation says: two stars behind plain characters (`a**/b`),
-  /// and an escaped slash behind two stars.
+  /// Two cases are left out in which git deviates from its documentation: two stars behind plain
+  /// characters (`a**/b`), and an escaped slash behind two stars.
   mutating func pattern() -> String {
     while true {
       let line =
@@ -95,14 +96,15 @@ private enum GitProgram {
   static let path = ["/usr/bin/git", "/usr/local/bin/git", "/bin/git"].first { (path: String) in access(path, X_OK) == 0
   }
 
-  /// Runs git in the source, without the configuration of the user or the machine; what it says.
+  /// Runs git in the source, without the configuration of the user or the machine. Returns its
+  /// output.
   @discardableResult
   static func run(_ arguments: [String], in scratch: Scratch, input: String) throws -> String {
     let (code, output) = try TestSupport.run(
       path ?? "", ["git", "-C", scratch.path("source")] + arguments,
       environment: ["HOME=\(scratch.path)", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"],
       input: Array(input.utf8))
-    // 1 says that nothing is ignored.
+    // 1 means that no file is ignored.
     #expect(code == 0 || code == 1)
     return String(decoding: output, as: UTF8.self)
   }

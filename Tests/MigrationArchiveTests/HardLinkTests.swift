@@ -18,7 +18,7 @@ import Testing
     precondition(Glibc.link("\(scratch.path)/\(target)", "\(scratch.path)/\(name)") == 0)
   }
 
-  /// The names beneath a directory in groups that lead to one file, each group ascending.
+  /// The names in a directory, grouped by file, each group ascending.
   private func groups(_ scratch: Scratch, _ directory: String) -> [[String]] {
     var groups: [ino_t: [String]] = [:]
     for path in scratch.snapshot(directory).entries.keys {
@@ -34,7 +34,7 @@ import Testing
     try export.entries.compactMap(\.record).filter { $0.kind == kind }
   }
 
-  @Test func `several names of one file arrive as several names of one file, and its bytes travel once`() throws {
+  @Test func `several names of one file arrive as names of one file, and its bytes are sent once`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     scratch.write("source/large", pattern(2 << 20))
@@ -67,14 +67,14 @@ import Testing
     #expect(groups(scratch, "destination") == [["other/file", "source/file"]])
   }
 
-  @Test func `another name outside of the sources makes no link`() throws {
+  @Test func `another name outside the sources makes no link`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     link(scratch, "outside/file", to: "source/file")
     #expect(try records(send(scratch), .hardLink).isEmpty)
   }
 
-  @Test func `a file that changes between its names is sent by itself, and later names follow the last state`() throws {
+  @Test func `a file that changes between its names is sent alone, and later names follow the last state`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["a", "b", "c", "d"] { scratch.makeDirectory("source/\(name)") }
     scratch.write("source/a/file", [1])
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `the next name is sent as a file where the first cannot be read`() throws {
+  @Test func `the next name is sent as a file if the first cannot be read`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["a", "b"] { scratch.makeDirectory("source/\(name)") }
     scratch.write("source/a/file", [1])
@@ -113,7 +113,7 @@ import Testing
     #expect(try records(export, .file).map(\.path.bytes) == [Array("source/b/file".utf8)])
   }
 
-  @Test func `a resumed transfer keeps the links that it holds and makes those anew whose file has changed`() throws {
+  @Test func `a resumed transfer keeps its held links and sends links to changed files again`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["same", "changed"] {
       scratch.write("source/\(name)", pattern(300_000))
@@ -135,7 +135,7 @@ import Testing
     #expect(groups(scratch, "destination/source") == [["changed", "changed-link"], ["same", "same-link"]])
   }
 
-  @Test func `a name that was a file before and is a link now gives way, and the other way round`() throws {
+  @Test func `a name that was a file and is now a link is replaced, and the reverse`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/a", pattern(1000))
     scratch.write("source/b", pattern(1000))
@@ -157,9 +157,10 @@ import Testing
     #expect(groups(scratch, "destination/source") == [["a", "b"]])
   }
 
-  @Test func `a file that is a link now without having changed is no file any more`() throws {
+  @Test func `a file that is now a link without having changed is no longer a file`() throws {
     let scratch = try Scratch.withFolders()
-    // Which of two directories comes first is up to the file system: of eight pairs some come in either order.
+    // The file system decides which of two directories comes first: of eight pairs some come in
+    // either order.
     for pair in 0..<8 {
       for name in ["source/here\(pair)", "outside/there\(pair)"] { scratch.makeDirectory(name) }
       scratch.write("source/here\(pair)/file", pattern(100 + pair))
@@ -168,7 +169,7 @@ import Testing
     let first = try send(scratch)
     let arrival = try Arrival(scratch, first.offer)
     try arrival.write(first.outlet.frames)
-    // The files' own stamps stay.
+    // The files' own stamps remain.
     for pair in 0..<8 { scratch.move("outside/there\(pair)", to: "source/there\(pair)") }
     let second = try send(scratch, held: HeldItems(of: arrival.staging))
     arrival.staging.beginSession(second.offer)
@@ -193,7 +194,7 @@ import Testing
     #expect(Set([target, links[0].path].map(\.bytes)) == [Array("x/y/file".utf8), Array("x/y/link".utf8)])
   }
 
-  @Test func `a copy in the place of a link has content, holes, rights and time`() throws {
+  @Test func `a copy that replaces a link has content, holes, permissions and time`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(10_000))
     scratch.patch("source/file", pattern(3), at: 5 << 20)

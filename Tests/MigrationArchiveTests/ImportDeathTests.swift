@@ -9,12 +9,13 @@ import Testing
 
 /// The import dies at each of its operations in turn, and is run again.
 @Suite struct ImportDeathTests {
-  /// What is to be tried of a disk: how it moves names, what becomes of taken ones, and whether the last operation is done.
+  /// A configuration of a disk: how it moves names, how taken names are treated, and whether the
+  /// last operation is performed.
   struct Course: CustomTestStringConvertible, Sendable {
     let renaming: MortalDisk.Renaming
     let existing: Existing
     let diesAfter: Bool
-    /// Whether a crash may leave an empty file of a name that was free.
+    /// Whether a crash may leave an empty file under a name that was free.
     var mayClaim: Bool { [.claiming, .claimingFreshly, .claimingByPath].contains(renaming) }
     var testDescription: String { "\(renaming), \(existing), \(diesAfter ? "after" : "before")" }
 
@@ -39,11 +40,11 @@ import Testing
       let broken = ground.broken(existing, isWhole: !hasDied, mayClaim: course.mayClaim)
       #expect(broken == [], "died at \(last)")
       guard hasDied, broken.isEmpty else { break }
-      // A second death a little later, and then to the end.
+      // A second death a little later, and then completion.
       if try dies(ground, nil, at: last % 7 + 3, course) {
         #expect(ground.broken(existing, isWhole: false, mayClaim: course.mayClaim) == [], "died again after \(last)")
       }
-      // And to the end, on such a disk too.
+      // Completion, on such a disk too.
       if try dies(ground, nil, at: nil, course) { Issue.record("it died again") }
       try ground.goOn(nil)
       #expect(ground.broken(existing, isWhole: true) == [], "completed after \(last)")
@@ -52,7 +53,7 @@ import Testing
     #expect(last > 15)
   }
 
-  /// All names at the destination: nothing arrives twice.
+  /// All names at the destination: no item arrives twice.
   private func names(_ ground: PreparedGround) -> [String] {
     ground.destination.entries.keys.map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
@@ -64,8 +65,7 @@ import Testing
   }
 
   @Test(arguments: MortalDisk.Renaming.allCases)
-  func `a name that another program takes at any operation stays that program's`(_ renaming: MortalDisk.Renaming) throws
-  {
+  func `a name that another program takes keeps that program's entry`(_ renaming: MortalDisk.Renaming) throws {
     var at = 0
     var isOver = false
     while !isOver {
@@ -80,7 +80,8 @@ import Testing
     #expect(at > 15)
   }
 
-  /// Runs the import of what has arrived until it dies; false if it does not. `existing` is nil for one that was begun before.
+  /// Runs the import of the received data until it dies; false if it does not. `existing` is nil
+  /// for a transfer that was begun before.
   private func dies(
     _ ground: PreparedGround, _ existing: Existing?, at last: Int?, _ course: Course,
     stranger: (at: Int, act: @Sendable () -> Void)? = nil
@@ -108,7 +109,8 @@ import Testing
   }
 }
 
-/// Another program that takes names in the destination as soon as it may, and puts files into directories that are there.
+/// Another program that takes names in the destination as early as possible, and puts files into
+/// existing directories.
 private final class Stranger: Sendable {
   private static let names = ["new.txt", "photos/new.jpg", "photos/new", "photos/locked", "photos/sub/below"]
   private static let content = "another program's"
@@ -118,7 +120,7 @@ private final class Stranger: Sendable {
   init(_ destination: String) { self.destination = destination }
 
   var hasActed: Bool { made.withLock { $0 != nil } }
-  /// What it has made and is not there any more as it was.
+  /// Its entries that have been removed or changed.
   var replaced: [String] { made.withLock { $0 ?? [] }.filter { text($0) != Self.content } }
 
   func act() {
@@ -126,7 +128,7 @@ private final class Stranger: Sendable {
     self.made.withLock { $0 = made }
   }
 
-  /// Whether something that is wrong with the destination is its doing.
+  /// Whether it caused a problem of the destination.
   func isAbout(_ complaint: String) -> Bool { Self.names.contains { complaint.hasPrefix($0) } }
 
   private func make(_ name: String) -> Bool {

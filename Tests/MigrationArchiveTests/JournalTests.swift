@@ -6,7 +6,7 @@ import Testing
 
 @testable import MigrationArchive
 
-/// A journal as it is on disk, record by record.
+/// A journal on disk, record by record.
 struct JournalReading {
   var records: [JournalRecord] = []
   var positions: [UInt64] = []
@@ -49,7 +49,7 @@ struct JournalReading {
         frame.item(large)
         try frame.hole("root/large", 1, at: 2, 1)
         try frame.chunk("root/stale", 2, at: 0, [5])
-        // What comes twice is claimed once.
+        // Repeated data is claimed once.
         try frame.hole("root/large", 1, at: 2, 1)
         frame.item(directory)
       })
@@ -70,7 +70,7 @@ struct JournalReading {
     try arrival.clear()
   }
 
-  @Test func `a sync mark vouches for what stood in front of it`() throws {
+  @Test func `a sync mark vouches for the records before it`() throws {
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let file = try record("root", .file(size: 0))
@@ -98,7 +98,7 @@ struct JournalReading {
     try arrival.clear()
   }
 
-  @Test func `the staging directory is for its owner alone`() throws {
+  @Test func `the staging directory is private to its owner`() throws {
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let snapshot = scratch.snapshot("destination")

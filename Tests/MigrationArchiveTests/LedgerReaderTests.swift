@@ -5,13 +5,13 @@ import Testing
 
 @testable import MigrationArchive
 
-/// A ledger is told in parts, each of which fits, in the order of Protocol §6.4.
+/// A ledger is reported in parts of limited size, in the order of Protocol §6.4.
 @Suite struct LedgerReaderTests {
   private let scratch: Scratch
   private let staging: Staging
   private let present: PresentItems
 
-  /// So many whole files, and so many in parts; as many at the destination.
+  /// The numbers of whole and of incomplete files; the same numbers at the destination.
   init() throws { self = try Self(whole: 40, partial: 7) }
 
   private init(whole: Int, partial: Int) throws {
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [100, 101, 117, 250, 1_000, 1 << 20])
-  func `every mark and every incomplete file is told once, in parts that fit`(_ length: Int) throws {
+  func `every mark and every incomplete file is reported once, in parts that fit`(_ length: Int) throws {
     let parts = parts(length: length)
     let pages = parts.flatMap(\.pages)
     func marks(_ kind: Held.Kind) -> [Mark] { pages.filter { $0.kind == kind }.flatMap(\.marks) }
@@ -61,7 +61,7 @@ import Testing
     if length == 1 << 20 { #expect(parts.count == 1) }
   }
 
-  @Test func `a sender takes the parts for one ledger, and one that does not leave out is told of no names`() throws {
+  @Test func `a sender reads the parts as one ledger, and a sender that leaves nothing out receives no names`() throws {
     for tellsTaken in [true, false] {
       let parts = parts(length: 150, tellsTaken: tellsTaken)
       let kinds = parts.flatMap(\.pages).map(\.kind.rawValue)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `a ledger of nothing is its end`() throws {
+  @Test func `an empty ledger consists of its end`() throws {
     let empty = try Self(whole: 0, partial: 0)
     var reader = LedgerReader(empty.staging, present: PresentItems(), tellsTaken: true)
     let part = reader.next()
@@ -81,6 +81,6 @@ import Testing
 }
 
 extension Tally {
-  /// The same, of so many items.
+  /// The same, with this many items.
   fileprivate func counting(_ items: UInt64) -> Tally { Tally(items: items, bytes: bytes) }
 }

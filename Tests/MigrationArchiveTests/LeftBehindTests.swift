@@ -6,9 +6,9 @@ import Testing
 
 @testable import MigrationArchive
 
-/// Attributes outside of the user namespace, which are counted and not carried.
+/// Attributes outside the user namespace, which are counted and not carried.
 @Suite struct LeftBehindTests {
-  /// Whether attributes of the trusted namespace can be had here.
+  /// Whether attributes of the trusted namespace are available here.
   static let hasTrusted: Bool = {
     guard let scratch = try? Scratch() else { return false }
     scratch.write("file", [1])
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(.enabled(if: hasTrusted, "no attributes of the trusted namespace here"))
-  func `what is not carried is counted by name, once an item, also of what the receiver holds`() throws {
+  func `attributes that are not carried are counted by name, once an item, also for held items`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["small", "large", "plain"] { scratch.write("source/\(name)", pattern(name == "large" ? 600_000 : 10)) }
     scratch.makeDirectory("source/directory")
@@ -45,7 +45,7 @@ import Testing
     #expect(again.result.finish == all.result.finish)
   }
 
-  @Test func `the most frequent names are told, in their order`() {
+  @Test func `the most frequent names are reported, in order`() {
     var count = AttributeCount()
     for number in 0..<2_000 {
       let name = Array("security.\(number)".utf8)

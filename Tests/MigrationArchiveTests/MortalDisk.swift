@@ -7,19 +7,20 @@ import Testing
 
 @testable import MigrationArchive
 
-/// A real disk whose process dies at one of its operations, before or after it is done; from then on nothing works.
+/// A real disk whose process dies at one of its operations, before or after performing it; from
+/// then on every operation fails.
 final class MortalDisk: StagingDisk, ImportDestination {
   /// How its file system moves names.
   enum Renaming: CaseIterable, Sendable {
-    /// With the kernel's promise to replace nothing.
+    /// With the kernel's rename that never replaces.
     case promising
-    /// Without: files can have two names.
+    /// Without this rename; files can have two names.
     case linking
     /// Files have one name.
     case claiming
     /// Also, no directory is renamed over another.
     case claimingFreshly
-    /// Without the promise, and each name has an inode number of its own.
+    /// Without this rename, and each name has an inode number of its own.
     case linkingByPath
     /// Files have one name, and each path a number of its own.
     case claimingByPath
@@ -29,9 +30,9 @@ final class MortalDisk: StagingDisk, ImportDestination {
     var operations = 0
     /// Called before the operation of this number.
     var stranger: (at: Int, act: @Sendable () -> Void)?
-    /// The operation at which it ends; nil for never.
+    /// The operation at which it ends; nil for none.
     var last: Int?
-    /// Whether the last operation is still done.
+    /// Whether the last operation is still performed.
     var diesAfter = false
     var isOver = false
   }
@@ -81,7 +82,7 @@ final class MortalDisk: StagingDisk, ImportDestination {
   }
 }
 
-/// What depends on how its file system moves names.
+/// The operations that depend on how its file system moves names.
 extension MortalDisk {
   func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
     try operate { () throws(SystemError) in numbered(try disk.occupant(ofStaged: path), "staged", path) }

@@ -2,7 +2,7 @@ import Glibc
 import MigrationSystem
 import TestSupport
 
-/// A file system in an image of its own, mounted as long as this lives.
+/// A file system in an image of its own, mounted as long as this object exists.
 final class MountedDisk {
   enum Kind: String {
     case ext4
@@ -19,7 +19,7 @@ final class MountedDisk {
 
     private var device: String { self == .ntfs ? "/dev/fuse" : "/dev/loop-control" }
 
-    /// Whether it can be made and mounted here.
+    /// Whether it can be created and mounted here.
     var isHere: Bool {
       canMount && access(device, W_OK) == 0 && programs.allSatisfy { access($0, X_OK) == 0 }
     }
@@ -30,13 +30,13 @@ final class MountedDisk {
     let code: CInt
   }
 
-  /// Its top.
+  /// Its top directory.
   let directory: SharedDirectory
   private let scratch: Scratch
   private let point: String
   private var loop: String?
 
-  /// Makes one with the usual options, and these.
+  /// Creates a file system with the usual options, and these.
   init(_ kind: Kind, options: [String] = []) throws {
     scratch = try Scratch()
     scratch.write("image", [])

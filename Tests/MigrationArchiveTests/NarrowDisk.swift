@@ -5,8 +5,9 @@ import Synchronization
 
 @testable import MigrationArchive
 
-/// A real disk that answers like one which cannot hold everything: no name with a colon, no symbolic link, no file of more
-/// than 3,000 bytes. Unlike a mounted file system of that kind it needs no rights, and fails when it is told to.
+/// A real disk with the limits of a lesser one: no name with a colon, no symbolic link, no file of
+/// more than 3,000 bytes. Unlike a mounted file system of that kind it needs no privileges, and
+/// fails on request.
 final class NarrowDisk: StagingDisk {
   let disk: DirectoryDisk
   let failure = Mutex<CInt?>(nil)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What a disk cannot hold is named with its reason, and everything else arrives.
+/// Items that a disk cannot hold are named with the reason, and all others arrive.
 @Suite struct NotStoredTests {
   private let scratch: Scratch
   private let export: Export
@@ -69,7 +69,7 @@ import Testing
     #expect(scratch.read("destination/source/fine/note") == [1, 2, 3])
   }
 
-  @Test func `each is refused for its own reason, and the rest arrives`() throws {
+  @Test func `each item is refused for its own reason, and the rest arrives`() throws {
     let disk = try disk()
     let staging = try staging(disk)
     try write(export.outlet.frames, to: staging)
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `nothing of a refused file stays in staging`() throws {
+  @Test func `no part of a refused file stays in staging`() throws {
     let disk = try disk()
     let staging = try staging(disk)
     try write(export.outlet.frames, to: staging)
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: [EIO, EROFS, ENOTCONN, ESTALE, EACCES])
-  func `an error that meets every item is the disk's, and ends the transfer`(errno: CInt) throws {
+  func `an error that affects every item is the disk's, and ends the transfer`(errno: CInt) throws {
     let disk = try disk()
     let staging = try staging(disk)
     disk.failure.withLock { $0 = errno }
@@ -110,13 +110,13 @@ import Testing
     #expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
   }
 
-  @Test func `a sender that knows nothing of refusals gets an end that says why`() throws {
+  @Test func `without support for refusals at the sender the transfer ends with the reason`() throws {
     let staging = try staging(try disk(), mayRefuse: false)
     let error = #expect(throws: ArchiveError.self) { try write(export.outlet.frames, to: staging) }
     #expect(error?.code == .storage && error?.cause != nil && staging.notStored == 0)
   }
 
-  @Test func `what the journal has not heard of is not refused, and another stream's chunk of it is kept`() throws {
+  @Test func `an item without a journaled refusal is not refused, and another stream's chunk of it is kept`() throws {
     let disk = try disk()
     let staging = try staging(disk)
     let (one, other) = (
@@ -134,7 +134,7 @@ import Testing
     #expect(held == [[0..<2_000]])
   }
 
-  @Test func `so is a chunk of a file whose record the journal could not be told to be refused`() throws {
+  @Test func `a chunk of a file whose refusal could not be journaled is kept`() throws {
     let disk = try disk()
     let staging = try staging(disk)
     let (one, other) = (
@@ -152,7 +152,7 @@ import Testing
     #expect(refused == ["source/c:d: nameNotAllowed"])
   }
 
-  @Test func `what the source no longer has is not counted`() throws {
+  @Test func `items that no longer exist in the source are not counted`() throws {
     let disk = try disk()
     try write(export.outlet.frames, to: try staging(disk))
     let staging = try recovered(disk)
@@ -164,7 +164,7 @@ import Testing
     staging.drop(again.result.stale)
     try staging.complete(again.result.finish) { _ in }
     #expect(staging.notStored == 3 && staging.lastingRefusals.map(\.path) == beneath)
-    // And a restart does not know better.
+    // A restart does not change that.
     let after = try recovered(disk)
     #expect(after.notStored == 3 && after.lastingRefusals.map(\.path) == beneath)
   }

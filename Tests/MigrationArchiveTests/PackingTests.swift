@@ -6,7 +6,7 @@ import Testing
 @testable import MigrationArchive
 
 @Suite struct HeldItemsTests {
-  @Test func `what was taken is current and the rest is stale`() {
+  @Test func `taken items are current and the rest is stale`() {
     var held = HeldItems()
     held.add(Held(kind: .staged, marks: [2, 4]))
     held.add(Held(kind: .staged, marks: [6, 8]))
@@ -17,13 +17,13 @@ import Testing
     #expect([1, 9].allSatisfy { held.isPresent($0) } && !held.isPresent(2))
   }
 
-  @Test func `nothing is held of nothing`() throws {
+  @Test func `an empty ledger holds nothing`() throws {
     var held = HeldItems()
     let path = try ArchivePath([0x61])
     #expect(!held.take(0) && held.stale.isEmpty && !held.isPresent(0) && held.ranges(of: path, 1).all.isEmpty)
   }
 
-  @Test func `ranges count for their own generation only`() throws {
+  @Test func `ranges count only for their own generation`() throws {
     var held = HeldItems()
     var ranges = ByteRanges()
     ranges.insert(5..<9)
@@ -35,7 +35,7 @@ import Testing
 }
 
 @Suite struct FramePackerTests {
-  @Test func `of what the receiver claims to hold, only what lies in the file counts`() throws {
+  @Test func `of the receiver's claimed ranges, only those inside the file count`() throws {
     let path = try ArchivePath([0x61])
     var held = HeldItems()
     var ranges = ByteRanges()
@@ -50,7 +50,7 @@ import Testing
     #expect(outlet.skipped == Tally(bytes: 80))
   }
 
-  @Test func `a second session sends only what is missing`() throws {
+  @Test func `a second session sends only the missing items`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     for name in 0..<5 { scratch.write("source/d/\(name)", pattern(300)) }
@@ -69,7 +69,8 @@ import Testing
       let missing = try entriesOf(frames[lost])
       let (sent, wanted) = (Set(try again.entries.map(\.text)), Set(missing.map(\.text)))
       #expect(wanted.isSubset(of: sent))
-      // The ledger does not tell whether the record of an incomplete file is held: it comes again.
+      // The ledger does not show whether the record of an incomplete file is held: it is sent
+      // again.
       #expect(sent.subtracting(wanted).isSubset(of: ["source/large", "source/sparse"]))
       #expect(again.result.finish == all.result.finish)
       #expect(again.result.stale.isEmpty)
@@ -83,7 +84,7 @@ import Testing
     #expect(frames.count > 5)
   }
 
-  @Test func `what is held and no longer there is named as stale`() throws {
+  @Test func `held items that no longer exist are named as stale`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["stays", "goes", "changes"] { scratch.write("source/\(name)", pattern(10)) }
     let first = try Export([scratch.at("source/stays"), scratch.at("source/goes"), scratch.at("source/changes")])
@@ -98,7 +99,7 @@ import Testing
     try arrival.clear()
   }
 
-  @Test func `no frame is larger than a frame may be, and none is empty`() throws {
+  @Test func `no frame exceeds the limit, and none is empty`() throws {
     let scratch = try Scratch.withFolders()
     for name in 0..<12 { scratch.write("source/\(name)", pattern(200_000 + name * 5_000)) }
     scratch.write("source/large", pattern(4_000_000))
@@ -111,14 +112,14 @@ import Testing
     }
   }
 
-  @Test func `small files travel together`() throws {
+  @Test func `small files share frames`() throws {
     let scratch = try Scratch.withFolders()
     for name in 0..<1000 { scratch.write("source/\(name)", [1]) }
     scratch.letSettle()
     #expect(try Export([scratch.at("source")]).outlet.frames.count == 1)
   }
 
-  @Test func `a tag that two files share is never made`() throws {
+  @Test func `no two files share a tag`() throws {
     let scratch = try Scratch.withFolders()
     for name in 0..<50 { scratch.write("source/\(name)", [1]) }
     var nonces: Set<UInt32> = []
@@ -130,12 +131,12 @@ import Testing
 }
 
 @Suite struct FrameBufferTests {
-  @Test func `bytes stand in the order in which they were committed`() {
+  @Test func `bytes are stored in the order in which they were committed`() {
     var buffer = FrameBuffer(capacity: 10)
     #expect(buffer.isEmpty && buffer.bytes.count == 10)
     buffer.append([1, 2])
     buffer.withFreeSpace(at: 1, length: 3) { $0.copyBytes(from: [7, 8, 9]) }
-    #expect(buffer.count == 2, "what is lent is not counted")
+    #expect(buffer.count == 2, "lent memory is not counted")
     #expect(buffer.withFreeSpan(at: 1, length: 3) { $0.withUnsafeBytes { Array($0) } } == [7, 8, 9])
     buffer.commit([3], followedBy: 3)
     #expect(Array(buffer.bytes[..<buffer.count]) == [1, 2, 3, 7, 8, 9])
@@ -145,7 +146,7 @@ import Testing
     #expect(buffer.isEmpty && buffer.items == 0 && buffer.contentBytes == 0 && buffer.bytes.count == 10)
   }
 
-  @Test func `a full buffer grows for what it is given`() {
+  @Test func `a full buffer grows as needed`() {
     var buffer = FrameBuffer(capacity: 2)
     buffer.append([1, 2])
     buffer.append([])

@@ -4,19 +4,21 @@ import Testing
 
 @testable import MigrationArchive
 
-/// The steps by which something gets a name that must be free, for all that a file system may answer.
+/// The steps by which an item gets a name that must be free, for every possible answer of a file
+/// system.
 @Suite struct PlacingTests {
-  /// A file system and another program, as far as one name is concerned.
+  /// A file system and another program, reduced to one name.
   private struct Ground {
     var promises = false
     var links = true
     var replacesDirectories = true
-    /// What has the name: nothing, what is ours empty, another's, or what was to be placed.
+    /// The entry with the name: none, this import's empty entry, another program's, or the item to
+    /// be placed.
     var name: Entry?
     var isStaged = true
     enum Entry: Equatable { case claim, stranger, placed }
 
-    /// Does a step as a kernel would, and tells whether another's entry went.
+    /// Performs a step as a kernel would, and returns whether another program's entry was removed.
     mutating func answer(_ step: Placing.Step, isDirectory: Bool) -> (answer: Placing.Answer, harms: Bool) {
       func failed(_ errno: CInt) -> Placing.Answer { .failed(SystemError(errno: errno, operation: "try")) }
       switch step {
@@ -51,7 +53,8 @@ import Testing
     }
   }
 
-  /// Goes through the steps; another program takes the name, or fills the claim, before the step of a number.
+  /// Performs the steps; another program takes the name, or fills the claim, before the step with a
+  /// given number.
   private func run(
     _ ground: Ground, isDirectory: Bool, strangerAt: Int
   ) -> (steps: [Placing.Step], ground: Ground, harms: Bool) {
@@ -59,7 +62,7 @@ import Testing
     var placing = Placing(isDirectory: isDirectory, asksKernel: true)
     while true {
       if case .ended = placing.step { return (steps + [placing.step], ground, harms) }
-      // A file's claim that is written to after the look at it is the window that the documents name.
+      // A file's claim that is written to after the check is the window that the documents name.
       let isWindow = !isDirectory && [.renameOverClaim, .releaseClaim, .renameIntoFree].contains(placing.step)
       if steps.count == strangerAt, ground.name == nil || ground.name == .claim, !isWindow { ground.name = .stranger }
       steps.append(placing.step)
@@ -75,19 +78,19 @@ import Testing
   ]
 
   @Test(arguments: 0..<grounds.count, [false, true])
-  func `what is to be placed is in one place in the end, whatever the file system can do`(
+  func `the item to be placed is in exactly one place in the end, on every file system`(
     _ index: Int, _ isDirectory: Bool
   ) {
     let (steps, ground, harms) = run(Self.grounds[index], isDirectory: isDirectory, strangerAt: .max)
     #expect(steps.last == .ended(.placed) && !harms)
     #expect(ground.name == .placed && !ground.isStaged)
-    // The journal is told before anything is made that a crash could leave.
+    // The journal record comes before every entry that a crash could leave.
     let first = steps.firstIndex { [.link, .claim].contains($0) }
     #expect(first == nil || steps.firstIndex(of: .announce)! < first!)
   }
 
   @Test(arguments: 0..<grounds.count, [false, true])
-  func `what another program puts there at any step stays, and nothing is lost`(_ index: Int, _ isDirectory: Bool) {
+  func `another program's entry is kept at any step, and nothing is lost`(_ index: Int, _ isDirectory: Bool) {
     for strangerAt in 0..<10 {
       let (steps, ground, harms) = run(Self.grounds[index], isDirectory: isDirectory, strangerAt: strangerAt)
       #expect(!harms, "before step \(strangerAt) of \(steps)")
@@ -95,14 +98,14 @@ import Testing
       case .placed?: #expect(steps.last == .ended(.placed) && !ground.isStaged)
       case .stranger?:
         #expect(steps.last == .ended(.taken) && ground.isStaged)
-        // What is another's after the journal was told is taken back.
+        // If the entry is another program's after the journal record, the record is withdrawn.
         #expect(!steps.contains(.announce) || steps.contains(.withdraw), "\(steps)")
       case .claim?, nil: Issue.record("\(steps)")
       }
     }
   }
 
-  @Test func `a failing disk ends it, and what was claimed goes`() {
+  @Test func `a failing disk ends the placing, and the claim is removed`() {
     var placing = Placing(isDirectory: false, asksKernel: false)
     let broken = SystemError(errno: EIO, operation: "try")
     for _ in 0..<1 { placing.take(.done) }

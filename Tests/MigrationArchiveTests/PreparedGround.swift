@@ -6,11 +6,11 @@ import Testing
 
 @testable import MigrationArchive
 
-/// A source, and a destination that has something of everything of it already.
+/// A source, and a destination that already has some items of every kind.
 struct PreparedGround {
   let scratch: Scratch
   let export: Export
-  /// The destination before anything has arrived.
+  /// The destination before the transfer.
   let before: TreeSnapshot
   let source: TreeSnapshot
 
@@ -59,14 +59,14 @@ struct PreparedGround {
     scratch.setMode("destination/photos/sub", 0o700)
   }
 
-  /// The destination now, without what is staged.
+  /// The destination now, without the staged data.
   var destination: TreeSnapshot {
     var snapshot = scratch.snapshot("destination")
     snapshot.entries = snapshot.entries.filter { !$0.key.starts(with: Array(".peer-".utf8)) }
     return snapshot
   }
 
-  /// A receiver to whom everything has come.
+  /// A receiver that has received everything.
   func arrive(_ existing: Existing) throws -> Arrival {
     let arrival = try Arrival(scratch, export.offer, existing: existing)
     try arrival.write(export.outlet.frames)
@@ -74,7 +74,7 @@ struct PreparedGround {
   }
 
   func migrate(_ existing: Existing) throws -> NameConflicts {
-    // What a test has added to the source.
+    // The items that a test has added to the source.
     let export = try Export(["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") })
     let arrival = try Arrival(scratch, export.offer, existing: existing)
     try arrival.write(export.outlet.frames)
@@ -82,7 +82,7 @@ struct PreparedGround {
     return arrival.staging.nameConflicts
   }
 
-  /// The same command once more.
+  /// Runs the same command once more.
   func goOn(_ existing: Existing?) throws {
     let importer = try FolderImporter(scratch, existing: existing)
     let staging = try #require(
@@ -91,8 +91,8 @@ struct PreparedGround {
     try importer.area.clear(0xABC)
   }
 
-  /// What a mode has done that it must not do, and, once it is through, what it has not done. With `mayClaim` a name that was
-  /// free may stand for an empty file until then.
+  /// The violations of a mode: forbidden changes, and, once the import is complete, missing
+  /// changes. With `mayClaim` a name that was free may have an empty file until then.
   func broken(_ existing: Existing, isWhole: Bool, mayClaim: Bool = false) -> [String] {
     let now = destination
     var broken: [String] = []
@@ -102,14 +102,14 @@ struct PreparedGround {
       let isSameKind = sent.map { ($0.type == S_IFDIR) == (entry.type == S_IFDIR) } ?? false
       if entry.type == S_IFDIR {
         guard here?.type == S_IFDIR else {
-          broken.append("\(name) is gone")
+          broken.append("\(name) no longer exists")
           continue
         }
-        // Its time tells of new entries.
+        // New entries change its time.
         let isOld = here?.mode == entry.mode
         let isNew = existing == .replace && isSameKind && here?.mode == sent?.mode
         if !isOld && !isNew || isWhole && isSameKind && existing == .replace && here != sent {
-          broken.append("\(name) has other rights or another time")
+          broken.append("\(name) has other permissions or another time")
         }
       } else {
         let mustBeNew = existing == .replace && isSameKind
@@ -120,12 +120,12 @@ struct PreparedGround {
     for (path, sent) in source.entries where before.entries[path] == nil && !isBelowKept(path) {
       let name = String(decoding: path, as: UTF8.self)
       guard let here = now.entries[path] else {
-        if isWhole, existing != .keepBoth { broken.append("\(name) has not arrived") }
+        if isWhole, existing != .keepBoth { broken.append("\(name) has not been imported") }
         continue
       }
       if mayClaim, !isWhole, here.type == S_IFREG, here.content.isEmpty { continue }
-      // A new directory gets its rights last.
-      if here != sent, isWhole || sent.type != S_IFDIR { broken.append("\(name) is not as it was sent") }
+      // A new directory gets its permissions last.
+      if here != sent, isWhole || sent.type != S_IFDIR { broken.append("\(name) differs from the sent item") }
     }
     return broken + unexpected(now, existing, isWhole, mayClaim)
   }
@@ -142,12 +142,12 @@ struct PreparedGround {
     for (name, original) in beside where existing == .replace {
       let here = now[name]
       if mayClaim, !isWhole, here?.type == S_IFREG, here?.content.isEmpty == true { continue }
-      if here != source[original], isWhole || here != nil { broken.append("\(name) is not \(original)") }
+      if here != source[original], isWhole || here != nil { broken.append("\(name) differs from \(original)") }
     }
     for path in now.entries.keys where before.entries[path] == nil && source.entries[path] == nil {
       let name = String(decoding: path, as: UTF8.self)
       let isBeside = name.contains(" (2)")
-      if !isBeside || existing == .skip { broken.append("\(name) is nobody's") }
+      if !isBeside || existing == .skip { broken.append("\(name) is unexpected") }
     }
     return broken
   }

@@ -3,7 +3,8 @@ import Testing
 @testable import MigrationArchive
 
 @Suite struct ReadAheadTests {
-  /// Reads so many files of 4 KiB one after the other; what was asked for, and when.
+  /// Reads files of 4 KiB one after the other. Returns the requested files, and when each was
+  /// requested.
   private func reads(_ range: Range<Int>, of count: Int, seconds: Double, _ ahead: inout ReadAhead) -> [(
     Int, Range<Int>
   )] {
@@ -13,12 +14,12 @@ import Testing
     }
   }
 
-  @Test func `files that are in memory are not asked for`() {
+  @Test func `files that are in memory are not requested`() {
     var ahead = ReadAhead()
     #expect(reads(0..<10_000, of: 10_000, seconds: 10e-6, &ahead).isEmpty)
   }
 
-  @Test func `a slow read now and then is no slow disk`() {
+  @Test func `a slow read now and then does not mean a slow disk`() {
     var ahead = ReadAhead()
     for start in stride(from: 0, to: 1_000, by: 8) {
       #expect(reads(start..<start + 7, of: 1_000, seconds: 1e-3, &ahead).isEmpty)
@@ -26,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `behind some slow reads every file is asked for once, ahead of its turn`() {
+  @Test func `after several slow reads every file is requested once, ahead of its turn`() {
     var ahead = ReadAhead()
     var next = 8
     for (index, wanted) in reads(0..<3_000, of: 3_000, seconds: 1e-3, &ahead) {
@@ -36,7 +37,7 @@ import Testing
     #expect(next == 3_000)
   }
 
-  @Test func `once the disk is fast again it stops before long`() {
+  @Test func `once the disk is fast again the requests soon stop`() {
     var ahead = ReadAhead()
     _ = reads(0..<100, of: 20_000, seconds: 1e-3, &ahead)
     let later = reads(100..<20_000, of: 20_000, seconds: 10e-6, &ahead)
@@ -44,7 +45,7 @@ import Testing
     #expect(later.allSatisfy { $0.0 < 5_000 })
   }
 
-  @Test func `where opening a file waits too, nothing more is asked for`() {
+  @Test func `if opening a file waits too, no more files are requested`() {
     var ahead = ReadAhead()
     #expect(!reads(0..<100, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
     ahead.asked(for: 128, seconds: 0.01)
@@ -53,7 +54,7 @@ import Testing
     #expect(reads(1_000..<20_000, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
   }
 
-  @Test func `a large file that takes its time is no slow disk`() {
+  @Test func `a large file that takes long does not mean a slow disk`() {
     var ahead = ReadAhead()
     for index in 0..<100 { #expect(ahead.read(index, of: 1_000, bytes: 262_144, seconds: 150e-6).isEmpty) }
   }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import MigrationArchive
 
-/// Several readers of one source at a time, each on a thread of its own.
+/// Several readers of one source at a time, each on its own thread.
 @Suite struct ReadersTests {
-  /// Reads a source by so many threads.
+  /// Reads a source with this many threads.
   private func read(_ source: FolderSource, _ outlet: Outlet, by threads: Int) throws -> ExportResult {
     let settings = ExportSettings(
       listener: outlet, keys: testKeys, held: HeldItems(), sizes: ArchiveSizes(part: 1 << 20)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 8])
-  func `a tree of all sorts of items arrives whole, each byte once`(threads: Int) throws {
+  func `a tree with items of every type arrives whole, each byte once`(threads: Int) throws {
     let scratch = try Scratch.withFolders()
     for folder in 0..<12 {
       scratch.makeDirectory("source/\(folder)")
@@ -56,7 +56,7 @@ import Testing
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
   }
 
-  @Test func `large files that change while several read them arrive in one state or are named`() throws {
+  @Test func `large files that change while several threads read them arrive in one state or are named`() throws {
     let scratch = try Scratch.withFolders()
     for large in 0..<4 { scratch.write("source/\(large)", pattern(6_000_000, seed: 1)) }
     scratch.letSettle()
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `what an archive comes to is whole while streams look for more`() throws {
+  @Test func `the totals of an archive are complete while streams ask for more work`() throws {
     let scratch = try Scratch.withFolders()
     for file in 0..<40 { scratch.write("source/\(file)", pattern(20_000)) }
     scratch.letSettle()
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `a rotating disk that is waited for is read by one at a time`() throws {
+  @Test func `on a rotating disk that limits the speed, one reader works at a time`() throws {
     let scratch = try Scratch.withFolders()
     for file in 0..<20 { scratch.write("source/\(file)", pattern(300_000)) }
     scratch.letSettle()
@@ -124,7 +124,7 @@ import Testing
   }
 }
 
-/// Counts how many reads there are at once, each of which takes its time.
+/// Counts how many reads there are at once; each read takes some time.
 private final class ReadCount: Sendable {
   private let reads = Mutex((now: 0, most: 0))
 
@@ -133,13 +133,13 @@ private final class ReadCount: Sendable {
   func reading<Result>(_ body: () throws(SystemError) -> Result) throws(SystemError) -> Result {
     reads.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
     defer { reads.withLock { $0.now -= 1 } }
-    // The wait of a disk's head.
+    // The seek time of a disk.
     usleep(20_000)
     return try body()
   }
 }
 
-/// A directory whose files take their time.
+/// A directory whose files are slow to read.
 private final class SlowDirectory: SourceDirectory {
   private let inner: RealDirectory
   let reads: ReadCount

@@ -5,15 +5,16 @@ import Testing
 
 @testable import MigrationArchive
 
-/// A small transfer that was interrupted: some frames are staged, and a process that knows nothing of them goes on.
+/// A small transfer that was interrupted: some frames are staged, and a process without knowledge
+/// of them continues.
 private final class Interruption {
   static let transfer: TransferID = 0xABC
   static let sizes = ArchiveSizes(smallFile: 300, chunk: 600, fullFrame: 400)
 
   enum Outcome: Equatable {
-    /// What was staged is held, or a part of it.
+    /// The staged data is held, or a part of it.
     case resumed(Tally)
-    /// The journal was not believed.
+    /// The journal was not trusted.
     case refused
   }
 
@@ -23,7 +24,7 @@ private final class Interruption {
   private let staged: Int
   private let syncedAfter: Int
 
-  /// Stages so many of the frames, and syncs after some of them; concludes if it is all of them.
+  /// Stages this many frames, and syncs after some of them; concludes if these are all frames.
   init(stagedFrames: Int, syncedAfter: Int) throws {
     scratch = try Scratch.withFolders(inMemory: true)
     scratch.makeDirectory("source/d")
@@ -43,7 +44,8 @@ private final class Interruption {
 
   var frames: Int { export.outlet.frames.count }
 
-  /// Stages everything as the first process did, and dies; where the archive and the journal are.
+  /// Stages all frames as the first process did, and dies. Returns the paths of the archive and the
+  /// journal.
   func stage(isExposed: Bool = false) throws -> (tree: String, journal: String) {
     let arrival = try Arrival(scratch, export.offer, transfer: Self.transfer)
     for (index, frame) in export.outlet.frames.prefix(staged).enumerated() {
@@ -55,7 +57,8 @@ private final class Interruption {
     return (arrival.tree, arrival.journal)
   }
 
-  /// Takes back what is there, sends what is missing, and imports. Whatever happened, the tree must be right.
+  /// Recovers the staged data, sends the missing items, and imports. The tree must be right in
+  /// every case.
   func resume() throws -> Outcome {
     let importer = try FolderImporter(scratch)
     try importer.area.lockOnceFree()
@@ -82,13 +85,13 @@ private final class Interruption {
     return outcome
   }
 
-  /// Makes the destination as it was at first.
+  /// Restores the destination's first state.
   func clear() throws {
     try Directory.open(scratch.path).removeTree("destination")
     scratch.makeDirectory("destination")
   }
 
-  /// Stages, spoils the journal, and resumes.
+  /// Stages, damages the journal, and resumes.
   func outcome(spoiling spoil: (inout [UInt8]) -> Void) throws -> Outcome {
     defer { try? clear() }
     let path = try stage().journal
@@ -100,7 +103,8 @@ private final class Interruption {
 }
 
 @Suite struct RecoveryTests {
-  /// Half of it is staged and half of that synced; all of it is staged and nothing is in its place yet.
+  /// Half of the frames are staged and half of those synced; or all frames are staged and none
+  /// imported.
   private static let states = [(5, 3), (Int.max, 3)]
 
   @Test(arguments: states) func `a journal that is cut anywhere never leads to a wrong tree`(
@@ -113,10 +117,10 @@ private final class Interruption {
     for length in 0...whole {
       let outcome = try interruption.outcome { $0.removeLast($0.count - length) }
       if case .resumed(let tally) = outcome { held.append(tally.bytes) }
-      // Without its first record it is nobody's journal.
+      // Without its first record the journal is not trusted.
       #expect((outcome == .refused) == (length < 52), "\(length)")
     }
-    // The more there is, the more is held.
+    // The longer the journal, the more is held.
     #expect(held == held.sorted())
     #expect(held.last.map { $0 > 0 } == true)
   }
@@ -132,11 +136,11 @@ private final class Interruption {
       let mask: UInt8 = position.isMultiple(of: 2) ? 0xFF : 1 << UInt8(position / 2 % 8)
       if try interruption.outcome(spoiling: { $0[position] ^= mask }) == .refused { refused += 1 }
     }
-    // What stands in front of a sync mark was there for good: it was not the power that took it.
+    // Records before a sync mark were durable: a power loss cannot have changed them.
     #expect(refused > 200 && refused < whole)
   }
 
-  @Test func `of what no mark vouches for, the tags decide`() throws {
+  @Test func `the tags decide about data without a sync mark`() throws {
     let interruption = try Interruption(stagedFrames: 7, syncedAfter: 0)
     #expect(interruption.frames > 7)
     let scratch = interruption.scratch
@@ -163,7 +167,7 @@ private final class Interruption {
     #expect(outcome == .refused)
   }
 
-  @Test func `what nobody claims is removed, and what is gone is sent again`() throws {
+  @Test func `the receiver removes unclaimed items, and requests missing items again`() throws {
     let interruption = try Interruption(stagedFrames: 5, syncedAfter: 5)
     let scratch = interruption.scratch
     let tree = try interruption.stage().tree
@@ -174,7 +178,7 @@ private final class Interruption {
     _ = try interruption.resume()
   }
 
-  @Test func `what an importer moved away or changed before it died is sent again, and only that`() throws {
+  @Test func `items that an importer moved or changed before it died are sent again, and no others`() throws {
     let interruption = try Interruption(stagedFrames: .max, syncedAfter: 2)
     let scratch = interruption.scratch
     let tree = try interruption.stage(isExposed: true).tree
@@ -184,11 +188,12 @@ private final class Interruption {
     scratch.patch("\(tree)/source/d/chunked", [0xFF], at: 700)
     scratch.move("\(tree)/source/large", to: "outside/large")
     scratch.write("\(tree)/source/new", pattern(10))
-    // What is left: two directories, the empty file, and three of the five ranges of the file in which one byte changed.
+    // The remaining data: two directories, the empty file, and three of the five ranges of the file
+    // in which one byte changed.
     #expect(try interruption.resume() == .resumed(Tally(items: 3, bytes: 2_500 - 600)))
   }
 
-  @Test func `a file of which only parts count has nothing but these from before, and the rest by its record`() throws {
+  @Test func `a file with only some valid parts keeps these, and gets the rest by its record`() throws {
     let interruption = try Interruption(stagedFrames: .max, syncedAfter: 2)
     let scratch = interruption.scratch
     let tree = try interruption.stage(isExposed: true).tree
@@ -201,15 +206,16 @@ private final class Interruption {
     #expect(arrived == ExtendedMetadata())
   }
 
-  @Test func `without the mark of an importer what was durable is not read again`() throws {
+  @Test func `without an importer's mark durable data is not read again`() throws {
     let interruption = try Interruption(stagedFrames: .max, syncedAfter: 2)
     let tree = try interruption.stage().tree
     interruption.scratch.patch("\(tree)/source/d/chunked", [0xFF], at: 700)
-    // The promise holds for those who change nothing in staging; this shows that the other test can fail.
+    // The guarantee requires that no process changes staging; this shows that the other test can
+    // fail.
     withKnownIssue { _ = try interruption.resume() }
   }
 
-  @Test func `an import that stopped between two moves goes on`() throws {
+  @Test func `an import that stopped between two moves continues`() throws {
     let scratch = try Scratch.withFolders(inMemory: true)
     for name in ["a", "b", "c"] {
       scratch.makeDirectory("source/\(name)")
@@ -241,14 +247,14 @@ private final class Interruption {
     #expect(scratch.snapshot("destination").differences(from: before) == [])
   }
 
-  @Test func `what an earlier process concluded is durable before an import goes on with it`() throws {
+  @Test func `the conclusion of an earlier process is durable before an import continues`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/note", [1, 2, 3])
     let export = try Export([scratch.at("source")])
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
     try arrival.staging.complete(export.result.finish) { _ in }
-    // The process dies in the middle of making the last record durable.
+    // The process dies while it makes the last record durable.
     let last = try #require(try JournalReading(scratch, arrival).positions.dropLast().last)
     let disk = ForgetfulDisk(
       try DirectoryDisk(opening: Staging.name(of: 0xABC), in: scratch.open("destination")),

@@ -6,7 +6,8 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What a hostile sender tries. Whatever it is: a typed error, and nothing outside staging is made or changed.
+/// Attempts of a hostile sender. Each gets a typed error, and no item outside staging is created or
+/// changed.
 @Suite struct RefusalTests {
   let scratch: Scratch
   let arrival: Arrival
@@ -18,7 +19,7 @@ import Testing
     arrival = try Arrival(scratch, offer(["other", "root"], items: 4, bytes: 1000))
   }
 
-  /// Writes the frames, all but the last of which must pass, and checks what the last one leads to.
+  /// Writes the frames. All frames except the last must succeed; checks the result of the last.
   private func expect(
     _ expected: String, _ frames: [[UInt8]], finishing records: [ItemRecord]? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -50,7 +51,7 @@ import Testing
 
   // MARK: Tags
 
-  @Test func `bytes that were changed do not fit their tag`() throws {
+  @Test func `changed bytes do not match their tag`() throws {
     let frames = [
       try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) },
       Crafted.frame { $0.file(try! record("root/f", .file(size: 3)), [1, 2, 3]) },
@@ -66,7 +67,8 @@ import Testing
   @Test func `no bit of a sealed entry's place or tag can be flipped`() throws {
     let chunk = try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) }
     let hole = try Crafted.frame { try $0.hole("root/f", 1, at: 0, 3) }
-    // Behind the kind; with that flipped it is no such entry any more. The high part of the nonce is not in these tags.
+    // After the type byte: with a flipped type the entry is another one. The high part of the nonce
+    // is not in these tags.
     for frame in [chunk, hole] {
       let header = frame == chunk ? 1 + 2 + 16 + 8 + 4 : 1 + 2 + 16 + 8 + 8
       for bit in 8..<frame.count * 8 where !(header..<header + 8).contains(bit / 8) {
@@ -89,7 +91,7 @@ import Testing
       violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3, 4], sealedFor: other) })
   }
 
-  @Test func `a hole's tag is no chunk's`() throws {
+  @Test func `a hole's tag is not valid for a chunk`() throws {
     let other = try place("root/f", 1, 0, 4, isHole: true)
     try expect(violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [0, 0, 0, 0], sealedFor: other) })
   }
@@ -101,7 +103,7 @@ import Testing
     try expect(violation(.conflict), try one { $0.item(item) } + one { try $0.chunk("root/f", 1, at: 3, [1, 2]) })
   }
 
-  @Test func `a record smaller than what came is refused`() throws {
+  @Test func `a record smaller than the received data is refused`() throws {
     let item = try record("root/f", .file(size: 4))
     try expect(violation(.conflict), try one { try $0.chunk("root/f", 1, at: 3, [1, 2]) } + one { $0.item(item) })
   }
@@ -111,7 +113,7 @@ import Testing
     try expect(violation(.conflict), try one { $0.item(item) } + one { try $0.hole("root/f", 1, at: 0, 5) })
   }
 
-  @Test func `a range that is held in part is refused`() throws {
+  @Test func `a range that is partly held is refused`() throws {
     try expect(
       violation(.conflict),
       try one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) } + one { try $0.chunk("root/f", 1, at: 2, [3, 4]) })
@@ -128,7 +130,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 3, 4])
-  func `one path in two generations is refused once it is complete`(_ kind: Int) throws {
+  func `a second generation of a complete path is refused`(_ kind: Int) throws {
     let first = try Crafted.frame { $0.file(try record("root/f", .file(size: 1), generation: 1), [1]) }
     let second = try Crafted.frame { frame in
       switch kind {
@@ -142,28 +144,28 @@ import Testing
     try expect("collision", [first, second])
   }
 
-  @Test func `an item beneath a file is refused`() throws {
+  @Test func `an item inside a file is refused`() throws {
     let file = try record("root/f", .file(size: 0))
     try expect("collision", try one { $0.item(file) } + one { try $0.chunk("root/f/x", 1, at: 0, [1]) })
   }
 
-  @Test func `an item beneath a file that is incomplete is refused`() throws {
+  @Test func `an item inside an incomplete file is refused`() throws {
     try expect(
       "collision",
       try one { try $0.chunk("root/f", 1, at: 0, [1]) } + one { $0.item(try record("root/f/x", .directory)) })
   }
 
-  @Test func `a file where a directory is is refused`() throws {
+  @Test func `a file in the place of a directory is refused`() throws {
     let items = [try record("root/d", .directory), try record("root/d", .file(size: 0), generation: 2)]
     try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
   }
 
-  @Test func `a file where a directory without a record is is refused`() throws {
+  @Test func `a file in the place of a directory without a record is refused`() throws {
     let file = try record("root/d", .file(size: 0))
     try expect("collision", try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(file) })
   }
 
-  // MARK: Places outside
+  // MARK: Paths outside
 
   @Test(arguments: ["elsewhere", "elsewhere/x", "roo", "rootx", "Root/x", "journal", "tree/x"])
   func `a root that was not announced is refused`(_ path: String) throws {
@@ -182,8 +184,8 @@ import Testing
   }
 
   @Test(arguments: ["../x", "root/../../x", "/x", "root//x", "root/", "root/./x", "", "root/x\0y"])
-  func `a path that leads elsewhere is refused`(_ path: String) throws {
-    // The honest encoder cannot write it, so a path of its length is replaced.
+  func `a path that leads outside is refused`(_ path: String) throws {
+    // The honest encoder cannot write it, so a path of equal length is replaced.
     let bytes = Array(path.utf8)
     let stand = Array("root/".utf8) + [UInt8](repeating: 0x78, count: max(1, bytes.count - 5))
     var frame = try Crafted.frame { try $0.chunk(String(decoding: stand, as: UTF8.self), 1, at: 0, [1]) }
@@ -198,7 +200,7 @@ import Testing
   }
 
   @Test(arguments: ["up", "absolute"], 0..<6)
-  func `nothing goes through a link that was sent first`(_ kind: String, _ attempt: Int) throws {
+  func `no item is written through a link that was sent first`(_ kind: String, _ attempt: Int) throws {
     let target = kind == "up" ? "../../../../outside" : "\(scratch.path)/outside"
     let writer = arrival.writer()
     try writer.write(try Crafted.frame { $0.item(try link("root/out", to: target)) })
@@ -236,7 +238,7 @@ import Testing
   }
 
   @Test(arguments: ["root/unknown", "root/d", "root/s", "elsewhere/x", "other/x", "root/f/x"])
-  func `a hard link to what is no file of the archive is refused`(_ target: String) throws {
+  func `a hard link to an item that is not a file of the archive is refused`(_ target: String) throws {
     let records = [
       try record("root/d", .directory), try link("root/s", to: "f"), try record("root/f", .file(size: 0)),
       try hardLink("root/h", to: target),
@@ -245,7 +247,7 @@ import Testing
     try expect(expected, one { for item in records { $0.item(item) } }, finishing: records)
   }
 
-  @Test func `a hard link where a file is is refused`() throws {
+  @Test func `a hard link in the place of a file is refused`() throws {
     let records = [
       try record("root/f", .file(size: 0)), try record("root/h", .file(size: 0)),
       try hardLink("root/h", to: "root/f", generation: 2),
@@ -253,9 +255,9 @@ import Testing
     try expect("collision", one { for item in records { $0.item(item) } })
   }
 
-  // MARK: Links that somebody else planted in staging
+  // MARK: Links that another process planted in staging
 
-  @Test func `a planted parent is not gone through`() throws {
+  @Test func `no item is written through a planted parent`() throws {
     scratch.makeDirectory("\(arrival.tree)/root")
     scratch.makeLink("\(arrival.tree)/root/d", to: "\(scratch.path)/outside")
     let writer = arrival.writer()
@@ -283,7 +285,7 @@ import Testing
     try expectUntouched()
   }
 
-  @Test func `a directory that is exchanged for a link before its rights are set keeps them inside`() throws {
+  @Test func `a directory that is replaced by a link before its permissions are set keeps them inside`() throws {
     let directory = try record("root/d/e", .directory, mode: 0o777, modified: ItemTime(seconds: 1, nanoseconds: 0))
     try arrival.write([Crafted.frame { $0.item(directory) }])
     scratch.move("\(arrival.tree)/root/d", to: "\(arrival.tree)/root/moved")
@@ -295,7 +297,7 @@ import Testing
     #expect(scratch.snapshot("outside").differences(from: before) == [])
   }
 
-  @Test func `a leaf directory that is exchanged for a link keeps the rights of what it leads to`() throws {
+  @Test func `replacing a leaf directory by a link does not change the permissions of the link's target`() throws {
     let directory = try record("root/d", .directory, mode: 0o777, modified: ItemTime(seconds: 1, nanoseconds: 0))
     try arrival.write([Crafted.frame { $0.item(directory) }])
     scratch.move("\(arrival.tree)/root/d", to: "\(arrival.tree)/root/moved")
@@ -316,7 +318,7 @@ import Testing
     try expectUntouched()
   }
 
-  @Test func `more bytes than announced are refused, as holes too`() throws {
+  @Test func `more bytes than announced are refused, including holes`() throws {
     let bound = offer(bytes: 1000).bound.bytes
     let writer = arrival.writer()
     try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, bound - 1) })
@@ -344,7 +346,7 @@ import Testing
 
   // MARK: The end
 
-  @Test func `an archive that is not what the sender meant is not imported`() throws {
+  @Test func `an archive that differs from the sender's totals is not imported`() throws {
     let file = try record("root/f", .file(size: 2))
     try arrival.write([Crafted.frame { $0.file(file, [1, 2]) }])
     let right = finish([file])
@@ -370,7 +372,7 @@ import Testing
     #expect(scratch.openDescriptors() <= 5)
   }
 
-  @Test func `sealed bytes behind a hole's place, and zero sizes, make no trap`() throws {
+  @Test func `sealed bytes in the place of a hole, and zero sizes, do no harm`() throws {
     let writer = arrival.writer()
     for frame in [
       try Crafted.frame { try $0.hole("root/f", 1, at: Limits.fileSize - 1, 1) },
@@ -381,13 +383,13 @@ import Testing
     try writer.write(try Crafted.frame { $0.item(try record("root/zero", .file(size: 0))) })
     #expect(
       failure { try writer.write(try Crafted.frame { try $0.chunk("root/zero", 1, at: 0, [1]) }) } == nil,
-      "what is complete takes no more, and what comes for it is checked and ignored")
+      "a complete file accepts no more data, and further chunks are checked and ignored")
     #expect(scratch.snapshot(arrival.tree)["root/zero"]?.size == 0)
     try writer.write([])
     try expectUntouched()
   }
 
-  @Test func `a time that no file system holds is counted or taken as near as it goes`() throws {
+  @Test func `a time that no file system holds is counted or approximated`() throws {
     let items = try [Int64.min, Int64.max, -1].enumerated().map { index, seconds in
       try record("root/\(index)", .file(size: 0), modified: ItemTime(seconds: seconds, nanoseconds: 999_999_999))
     }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What an app's export may become: as much as there is room for, a reserve left out.
+/// The growth of an app's export: as far as the space permits, except for a reserve.
 @Suite struct RoomWatchTests {
-  /// A real disk that says what it is told to say of its room, and counts how often it is asked.
+  /// A real disk that reports the space that it is told to report, and counts the requests.
   private final class MeasuredDisk: StagingDisk {
     let disk: DirectoryDisk
     let said: Mutex<(space: FileSystemSpace, afterSync: FileSystemSpace?, looks: Int, syncs: Int)>
@@ -59,7 +59,7 @@ import Testing
       items: items, bytes: bytes, allocated: bytes, flags: .estimated)
   }
 
-  /// Of 100 MiB, so that 5 MiB are kept. `more` is for what the journal and directories take.
+  /// A disk of 100 MiB, so that the reserve is 5 MiB. `more` is for the journal and directories.
   private static func space(_ mebibytes: UInt64, items: UInt64? = nil, more: UInt64 = 0) -> FileSystemSpace {
     FileSystemSpace(
       availableBytes: mebibytes * mebibyte + more, availableItems: items, totalBytes: 100 * mebibyte,
@@ -78,7 +78,7 @@ import Testing
     try Crafted.frame { try $0.chunk("root/f", 1, at: number * mebibyte, pattern(Int(mebibyte))) }
   }
 
-  /// How many chunks of 1 MiB are taken before one fails, and by what.
+  /// The number of chunks of 1 MiB that are accepted before one fails, and the error.
   private func fill(_ writer: StagingWriter, from first: UInt64 = 0, most: UInt64 = 40) throws -> (
     UInt64, ArchiveError?
   ) {
@@ -89,33 +89,33 @@ import Testing
     return (most, nil)
   }
 
-  @Test func `an export grows beyond its estimate until the reserve, and no further`() throws {
+  @Test func `an export grows beyond its estimate up to the reserve, and no further`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(20, more: 65_536))
     #expect(try fill(writer, most: 15) == (15, nil))
     disk.set(Self.space(5))
     let (number, error) = try fill(writer, from: 15)
     #expect(number == 15 && error?.code == .noSpace)
-    // The journal tells of a piece in 96 bytes, and its path.
+    // The journal's record of a piece takes 96 bytes and its path.
     #expect(error?.shortage?.bytes == Close.Space(needed: 6 * Self.mebibyte + 102, available: 5 * Self.mebibyte))
     #expect(
       error?.description
         == "not enough space: 6.3 MB (including a reserve of 5.2 MB) needed, 5.2 MB available")
   }
 
-  @Test func `a file system that counts late is not believed`() throws {
+  @Test func `the receiver does not trust a file system that counts late`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(20))
     disk.set(Self.space(20, more: 65_536), afterSync: Self.space(5))
     let (number, error) = try fill(writer)
     #expect(number == 15 && error?.shortage?.bytes.available == 5 * Self.mebibyte)
   }
 
-  @Test func `the disk is asked seldom`() throws {
+  @Test func `the disk is asked rarely`() throws {
     let (writer, _, disk) = try begin(
       Self.offer(bytes: 1), FileSystemSpace(availableBytes: 1 << 40, totalBytes: 1 << 40))
     let before = disk.looks
     #expect(try fill(writer) == (40, nil))
     #expect(disk.looks == before + 1)
-    // Half of the reserve, and no less than 4 MiB: three pieces, with what the journal tells of them.
+    // Half of the reserve, and at least 4 MiB: three pieces, with their journal records.
     disk.set(Self.space(95))
     writer.staging.beginSession(Self.offer(bytes: 1), mayRefuse: false)
     let later = disk.looks
@@ -123,7 +123,7 @@ import Testing
     #expect(disk.looks - later == 14)
   }
 
-  @Test func `what another program writes is noticed, and what was announced is reckoned with`() throws {
+  @Test func `space used by another program is noticed, and the announced data is taken into account`() throws {
     let (writer, staging, disk) = try begin(Self.offer(bytes: 30 << 20), Self.space(40))
     #expect(try fill(writer, most: 10) == (10, nil))
     disk.set(Self.space(24))
@@ -136,7 +136,7 @@ import Testing
     #expect(try fill(writer, from: 10, most: 30) == (30, nil))
   }
 
-  @Test func `after room was made the same goes on, and what is held needs none`() throws {
+  @Test func `once there is space the same transfer continues, and held data needs none`() throws {
     let (writer, staging, disk) = try begin(Self.offer(bytes: 1), Self.space(20, more: 65_536))
     #expect(try fill(writer, most: 15) == (15, nil))
     disk.set(Self.space(5))
@@ -149,14 +149,14 @@ import Testing
     #expect(staging.held.bytes == 40 * Self.mebibyte)
   }
 
-  @Test func `holes take no room`() throws {
+  @Test func `holes take no space`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(6))
     try writer.write(try Crafted.frame { try $0.hole("root/sparse", 1, at: 0, 1 << 40) })
     try writer.write(try Crafted.frame { $0.item(try record("root/sparse", .file(size: 1 << 40))) })
     #expect(disk.looks > 0)
   }
 
-  @Test func `what another program writes within a session is noticed before the next 4 MiB are over`() throws {
+  @Test func `space used by another program during a session is noticed within 4 MiB`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(90))
     #expect(try fill(writer, most: 4) == (4, nil))
     disk.set(Self.space(5))
@@ -164,7 +164,7 @@ import Testing
     #expect(number == 6 && error?.shortage?.bytes.available == 5 * Self.mebibyte)
   }
 
-  @Test func `what the journal tells of holes takes room`() throws {
+  @Test func `the journal's records of holes take space`() throws {
     // A directory, a file, and 200 bytes.
     let (writer, _, _) = try begin(Self.offer(bytes: 1), Self.space(5, more: 2 * 4_096 + 200))
     let hole = { (number: UInt64) in try Crafted.frame { try $0.hole("root/sparse", 1, at: 2 * number, 1) } }
@@ -172,7 +172,7 @@ import Testing
     #expect(failure { for number in 20..<200 { try writer.write(try hole(UInt64(number))) } } == "no space")
   }
 
-  @Test func `directories on the way to an item are reckoned with, once`() throws {
+  @Test func `parent directories of an item are charged once`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(50, items: 55))
     let make = { (path: String) in try Crafted.frame { $0.item(try record(path, .file(size: 0))) } }
     let error = try #require(thrown { try writer.write(try make("root/a/b/c/d/x")) } as? ArchiveError)
@@ -200,7 +200,7 @@ import Testing
     #expect(disk.syncs == 1)
   }
 
-  @Test func `what a frame in hand was charged stays charged when all is synced`() throws {
+  @Test func `the charge of a frame that is being written remains after a sync`() throws {
     let (writer, staging, disk) = try begin(Self.offer(bytes: 1), Self.space(7, more: 65_536))
     let piece = pattern(Int(Self.mebibyte))
     let frame = try Crafted.frame { frame in
@@ -208,23 +208,23 @@ import Testing
     }
     #expect(failure { try writer.write(frame) } == "no space")
     #expect(disk.syncs == 1 && staging.held.bytes == 2 * Self.mebibyte)
-    // It counts as written afterwards.
+    // Afterwards it counts as written.
     disk.set(Self.space(9, more: 65_536))
     staging.beginSession(Self.offer(bytes: 1), mayRefuse: false)
     try writer.write(try Self.chunk(2))
   }
 
-  @Test func `entries of the file system are reckoned with, too`() throws {
+  @Test func `entries of the file system are taken into account, too`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(50, items: 60))
     let make = { (number: Int) in try Crafted.frame { $0.item(try record("root/\(number)", .directory)) } }
-    // A twentieth of 1,000 stays free, and one is the directory that they are in.
+    // A twentieth of 1,000 stays free, and one entry is the parent directory.
     for number in 0..<9 { try writer.write(try make(number)) }
     disk.set(Self.space(50, items: 50))
     let error = try #require(thrown { try writer.write(try make(9)) } as? ArchiveError)
     #expect(error.code == .noSpace && error.shortage?.items == Close.Space(needed: 51, available: 50))
   }
 
-  @Test func `folders are as they were: they are bounded by their offer, and may take all of the room`() throws {
+  @Test func `for folders the offer is the limit, and they may take all of the space`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1, isApp: false), Self.space(1))
     let before = disk.looks
     #expect(try fill(writer) == (40, nil))
@@ -232,14 +232,14 @@ import Testing
   }
 
   @Test(arguments: [(1, 20), (1 << 30, 1 << 34), (1 << 30, 1 << 50), (0, 19)] as [(UInt64, UInt64)])
-  func `the reserve is a twentieth, and 1 GiB at most`(expected: UInt64, total: UInt64) {
+  func `the reserve is a twentieth, and at most 1 GiB`(expected: UInt64, total: UInt64) {
     let bytes = Reserve(of: FileSystemSpace(availableBytes: 0, totalBytes: total)).bytes
     #expect(bytes == (total == 1 << 34 ? total / 20 : expected))
   }
 
-  // MARK: The user's own bound
+  // MARK: The user's limit
 
-  @Test func `more than the user wants is refused, for folders as well`() throws {
+  @Test func `more than the user accepts is refused, for folders as well`() throws {
     for isApp in [true, false] {
       let scratch = try Scratch(inMemory: true)
       let directory = SharedDirectory(try Directory.open(scratch.path))
@@ -255,7 +255,7 @@ import Testing
         error?.description == "the session exceeds 3.1 MB, the most that the receiver takes (--max-size)")
       #expect(error?.hint?.contains("greater --max-size") == true)
       #expect(staging.held.bytes == 3 * Self.mebibyte)
-      // What is held needs none of it.
+      // Held data is not counted.
       try writer.write(try Self.chunk(2))
       staging.beginSession(offer, atMost: MostBytes(40 << 20))
       #expect(try fill(writer, from: 3) == (40, nil))
@@ -263,7 +263,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what is held may be stale: a session brings as much as is wanted, and the end judges all of it`(
+  func `held data may be stale, so a session brings at most the limit and the end checks the total`(
     isApp: Bool
   ) throws {
     let offer = Self.offer(bytes: 1, isApp: isApp)
@@ -283,12 +283,12 @@ import Testing
     let larger = try record("root/h", .file(size: 1))
     let error = try #require(thrown { try staging.complete(finish([item, larger])) { _ in } } as? ArchiveError)
     #expect(error.code == .noSpace && error.description.hasPrefix("the transfer has 3"))
-    #expect(staging.held.bytes == 6 << 20, "it stays as it is")
+    #expect(staging.held.bytes == 6 << 20, "the staged data is unchanged")
     try staging.complete(finish([item])) { _ in }
     #expect(staging.stage == .concluded(Tally(items: 1, bytes: 3 << 20)))
   }
 
-  @Test func `once everything has arrived no reserve is asked for`() throws {
+  @Test func `once everything has arrived no reserve is required`() throws {
     let area = try StagingArea(at: Array(scratch.path.utf8))
     let free = try #require(try area.judgeRoom(for: Self.offer(bytes: 1), held: Tally()).availableBytes)
     let offer = Self.offer(bytes: 2 * free, items: 3)
@@ -299,12 +299,12 @@ import Testing
     let item = try record("root/f", .file(size: 1))
     try writer.write(Crafted.frame { $0.file(item, [1]) })
     #expect(staging.settled(of: estimate) == Tally(items: 1, bytes: 1))
-    // The exporter made less than it was expected to.
+    // The exporter created less than expected.
     try staging.complete(finish([item])) { _ in }
     #expect(staging.settled(of: estimate) == Tally(items: 3, bytes: 40 << 20))
   }
 
-  @Test func `an offer of more than the user wants is refused at once, whatever is held`() throws {
+  @Test func `an offer of more than the user accepts is refused immediately, even if data is held`() throws {
     let area = try StagingArea(at: Array(scratch.path.utf8), atMost: MostBytes(1000))
     #expect(failure { try area.checkSize(of: Self.offer(bytes: 1000)) } == nil)
     #expect(failure { try area.checkSize(of: Self.offer(bytes: 1001)) } == "no space")
@@ -312,7 +312,7 @@ import Testing
     #expect(failure { try free.checkSize(of: Self.offer(bytes: .max)) } == nil)
   }
 
-  @Test func `what an app's transfer may become is told: what is free without the reserve, and no more than is wanted`()
+  @Test func `the limit of an app's transfer is the free space without the reserve, and the user's limit`()
     throws
   {
     let area = try StagingArea(at: Array(scratch.path.utf8))

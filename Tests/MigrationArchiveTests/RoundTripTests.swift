@@ -7,7 +7,7 @@ import Testing
 @testable import MigrationArchive
 
 @Suite struct RoundTripTests {
-  /// Sends `source` as it is and compares what arrives with what was there.
+  /// Sends `source` and compares the result with it.
   @discardableResult
   private func roundTrip(_ scratch: Scratch, arrange: ([[UInt8]]) -> [[UInt8]] = { $0 }) throws -> Export {
     let before = scratch.snapshot("source")
@@ -66,7 +66,7 @@ import Testing
     scratch.setTime("source", 1_111_111_111, 5)
   }
 
-  @Test func `a varied tree arrives as it is`() throws {
+  @Test func `a varied tree arrives unchanged`() throws {
     let scratch = try Scratch.withFolders()
     try varied(scratch)
     try roundTrip(scratch)
@@ -80,7 +80,7 @@ import Testing
     try roundTrip(scratch) { frames in Array(frames.reversed()) + frames + frames.reversed() }
   }
 
-  @Test func `sizes around every border arrive`() throws {
+  @Test func `files with sizes around every limit arrive`() throws {
     let scratch = try Scratch.withFolders()
     let small = ArchiveSizes().smallFile
     for border in [1, small, 512 << 10, Limits.chunk, 2 * Limits.chunk, 3 * Limits.chunk + 4096] {
@@ -91,7 +91,7 @@ import Testing
     try roundTrip(scratch)
   }
 
-  @Test func `two hundred levels and more than PATH_MAX arrive`() throws {
+  @Test func `two hundred levels and paths longer than PATH_MAX arrive`() throws {
     let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 200, file: "leaf")
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x65, count: 250), depth: 20, file: "leaf")
@@ -131,7 +131,7 @@ import Testing
     #expect(scratch.snapshot("destination")["secret"] == scratch.snapshot("outside")["secret"])
   }
 
-  @Test func `ten thousand files arrive, in many frames and few descriptors`() throws {
+  @Test func `ten thousand files arrive, in many frames and with few descriptors`() throws {
     let scratch = try Scratch.withFolders()
     for directory in 0..<20 {
       scratch.makeDirectory("source/\(directory)")
@@ -189,7 +189,7 @@ import Testing
     for name in ["root", "root/parent", "root/plain"] { #expect(snapshot[name]?.mode == 0o777 & ~umask) }
   }
 
-  @Test func `hard links arrive as links, whatever came first`() throws {
+  @Test func `hard links arrive as links, in any order`() throws {
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer())
     let records = [

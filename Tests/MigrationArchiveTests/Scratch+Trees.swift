@@ -2,9 +2,9 @@ import Glibc
 import MigrationSystem
 import TestSupport
 
-/// What the tests of archives do to files, and see of them.
+/// File operations and checks for the tests of archives.
 extension Scratch {
-  /// One that holds `source`, `destination` and `outside`, where there is a secret.
+  /// A scratch directory with `source`, `destination` and `outside`, which contains a secret.
   static func withFolders(inMemory: Bool = false) throws -> Scratch {
     let scratch = try Scratch(inMemory: inMemory)
     for name in ["source", "destination", "outside"] { scratch.makeDirectory(name) }
@@ -14,7 +14,8 @@ extension Scratch {
 
   func open(_ name: String) throws -> SharedDirectory { SharedDirectory(try Directory.open(at(name))) }
 
-  /// Lets the file system's clock move on: what has just changed is waited for by an export, or named anew each time.
+  /// Lets the file system's clock advance: an export waits for recent changes, or gives them a new
+  /// generation each time.
   func letSettle() { usleep(20_000) }
 
   func setMode(_ name: String, _ mode: mode_t) { precondition(chmod(path(name), mode) == 0) }
@@ -35,7 +36,8 @@ extension Scratch {
 
   func snapshot(_ name: String) -> TreeSnapshot { TreeSnapshot.of(path(name)) }
 
-  /// How many descriptors of this process lead into this directory, whatever other tests do meanwhile.
+  /// The number of this process's descriptors that lead into this directory, regardless of other
+  /// tests.
   func openDescriptors() -> Int {
     guard let list = opendir("/proc/self/fd") else { return 0 }
     defer { closedir(list) }

@@ -25,7 +25,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     try tree.nodes.indices.map { String(decoding: try tree.path($0).bytes, as: UTF8.self) }.sorted()
   }
 
-  @Test func `what is excluded is not counted, and nothing in it is looked at`() throws {
+  @Test func `excluded items are not counted, and their contents are not read`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/build")
     scratch.makeDirectory("source/build/inner")
@@ -41,7 +41,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     #expect(tree.unsent.isEmpty)
   }
 
-  @Test func `a pattern with a slash begins at each source, whose own name is no part of it`() throws {
+  @Test func `a pattern with a slash is relative to each source, whose own name is not part of it`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/source")
     for name in ["source/x", "source/source/x", "outside/x"] { scratch.write(name, [1]) }
@@ -49,7 +49,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     #expect(try paths(tree) == ["outside", "outside/secret", "source", "source/source"])
   }
 
-  @Test func `a source itself is sent, whatever the patterns`() throws {
+  @Test func `a source itself is sent, regardless of the patterns`() throws {
     let scratch = try Scratch.withFolders()
     #expect(
       try paths(try walk(scratch, selection("*", "source", "secret"), "source", "outside/secret")) == [
@@ -57,21 +57,21 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
       ])
   }
 
-  @Test func `a link to a directory is none`() throws {
+  @Test func `a pattern for directories does not match a link to a directory`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     scratch.makeLink("source/link", to: "d")
     #expect(try paths(try walk(scratch, selection("*/"))) == ["source", "source/link"])
   }
 
-  @Test func `what is too deep is not named if it is excluded`() throws {
+  @Test func `an excluded item is not named even if it is too deep`() throws {
     let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_047, file: "leaf")
     #expect(try walk(scratch, Selection()).unsent.count == 1)
     #expect(try walk(scratch, selection("leaf")).unsent.isEmpty)
   }
 
-  @Test func `of a cache, the directory and its mark are sent`() throws {
+  @Test func `of a cache, only the directory and its mark are sent`() throws {
     let scratch = try Scratch.withFolders()
     for directory in ["cache", "cache/d", "other"] { scratch.makeDirectory("source/\(directory)") }
     for file in ["cache/CACHEDIR.TAG", "cache/d/CACHEDIR.TAG", "cache/x", "other/x"] {
@@ -89,7 +89,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
       try paths(try walk(scratch, selection(isWithoutCaches: true), "source/cache")) == ["cache", "cache/CACHEDIR.TAG"])
   }
 
-  @Test func `what only looks like the mark of a cache is none`() throws {
+  @Test func `a file that only resembles a cache's mark does not mark a cache`() throws {
     let scratch = try Scratch.withFolders()
     let tags: [(String, [UInt8])] = [
       ("short", Self.tag.prefix(42) + []), ("empty", []), ("other", [32] + Self.tag), ("case", Self.tag.map { $0 ^ 1 }),
@@ -107,7 +107,8 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     #expect(paths.filter { $0.hasSuffix("/x") }.count == 7)
   }
 
-  /// Stages a whole export, and lets a later run with another selection go on with it; what that run did not send again.
+  /// Stages a whole export, and lets a later run with another selection continue it. Returns the
+  /// items that the later run did not send again.
   private func goOn(_ scratch: Scratch, after first: Selection, with second: Selection) throws -> Tally {
     let begun = try Export([scratch.at("source")], selecting: first)
     try Arrival(scratch, begun.offer).write(begun.outlet.frames)
@@ -125,7 +126,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     return again.outlet.skipped
   }
 
-  @Test func `what a later run excludes does not arrive, though it was staged`() throws {
+  @Test func `an item that a later run excludes is not imported, although it was staged`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/drop")
     for name in ["keep", "drop/a", "b.tmp"] { scratch.write("source/\(name)", pattern(900)) }
@@ -135,7 +136,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     #expect(scratch.names("destination/source") == ["keep"])
   }
 
-  @Test func `what a later run does not exclude any more arrives too`() throws {
+  @Test func `an item that a later run no longer excludes is imported too`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["keep", "b.tmp"] { scratch.write("source/\(name)", pattern(900)) }
     scratch.letSettle()

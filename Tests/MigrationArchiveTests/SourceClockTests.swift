@@ -4,7 +4,8 @@ import Testing
 
 @testable import MigrationArchive
 
-/// The clocks of servers and of disks' formats, which are ahead or behind, and are waited for by what they told.
+/// The clocks of servers and of disk formats, which are ahead or behind; the wait uses the stamps
+/// that they gave.
 @Suite struct SourceClockTests {
   private let here = Timestamp(seconds: 1_000_000, nanoseconds: 500)
 
@@ -15,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: [-3600.0, -5, 0, 5, 3600, 50_000])
-  func `a file that was changed just now is waited for once, however far the clock is off`(_ ahead: Double) {
+  func `the wait for a recently changed file is the same for every clock offset`(_ ahead: Double) {
     var clock = SourceClock()
     let first = clock.unsettledSeconds(stamp(ahead), seenBetween: instant(0), and: instant(0.001), here: here)
     #expect(first == 0.05)
@@ -24,27 +25,27 @@ import Testing
   }
 
   @Test(arguments: [-3600.0, 0, 3600])
-  func `what is older than something that was seen is not waited for`(_ ahead: Double) {
+  func `a stamp older than another seen stamp needs no wait`(_ ahead: Double) {
     var clock = SourceClock()
     clock.note(stamp(ahead), at: instant(0), here: here)
     #expect(
       clock.unsettledSeconds(stamp(ahead - 1), seenBetween: instant(0), and: instant(0), here: here) == 0)
   }
 
-  @Test func `a clock goes on while nothing is seen of it`() {
+  @Test func `a clock advances while no stamps of it are seen`() {
     var clock = SourceClock()
     clock.note(stamp(7), at: instant(0), here: here)
     #expect(clock.unsettledSeconds(stamp(9), seenBetween: instant(3), and: instant(3), here: here) == 0)
     #expect(clock.unsettledSeconds(stamp(20), seenBetween: instant(3), and: instant(3), here: here) > 0)
   }
 
-  @Test func `a change while it is waited for is waited for as well`() {
+  @Test func `a change during the wait is waited for as well`() {
     var clock = SourceClock()
     _ = clock.unsettledSeconds(stamp(5), seenBetween: instant(0), and: instant(0), here: here)
     #expect(clock.unsettledSeconds(stamp(6), seenBetween: instant(0.1), and: instant(0.1), here: here) > 0)
   }
 
-  @Test func `a stamp of another age says nothing of the clock, and ends its own wait`() {
+  @Test func `a stamp of another age says nothing about the clock, and ends its own wait`() {
     var clock = SourceClock()
     let distant = Timestamp(seconds: 13_569_465_600, nanoseconds: 1)
     #expect(clock.unsettledSeconds(distant, seenBetween: instant(0), and: instant(0), here: here) == 0.05)
@@ -53,7 +54,7 @@ import Testing
     #expect(clock.unsettledSeconds(distant, seenBetween: instant(0.07), and: instant(0.07), here: here) == 0)
   }
 
-  @Test func `whole seconds are waited for by whole seconds`() {
+  @Test func `stamps in whole seconds are waited for in whole seconds`() {
     var clock = SourceClock()
     let whole = Timestamp(seconds: 999_999)
     #expect(clock.unsettledSeconds(whole, seenBetween: instant(0), and: instant(0), here: here) == 2)
@@ -61,7 +62,7 @@ import Testing
     #expect(clock.unsettledSeconds(whole, seenBetween: instant(2.1), and: instant(2.1), here: here) == 0)
   }
 
-  @Test func `a walk tells the latest change of each device, and none of the distant future`() {
+  @Test func `a walk reports the latest change on each device, and none in the distant future`() {
     var tree = SourceTree()
     let now = Timestamp.coarseNow()
     for (device, changed) in [(1, 5), (2, 9), (1, 7), (1, 6), (2, 3), (3, now.seconds + 200_000)] as [(UInt64, Int64)] {

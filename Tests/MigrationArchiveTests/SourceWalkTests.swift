@@ -9,11 +9,11 @@ import Testing
 
 @Suite struct SourceRootTests {
   @Test(arguments: [".", "..", "/", "//", "", "a/.", "a/..", "a/./"])
-  func `a source without a name of its own is refused`(_ path: String) {
+  func `a source without a name is refused`(_ path: String) {
     #expect(failure { _ = try SourceRoot(path: Array(path.utf8)) } == "source")
   }
 
-  @Test func `a source that is missing, long or with a NUL is refused`() throws {
+  @Test func `a source that is missing, too long or contains a NUL is refused`() throws {
     let scratch = try Scratch.withFolders()
     for path in [
       scratch.at("source/missing"), scratch.at("missing/x"), scratch.at("source/" + String(repeating: "n", count: 256)),
@@ -24,7 +24,7 @@ import Testing
     #expect(scratch.openDescriptors() == 1)
   }
 
-  @Test func `slashes at the end do not matter`() throws {
+  @Test func `trailing slashes do not matter`() throws {
     let scratch = try Scratch.withFolders()
     let root = try SourceRoot(path: scratch.at("source///"))
     #expect(root.name == Array("source".utf8))
@@ -41,13 +41,13 @@ import Testing
     }
   }
 
-  @Test func `a special file is no source`() throws {
+  @Test func `a special file cannot be a source`() throws {
     let scratch = try Scratch.withFolders()
     #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
     #expect(failure { _ = try SourceRoot(path: scratch.at("source/fifo")) } == "source")
   }
 
-  @Test func `two sources of one name are refused, and of other names arrive in order`() throws {
+  @Test func `two sources with one name are refused, and sources with other names arrive in order`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/secret")
     #expect(
@@ -60,7 +60,7 @@ import Testing
     #expect(roots.map(\.name) == ["destination", "outside", "source"].map { Array($0.utf8) })
   }
 
-  @Test func `many sources of one directory hold it once`() throws {
+  @Test func `many sources in one directory hold it once`() throws {
     let scratch = try Scratch.withFolders()
     let names = (0..<300).map { "source/\($0)" }
     for name in names { scratch.write(name, []) }
@@ -79,7 +79,7 @@ import Testing
     try tree.nodes.indices.map { String(decoding: try tree.path($0).bytes, as: UTF8.self) }
   }
 
-  @Test func `names, kinds and totals are those of the disk`() throws {
+  @Test func `names, types and totals are those on the disk`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/b")
     scratch.makeDirectory("source/b/c")
@@ -94,7 +94,7 @@ import Testing
     #expect(tree.nodes.map(\.kind) == [.directory, .file, .directory, .file, .directory, .symbolicLink])
   }
 
-  @Test func `a directory's items stand together, files in front`() throws {
+  @Test func `a directory's items are adjacent, files first`() throws {
     let scratch = try Scratch.withFolders()
     for directory in ["source/d1", "source/d2", "source/d1/e1", "source/d1/e2"] { scratch.makeDirectory(directory) }
     for file in ["f", "d1/f", "d2/f", "d1/e1/f", "d1/e2/f", "g", "d1/g"] { scratch.write("source/\(file)", [1]) }
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `a file with holes counts what it takes`() throws {
+  @Test func `a file with holes counts with its allocated size`() throws {
     let scratch = try Scratch.withFolders()
     scratch.write("source/sparse", [1])
     scratch.cut("source/sparse", to: 1 << 30)
@@ -116,11 +116,11 @@ import Testing
     #expect(tree.allocated <= 65_536)
   }
 
-  @Test func `files with holes beyond every sum do not overflow it`() throws {
+  @Test func `the total of very large files with holes does not overflow`() throws {
     let scratch = try Scratch.withFolders()
     for name in 0..<3 {
       scratch.write("source/\(name)", [])
-      // Whatever the file system can hold; with ext4 the sum stays small.
+      // The largest size that the file system can hold; on ext4 the sum stays small.
       for size in [Int.max, 1 << 43] where truncate("\(scratch.path)/source/\(name)", size) == 0 { break }
     }
     var tree = SourceTree()
@@ -130,7 +130,7 @@ import Testing
     #expect(try walk(scratch).total.bytes <= Limits.fileSize)
   }
 
-  @Test func `special files are named, and nothing else is lost`() throws {
+  @Test func `special files are named, and no other item is lost`() throws {
     let scratch = try Scratch.withFolders()
     #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
     scratch.write("source/file", [1])
@@ -139,7 +139,7 @@ import Testing
     #expect(tree.total == Tally(items: 2, bytes: 1))
   }
 
-  @Test func `an unreadable directory is sent itself and named`() throws {
+  @Test func `an unreadable directory is sent without its contents and named`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/closed")
     scratch.setMode("source/closed", 0)
@@ -151,13 +151,13 @@ import Testing
     }
   }
 
-  @Test func `the reasons of unsent items fit into their messages, however deep`() throws {
+  @Test func `the reasons of unsent items fit into their messages at any depth`() throws {
     let scratch = try Scratch.withFolders()
     let component = [UInt8](repeating: 0x64, count: 250)
     try DeepTree.make(in: scratch.open("source"), component, depth: 30, file: "leaf")
     let counter = Mutex(0)
     let roots = [try SourceRoot(path: scratch.at("source"))]
-    // The tree vanishes under the walk, so that its deepest directories are not there to be opened.
+    // The tree is removed during the walk, so its deepest directories cannot be opened.
     let tree = try SourceWalk.walk(roots) {
       if counter.withLock({
         $0 += 1
@@ -177,7 +177,7 @@ import Testing
     #expect(result.finish.total == Tally() && result.finish.unsent == UInt64(outlet.unsent.count))
   }
 
-  @Test func `what is deeper or longer than a path may be is named`() throws {
+  @Test func `an item that is too deep or has too long a path is named`() throws {
     let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_046, file: "leaf")
     let tree = try walk(scratch)
@@ -188,7 +188,7 @@ import Testing
     #expect(deeper.total.items == 2_049)
   }
 
-  @Test func `paths longer than a path may be are named`() throws {
+  @Test func `paths beyond the limit are named`() throws {
     let scratch = try Scratch.withFolders()
     // "source" and 256 components of 255 bytes with their slashes: one more byte would not fit.
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x64, count: 255), depth: 255, file: "leaf")
@@ -199,7 +199,7 @@ import Testing
     #expect(tree.unsent[0].path.count <= Limits.path)
   }
 
-  @Test func `three hundred levels and more than PATH_MAX are walked`() throws {
+  @Test func `three hundred levels and paths longer than PATH_MAX are walked`() throws {
     let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x65, count: 60), depth: 300, file: "leaf")
     let tree = try walk(scratch)
@@ -207,7 +207,7 @@ import Testing
     #expect(try tree.path(301).bytes.count > Int(PATH_MAX))
   }
 
-  @Test func `a walk holds few descriptors and stops when it is told to`() throws {
+  @Test func `a walk holds few descriptors and stops on request`() throws {
     let scratch = try Scratch.withFolders()
     for directory in 0..<100 {
       scratch.makeDirectory("source/\(directory)")
@@ -236,7 +236,7 @@ import Testing
     #expect(scratch.openDescriptors() == 2)
   }
 
-  @Test func `a source that goes between naming and walking ends the walk`() throws {
+  @Test func `a source that is removed between naming and walking ends the walk`() throws {
     let scratch = try Scratch.withFolders()
     let source = try FolderSource(paths: [scratch.at("source")])
     scratch.move("source", to: "elsewhere")
@@ -255,9 +255,9 @@ import Testing
   }
 }
 
-/// Trees that no single path leads to the bottom of.
+/// Trees whose deepest items no single path can reach.
 enum DeepTree {
-  /// Makes `depth` directories, each in the one before, and a file in the last one.
+  /// Creates `depth` directories, each in the previous one, and a file in the last.
   static func make(in top: SharedDirectory, _ component: [UInt8], depth: Int, file: String?) throws {
     let name = (component + [0]).map { CChar(bitPattern: $0) }
     var current = fcntl(top.directory.raw, F_DUPFD_CLOEXEC, 0)

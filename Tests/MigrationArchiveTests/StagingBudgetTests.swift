@@ -5,9 +5,10 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What staging keeps of metadata: no more than there is room for, and as little in memory as it can.
+/// The metadata that staging keeps: at most as much as there is space for, and as little as
+/// possible in memory.
 @Suite struct StagingBudgetTests {
-  /// A real disk that says how much room it has.
+  /// A real disk that reports a given space.
   private struct TightDisk: StagingDisk {
     let disk: DirectoryDisk
     let room: UInt64?
@@ -38,7 +39,7 @@ import Testing
     return full
   }
 
-  @Test(arguments: [Offer.Flags(), .estimated]) func `metadata takes half of the room at most, each half twice`(
+  @Test(arguments: [Offer.Flags(), .estimated]) func `metadata takes at most half of the space, each half twice`(
     flags: Offer.Flags
   ) throws {
     let staging = try staging(room: 1 << 20, flags: flags)
@@ -48,19 +49,19 @@ import Testing
     let frame = try Crafted.frame { $0.item(try full("root/9")) }
     #expect(failure { try writer.write(frame) } == "no space")
     #expect(failure { try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, 1) }) } == "no space")
-    // Another session begins with the room that there is then.
+    // Another session begins with the space at that time.
     staging.beginSession(offer(bytes: 0))
     try writer.write(frame)
   }
 
-  @Test func `where no room is known the offer alone counts`() throws {
+  @Test func `if the space is unknown only the offer counts`() throws {
     let writer = StagingWriter(try staging(room: nil, flags: .estimated), sealer: HashSealer())
     for number in 0..<40 { try writer.write(try Crafted.frame { $0.item(try full("root/\(number)")) }) }
   }
 
-  @Test func `a frame's own items never give way to one another`() throws {
+  @Test func `the items of one frame never replace each other`() throws {
     let directory = try Crafted.frame { $0.item(try record("root/d", .directory)) }
-    // What is in a directory without a record has not been told to the journal either.
+    // The contents of a directory without a record are not in the journal either.
     let inside = try Crafted.frame { $0.file(try record("root/d/f", .file(size: 1)), [1]) }
     let file = try Crafted.frame { $0.item(try record("root/d", .file(size: 0), generation: 2)) }
     let again = try Crafted.frame { $0.item(try record("root/d", .directory, generation: 2)) }
@@ -75,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `the offer's metadata needs room, twice, unless some of it is here`() {
+  @Test func `the offer's metadata needs space, twice, unless some of it is here`() {
     let offer = Offer(
       transfer: nil, contents: .folders([]), items: 10, bytes: 0, allocated: 5_000, flags: [], metadata: 100_000)
     let shortage = { (available: UInt64, held: Tally) in
@@ -94,7 +95,7 @@ import Testing
         - 1)
   }
 
-  @Test func `no piece of a file in a long path costs more than it brings`() throws {
+  @Test func `no piece of a file with a long path costs more than it brings`() throws {
     let directory = "source/" + (0..<10).map { _ in String(repeating: "n", count: 250) }.joined(separator: "/")
     scratch.write("\(directory)/sparse", [])
     for block in 0..<20 { scratch.patch("\(directory)/sparse", pattern(4_096), at: block * 16_384) }
@@ -114,7 +115,7 @@ import Testing
     #expect(scratch.read(name) == scratch.read("\(directory)/sparse"))
   }
 
-  @Test func `records that wait for the end are read from the journal, after a restart too`() throws {
+  @Test func `records that are applied at the end are read from the journal, also after a restart`() throws {
     let arrival = try Arrival(scratch, offer(items: 20))
     var items = [try record("root", .directory), try record("root/f", .file(size: 1))]
     for number in 0..<3 {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What those who must not wait for a disk may ask of an archive.
+/// The data that threads may read from an archive without waiting for a disk.
 @Suite struct StagingFiguresTests {
-  /// Holds a thread up until it is let go.
+  /// Holds a thread until it is released.
   private final class Barrier: Sendable {
     private let state = Condition((isReached: false, isOpen: false))
 
@@ -23,7 +23,7 @@ import Testing
       state.broadcast()
     }
 
-    /// Whether a thread is held up, instead of being through.
+    /// Whether a thread is held, and has not finished.
     func isReached(unless isThrough: () -> Bool) throws -> Bool {
       let deadline = soon()
       while BootInstant.now() < deadline {
@@ -35,7 +35,8 @@ import Testing
     }
   }
 
-  /// New states of what an earlier session has brought, in parts and whole, so that everything is done that may be done.
+  /// New states of items that an earlier session brought, in parts and whole, so that every
+  /// operation is performed.
   private func frames() throws -> (old: [[UInt8]], new: [[UInt8]]) {
     let old = try Crafted.frame { frame in
       frame.file(try record("root/whole", .file(size: 3)), [1, 2, 3])
@@ -56,7 +57,8 @@ import Testing
     return ([old], new)
   }
 
-  /// An archive that a second session is about to change, on a disk that stands still at one operation of that.
+  /// An archive that a second session is about to change, on a disk that hangs at one of these
+  /// operations.
   private func staging(_ scratch: Scratch) throws -> (Staging, MortalDisk) {
     let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
     let disk = MortalDisk(
@@ -69,7 +71,7 @@ import Testing
     return (staging, disk)
   }
 
-  @Test func `how far it is can be asked whatever a disk does that stands still`() throws {
+  @Test func `the progress can be read while a disk hangs`() throws {
     var stops = 0
     while true {
       let scratch = try Scratch.withFolders()
@@ -86,7 +88,7 @@ import Testing
         for frame in new { try writer.write(frame) }
       }
       let isHeld = try barrier.isReached { isThrough.withLock { $0 } }
-      // On a thread of its own, so that a wait fails the test instead of the machine.
+      // On a separate thread, so that a wait fails the test and does not stop the machine.
       let asking = try RunningThread("asking") {
         (staging.held, staging.settled, staging.notStored, staging.losses)
       }
@@ -101,7 +103,7 @@ import Testing
     #expect(stops > 20)
   }
 
-  @Test func `the figures are the ledger's after each step, refusals and a recovery included`() throws {
+  @Test func `the figures equal the ledger's after each step, including refusals and a recovery`() throws {
     let scratch = try Scratch.withFolders()
     let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
     let name = Staging.name(of: 0xABC)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import MigrationArchive
 
-/// File systems without a time of change: nothing tells there that a file was edited and its modification time put back.
+/// File systems without a time of change: they do not show that a file was edited and its
+/// modification time restored.
 @Suite struct StampKeepingTests {
   private func status(modified: Int64, changed: Int64) -> FileStatus {
     FileStatus(
@@ -13,7 +14,7 @@ import Testing
       modified: Timestamp(seconds: modified), changed: Timestamp(seconds: changed))
   }
 
-  @Test func `a time of change is believed where every change moves it, or where it is later`() {
+  @Test func `a time of change is trusted if every change moves it, or if it is later`() {
     let (ext4, exfat, fuse, nfs) = (0xEF53, 0x2011_BAB0, 0x6573_5546, 0x6969) as (UInt64, UInt64, UInt64, UInt64)
     let same = status(modified: 7, changed: 7)
     for type in [ext4, nfs] { #expect(StampKeeping(fileSystemType: type).showsEveryChange(same)) }
@@ -27,8 +28,8 @@ import Testing
     }
   }
 
-  /// Sends a large file from a disk whose stamps are kept so, in two sessions of which the first ends in the middle; what
-  /// arrived, and how much of it came in the second.
+  /// Sends a large file from a disk with this handling of stamps, in two sessions; the first ends
+  /// in the middle. Returns the received file, and how much of it came in the second session.
   private func sendInTwoSessions(
     _ scratch: Scratch, _ stamps: StampKeeping, between edit: () -> Void = {}
   ) throws -> (content: [UInt8]?, second: Int) {
@@ -52,12 +53,12 @@ import Testing
     let scratch = try Scratch.withFolders(inMemory: true)
     scratch.write("source/file", pattern(size))
     scratch.setTime("source/file", 1_000_000_000, 5)
-    // A young directory would have another name in each session.
+    // A recently changed directory would have another generation in each session.
     scratch.letSettle()
     return scratch
   }
 
-  @Test func `an edit between two sessions that puts the time back is not mixed with what came before`() throws {
+  @Test func `an edit between two sessions that restores the time is not mixed with earlier data`() throws {
     let scratch = try scratch()
     let (content, second) = try sendInTwoSessions(scratch, .unknown) {
       scratch.patch("source/file", pattern(size, seed: 9), at: 0)
@@ -67,14 +68,14 @@ import Testing
     #expect(second == size)
   }
 
-  @Test func `a part is sent afresh only where the disk keeps no time of change`() throws {
+  @Test func `a part is sent again only if the disk keeps no time of change`() throws {
     let doubtful = try sendInTwoSessions(try scratch(), .unknown)
     #expect(doubtful.content == pattern(size) && doubtful.second == size)
     let certain = try sendInTwoSessions(try scratch(), .ownClock)
     #expect(certain.content == pattern(size) && certain.second < size)
   }
 
-  @Test func `what is complete is held, whatever the disk keeps`() throws {
+  @Test func `a complete file is held on every kind of disk`() throws {
     let scratch = try scratch()
     let source = try FormattedSource(scratch, .unknown)
     let arrival = try Arrival(scratch, offer(["source"]))
@@ -85,12 +86,12 @@ import Testing
     try arrival.finish(second.finish)
   }
 
-  @Test func `a part that was dropped is not counted as held when the file comes back to that state`() throws {
+  @Test func `a dropped part is not counted as held when the file returns to that state`() throws {
     let scratch = try scratch()
     let source = try FormattedSource(scratch, .unknown)
     let arrival = try Arrival(scratch, offer(["source"]))
     try arrival.write(Array(try source.export(HeldItems()).frames.prefix(2)))
-    // The file is another one while it is read, and the old one when it is tried again.
+    // The file has another state while it is read, and the old state when it is tried again.
     let second = try source.export(HeldItems(of: arrival.staging)) { number in
       if number == 3 { scratch.setTime("source/file", 1_000_000_000, 7) }
       if number == 8 { scratch.setTime("source/file", 1_000_000_000, 5) }
@@ -101,7 +102,8 @@ import Testing
   }
 }
 
-/// The folder `source` as a disk shows it that keeps stamps in its own way: without a time of change, if that is unknown.
+/// The folder `source` as shown by a disk with its own handling of stamps: without a time of
+/// change, if that is unknown.
 private struct FormattedSource {
   let place: FormattedDirectory
   let tree: SourceTree
@@ -175,7 +177,7 @@ private final class FormattedFile: SourceFile {
 }
 
 extension StampKeeping {
-  /// A status as a disk shows it that keeps stamps so.
+  /// A status as shown by a disk with this handling of stamps.
   fileprivate func shown(_ status: FileStatus) -> FileStatus {
     guard self == .unknown else { return status }
     return FileStatus(

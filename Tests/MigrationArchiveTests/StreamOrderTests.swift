@@ -32,11 +32,12 @@ import Testing
     try arrival.finish(finish([try fileRecord(generation)]))
     let entry = try #require(scratch.snapshot("destination")["root/file"])
     #expect(entry.content == content && entry.mode == 0o640 && entry.seconds == 99 && entry.nanoseconds == 3)
-    // The staging directory keeps four open (its parent, itself, its tree, its journal), and each writer the directory it wrote to last.
+    // The staging directory keeps four open (its parent, itself, its tree, its journal), and each
+    // writer the directory it wrote to last.
     #expect(scratch.openDescriptors() <= 4 + writers.count)
   }
 
-  @Test func `every order of a record and its chunks gives the file`() throws {
+  @Test func `every order of a record and its chunks results in the file`() throws {
     let item = try Crafted.frame { $0.item(try fileRecord()) }
     let parts = try chunks() + [item]
     for first in 0..<4 {
@@ -68,7 +69,7 @@ import Testing
     try check([old[0], old[1], whole], 2)
   }
 
-  @Test func `a file that becomes something else between two generations arrives as that`() throws {
+  @Test func `a file that becomes another type between two generations arrives as that type`() throws {
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(["root", "x"]))
     let records = [
@@ -84,7 +85,7 @@ import Testing
     #expect(scratch.openDescriptors() <= 5)
   }
 
-  @Test func `two streams write one large file, and one of them ends it`() throws {
+  @Test func `two streams write one large file, and one of them completes it`() throws {
     for round in 0..<20 as Range<UInt128> {
       let scratch = try Scratch.withFolders()
       let arrival = try Arrival(scratch, offer(), transfer: round)
@@ -100,7 +101,7 @@ import Testing
       let item = Crafted.frame { $0.item(whole) }
       var halves: [[[UInt8]]] = [[], []]
       for (index, frame) in frames.enumerated() { halves[index % 2].append(frame) }
-      // Now the record is the first that comes, now the last, now in between.
+      // The record comes first, last, or in between.
       halves[Int(round) % 2].insert(item, at: Int(round) * 32 / 19)
       #expect(try concurrently(halves, into: arrival) == [nil, nil])
       try arrival.finish(finish([whole]))
@@ -109,8 +110,9 @@ import Testing
     }
   }
 
-  @Test func `a record and the first chunk of its file come at the same moment`() throws {
-    // A file of one chunk is two entries in two frames, on two streams; thousands of them meet in every way.
+  @Test func `a record and the first chunk of its file arrive at the same moment`() throws {
+    // A file of one chunk is two entries in two frames, on two streams; thousands of them meet in
+    // every order.
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(items: 10_000))
     var streams: [[[UInt8]]] = [[], []]
@@ -119,7 +121,7 @@ import Testing
       let path = "root/\(number)"
       let file = try record(path, .file(size: 4), generation: 2, mode: 0o644)
       records.append(file)
-      // Half of them had come in part, in another generation.
+      // Half of them had arrived in part, in another generation.
       if number % 2 == 0 {
         try arrival.write([try Crafted.frame { try $0.chunk(path, 1, at: 0, [9]) }])
         if number % 4 == 0 { try arrival.write([try Crafted.frame { try $0.chunk(path, 1, at: 7, [9]) }]) }
@@ -138,7 +140,7 @@ import Testing
     #expect(snapshot.entries.values.allSatisfy { $0.content == [1, 2, 3, 4] })
   }
 
-  @Test func `four streams bring one tree with everything twice`() throws {
+  @Test func `four streams bring one tree with every item twice`() throws {
     let scratch = try Scratch.withFolders()
     for directory in 0..<10 {
       scratch.makeDirectory("source/\(directory)")
@@ -156,7 +158,7 @@ import Testing
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
   }
 
-  /// Writes each list of frames on a thread of its own, and says how each ended.
+  /// Writes each list of frames on its own thread. Returns the result of each.
   private func concurrently(_ streams: [[[UInt8]]], into arrival: Arrival) throws -> [String?] {
     let waiting = Atomic<Int>(streams.count)
     let staging = arrival.staging

@@ -7,7 +7,8 @@ import Testing
 
 @testable import MigrationArchive
 
-/// Somebody who keeps exchanging a directory of staging with a symbolic link to the outside, while files are written there.
+/// A process that keeps exchanging a directory of staging with a symbolic link to the outside,
+/// while files are written there.
 private final class Swapper: Sendable {
   private let count = Atomic<Int>(0)
   private let isStopped = Atomic<Bool>(false)
@@ -53,14 +54,14 @@ private final class Swapper: Sendable {
     try body(swapper)
   }
 
-  @Test func `no swap of a directory for a link leads a write to the outside`() throws {
+  @Test func `no exchange of a directory for a link leads a write to the outside`() throws {
     var (written, refused) = (0, 0)
     try swapping { swapper in
       let deadline = soon()
       var number = 0
       while swapper.swaps < Self.leastSwaps || written < 100 || refused < 100 {
         guard BootInstant.now() < deadline else { throw TookTooLong("that swaps meet writes often enough") }
-        // Each from a writer of its own, which remembers no directory; then a few that do.
+        // Each from its own writer, which remembers no directory; then several that remember one.
         let writer = arrival.writer()
         for _ in 0..<4 {
           number += 1
@@ -79,7 +80,7 @@ private final class Swapper: Sendable {
     #expect(scratch.read("outside/secret") == Array("secret".utf8))
   }
 
-  @Test func `a writer that opens by path would be led to the outside`() throws {
+  @Test func `a writer that opens by path would write outside`() throws {
     try swapping { swapper in
       let deadline = soon()
       var number = 0

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Everything beneath a directory as plain system calls show it: the tests' own eyes.
+/// The contents of a directory as plain system calls show them, independently of the code under
+/// test.
 struct TreeSnapshot: Equatable {
   struct Entry: Equatable, CustomStringConvertible {
     var type: mode_t
@@ -72,7 +73,7 @@ struct TreeSnapshot: Equatable {
       let count = readlinkat(directory, name, &target, target.count)
       return target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
     case S_IFREG:
-      // What is mostly a hole is not worth the memory; its beginning is.
+      // A file that is mostly a hole is not worth the memory; its beginning is.
       let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
       guard file >= 0 else { return [] }
       defer { close(file) }

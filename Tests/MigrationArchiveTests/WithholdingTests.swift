@@ -6,7 +6,7 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What a sender leaves out since the destination cannot hold it.
+/// The items that a sender leaves out because the destination cannot hold them.
 @Suite struct WithholdingTests {
   private static let narrow: DestinationTraits = {
     var traits = DestinationTraits()
@@ -27,14 +27,14 @@ import Testing
     scratch.write("source/large", [1])
     scratch.cut("source/large", to: 4_294_967_296)
     #expect(link(scratch.path("source/large"), scratch.path("source/large too")) == 0)
-    // The first name cannot be held, the second can: then it is a file.
+    // The destination cannot hold the first name, but can hold the second, which becomes the file.
     scratch.write("source/a-first:", pattern(20))
     #expect(link(scratch.path("source/a-first:"), scratch.path("source/z-second")) == 0)
     scratch.letSettle()
     return scratch
   }
 
-  @Test func `what the destination cannot hold is left out, as many items as were announced`() throws {
+  @Test func `items that the destination cannot hold are left out, in the announced number`() throws {
     let scratch = try tree()
     let export = try Export([scratch.at("source")], traits: Self.narrow)
     let left = export.outlet.unsent.map {
@@ -57,11 +57,11 @@ import Testing
         "source", "source/A", "source/a", "source/d", "source/d/x", "source/plain", "source/z-second",
       ])
     #expect(sent.allSatisfy { $0.kind != .hardLink && Self.narrow.refusal(of: $0) == nil })
-    // Progress comes to its end nevertheless.
+    // Progress is complete nevertheless.
     #expect(export.outlet.skipped.bytes + export.outlet.counted.bytes == export.summary.total.bytes)
   }
 
-  @Test func `the user is told before anything is sent, in numbers`() throws {
+  @Test func `the user learns the numbers of left-out items before any data is sent`() throws {
     let scratch = try tree()
     let export = try Export([scratch.at("source")])
     #expect(
@@ -84,7 +84,7 @@ import Testing
         == "the destination cannot hold symbolic links with targets of more than 4 bytes (2 left out)")
   }
 
-  @Test func `a destination that can hold everything gets everything`() throws {
+  @Test func `a destination that can hold every item gets every item`() throws {
     let scratch = try tree()
     scratch.cut("source/large", to: 10)
     scratch.letSettle()
@@ -92,7 +92,7 @@ import Testing
     #expect(export.result.finish.withheld == 0 && export.result.finish.total == export.summary.total)
   }
 
-  @Test func `what became too large after the walk is left out, too`() throws {
+  @Test func `an item that became too large after the walk is left out, too`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["file", "link"] { scratch.write("source/\(name)", [1]) }
     var traits = DestinationTraits()
@@ -106,7 +106,7 @@ import Testing
     #expect(try export.entries.map(\.text) == ["link"])
   }
 
-  @Test func `an app's items are left out like others`() throws {
+  @Test func `an app's items are left out in the same way`() throws {
     let appending = Appending(traits: Self.narrow)
     let scratch = try tree()
     try appending.appender.appendLink(
@@ -115,12 +115,12 @@ import Testing
     try appending.append(directory, at: Array("in./d".utf8))
     try appending.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))
     let result = appending.finish()
-    // The link, the directory that was made on the way, the one in it and the file in that.
+    // The link, the directory created on the way, the directory in it and the file in that.
     #expect(result.finish.withheld == 4 && result.finish.total.items == 1 && result.finish.unsent == 0)
   }
 }
 
-/// Times that the destination keeps less exactly than the source.
+/// Times that the destination keeps less precisely than the source.
 @Suite struct RoundedTimeTests {
   @Test(arguments: [1, 100, 1_000_000_000, 2_000_000_000] as [UInt32])
   func `with skip a file whose time was rounded is not sent again`(granularity: UInt32) throws {
@@ -148,7 +148,7 @@ import Testing
     #expect(try leftOut(DestinationTraits()) == (granularity == 1 ? LeftOut(present: 3) : LeftOut(differing: 3)))
   }
 
-  @Test func `times that the file system rounds are counted, and rights that it fixes, each once`() throws {
+  @Test func `rounded times and fixed permissions are counted once each`() throws {
     let scratch = try Scratch.withFolders()
     var abilities = DiskAbilities()
     abilities.timeGranularity = 2_000_000_000
@@ -175,13 +175,13 @@ import Testing
     try staging.complete(finish(records)) { _ in }
     let losses = [Done.Loss(kind: .mode, count: 2), Done.Loss(kind: .time, count: 3)]
     #expect(staging.losses == losses)
-    // Another process that takes the same back counts the same.
+    // Another process that recovers the same data counts the same.
     let again = try Staging.recover(from: disk, for: offer(), transfer: 1, keys: testKeys, sealer: HashSealer())
     #expect(again.losses == losses)
   }
 }
 
-/// A disk that says of itself that it can do no more than this.
+/// A disk that reports only these abilities.
 private struct KnownDisk: StagingDisk {
   let disk: DirectoryDisk
   let abilities: DiskAbilities

@@ -5,9 +5,10 @@ import Testing
 
 @testable import MigrationArchive
 
-/// What readers are given to read, and in which order.
+/// The work that readers get, and its order.
 @Suite struct WorkListTests {
-  /// A tree of folders with so many files each, every file of `size` bytes; the folders come first.
+  /// A tree of folders with these numbers of files, every file of `size` bytes; the folders come
+  /// first.
   private func tree(_ counts: [Int], size: Int64 = 10) -> SourceTree {
     var tree = SourceTree()
     let names = (0..<max(counts.count, counts.max() ?? 0)).map { Array(String($0).utf8) }
@@ -35,7 +36,7 @@ import Testing
   private func run(_ work: WorkList.Work) -> Range<Int>? { if case .run(_, let items) = work { items } else { nil } }
 
   @Test(arguments: [1, 2, 3, 16])
-  func `every item is handed out once, in whatever order readers ask`(readers: Int) throws {
+  func `every item is handed out once, regardless of the order of the readers' requests`(readers: Int) throws {
     var dice = Generator(seed: UInt64(readers))
     let tree = tree([0, 700, 3, 3, 3, 1, 2_000, 5])
     var list = WorkList(readers: readers)
@@ -68,7 +69,7 @@ import Testing
     #expect(Set(folders[1] ?? []).intersection(folders[2] ?? []).subtracting([-1]).isEmpty)
   }
 
-  @Test func `a reader without work takes half of what another one has left of its folder`() throws {
+  @Test func `a reader without work takes half of the rest of another reader's folder`() throws {
     let tree = tree([1_000])
     var list = WorkList(readers: 2)
     _ = list.add(tree)
@@ -77,23 +78,23 @@ import Testing
     #expect(first.lowerBound == 0 && second.lowerBound > 400 && second.lowerBound < 700)
   }
 
-  @Test func `a run is small where files are large`() throws {
+  @Test func `a run has few items if files are large`() throws {
     var list = WorkList(readers: 1)
     _ = list.add(tree([100], size: 300_000))
     #expect(run(next(&list, 1))?.count == 5, "the folder, and four files that make a megabyte")
   }
 
-  @Test func `what is merged is not waited for`() {
+  @Test func `merged items are not waited for`() {
     var list = WorkList(readers: 1)
     let batch = list.add(tree([1]), merged: [0])
     #expect(run(next(&list, 1)) == 0..<2)
     let isLast = list.done(1, of: batch)
     #expect(isLast && list.isEmpty)
     let nothing = list.add(SourceTree())
-    #expect(list.isDone(nothing), "nothing is done at once")
+    #expect(list.isDone(nothing), "an empty batch is done immediately")
   }
 
-  @Test func `an item that is postponed comes at its time, also when another reader asks`() throws {
+  @Test func `a postponed item is handed out when it is due, also to another reader`() throws {
     var list = WorkList(readers: 2)
     let batch = list.add(tree([1]))
     let items = try #require(run(next(&list, 1)))
@@ -105,7 +106,7 @@ import Testing
     #expect(list.isEmpty)
   }
 
-  @Test func `what changes comes when all else is done, after a pause, and behind the frames that have a part of it`()
+  @Test func `changing items are tried when the rest is done, after a pause, and behind the frames with their parts`()
     throws
   {
     var list = WorkList(readers: 2)
@@ -113,7 +114,7 @@ import Testing
     let items = try #require(run(next(&list, 1)))
     let item = WorkList.Item(batch: batch, index: 1)
     list.changed(item, WorkList.Tries(reads: 1), lastFrame: 7)
-    #expect(next(&list, 2) == .nothing(until: nil), "another item is in hand")
+    #expect(next(&list, 2) == .nothing(until: nil), "another reader has the item")
     list.done(items.count - 1, of: batch)
     #expect(next(&list, 2, now: 10) == .nothing(until: 10.02))
     #expect(next(&list, 2, now: 11, written: 7) == .nothing(until: nil), "frame 7 is not written")
@@ -125,7 +126,7 @@ import Testing
     #expect(list.isEmpty)
   }
 
-  @Test func `a large file is joined by readers that have nothing else, and complete when the last reader leaves it`()
+  @Test func `readers without other work join a large file, which is complete when the last reader leaves it`()
     throws
   {
     var list = WorkList(readers: 3)
@@ -140,7 +141,7 @@ import Testing
     #expect(list.isEmpty)
   }
 
-  @Test func `a file that must follow a frame is read when that is written`() throws {
+  @Test func `a file that must follow a frame is read when that frame is written`() throws {
     var list = WorkList(readers: 1)
     let batch = list.add(tree([1]))
     _ = next(&list, 1)
@@ -152,7 +153,7 @@ import Testing
     #expect(isLast)
   }
 
-  @Test func `batches are read side by side`() throws {
+  @Test func `batches are read concurrently`() throws {
     var list = WorkList(readers: 2)
     let (one, two) = (list.add(tree([1])), list.add(tree([1])))
     #expect(next(&list, 1) == .run(one, 0..<2))
@@ -162,24 +163,24 @@ import Testing
   }
 }
 
-/// The names of files that have several.
+/// The names of files with several names.
 @Suite struct LinkedNamesTests {
-  @Test func `a name that leads elsewhere by now lets go of what it was to bring`() {
+  @Test func `a name that leads to another file now releases its claim`() {
     var names = LinkedNames()
     #expect(names.claim(1, 10) == .mine)
     #expect(names.claim(2, 20) == .mine)
-    // The first is looked at once more, and leads to what the second brings.
+    // The first is looked at once more, and now has the generation that the second carries.
     #expect(names.claim(1, 20) == .others)
     #expect(names.claim(3, 10) == .mine)
   }
 
-  /// What each of the names is told that leads to a generation, in this order.
+  /// The claims of names of one generation, in this order.
   private func claims(_ names: inout LinkedNames, _ asked: [(name: Int, generation: Generation)]) -> [LinkedNames.Claim]
   {
     asked.map { names.claim($0.name, $0.generation) }
   }
 
-  @Test func `the first name brings the content, and the others lead to it when it is there`() {
+  @Test func `the first name carries the content, and the others link to it when it is sent`() {
     var names = LinkedNames()
     let before = claims(&names, [(1, 7), (1, 7), (2, 7)])
     #expect(before == [.mine, .mine, .others])
@@ -188,7 +189,7 @@ import Testing
     #expect(after == [.sent(1)])
   }
 
-  @Test func `a name that brings nothing leaves the content to another`() {
+  @Test func `a name that carries no content leaves it to another`() {
     var names = LinkedNames()
     _ = names.claim(1, 7)
     names.released(1)
@@ -196,7 +197,7 @@ import Testing
     #expect(after == [.mine, .others])
   }
 
-  @Test func `a name that turned out to be in another state leads to that one`() {
+  @Test func `a name that turns out to be in another state links to that state`() {
     var names = LinkedNames()
     _ = names.claim(1, 7)
     names.sent(1, 8)

@@ -78,7 +78,7 @@ int csystem_packet_pair(int sockets[2]);
 ssize_t csystem_send_packet(int socket, const void *bytes, size_t size, int descriptor, int wait);
 // Receives one packet, and the descriptor that came with it (-1 if none; further descriptors are
 // closed). Returns 0 when the other end is closed; -1 with EBADMSG for an empty packet, and with
-// EMSGSIZE for a packet that is longer than the buffer. Such packets are consumed.
+// EMSGSIZE for a packet that is longer than the buffer. Both kinds are consumed.
 ssize_t csystem_receive_packet(int socket, void *buffer, size_t size, int *descriptor, int wait);
 
 // A received datagram: its size, the interface on which it arrived, its hop limit (-1 if the kernel
