@@ -14,7 +14,7 @@ import Testing
     ("::ffff:192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7/120", "192.0.2.0/24"), ("fe80::1", "fe80::1"),
     ("fe80::1%lo", "fe80::1%lo"), ("fe80::%lo/64", "fe80::%lo/64"), ("fe80::1%lo/64", "fe80::%lo/64"),
   ])
-  func `a range is read and written`(text: String, shown: String) throws {
+  func `a range is parsed and written`(text: String, shown: String) throws {
     #expect(try AddressRange.parse(text).description == shown)
   }
 
@@ -28,7 +28,7 @@ import Testing
     ("fe80::1%nowhere", "no network interface 'nowhere'"), ("fe80::1%", "no network interface ''"),
     ("a\u{1B}[2J", "is not a numeric address"),
   ])
-  func `what is no range says why`(text: String, clause: String) {
+  func `a text that is not a range results in the reason`(text: String, clause: String) {
     let error = #expect(throws: AddressRange.ParseError.self) { try AddressRange.parse(text) }
     #expect(error?.description.contains(clause) == true, "\(error?.description ?? "")")
     #expect(error?.description.contains("\u{1B}") == false)
@@ -41,11 +41,11 @@ import Testing
     ("2001:db8::/33", "2001:db8:7fff::1", true), ("2001:db8::/33", "2001:db8:8000::1", false),
     ("::ffff:192.0.2.0/120", "192.0.2.200", true), ("fe80::/10", "febf::1", true), ("fe80::1%lo", "fe80::1", false),
   ])
-  func `a range holds what shares its bits`(range: String, other: String, isInside: Bool) throws {
+  func `a range contains the addresses that share its bits`(range: String, other: String, isInside: Bool) throws {
     #expect(try AddressRange.parse(range).contains(try address(other)) == isInside)
   }
 
-  @Test func `a range at an interface holds that interface's addresses only`() throws {
+  @Test func `a range on an interface contains only that interface's addresses`() throws {
     let bytes = try address("fe80::1").bytes
     let here = SocketAddress(family: .v6, bytes: bytes, scope: 1, port: 5)
     let there = SocketAddress(family: .v6, bytes: bytes, scope: 2, port: 5)
@@ -58,7 +58,7 @@ import Testing
     ("192.0.2.7", false, "192.0.2.7"), ("192.0.2.7", true, "192.0.2.7"), ("2001:db8::1", true, "2001:db8::1"),
     ("2001:db8:1:2:3:4:5:6", false, "2001:db8:1:2::/64"), ("fe80::1", false, "fe80::1"), ("::1", false, "::1"),
   ])
-  func `an address counts for itself where it is near, else with its network`(
+  func `a near address counts separately, and a distant one with its network`(
     text: String, isOnLink: Bool, network: String
   ) throws {
     #expect(try address(text).network(onLink: isOnLink).description == network)
@@ -71,7 +71,7 @@ import Testing
     #expect(one.network(onLink: false) == other.network(onLink: false))
   }
 
-  @Test func `what is on a link is known by the link's range`() throws {
+  @Test func `an address on a link is recognised by the link's range`() throws {
     let links = LocalLinks([try AddressRange.parse("2001:db8::/64"), try AddressRange.parse("192.0.2.0/24")])
     for (text, isNear) in [("2001:db8::9", true), ("192.0.2.9", true), ("2001:db8:0:1::9", false)] {
       #expect(links.contains(try address(text)) == isNear)

@@ -8,7 +8,7 @@ import Testing
     ("[::1]:47470", "::1", 47470), ("[::1]", "::1", 9), ("::1", "::1", 9), ("fe80::1%eth0", "fe80::1%eth0", 9),
     ("[fe80::1%eth0]:5", "fe80::1%eth0", 5), ("host:0", "host", 0), ("h:65535", "h", 65535), ("bücher", "bücher", 9),
   ])
-  func `hosts and ports are read`(text: String, host: String?, port: Int) throws {
+  func `hosts and ports are parsed`(text: String, host: String?, port: Int) throws {
     #expect(
       try HostAndPort.parse(text, defaultPort: 9) == HostAndPort(host: host, port: UInt16(port)))
   }
@@ -20,7 +20,7 @@ import Testing
     ("[]:1", .invalidHost), ("[::1]x", .invalidPort), ("[::1]:", .invalidPort), ("a b:1", .invalidHost),
     ("user@host", .invalidHost), ("a/b", .invalidHost), ("a\nb", .invalidHost),
   ])
-  func `what is no host and port says why`(text: String, code: HostAndPort.ParseError.Code) {
+  func `a text that is not a host and port results in the reason`(text: String, code: HostAndPort.ParseError.Code) {
     let error = #expect(throws: HostAndPort.ParseError.self) { try HostAndPort.parse(text, defaultPort: 9) }
     #expect(error?.code == code)
     #expect(error?.description.contains("\n") == false)
@@ -32,7 +32,7 @@ import Testing
     #expect(throws: HostAndPort.ParseError.self) { try HostAndPort.parseListening("70000", defaultPort: 9) }
   }
 
-  @Test func `addresses are written as they are typed`() throws {
+  @Test func `addresses are written as users type them`() throws {
     #expect(SocketAddress(numeric: "192.0.2.7", port: 47470)?.description == "192.0.2.7:47470")
     #expect(SocketAddress(numeric: "::1", port: 47470)?.description == "[::1]:47470")
     #expect(SocketAddress(numeric: "2001:DB8:0:0::1", port: 1)?.hostDescription == "2001:db8::1")
@@ -42,14 +42,14 @@ import Testing
     #expect(SocketAddress(numeric: "host", port: 1) == nil)
   }
 
-  @Test func `names are resolved, and a name that is none is a readable error`() throws {
+  @Test func `names are resolved, and an unknown name results in a readable error`() throws {
     #expect(try SocketAddress.resolve(host: "127.0.0.1", port: 7) == [.loopback(port: 7)])
     let error = #expect(throws: SystemError.self) { try SocketAddress.resolve(host: "no such host", port: 7) }
     #expect(error?.description.hasPrefix("cannot find the address of no such host: ") == true)
     #expect(error?.reason?.isEmpty == false)
   }
 
-  @Test func `the interfaces have the loopback's address, with the port that was asked for`() throws {
+  @Test func `the interfaces have the loopback address, with the requested port`() throws {
     let addresses = try SocketAddress.localAddresses(port: 5)
     #expect(addresses.allSatisfy { $0.port == 5 })
     #expect(addresses.contains { $0.isLoopback })

@@ -4,14 +4,15 @@ import Testing
 
 @testable import MigrationSystem
 
-/// One table of hostile paths and trees, and what either way of resolving makes of it: always the same.
+/// A table of hostile paths and trees, and the results of both ways of resolving: always the same.
 @Suite struct BeneathTableTests {
-  /// Where a link leads that stands in the place of a directory or file.
+  /// The targets of a link in the place of a directory or file.
   static let targets = [
     "real", "../outside", "/etc", "missing", "link", ".", "..", "/proc/self/root", "/dev/null", "real/",
   ]
 
-  /// The tree of the table: `a/b/c` with a link beside each of them, a FIFO, and what may not be searched.
+  /// The tree of the table: `a/b/c` with a link next to each of them, a FIFO, and a directory
+  /// without search permission.
   private func tree(_ scratch: Scratch, linkTo target: String) throws {
     try scratch.directory.makeDirectories("a/b")
     try scratch.directory.makeDirectories("real/b")
@@ -29,8 +30,7 @@ import Testing
     failure { () throws(SystemError) in _ = try scratch.directory.openBeneath(path, flags, by: way) }
   }
 
-  @Test(arguments: targets) func `a link at any place of a path is a link, whatever it leads to`(target: String) throws
-  {
+  @Test(arguments: targets) func `a link at any place of a path is an error`(target: String) throws {
     let scratch = try Scratch()
     try tree(scratch, linkTo: target)
     for path in ["link", "link/b", "link/b/c", "a/link", "a/link/c", "a/link/link/c", "a/b/link", "a/b/link/x"] {
@@ -47,7 +47,7 @@ import Testing
     String(repeating: "n", count: 256), "a/" + String(repeating: "n", count: 255),
     String(repeating: "n", count: 256) + "/x", String(repeating: "a/", count: 3_000) + "a",
   ])
-  func `both ways give the same answer`(path: String) throws {
+  func `both ways return the same result`(path: String) throws {
     let scratch = try Scratch()
     try tree(scratch, linkTo: "real")
     for flags in [OpenFlags.readOnly, .readWrite, .directory] {
@@ -55,8 +55,8 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: canMount, "no file system can be mounted"))
-  func `a file system that is mounted below is gone into by both ways, and not out of`() throws {
+  @Test(.enabled(if: canMount, "no file system can be mounted here"))
+  func `both ways enter a file system that is mounted inside, and do not leave it`() throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("mounted")
     try #require(mount("tmpfs", scratch.path + "/mounted", "tmpfs", 0, "size=1m") == 0)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: BeneathTests.ways, ["file", "directory", "link"])
-  func `a component that is swapped again and again is found as one or the other, and never outside`(
+  func `a component that is exchanged repeatedly is found in one of its states, and never outside`(
     way: PathResolution, leaf: String
   ) throws {
     let outside = try Scratch()
@@ -85,7 +85,7 @@ import Testing
       guard let directory = try? Directory.open(path + "/a") else { return }
       for _ in 0..<3_000 { try? directory.exchange("b", with: directory, "link") }
     }
-    // What is asked for decides what is swapped under it: the leaf's directory, or the leaf itself.
+    // The operation decides which component is exchanged: the leaf's directory, or the leaf itself.
     for _ in 0..<3_000 {
       do {
         let name = leaf == "directory" ? "a/b" : leaf == "link" ? "a/link/c" : "a/b/c"

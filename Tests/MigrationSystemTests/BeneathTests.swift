@@ -11,7 +11,7 @@ import Testing
     failure { () throws(SystemError) in _ = try scratch.directory.openBeneath(path, by: way) }
   }
 
-  @Test(arguments: ways) func `a file below is opened`(way: PathResolution) throws {
+  @Test(arguments: ways) func `a file inside is opened`(way: PathResolution) throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("a/b")
     try scratch.directory.openDirectoryBeneath("a/b").createFile("c").append("deep".utf8.span.bytes)
@@ -29,14 +29,14 @@ import Testing
       failure { () throws(SystemError) in try scratch.directory.makeDirectories(path, by: way) } == EINVAL)
   }
 
-  @Test(arguments: ways) func `a NUL is refused and cuts nothing`(way: PathResolution) throws {
+  @Test(arguments: ways) func `a NUL is refused and truncates nothing`(way: PathResolution) throws {
     let scratch = try Scratch()
     scratch.write("a", "")
     #expect(opening([UInt8(ascii: "a"), 0, UInt8(ascii: "b")], in: scratch, by: way) == EINVAL)
     #expect(opening([UInt8(ascii: "a"), 0], in: scratch, by: way) == EINVAL)
   }
 
-  @Test(arguments: ways) func `a link is refused as the last name and on the way`(way: PathResolution) throws {
+  @Test(arguments: ways) func `a link is refused as the last component and on the way`(way: PathResolution) throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("real")
     try scratch.directory.openDirectoryBeneath("real").createFile("file").append("x".utf8.span.bytes)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ways) func `what is missing, or no directory, is reported as that`(way: PathResolution) throws {
+  @Test(arguments: ways) func `a missing item and a non-directory are reported as such`(way: PathResolution) throws {
     let scratch = try Scratch()
     scratch.write("file", "")
     #expect(opening(Array("none".utf8), in: scratch, by: way) == ENOENT)
@@ -84,7 +84,7 @@ import Testing
     #expect(opening(Array("a/passwd".utf8), in: scratch, by: way) == ELOOP)
   }
 
-  @Test(arguments: ways) func `a directory exchanged again and again never leads outside`(way: PathResolution) throws {
+  @Test(arguments: ways) func `a directory exchanged repeatedly never leads outside`(way: PathResolution) throws {
     let outside = try Scratch()
     outside.write("x", "outside")
     let scratch = try Scratch()
@@ -112,7 +112,7 @@ import Testing
     try swapper.value()
   }
 
-  @Test(arguments: ways) func `paths longer than the kernel takes work`(way: PathResolution) throws {
+  @Test(arguments: ways) func `paths longer than the kernel accepts work`(way: PathResolution) throws {
     let scratch = try Scratch()
     let component = [UInt8](repeating: UInt8(ascii: "n"), count: 200)
     let path = Array(repeating: component, count: 30).joined(separator: [UInt8(ascii: "/")])
@@ -129,9 +129,9 @@ import Testing
     #expect(try scratch.directory.names().isEmpty)
   }
 
-  @Test(arguments: ways) func `a long path is split wherever its separators fall`(way: PathResolution) throws {
+  @Test(arguments: ways) func `a long path is split at any separator`(way: PathResolution) throws {
     let scratch = try Scratch()
-    // Every length of the first component moves the point at which the kernel's limit cuts.
+    // Every length of the first component moves the point at which the kernel's limit applies.
     for first in [1, 94, 95, 96, 97, 98, 99, 100, 101, 102, 200] {
       var path = [UInt8](repeating: UInt8(ascii: "f"), count: first)
       for _ in 0..<25 { path += [UInt8(ascii: "/")] + [UInt8](repeating: UInt8(ascii: "n"), count: 199) }
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `this kernel has been asked`() {
+  @Test func `the kernel's abilities are tested once`() {
     #expect([.kernel, .walk].contains(PathResolution.preferred))
   }
 }

@@ -5,13 +5,13 @@ import Testing
 @testable import MigrationSystem
 
 @Suite struct ConfinementTests {
-  /// Confinement is for good, so that each test has a thread of its own to spend.
+  /// Confinement is permanent, so each test has its own thread.
   private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) throws -> Value {
     try RunningThread("confined", body).value()
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
-  func `nothing outside can be created, changed, moved or removed, also by threads that are started later`() throws {
+  func `no item outside can be created, changed, moved or removed, also by threads that start later`() throws {
     let scratch = try Scratch()
     for name in ["inside", "inside/deep", "outside"] { try scratch.directory.makeDirectories(name) }
     _ = try scratch.directory.openChildDirectory("outside").createFile("there")
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
-  func `inside everything is as before, and what is outside can be read`() throws {
+  func `access inside is unchanged, and items outside can be read`() throws {
     let scratch = try Scratch()
     for name in ["inside", "inside/one", "inside/two"] { try scratch.directory.makeDirectories(name) }
     _ = try scratch.directory.createFile("outside")

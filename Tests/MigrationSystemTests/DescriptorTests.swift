@@ -21,11 +21,11 @@ import Testing
     #expect(try twin.status().kind == .regular)
   }
 
-  @Test func `a pipe's reader sees the end when the only writer goes`() throws {
+  @Test func `a pipe's reader sees the end when the only writer closes`() throws {
     var ends: [CInt] = [0, 0]
     #expect(pipe(&ends) == 0)
     let reader = Descriptor(owning: ends[0])
-    // A writer that stays open is an error then, and not a wait without end.
+    // If a writer stays open, the read fails and does not wait forever.
     #expect(fcntl(reader.raw, F_SETFL, O_NONBLOCK) == 0)
     do {
       let writer = Descriptor(owning: ends[1])
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 65_536, 200_000])
-  func `what comes is read to its end, unless it is too long`(size: Int) throws {
+  func `the whole input is read, unless it is too long`(size: Int) throws {
     let scratch = try Scratch()
     let content = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) }
     try scratch.directory.openOrCreateFile("file").append(content.span.bytes)
@@ -46,7 +46,7 @@ import Testing
     #expect(throws: SystemError.self) { try scratch.directory.openChild("file").readToEnd(limit: size - 1) }
   }
 
-  @Test func `bytes come back from where they were written`() throws {
+  @Test func `bytes are read back from their position`() throws {
     let scratch = try Scratch()
     let file = try scratch.directory.openOrCreateFile("file")
     try file.append("hello".utf8.span.bytes)
@@ -81,7 +81,7 @@ import Testing
     #expect(status.allocatedBytes < megabyte)
   }
 
-  @Test func `a lock keeps other openers out until it is let go`() throws {
+  @Test func `a lock keeps other openers out until it is released`() throws {
     let scratch = try Scratch()
     let first = try scratch.directory.openOrCreateFile("lock")
     let second = try scratch.directory.openOrCreateFile("lock")
@@ -94,7 +94,7 @@ import Testing
     #expect(try !first.lock())
   }
 
-  @Test func `every kind is told apart`() throws {
+  @Test func `every type is recognised`() throws {
     let scratch = try Scratch()
     scratch.write("regular", "")
     try scratch.directory.makeDirectory("directory")
@@ -109,7 +109,7 @@ import Testing
     #expect(status.owner == geteuid() && status.group == getegid() && status.linkCount == 1)
   }
 
-  @Test func `a file system tells its room`() throws {
+  @Test func `a file system reports its space`() throws {
     let scratch = try Scratch()
     let space = try FileSystemSpace.of(scratch.directory.descriptor)
     #expect(space.totalBytes > 0 && space.availableBytes <= space.totalBytes)
@@ -117,11 +117,11 @@ import Testing
     #expect(try FileSystemSpace.of(Directory.open("/proc").descriptor).availableItems == nil)
   }
 
-  @Test func `an error is a clause`() throws {
+  @Test func `an error is described by a clause`() throws {
     let scratch = try Scratch()
     do {
       _ = try scratch.directory.openBeneath([UInt8(ascii: "a"), UInt8(ascii: "\n"), 0xff])
-      Issue.record("opened what is not there")
+      Issue.record("opened a missing file")
     } catch {
       #expect(error.description == "cannot open a\\n\\xff: No such file or directory")
       #expect(error.isNotFound && !error.isWouldBlock)

@@ -10,7 +10,7 @@ import Testing
     Array("..a".utf8), Array(" ".utf8), Array("\\".utf8), [1], Array("e\u{301}".utf8),
   ]
 
-  @Test(arguments: oddNames) func `any bytes but NUL and the separator make a name`(name: [UInt8]) throws {
+  @Test(arguments: oddNames) func `any bytes except NUL and the separator form a name`(name: [UInt8]) throws {
     let scratch = try Scratch()
     try scratch.directory.createFile(name).append("content".utf8.span.bytes)
     #expect(try scratch.directory.names() == [name])
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["", ".", "..", "a/b", "/", "a/", "/etc", "a\0b", "\0"].map { Array($0.utf8) })
-  func `what is not one name is refused by every operation`(name: [UInt8]) throws {
+  func `every operation refuses bytes that are not one name`(name: [UInt8]) throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("a")
     scratch.write("other", "")
@@ -51,7 +51,7 @@ import Testing
     #expect(try scratch.directory.names().count == 2)
   }
 
-  @Test func `creating replaces nothing and follows nothing`() throws {
+  @Test func `creating a file replaces nothing and follows no link`() throws {
     let scratch = try Scratch()
     scratch.write("file", "old")
     try scratch.directory.makeSymbolicLink("dangling", target: "new")
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: [RenamingMeans.preferred, .plain])
-  func `a move among names of one's own refuses to overwrite too`(_ means: RenamingMeans) throws {
+  func `a move among private names refuses to overwrite too`(_ means: RenamingMeans) throws {
     let scratch = try Scratch()
     scratch.write("one", "1")
     scratch.write("two", "2")
@@ -107,7 +107,7 @@ import Testing
     #expect(scratch.names() == ["empty", "full2", "moved", "three", "two"])
   }
 
-  @Test func `two names change places, and neither is ever missing`() throws {
+  @Test func `two names are exchanged, and neither is ever missing`() throws {
     let scratch = try Scratch()
     scratch.write("file", "1")
     try scratch.directory.makeDirectories("directory/inside")
@@ -131,7 +131,7 @@ import Testing
     #expect(error == EXDEV)
   }
 
-  @Test func `links of every length are read whole`() throws {
+  @Test func `links of every length are read completely`() throws {
     let scratch = try Scratch()
     for length in [1, 255, 256, 257, 511, 512, 4095] {
       let target = [UInt8](repeating: 0xfe, count: length)
@@ -153,7 +153,7 @@ import Testing
     #expect(try scratch.directory.status("secondLink").kind == .symbolicLink)
   }
 
-  @Test func `modes have twelve bits and spare links' targets`() throws {
+  @Test func `modes have twelve bits and do not affect the targets of links`() throws {
     let scratch = try Scratch()
     scratch.write("file", "")
     try scratch.directory.makeSymbolicLink("link", target: "file")
@@ -170,7 +170,7 @@ import Testing
     Timestamp(seconds: 0), Timestamp(seconds: 2_147_483_648, nanoseconds: 123_456_789),
     Timestamp(seconds: 4_102_444_800, nanoseconds: 500),
   ])
-  func `times before 1970 and after 2038 come back to the nanosecond`(time: Timestamp) throws {
+  func `times before 1970 and after 2038 are kept to the nanosecond`(time: Timestamp) throws {
     let scratch = try Scratch()
     let file = try scratch.directory.createFile("file")
     try scratch.directory.makeSymbolicLink("link", target: "file")
@@ -185,7 +185,7 @@ import Testing
     #expect(try scratch.directory.status("file").modified == time)
   }
 
-  @Test func `thousands of entries are each seen once`() throws {
+  @Test func `thousands of entries are each listed once`() throws {
     let scratch = try Scratch()
     var expected: Set<[UInt8]> = []
     for index in 0..<5_000 {
@@ -216,7 +216,7 @@ import Testing
     #expect(count == 3)
   }
 
-  @Test func `a descriptor that was let go serves for nothing, and keeps no file`() throws {
+  @Test func `a released descriptor is unusable, and keeps no file`() throws {
     let scratch = try Scratch()
     let file = try scratch.directory.createFile("file")
     let directory = try scratch.directory.duplicate()
@@ -229,7 +229,7 @@ import Testing
     #expect(try scratch.directory.status("file").size == 0)
   }
 
-  @Test func `a directory that may be read and not entered is listed again`() throws {
+  @Test func `a readable directory that cannot be entered is listed again`() throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectory("readable")
     let directory = try scratch.directory.openChildDirectory("readable")

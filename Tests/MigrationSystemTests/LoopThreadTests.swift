@@ -1,9 +1,9 @@
 import MigrationSystem
 import Testing
 
-/// The trap on loops' threads, which builds for debugging have.
+/// The trap on loops' threads, which debug builds have.
 @Suite struct LoopThreadTests {
-  @Test func `a loop's thread waits with its own poller, and looks with any`() async {
+  @Test func `a loop's thread waits with its own poller, and checks with any`() async {
     await #expect(processExitsWith: .success) {
       LoopThread.enter()
       var own = try Poller(ofLoop: true)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `a loop's thread opens nothing`() async {
+  @Test func `a loop's thread opens no files`() async {
     await #expect(processExitsWith: .failure) {
       LoopThread.enter()
       _ = try Directory.open("/")

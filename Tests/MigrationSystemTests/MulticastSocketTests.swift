@@ -11,14 +11,14 @@ import Testing
     try #require(SocketAddress(numeric: text, port: 5353))
   }
 
-  /// What a socket has got, after waiting for it to get something.
+  /// The datagrams of a socket, after waiting for one.
   private func received(_ socket: borrowing MulticastSocket, longest: Int = 100) throws -> [Datagram] {
     var poller = try Poller()
     _ = try poller.wait(for: .readable, on: socket.raw, until: soon())
     return try waiting(socket, longest: longest)
   }
 
-  /// What a socket has got, without waiting.
+  /// The datagrams of a socket, without waiting.
   private func waiting(_ socket: borrowing MulticastSocket, longest: Int = 100) throws -> [Datagram] {
     var buffer = DatagramBuffer(longest: longest)
     var datagrams: [Datagram] = []
@@ -26,7 +26,7 @@ import Testing
     return datagrams
   }
 
-  @Test(arguments: groups) func `a packet also reaches its own device, and tells its origin`(_ text: String) throws {
+  @Test(arguments: groups) func `a packet also reaches its own device, with its origin`(_ text: String) throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let group = try group(text)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `a packet crosses the cable, and each interface's socket hears its own`() throws {
+  @Test func `a packet crosses the cable, and each interface's socket receives its own`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let group = try group("ff02::fb")
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `a packet of a group that another program joined elsewhere does not come`() throws {
+  @Test func `a packet of a group that another program joined elsewhere is not received`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let group = try group("224.0.0.251")
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test(arguments: groups) func `packets to one address stay with who has had the port`(_ text: String) throws {
+  @Test(arguments: groups) func `packets to one address go to the program that had the port`(_ text: String) throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let group = try group(text)
@@ -93,7 +93,8 @@ import Testing
     socket(family.number, CInt(SOCK_DGRAM.rawValue), 0)
   }
 
-  @Test(arguments: [SO_REUSEADDR, SO_REUSEPORT]) func `the port is shared with who shares it`(_ option: CInt) throws {
+  @Test(arguments: [SO_REUSEADDR, SO_REUSEPORT]) func `programs that share a port can all use it`(_ option: CInt) throws
+  {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let group = try group("224.0.0.251")
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `a port that another program has for itself is refused, with the address`() throws {
+  @Test func `a port in exclusive use by another program is refused, with the address`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let group = try group("224.0.0.251")
@@ -120,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `datagrams come in batches, and one that is too long is left out`() throws {
+  @Test func `datagrams come in batches, without one that is too long`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let socket = try MulticastSocket(group: try group("224.0.0.251"), interface: if_nametoindex("one"))
@@ -132,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `an interface that has gone is an error of sending and nothing worse`() throws {
+  @Test func `sending through a removed interface is an error and does no harm`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       for text in Self.groups {

@@ -9,7 +9,7 @@ import Testing
     try NetworkInterface.all().first { $0.name == name }
   }
 
-  @Test(.enabled(if: canHaveOwnNetwork)) func `interfaces are listed with what they are and their addresses`() throws {
+  @Test(.enabled(if: canHaveOwnNetwork)) func `interfaces are listed with their properties and addresses`() throws {
     try inOwnNetwork {
       #expect(try NetworkInterface.all().map(\.name) == ["lo"])
       #expect(try interface("lo")?.flags == .loopback)
@@ -31,7 +31,7 @@ import Testing
       #expect(one.isOnLink(near) && !one.isOnLink(far))
       let changes = try InterfaceChanges()
       try ip("link set two down")
-      // The kernel notices a little later that the cable is dead, and says so.
+      // The kernel notices a little later that the cable is dead, and reports it.
       var poller = try Poller()
       while try interface("one")?.flags.contains(.running) == true {
         let ready = try poller.wait(for: .readable, on: changes.raw, until: soon())
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: canHaveOwnNetwork)) func `a bridge's port is one, and the bridge is none`() throws {
+  @Test(.enabled(if: canHaveOwnNetwork)) func `a bridge's port is marked as one, and the bridge is not`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       try ip("link add net type bridge")
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: canHaveOwnNetwork)) func `changes are news, and only to those who listened`() throws {
+  @Test(.enabled(if: canHaveOwnNetwork)) func `changes are reported only to those who listened`() throws {
     try inOwnNetwork {
       let changes = try InterfaceChanges()
       let before = changes.take()
@@ -81,7 +81,7 @@ import Testing
       #expect(one.isMadeUp)
       try ip("addr add 10.0.0.1/24 dev one")
       #expect(changes.take() == InterfaceChanges.News(isAny: true))
-      // It is back before anything is read.
+      // It is back before any message is read.
       try ip("link set one down")
       try ip("link set one up")
       #expect(changes.take().interrupted.contains(one.index))
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `news of a link tells whether it was interrupted`() {
+  @Test func `news of a link says whether it was interrupted`() {
     func news(_ kind: UInt16, flags: UInt32) -> LinkNews? {
       LinkNews(Self.record(kind, [0, 0, 1, 0] + Self.word(7) + Self.word(flags) + Self.word(0)))
     }
@@ -130,7 +130,7 @@ import Testing
     word(UInt32(16 + body.count)) + half(kind) + half(0) + word(0) + word(0) + body
   }
 
-  @Test func `what the kernel says is read, and no prefix or flipped bit of it does harm`() {
+  @Test func `the kernel's records are parsed, and no prefix or flipped bit does harm`() {
     var whole = RouteRecords()
     whole.add(Self.list)
     #expect(whole.isAtEnd)
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func `an error in the place of a list is told`() {
+  @Test func `an error in the place of a list is reported`() {
     var records = RouteRecords()
     records.add(Self.record(2, Self.word(UInt32(bitPattern: -EPERM))))
     #expect(records.isAtEnd && records.failure == EPERM)

@@ -5,10 +5,10 @@ import Testing
 @testable import MigrationSystem
 
 @Suite struct PacketSocketTests {
-  /// SCM_RIGHTS, which Swift does not see.
+  /// SCM_RIGHTS, which is not available in Swift.
   private static let rights = 1
 
-  @Test func `of two descriptors in one packet none is left open`() throws {
+  @Test func `if a packet carries two descriptors, none is left open`() throws {
     var pair = try PacketSocket.pair()
     let sending = pair.takeOne()
     let receiving = pair.takeOther()
@@ -28,7 +28,8 @@ import Testing
       let isThere = packet.descriptor != nil
       #expect(isThere)
     }
-    // A pipe whose other end is nowhere has ended. A process that another test starts just now has it for a moment.
+    // A pipe whose other end is closed has ended. A process that another test is starting has it
+    // for a moment.
     for ends in pipes {
       var poll = pollfd(fd: ends[0], events: CShort(POLLIN), revents: 0)
       #expect(Glibc.poll(&poll, 1, CInt(patience) * 1_000) == 1)
@@ -36,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `a packet without a byte is no end, and the next one comes`() throws {
+  @Test func `an empty packet does not count as the end, and the next one is received`() throws {
     var pair = try PacketSocket.pair()
     let receiving = pair.takeOne()
     do {

@@ -26,7 +26,7 @@ import Testing
     #expect(try SystemRandom.bytes(16) != SystemRandom.bytes(16))
   }
 
-  @Test func `a process becomes another program, with the words, the variables and the descriptors that it is to have`()
+  @Test func `a process becomes another program, with the given arguments, variables and descriptors`()
     async
   {
     await #expect(processExitsWith: .exitCode(42)) {
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `a process that keeps its memory secret is dumped into no file, and others of its user cannot read it`()
+  @Test func `a process with secret memory leaves no core file, and its user's processes cannot read it`()
     async
   {
     await #expect(processExitsWith: .exitCode(42)) {
@@ -56,27 +56,28 @@ import Testing
       var core = rlimit()
       guard getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core) == 0 else { exit(1) }
       guard core.rlim_cur == 0, core.rlim_max == 0 else { exit(2) }
-      // The function takes any number of arguments, and so is invisible to Swift. 3 is PR_GET_DUMPABLE.
+      // The function takes any number of arguments, so it is not available in Swift. 3 is
+      // PR_GET_DUMPABLE.
       typealias Call = @convention(c) (CInt, CUnsignedLong, CUnsignedLong, CUnsignedLong, CUnsignedLong) -> CInt
       let call = try unsafeBitCast(#require(dlsym(nil, "prctl")), to: Call.self)
       exit(call(3, 0, 0, 0, 0) == 0 ? 42 : 3)
     }
   }
 
-  @Test func `what is no program is not become`() {
+  @Test func `a process cannot become a file that is not a program`() {
     let error = CurrentProcess.replace(with: Array("/proc/none".utf8), arguments: [], environment: [:])
     #expect(error.errno == ENOENT)
     #expect(error.description.hasPrefix("cannot start /proc/none"))
   }
 
-  @Test func `a file is no terminal`() throws {
+  @Test func `a file is not a terminal`() throws {
     let scratch = try Scratch()
     let file = try scratch.directory.createFile("file")
     #expect(!Terminal.isTerminal(file.raw))
     #expect(Terminal.width(file.raw) == nil)
   }
 
-  @Test func `lines are taken one by one`() throws {
+  @Test func `lines are read one by one`() throws {
     let scratch = try Scratch()
     scratch.write("input", "first\n\nlast")
     let input = try scratch.directory.openChild("input")
@@ -98,8 +99,8 @@ import Testing
     try writer.close()
   }
 
-  @Test(.enabled(if: hasTerminals, "no terminals can be made"))
-  func `a terminal shows nothing of a hidden line and is set back`() throws {
+  @Test(.enabled(if: hasTerminals, "no terminals can be created here"))
+  func `a terminal does not show a hidden line and gets its settings back`() throws {
     let terminal = try PseudoTerminal()
     let before = terminal.isEchoing
     let raw = terminal.program.raw
@@ -113,19 +114,19 @@ import Testing
     #expect([before, during, after] == [true, false, true])
   }
 
-  @Test(.enabled(if: hasTerminals, "no terminals can be made"))
-  func `Enter is what is typed after it was asked for, and nothing before`() throws {
+  @Test(.enabled(if: hasTerminals, "no terminals can be created here"))
+  func `only Enter typed after the question counts`() throws {
     let terminal = try PseudoTerminal()
     let raw = terminal.program.raw
     try terminal.user.append("early\n".utf8.span.bytes)
     let reader = try RunningThread("reader") { try Terminal.waitForEnter(from: raw) }
-    // What is typed until the reader has begun is lost, too.
+    // Input before the start of the reader is discarded, too.
     repeat { try terminal.user.append("now\n".utf8.span.bytes) } while !reader.hasEnded(by: .now() + .milliseconds(20))
     #expect(try reader.value() == .line(Array("now".utf8)))
   }
 
-  @Test(.enabled(if: hasTerminals, "no terminals can be made"))
-  func `the wait for Enter ends when something else happens, and at the terminal's end`() throws {
+  @Test(.enabled(if: hasTerminals, "no terminals can be created here"))
+  func `the wait for Enter ends at another event, and at the terminal's end`() throws {
     let terminal = try PseudoTerminal()
     let wakeup = try Wakeup()
     wakeup.signal()

@@ -5,7 +5,7 @@ import Testing
 @testable import MigrationSystem
 
 @Suite struct SocketTests {
-  /// Holds what an expectation cannot.
+  /// Holds a value that an expectation cannot.
   private final class Held {
     let socket: StreamSocket
     init?(_ socket: consuming StreamSocket?) {
@@ -20,7 +20,7 @@ import Testing
     return Array(buffer[..<count])
   }
 
-  @Test func `two ends talk without blocking`() throws {
+  @Test func `two ends communicate without blocking`() throws {
     let connection = try ConnectedPair()
     #expect(try receive(connection.far) == nil)
     #expect(try connection.near.send("ping".utf8.span.bytes) == 4)
@@ -36,7 +36,7 @@ import Testing
     #expect(try connection.far.remoteAddress == connection.near.localAddress())
   }
 
-  @Test func `a full connection takes no more, and takes again once it is read`() throws {
+  @Test func `a full connection accepts no more bytes, and accepts them again once it is read`() throws {
     let connection = try ConnectedPair()
     try connection.near.setSendBuffer(bytes: 16 << 10)
     let block = [UInt8](repeating: 7, count: 64 << 10)
@@ -63,7 +63,7 @@ import Testing
     #expect(try connection.near.sendBufferBytes() == 128 << 10)
   }
 
-  @Test func `a refused connection says so`() throws {
+  @Test func `a refused connection is reported as refused`() throws {
     let port = try HeldPort()
     let address = SocketAddress.loopback(port: port.number)
     do {
@@ -71,14 +71,14 @@ import Testing
       var poller = try Poller()
       _ = try poller.wait(for: .writable, on: socket.raw, until: soon())
       _ = try socket.finishConnecting()
-      Issue.record("connected to nobody")
+      Issue.record("connected without a listener")
     } catch {
       #expect(error.isConnectionRefused)
       #expect("\(error)" == "cannot connect to \(address): Connection refused")
     }
   }
 
-  @Test func `sending to an end that is gone is an error and no signal`() throws {
+  @Test func `sending to a closed end is an error and causes no signal`() throws {
     let listener = try ListeningSocket(on: .loopback(port: 0))
     let near = try StreamSocket.connect(to: listener.address)
     var poller = try Poller()
@@ -94,7 +94,7 @@ import Testing
     #expect(error?.isConnectionLost == true)
   }
 
-  @Test func `without a host both Internets are listened on, and IPv4 keeps its look`() throws {
+  @Test func `without a host both IPv4 and IPv6 are listened on, and IPv4 addresses are shown as such`() throws {
     let listener = try ListeningSocket(host: nil, port: 0)
     #expect(listener.port != 0)
     _ = try StreamSocket.connect(to: .loopback(port: listener.port))
@@ -105,7 +105,7 @@ import Testing
     #expect(Held(try listener.accept()) == nil)
   }
 
-  @Test func `a port that is taken says so`() throws {
+  @Test func `a port that is taken is reported as such`() throws {
     let listener = try ListeningSocket(on: .loopback(port: 0))
     let address = listener.address
     let error = #expect(throws: SystemError.self) { _ = try ListeningSocket(on: address) }

@@ -9,7 +9,7 @@ import Testing
     return try !poller.wait(for: .readable, on: wakeup.raw, until: .now()).isEmpty
   }
 
-  @Test func `every wait that heeds a signal ends when it is set, and one that begins later at once`() throws {
+  @Test func `every wait on a signal ends when the signal is set, and a later wait ends immediately`() throws {
     let stop = StopSignal()
     let (early, late, gone) = (try Wakeup(), try Wakeup(), try Wakeup())
     let waking = stop.waking(early)
@@ -22,7 +22,7 @@ import Testing
     withExtendedLifetime((waking, after)) {}
   }
 
-  @Test func `a wait that heeds two signals in turn is left alone by the first`() throws {
+  @Test func `a wait that uses two signals in turn is unaffected by the first`() throws {
     let (first, second, wakeup) = (StopSignal(), StopSignal(), try Wakeup())
     var waking = first.waking(wakeup)
     waking = second.waking(wakeup)

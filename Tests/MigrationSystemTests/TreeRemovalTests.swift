@@ -5,7 +5,7 @@ import Testing
 @testable import MigrationSystem
 
 @Suite struct TreeRemovalTests {
-  @Test func `a deep tree of unreadable directories goes`() throws {
+  @Test func `a deep tree of unreadable directories is removed`() throws {
     let scratch = try Scratch()
     let path = scratch.path
     try withoutPrivileges(owning: [path]) { try Self.buildAndRemove(in: path) }
@@ -18,13 +18,13 @@ import Testing
     let chain = Array(Array(repeating: component, count: 300).joined(separator: [UInt8(ascii: "/")]))
     let deepest = try root.makeDirectories(chain)
     _ = try deepest.createFile("leaf")
-    // From the bottom, because nothing passes a directory without rights.
+    // From the bottom, because a directory without permissions blocks access.
     for depth in stride(from: 300, to: 0, by: -1) {
       let directory = try root.openDirectoryBeneath(Array(chain[..<(depth * 101 - 1)]))
       try directory.descriptor.setMode(0)
     }
     try root.removeTree(component)
-    // What may be listed, or not even that, and what may not be changed.
+    // Directories that can be listed, or not even that, and that cannot be changed.
     for mode: UInt32 in [0o500, 0o400, 0o300, 0o100] {
       let tree = try root.makeDirectories("tree/inner")
       _ = try tree.createFile("file")
@@ -48,7 +48,7 @@ import Testing
     #expect(try outside.directory.names().count == 1)
   }
 
-  @Test func `a wide tree goes, and a file is a tree of one`() throws {
+  @Test func `a wide tree is removed, and so is a single file`() throws {
     let scratch = try Scratch()
     let tree = try scratch.directory.makeDirectories("tree")
     for index in 0..<300 {
@@ -62,7 +62,7 @@ import Testing
     #expect(failure { () throws(SystemError) in try scratch.directory.removeTree("none") } == ENOENT)
   }
 
-  @Test func `a removal takes no more descriptors the deeper it goes`() throws {
+  @Test func `a removal uses the same number of descriptors at any depth`() throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories(Array(repeating: "d", count: 200).joined(separator: "/"))
     let before = try scratch.directory.descriptor.duplicate().raw

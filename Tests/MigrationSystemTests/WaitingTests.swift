@@ -5,7 +5,7 @@ import Testing
 @testable import MigrationSystem
 
 @Suite struct WaitingTests {
-  @Test func `a wakeup from another thread ends a wait, and clearing rearms it`() throws {
+  @Test func `a wakeup from another thread ends a wait, and can be cleared`() throws {
     let wakeup = try Wakeup()
     let thread = try RunningThread("waker") {
       wakeup.signal()
@@ -18,7 +18,7 @@ import Testing
     #expect(try poller.wait(for: .readable, on: wakeup.raw, until: .now()) == [])
   }
 
-  @Test func `a deadline passes, and not before its time`() throws {
+  @Test func `a deadline passes at its time and not before`() throws {
     let wakeup = try Wakeup()
     var poller = try Poller()
     for _ in 0..<3 {
@@ -26,13 +26,13 @@ import Testing
       let deadline = BootInstant.now() + .milliseconds(20)
       #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
       #expect(BootInstant.now() >= deadline)
-      // A second wait for the same moment must not wait for another one.
+      // A second wait for the same time must not wait for another one.
       #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
       #expect(watch.seconds < 10)
     }
   }
 
-  @Test func `only what is ready is reported`() throws {
+  @Test func `only ready descriptors are reported`() throws {
     let quiet = try Wakeup()
     let loud = try Wakeup()
     loud.signal()
@@ -42,7 +42,7 @@ import Testing
     #expect(interests.map(\.ready) == [[], .readable])
   }
 
-  @Test func `instants add up and stop at the end of the clock`() {
+  @Test func `instants can be added and stop at the end of the clock`() {
     let instant = BootInstant(nanoseconds: 5_000_000_000)
     #expect(instant + .milliseconds(1) == BootInstant(nanoseconds: 5_001_000_000))
     #expect((instant + .seconds(2)).seconds(since: instant) == 2)
@@ -50,7 +50,7 @@ import Testing
     #expect(BootInstant.now() <= BootInstant.now())
   }
 
-  @Test func `a condition hands over from thread to thread`() throws {
+  @Test func `a condition passes a value from thread to thread`() throws {
     let queue = Condition<[Int]>([])
     let producer = try RunningThread("producer") {
       for value in 0..<1_000 {
@@ -69,7 +69,7 @@ import Testing
     #expect(received == Array(0..<1_000))
   }
 
-  @Test func `a broadcast wakes everybody`() throws {
+  @Test func `a broadcast wakes all threads`() throws {
     let gate = Condition<(isOpen: Bool, passed: Int)>((false, 0))
     let threads = try (0..<4).map { index in
       try RunningThread("waiter \(index)") {
@@ -85,7 +85,7 @@ import Testing
     #expect(try threads.map { try $0.value() }.sorted() == [1, 2, 3, 4])
   }
 
-  @Test func `waiting for a condition ends with the deadline`() {
+  @Test func `waiting for a condition ends at the deadline`() {
     let condition = Condition(false)
     let deadline = BootInstant.now() + .milliseconds(20)
     let result: Bool? = condition.wait(until: deadline) { $0 ? true : nil }
@@ -104,7 +104,7 @@ import Testing
     #expect(names.withLock { $0 } == ["a name that is \n"])
   }
 
-  @Test func `a signal is read instead of ending the program`() throws {
+  @Test func `a signal is read and does not end the program`() throws {
     let thread = try RunningThread("signals") {
       let signals = try SignalSource()
       var poller = try Poller()

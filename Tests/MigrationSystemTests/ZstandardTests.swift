@@ -3,8 +3,8 @@ import Testing
 @testable import MigrationSystem
 
 /// Machines without the library compress nothing.
-@Suite(.enabled(if: Zstandard.isAvailable, "libzstd.so.1 is not here")) struct ZstandardTests {
-  @Test func `repeating bytes shrink to a frame of the format, and what does not fit is nothing`() throws {
+@Suite(.enabled(if: Zstandard.isAvailable, "libzstd.so.1 is not installed")) struct ZstandardTests {
+  @Test func `repeated bytes compress to a frame of the format, and a result that is too long is nil`() throws {
     guard let compressor = Zstandard() else { return }
     let zeros = [UInt8](repeating: 0, count: 100_000)
     var buffer = [UInt8](repeating: 0, count: 1000)
@@ -19,7 +19,7 @@ import Testing
     #expect(again == size)
   }
 
-  @Test func `one whole frame comes back, into as many bytes as it has and no others`() throws {
+  @Test func `one whole frame is decompressed, and only to its exact length`() throws {
     guard let compressor = Zstandard(), let decoder = ZstandardDecoder() else { return }
     let text = Array(String(repeating: "one line of many\n", count: 300).utf8)
     var packed = [UInt8](repeating: 0, count: 5000)
