@@ -7,7 +7,7 @@ import Testing
   private let own = StandingResponder.records
   private let pointer = DNSRecord(ServiceNames.type, .pointer(StandingResponder.records.instance), ttl: 4500)
 
-  @Test func `a question for the type is answered after a moment, with all that a sender needs`() throws {
+  @Test func `a question for the type is answered after a moment, with all records that a sender needs`() throws {
     let standing = StandingResponder()
     let sent = standing.ask(DNSQuestion(ServiceNames.type, .ptr))
     let one = try #require(sent.first)
@@ -18,7 +18,7 @@ import Testing
     #expect(one.packet.additionals.allSatisfy { $0.flushes })
   }
 
-  @Test func `what only this device has is answered at once`() {
+  @Test func `a record that only this device has is answered immediately`() {
     for (type, answers) in [(DNSType.srv, [DNSType.srv]), (.txt, [.txt]), (.any, [.txt, .srv]), (.a, [.nsec])] {
       let standing = StandingResponder()
       let sent = standing.ask(DNSQuestion(own.instance, type))
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `what is missing is said to be missing`() {
+  @Test func `a missing type is reported as missing`() {
     let standing = StandingResponder()
     let sent = standing.ask(DNSQuestion(own.host, .aaaa))
     let types = DNSRecordData.types(next: own.host, bitmap: [0, 1, 0x40])
@@ -42,7 +42,7 @@ import Testing
     #expect(sent.first?.packet.answers == [DNSRecord(ServiceNames.enumeration, .pointer(ServiceNames.type), ttl: 4500)])
   }
 
-  @Test func `who knows the answer gets none, unless half of its time is over`() {
+  @Test func `an asker that knows the answer gets none, unless half of its lifetime has passed`() {
     let standing = StandingResponder()
     let question = DNSQuestion(ServiceNames.type, .ptr)
     #expect(standing.ask(question, knowing: [pointer]).isEmpty)
@@ -64,13 +64,13 @@ import Testing
     #expect(standing.hear(first).isEmpty)
     let late = standing.run(until: 120).map(\.time)
     #expect(late.count == 1 && late[0] >= 110.4 && late[0] <= 110.5)
-    // Another's known answers are not this one's.
+    // Another asker's known answers do not count for this one.
     #expect(standing.hear(first).isEmpty)
     #expect(standing.hear(second, from: Source(address: ip(192, 0, 2, 8), port: 5353)).isEmpty)
     #expect(standing.run(until: 130).count == 1)
   }
 
-  @Test func `the same is said to all once a second, however many ask`() {
+  @Test func `the same record is multicast once a second, regardless of the number of askers`() {
     let standing = StandingResponder()
     var query = DNSPacket.query
     query.questions = [own.instance, ServiceNames.type, own.host].map { DNSQuestion($0, .any) }
@@ -84,7 +84,7 @@ import Testing
     #expect(zip(services, services.dropFirst()).allSatisfy { $1 - $0 >= 0.999_999 })
   }
 
-  @Test func `many askers of a question in parts take no more memory than sixteen`() {
+  @Test func `many askers with questions in parts take no more memory than sixteen`() {
     let standing = StandingResponder()
     var query = DNSPacket.query
     query.questions = [DNSQuestion(ServiceNames.type, .ptr)]
@@ -95,7 +95,7 @@ import Testing
     #expect(standing.responder.links[.v4]?.held.count == AnnouncedLink.mostHeld)
   }
 
-  @Test func `a question for one asker is answered to it alone while the others remember`() {
+  @Test func `a question with the unicast bit gets a unicast answer while the records in other caches are fresh`() {
     let standing = StandingResponder()
     let question = DNSQuestion(own.instance, .srv, wantsUnicast: true)
     // The announcements are 97 s old, which is more than a quarter of 120 s.
@@ -120,7 +120,7 @@ import Testing
     #expect(many.count <= 10)
   }
 
-  @Test func `what another device says of the services need not be said again`() {
+  @Test func `an answer about the services by another device need not be repeated`() {
     let standing = StandingResponder()
     var query = DNSPacket.query
     query.questions = [DNSQuestion(ServiceNames.enumeration, .ptr)]
@@ -130,7 +130,7 @@ import Testing
     #expect(standing.hear(response).isEmpty && standing.run(until: 105).isEmpty)
   }
 
-  @Test func `addresses of the interface are told, of both families, loopback ones only where there are no others`() {
+  @Test func `addresses of both families are announced, and loopback ones only if there are no others`() {
     let v6 = IPAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [7]) ?? MulticastDNS.groupV6
     let standing = StandingResponder(links: [
       .v4: [ip(192, 0, 2, 1), ip(127, 0, 0, 2)], .v6: [v6], .loopback: [ip(127, 0, 0, 1)],

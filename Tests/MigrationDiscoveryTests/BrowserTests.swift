@@ -2,13 +2,13 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// What a browser asks, and what it finds.
+/// The questions and results of a browser.
 @Suite struct BrowserTests {
   private let linkLocal = IPAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [7]) ?? MulticastDNS.groupV6
   private let local = IPAddress([0xfd] + [UInt8](repeating: 0, count: 14) + [7]) ?? MulticastDNS.groupV6
   private let second = Link(interface: 3, isV6: false)
 
-  @Test func `each link is asked at once, then after one, two and four seconds, and at last every minute`() {
+  @Test func `each link is asked immediately, then after one, two and four seconds, and at last every minute`() {
     let browsing = Browsing(links: [.v4: [ip(192, 0, 2, 1)]])
     browsing.run(until: 400)
     let times = browsing.times(ServiceNames.type, .ptr)
@@ -18,7 +18,7 @@ import Testing
     #expect(browsing.asked.allSatisfy { !$0.packet.questions[0].wantsUnicast })
   }
 
-  @Test func `an answer as other programs give it is an instance`() {
+  @Test func `an answer in the form of other programs results in an instance`() {
     let browsing = Browsing()
     browsing.hear(PacketTests.answer)
     browsing.run(until: 101)
@@ -27,7 +27,7 @@ import Testing
     #expect(address.interface == 0)
   }
 
-  @Test func `addresses of all links are one instance's, in the order of their use`() {
+  @Test func `addresses of all links belong to one instance, in order of preference`() {
     let browsing = Browsing()
     let autoconfigured = ip(169, 254, 1, 1)
     browsing.hear("laptop", id: 7, [linkLocal, autoconfigured, local, ip(192, 0, 2, 7)])
@@ -42,7 +42,7 @@ import Testing
       ])
   }
 
-  @Test func `what is missing is asked for, once a second at first`() throws {
+  @Test func `missing records are asked for, once a second at first`() throws {
     let browsing = Browsing()
     let instance = try #require(ServiceNames.instance(Array("laptop".utf8)))
     let host = DNSName("laptop.local")
@@ -59,7 +59,7 @@ import Testing
     #expect(browsing.found.map(\.name) == ["laptop"])
   }
 
-  @Test func `who is known is named when the type is asked for, as long as half of the time is left`() {
+  @Test func `a question for the type names known instances as long as half of their lifetime is left`() {
     let browsing = Browsing()
     for number in 0..<30 { browsing.hear("laptop \(number)", id: UInt64(number), [ip(192, 0, 2, 7)]) }
     browsing.run(until: 102)
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `records that grow old are asked for again, and forgotten without an answer`() {
+  @Test func `old records are asked for again, and forgotten without an answer`() {
     let browsing = Browsing()
     let host = ServiceNames.host(7)
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
@@ -87,7 +87,7 @@ import Testing
     #expect(browsing.found.isEmpty)
   }
 
-  @Test func `a goodbye counts after a second, unless the record is said again`() {
+  @Test func `a goodbye takes effect after a second, unless the record is announced again`() {
     let browsing = Browsing()
     for (label, id) in [("laptop", UInt64(7)), ("desktop", 8)] {
       browsing.hear(label, id: id, [ip(192, 0, 2, UInt8(id))])
@@ -98,7 +98,7 @@ import Testing
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 101.1)
     #expect(browsing.found.map(\.name) == ["laptop"])
-    // What is not known is not taken back.
+    // An unknown record cannot be withdrawn.
     browsing.hear("rack", id: 9, [ip(192, 0, 2, 9)], ttl: 0)
     browsing.run(until: 102)
     #expect(browsing.found.map(\.name) == ["laptop"])
@@ -125,7 +125,7 @@ import Testing
     #expect(browsing.found.map(\.name) == ["laptop (2)"])
   }
 
-  @Test func `a copied id at another place takes nothing away from the receiver that has it`() throws {
+  @Test func `a copied id at another location does not affect the receiver that has it`() throws {
     let browsing = Browsing()
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 101)
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func `a receiver that was heard in part by a new name is one receiver with its id`() throws {
+  @Test func `a receiver of which some records with a new name are known is one receiver with its id`() throws {
     let browsing = Browsing()
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 101)
@@ -160,7 +160,7 @@ import Testing
     #expect(browsing.found.map(\.name) == ["laptop (2)"] && browsing.found.map(\.instance) == [7])
   }
 
-  @Test func `two devices of one name on two networks are two`() {
+  @Test func `two devices with one name on two networks are two`() {
     let browsing = Browsing()
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.hear("laptop", id: 8, [ip(192, 0, 2, 7)], on: second)
@@ -168,7 +168,7 @@ import Testing
     #expect(browsing.found.map(\.instance) == [7, 8])
   }
 
-  @Test func `addresses that would lead elsewhere are left out`() {
+  @Test func `misleading addresses are left out`() {
     let browsing = Browsing()
     let false4 = [ip(127, 0, 0, 1), ip(0, 0, 0, 0), ip(224, 0, 0, 1), ip(255, 255, 255, 255)]
     browsing.hear("laptop", id: 7, false4 + [IPAddress([UInt8](repeating: 0, count: 15) + [1]) ?? linkLocal])
@@ -179,7 +179,7 @@ import Testing
     #expect(browsing.found.first?.addresses.map(\.address) == [ip(127, 0, 0, 1)])
   }
 
-  @Test func `only answers from the port of multicast DNS on links that are there count`() {
+  @Test func `only answers from the port of multicast DNS on existing links count`() {
     let browsing = Browsing()
     browsing.hear(PacketTests.answer, from: .legacy)
     browsing.hear(PacketTests.answer, on: Link(interface: 9, isV6: false))
@@ -218,7 +218,7 @@ import Testing
     #expect(browsing.found.map(\.port) == [1])
   }
 
-  @Test func `links that go take with them what was found there`() {
+  @Test func `when links are removed, the instances found there are removed`() {
     let browsing = Browsing()
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7), linkLocal])
     browsing.hear("laptop", id: 7, [ip(198, 51, 100, 7)], on: second)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// A browser on two interfaces, what it asked, and what it found.
+/// A browser on two interfaces, its questions, and its results.
 final class Browsing {
   static let links: [Link: [IPAddress]] = [
     .v4: [ip(192, 0, 2, 1)], Link(interface: 3, isV6: false): [ip(198, 51, 100, 1)], .loopback: [ip(127, 0, 0, 1)],
@@ -12,7 +12,7 @@ final class Browsing {
   var now = 100.0
   private(set) var asked: [(time: Double, packet: DNSPacket, link: Link)] = []
   private(set) var found: [Found] = []
-  /// How often it told what it found.
+  /// The number of reports.
   private(set) var changes = 0
 
   init(links: [Link: [IPAddress]] = links) { perform(browser.handle(.links(links), now: now)) }
@@ -35,7 +35,7 @@ final class Browsing {
     hear(packet.encoded(), on: link, from: source)
   }
 
-  /// Hears a whole receiver.
+  /// Receives all records of a receiver.
   func hear(
     _ label: String, id: UInt64, _ addresses: [IPAddress], on link: Link = .v4, ttl: UInt32? = nil,
     from source: Source = .other

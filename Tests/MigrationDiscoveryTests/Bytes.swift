@@ -1,7 +1,7 @@
 @testable import MigrationDiscovery
 
-/// Bytes written by hand: `"text"` is a label or a string with its length before it, all else is hexadecimal, with spaces
-/// and `|` wherever they help the reader: `0000 "local" 00 c00c`.
+/// Bytes written by hand: `"text"` is a label or a string with its length before it, the rest is
+/// hexadecimal, with spaces and `|` for readability: `0000 "local" 00 c00c`.
 func bytes(_ text: String) -> [UInt8] {
   var bytes: [UInt8] = []
   for (index, part) in text.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {

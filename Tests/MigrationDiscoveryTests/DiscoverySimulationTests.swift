@@ -3,12 +3,12 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// The product's responders and browsers in simulated networks, each from one seed. Each promise is tried with 50 seeds; the
-/// environment variable `PEER_ROUNDS` says another number.
+/// The product's responders and browsers in simulated networks, each from one seed. Each property
+/// is tested with 50 seeds; the environment variable `PEER_ROUNDS` sets another number.
 @Suite struct DiscoverySimulationTests {
   private static let seeds = 0..<(ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { UInt64($0) } ?? 50)
 
-  @Test func `every receiver is found within three seconds where nothing is lost`() {
+  @Test func `without loss every receiver is found within three seconds`() {
     for seed in Self.seeds {
       let network = SimulatedNetwork(seed: seed)
       network.doubled = 0.1
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `every receiver is found within twelve seconds where a fifth is lost`() {
+  @Test func `with a loss of a fifth every receiver is found within twelve seconds`() {
     for seed in Self.seeds {
       let network = SimulatedNetwork(seed: seed)
       network.loss = 0.2
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `devices with one name that meet agree who keeps it`() {
+  @Test func `devices with one name that meet agree on one of them to keep it`() {
     for seed in Self.seeds {
       let network = SimulatedNetwork(seed: seed)
       let one = network.add("laptop", on: ["home"])
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `links come and go, and what is found follows`() {
+  @Test func `links come and go, and the results follow`() {
     for seed in Self.seeds {
       let network = SimulatedNetwork(seed: seed)
       let browser = network.add(browses: true, on: ["home", "office"])
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func `a receiver over one family is found by a browser that has both`() {
+  @Test func `a receiver with one family is found by a browser with both`() {
     for seed in Self.seeds {
       let network = SimulatedNetwork(seed: seed)
       let receiver = network.add("laptop", hasV4: seed % 2 == 0, hasV6: seed % 2 == 1)
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func `a receiver that is gone without a word is forgotten when its time is over`() {
+  @Test func `a receiver that disappears without a goodbye is forgotten when its records expire`() {
     let network = SimulatedNetwork(seed: 1)
     let browser = network.add(browses: true)
     let receiver = network.add("laptop")

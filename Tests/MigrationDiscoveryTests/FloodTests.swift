@@ -2,9 +2,9 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// What floods of false instances do to a browser.
+/// The effects of floods of false instances on a browser.
 @Suite struct FloodTests {
-  @Test func `a flood of false receivers does not drive out the one that is known`() {
+  @Test func `a flood of false receivers does not displace the known one`() {
     let browsing = Browsing()
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 105)
@@ -13,13 +13,13 @@ import Testing
       browsing.run(until: 105 + Double(number) / 500)
     }
     #expect(browsing.found.count == InterfaceCache.mostInstances && browsing.found.contains { $0.instance == 7 })
-    // Another interface is not touched.
+    // Another interface is not affected.
     browsing.hear("desktop", id: 8, [ip(198, 51, 100, 7)], on: Link(interface: 3, isV6: false))
     browsing.run(until: 110)
     #expect(browsing.found.contains { $0.instance == 8 })
   }
 
-  @Test func `a flood of names alone gives way to a receiver, and asks little`() throws {
+  @Test func `a receiver displaces a flood of mere names, which causes few questions`() throws {
     let browsing = Browsing()
     for number in 0..<5000 {
       let name = try #require(ServiceNames.instance(Array("false \(number)".utf8)))
@@ -32,7 +32,7 @@ import Testing
     #expect(browsing.asked.count < 400)
   }
 
-  @Test func `a flood of addresses leaves sixteen, and those that are known`() {
+  @Test func `a flood of addresses leaves sixteen, and the known ones`() {
     let browsing = Browsing()
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     for number in 0..<200 {
@@ -48,7 +48,7 @@ import Testing
     Source(address: ip(192, 0, 2, UInt8(number)), port: MulticastDNS.port)
   }
 
-  @Test func `the false receivers of one device leave room for another's`() {
+  @Test func `the false receivers of one device leave space for another's`() {
     let browsing = Browsing()
     for number in 0..<200 {
       browsing.hear("false \(number)", id: UInt64(number) + 100, [ip(192, 0, 2, 66)], from: device(66))
@@ -66,7 +66,7 @@ import Testing
     #expect(Set(browsing.found.compactMap(\.instance)).isSuperset(of: [7, 8]))
   }
 
-  @Test func `devices that bring very many share the room, and do not drive each other out`() {
+  @Test func `devices with very many instances share the space, and do not displace each other`() {
     let browsing = Browsing()
     var changes = 0
     for number in 0..<400 {
@@ -79,7 +79,7 @@ import Testing
     #expect(browsing.found.count == InterfaceCache.mostInstances && browsing.changes == changes)
   }
 
-  @Test func `whatever waits the longest is asked for first`() throws {
+  @Test func `the records that have waited longest are asked for first`() throws {
     let browsing = Browsing()
     var names: [DNSName] = []
     // The first comes last by its name.
@@ -106,7 +106,7 @@ import Testing
       ])
     }
     browsing.run(until: 110)
-    // Longer packets are an issue of their own.
+    // Longer packets are tested elsewhere.
     let asked = browsing.asked.filter { $0.packet.questions.contains { $0.type == .txt } }
     #expect(asked.count > 20 && asked.count <= 51)
     #expect(zip(asked, asked.dropFirst()).allSatisfy { $1.time - $0.time >= 0.199 })
@@ -138,7 +138,7 @@ import Testing
     #expect(browsing.found.map(\.addresses.count) == [CachedInstance.mostAddresses])
   }
 
-  @Test func `news is told a few times a second, however often it changes`() {
+  @Test func `news is reported a few times a second, regardless of the number of changes`() {
     let browsing = Browsing()
     for step in 0..<2000 {
       browsing.hear("laptop", id: UInt64(step), [ip(192, 0, 2, 7)])

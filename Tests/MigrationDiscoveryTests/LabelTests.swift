@@ -20,12 +20,12 @@ import Testing
     let family = "👨‍👩‍👧‍👦"
     let families = InstanceLabel.bytes(String(repeating: family, count: 4))
     #expect(String(decoding: families, as: UTF8.self) == family + family)
-    // One character that is longer than a label alone.
+    // A single character that is longer than a label.
     let stacked = InstanceLabel.bytes("e" + String(repeating: "\u{301}", count: 60))
     #expect(stacked.count == 63 && String(validating: stacked, as: UTF8.self) != nil)
   }
 
-  @Test func `a TXT record names the run, and nothing else`() {
+  @Test func `a TXT record contains only the number of the run`() {
     #expect(ServiceText.bytes(instance: 0xabc) == bytes("\"txtvers=1\" \"id=0000000000000abc\""))
     #expect(ServiceText.instance(bytes("\"x\" \"ID=0000000000000ABC\" \"id=0000000000000001\"")) == 0xabc)
     for text in ["", "\"id\"", "\"id=\"", "\"id=abc\"", "\"id=000000000000000g\"", "ff \"id=0000000000000abc\"", "00"] {

@@ -2,26 +2,26 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// How a responder comes to its name, keeps it and gives it up.
+/// How a responder gets its name, keeps it and gives it up.
 @Suite struct NamingTests {
   private let own = StandingResponder.records
   private let theirs = ServiceLocation(port: 1, target: DNSName("other.local"))
 
-  /// What the other device says.
+  /// The records of the other device.
   private func contradiction(_ name: DNSName? = nil, ttl: UInt32 = 120) -> DNSPacket {
     var packet = DNSPacket.response
     packet.answers = [DNSRecord(name ?? own.instance, .service(theirs), ttl: ttl, flushes: true)]
     return packet
   }
 
-  /// Starts a responder; what it does until then.
+  /// Starts a responder. Returns the packets that it sends until then.
   private func start(until end: Double) -> (StandingResponder, [StandingResponder.Sent]) {
     let starting = StandingResponder(links: [:])
     let sent = starting.packets(starting.responder.handle(.links([.v4: StandingResponder.addresses]), now: 100))
     return (starting, sent + starting.run(until: end))
   }
 
-  @Test func `three probes a quarter of a second apart, then three announcements, and silence`() {
+  @Test func `three probes a quarter of a second apart precede three announcements, and then silence`() {
     let (starting, sent) = start(until: 200)
     #expect(sent.count == 6 && sent[0].time <= 100.25)
     for (index, gap) in [0.25, 0.25, 0.25, 1, 2].enumerated() {
@@ -38,7 +38,7 @@ import Testing
     #expect(starting.responder.nextMoment == nil)
   }
 
-  @Test func `nothing is answered before the name stands`() {
+  @Test func `no question is answered before the name is established`() {
     let (starting, _) = start(until: 100.3)
     var query = DNSPacket.query
     query.questions = [DNSQuestion(ServiceNames.type, .ptr)]
@@ -54,7 +54,7 @@ import Testing
     #expect(sent.last?.packet.answers.first?.data == .pointer(next))
   }
 
-  @Test func `a goodbye, a missing type and the own words are no conflict`() {
+  @Test func `a goodbye, a missing type and the responder's own records are no conflict`() {
     let (starting, _) = start(until: 100.3)
     _ = starting.hear(contradiction(ttl: 0))
     var packet = DNSPacket.response
@@ -64,7 +64,7 @@ import Testing
     #expect(starting.responder.attempt == 1)
   }
 
-  @Test func `a record of a type that this device does not have contradicts only a name that does not stand yet`() {
+  @Test func `a record of a type that this device does not have contradicts only a name that is not established`() {
     var packet = DNSPacket.response
     packet.answers = [DNSRecord(own.instance, .opaque(DNSType(rawValue: 13), [0]), ttl: 120)]
     let (starting, _) = start(until: 100.3)
@@ -74,7 +74,7 @@ import Testing
     #expect(standing.hear(packet).isEmpty && standing.responder.nextMoment == nil)
   }
 
-  @Test func `of two that probe at once the lesser waits, and gives up the name if it is taken then`() {
+  @Test func `of two simultaneous probes the lesser waits, and gives up the name if it is then taken`() {
     let (starting, _) = start(until: 100.3)
     var probe = DNSPacket.query
     probe.questions = [DNSQuestion(own.instance, .any)]
@@ -88,13 +88,13 @@ import Testing
     _ = starting.hear(probe)
     #expect(starting.responder.nextMoment == 101.3 && starting.responder.attempt == 1)
     #expect(starting.run(until: 101.31).map(\.packet.questions.first?.name) == [own.instance])
-    // The own probe, heard again, is neither.
+    // The own probe, received again, is neither.
     probe.authorities = own.records([.service, .text], [])
     _ = starting.hear(probe)
     #expect((starting.responder.nextMoment ?? .infinity) < 101.6)
   }
 
-  @Test func `a name that stands is defended at once, and probed for again where another device says it is its own`() {
+  @Test func `an established name is defended immediately, and probed for again if another device claims it`() {
     let standing = StandingResponder()
     var probe = DNSPacket.query
     probe.questions = [DNSQuestion(own.instance, .any)]
@@ -110,7 +110,7 @@ import Testing
     #expect(again.filter { $0.packet.isResponse }.count == 3)
   }
 
-  @Test func `a device that contradicts without end is answered ever more slowly`() {
+  @Test func `a device that contradicts without limit is answered more and more slowly`() {
     let (starting, _) = start(until: 100.3)
     var probes = 0
     for step in 0..<6000 {
@@ -121,7 +121,7 @@ import Testing
     #expect(probes < 40)
   }
 
-  @Test func `records of names that are not probed for yet contradict nothing`() throws {
+  @Test func `records of names without a probe contradict nothing`() throws {
     let (starting, _) = start(until: 100.3)
     for second in 0..<20 {
       for number in 1..<40 {
@@ -134,14 +134,14 @@ import Testing
       }
       _ = starting.run(until: 101 + Double(second))
     }
-    // One for the probe that was sent, and then one a second at most.
+    // One for the probe that was sent, and then at most one a second.
     #expect(starting.responder.attempt > 1 && starting.responder.attempt <= 21)
     let attempt = starting.responder.attempt
     _ = starting.run(until: 300)
     #expect(starting.responder.attempt == attempt && starting.responder.links[.v4]?.phase == .standing)
   }
 
-  @Test func `a device whose probes win again and again is waited for ever longer`() {
+  @Test func `the waits for a device whose probes win repeatedly become longer`() {
     let (starting, _) = start(until: 100.3)
     let greater = ServiceLocation(port: .max, target: DNSName("zzz.local"))
     var probes = 0
@@ -155,7 +155,7 @@ import Testing
     #expect(probes <= 35 && starting.responder.attempt == 1)
   }
 
-  @Test func `a name that stands on one link is told, whatever happens on the others`() {
+  @Test func `a name that is established on one link is reported, regardless of the other links`() {
     var responder = Responder(StandingResponder.service, random: 1)
     let second = Link(interface: 3, isV6: false)
     let links: [Link: [IPAddress]] = [.v4: StandingResponder.addresses, second: [ip(198, 51, 100, 1)]]
@@ -178,14 +178,14 @@ import Testing
     #expect(told.contains(.established(name: "laptop (2)")))
   }
 
-  @Test func `a name that stands on this device alone is not told`() {
+  @Test func `a name that is established only on this device is not reported`() {
     var responder = Responder(StandingResponder.service, random: 1)
     var actions = responder.handle(.links([.loopback: [ip(127, 0, 0, 1)]]), now: 0)
     for step in 1...500 { actions += responder.handle(.timePassed, now: Double(step) / 100) }
     #expect(responder.links[.loopback]?.phase == .standing && actions.allSatisfy { $0 != .established(name: "laptop") })
   }
 
-  @Test func `the own words with too little time are said again`() {
+  @Test func `the device's own records with too short a lifetime are sent again`() {
     let standing = StandingResponder()
     var packet = DNSPacket.response
     packet.answers = [DNSRecord(ServiceNames.type, .pointer(own.instance), ttl: 0)]
@@ -193,7 +193,7 @@ import Testing
     #expect(sent.first?.packet.answers.map(\.type) == [.ptr])
   }
 
-  @Test func `addresses under the own host name are answered by the own ones, and are no conflict`() {
+  @Test func `addresses under the own host name are answered with the own ones, and are no conflict`() {
     let standing = StandingResponder()
     var packet = DNSPacket.response
     packet.answers = [DNSRecord(own.host, .address(ip(192, 0, 2, 66)), ttl: 120, flushes: true)]
@@ -201,7 +201,7 @@ import Testing
     #expect(standing.hear(packet).isEmpty && standing.responder.attempt == 1)
   }
 
-  @Test func `addresses that change are announced, and the old ones taken back`() throws {
+  @Test func `changed addresses are announced, and the old ones withdrawn`() throws {
     let standing = StandingResponder()
     let sent = standing.packets(standing.responder.handle(.links([.v4: [ip(192, 0, 2, 5)]]), now: 100))
     #expect(sent[0].packet.answers == [DNSRecord(own.host, .address(ip(192, 0, 2, 1)), ttl: 0)])
@@ -210,7 +210,7 @@ import Testing
     #expect(again.isEmpty)
   }
 
-  @Test func `the end is said on each link where the name stands, once`() {
+  @Test func `the goodbye is sent once on each link on which the name is established`() {
     let standing = StandingResponder()
     let actions = standing.responder.handle(.withdraw, now: 100)
     let sent = standing.packets(actions)

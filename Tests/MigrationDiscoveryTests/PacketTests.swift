@@ -4,7 +4,7 @@ import Testing
 
 /// Packets as bytes written by hand.
 @Suite struct PacketTests {
-  /// What another program answers to a question for the type: PTR, and SRV, TXT, A, NSEC beside it.
+  /// Another program's answer to a question for the type: PTR, with SRV, TXT, A and NSEC.
   static let answer = bytes(
     """
     0000 8400 0000 0001 0000 0004
@@ -15,7 +15,7 @@ import Testing
     c04f 002f 8001 00000078 0008 | c04f 0004 40000008
     """)
 
-  @Test func `an answer as other programs give it is read`() throws {
+  @Test func `an answer in the form of other programs is read`() throws {
     let packet = try DNSPacket(Self.answer)
     #expect(packet.isResponse && packet.isPlain && !packet.isTruncated)
     let instance = try #require(ServiceNames.instance(Array("old laptop".utf8)))
@@ -63,15 +63,15 @@ import Testing
     ("0000 0000 0002 0000 0000 0000 c012 000c 0001 c00c 000c 0001", .name),
     // A label of a name points back to the name.
     ("0000 0000 0001 0000 0000 0000 \"a\" c00c 000c 0001", .name),
-    // Kinds of labels that there are not.
+    // Unknown kinds of labels.
     ("0000 0000 0001 0000 0000 0000 40 000c 0001", .name),
     ("0000 0000 0001 0000 0000 0000 80 000c 0001", .name),
-    // Counts without what they count.
+    // Counts without their items.
     ("0000 8400 ffff ffff ffff ffff", .tooMany),
     ("0000 8400 0000 ffff 0000 0000", .tooMany),
     ("0000 8400 0000 0100 0000 0000 00", .truncated),
     ("0000 8400 0000 0001 0000 0000 00 000c 0001 00000000 ffff", .truncated),
-    // Lengths that do not fit the type.
+    // Lengths that do not match the type.
     ("0000 8400 0000 0001 0000 0000 00 0001 0001 00000000 0003 c00002", .length),
     ("0000 8400 0000 0001 0000 0000 00 001c 0001 00000000 0004 c0000207", .length),
     ("0000 8400 0000 0001 0000 0000 00 0021 0001 00000000 0006 000000000000", .length),
@@ -80,7 +80,7 @@ import Testing
     ("0000 8400 0000 0001 0000 0000 00 002f 0001 00000000 0001 \"a\" 00", .length),
     ("", .truncated), ("0000", .truncated),
   ])
-  func `what is no packet is dropped`(text: String, error: PacketError) {
+  func `bytes that are not a packet are dropped`(text: String, error: PacketError) {
     #expect(refusal(bytes(text)) == error)
   }
 
@@ -88,7 +88,7 @@ import Testing
     let label = "\"" + String(repeating: "a", count: 63) + "\" "
     let header = "0000 0000 0001 0000 0000 0000 "
     #expect(refusal(bytes(header + label + label + label + label + "00 000c 0001")) == .name)
-    // One that grows by pointers: each adds to the one before.
+    // A name that grows by pointers: each adds to the previous one.
     let begin = "0000 0000 0002 0000 0000 0000 " + label + label + label + "00 000c 0001 "
     #expect(refusal(bytes(begin + "\"b\" c00c 000c 0001")) == nil)
     #expect(refusal(bytes(begin + label + "c00c 000c 0001")) == .name)
@@ -102,7 +102,7 @@ import Testing
     #expect(refusal([UInt8](repeating: 0, count: 9000)) == nil)
   }
 
-  @Test func `records of other classes and types are kept as they came`() throws {
+  @Test func `records of other classes and types are kept as received`() throws {
     let packet = try DNSPacket(
       bytes("0000 8400 0000 0002 0000 0000 00 0001 0003 00000000 0001 ff \"a\" 00 0029 0001 00000000 0002 c00c"))
     #expect(packet.answers[0] == DNSRecord(.root, .opaque(.a, [0xff]), ttl: 0, recordClass: 3))
@@ -111,7 +111,7 @@ import Testing
     #expect(again == packet)
   }
 
-  @Test func `each beginning of a packet is refused, and with any wrong bit it reads as it is written`() throws {
+  @Test func `each prefix of a packet is refused, and a packet with any wrong bit reads as it is written`() throws {
     for count in 0..<Self.answer.count {
       #expect(refusal(Array(Self.answer.prefix(count))) != nil)
     }
@@ -135,7 +135,7 @@ import Testing
     #expect(plain.indices.contains { plain[$0...].starts(with: whole) })
   }
 
-  /// Why bytes are no packet; nil where they are one.
+  /// Why bytes are not a packet; nil if they are one.
   private func refusal(_ bytes: [UInt8]) -> PacketError? {
     do throws(PacketError) {
       _ = try DNSPacket(bytes)

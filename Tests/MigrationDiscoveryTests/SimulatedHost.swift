@@ -1,6 +1,6 @@
 @testable import MigrationDiscovery
 
-/// A device in a simulated network: the product's own responder and browser, and what they said to their owner.
+/// A device in a simulated network: the product's own responder and browser, and their reports.
 final class SimulatedHost {
   /// An interface in a segment.
   struct Interface {
@@ -15,12 +15,12 @@ final class SimulatedHost {
   var responder: Responder?
   var browser: Browser?
   var interfaces: [Interface] = []
-  /// The name that stands, as the responder told it.
+  /// The established name, as the responder reported it.
   private(set) var name: String?
   private(set) var names: [String] = []
   private(set) var found: [Found] = []
   private(set) var isOver = false
-  /// What came by unicast to another port than multicast DNS's.
+  /// Packets received by unicast on a port other than multicast DNS's.
   var inbox: [DNSPacket] = []
 
   init(_ number: Int, service: Service?, browses: Bool, seed: UInt64) {

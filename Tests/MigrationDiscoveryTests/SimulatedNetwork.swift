@@ -2,14 +2,15 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// Segments on which packets are lost, delayed and doubled by chance, and the hosts there. It decides nothing about
-/// discovery, and checks what holds for every packet. The same seed gives the same run.
+/// Segments on which packets are randomly lost, delayed and duplicated, and their hosts. It decides
+/// nothing about discovery, and checks the rules for every packet. The same seed gives the same
+/// run.
 final class SimulatedNetwork {
   private(set) var now = 0.0
   private(set) var hosts: [SimulatedHost] = []
   /// How many packets were sent.
   private(set) var packets = 0
-  /// The share of packets that one receiver misses, or gets twice.
+  /// The share of packets that a receiver misses, or gets twice.
   var loss = 0.0
   var doubled = 0.0
   var random: SeededRandom
@@ -38,7 +39,7 @@ final class SimulatedNetwork {
 
   // Hosts
 
-  /// A host that announces under the label, or finds, or does both.
+  /// A host that announces under the label, or searches, or does both.
   func add(
     _ label: String? = nil, browses: Bool = false, on segments: [String] = ["home"], hasV4: Bool = true,
     hasV6: Bool = true
@@ -65,19 +66,19 @@ final class SimulatedNetwork {
     send(host.linksChanged(now: now), from: host)
   }
 
-  /// The host ends as it should.
+  /// The host ends in order.
   func withdraw(_ host: SimulatedHost) {
     send(host.withdraw(now: now), from: host)
   }
 
-  /// Bytes come to all of a segment, from a device that is no host.
+  /// All devices on a segment receive bytes from a device that is not a host.
   func inject(_ bytes: [UInt8], to segment: String = "home", isV6: Bool = false, from source: Source) {
     for host in hosts { deliver(bytes, to: host, segment, isV6: isV6, source: source, port: MulticastDNS.port) }
   }
 
   // Time
 
-  /// Runs until a time, or until a condition holds; whether it does.
+  /// Runs until a time, or until a condition holds. Returns whether it holds.
   @discardableResult
   func run(until end: Double, unless condition: () -> Bool = { false }) -> Bool {
     while !condition() {
@@ -108,7 +109,7 @@ final class SimulatedNetwork {
     for one in sent {
       packets += 1
       guard let segment = host.segment(one.link), let address = host.address(one.link) else {
-        Issue.record("a packet was sent on a link that is not there")
+        Issue.record("a packet was sent on a missing link")
         continue
       }
       check(one, from: host, segment)
@@ -139,8 +140,8 @@ final class SimulatedNetwork {
 
   private func chance(_ share: Double) -> Bool { share > 0 && random.seconds(0...1) < share }
 
-  /// What holds for every packet: it can be read, fits into a frame, and says nothing again within a second, or within a
-  /// quarter where a probe may have been answered.
+  /// Checks the rules for every packet: it can be read, fits into a frame, and repeats no record
+  /// within a second, or within a quarter of a second if it may answer a probe.
   private func check(_ sent: SimulatedHost.Sent, from host: SimulatedHost, _ segment: String) {
     guard let packet = try? DNSPacket(sent.bytes), sent.bytes.count <= 1400 else {
       Issue.record("a packet cannot be read, or is too long")
@@ -155,7 +156,7 @@ final class SimulatedNetwork {
     for record in packet.answers + packet.additionals where record.ttl > 0 {
       let said = Said(host: host.number, link: sent.link, name: record.name, data: record.data)
       let since = now - (lastSaid[said] ?? -.infinity)
-      #expect(since >= pause - 1e-6, "\(record.type) was said again after \(since) s")
+      #expect(since >= pause - 1e-6, "\(record.type) was multicast again after \(since) s")
       lastSaid[said] = now
     }
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// A responder on one link whose name stands, and that is silent.
+/// A silent responder with an established name on one link.
 final class StandingResponder {
   static let service = Service(label: "laptop", port: 4242, instance: 0xabc)
   static let records = OwnRecords(service, label: Array("laptop".utf8))
@@ -11,7 +11,7 @@ final class StandingResponder {
   var responder = Responder(service, random: 1)
   var now = 0.0
 
-  /// Stands at 100 s, long after its announcements.
+  /// Reaches 100 s, long after its announcements.
   init(links: [Link: [IPAddress]] = [.v4: addresses]) {
     _ = responder.handle(.links(links), now: 0)
     _ = run(until: 100)
@@ -25,7 +25,7 @@ final class StandingResponder {
     let unicastTo: Source?
   }
 
-  /// Lets time pass; what is sent.
+  /// Lets time pass. Returns the sent packets.
   func run(until end: Double) -> [Sent] {
     var sent: [Sent] = []
     while let next = responder.nextMoment, next <= end {
@@ -36,12 +36,12 @@ final class StandingResponder {
     return sent
   }
 
-  /// Hears a packet; what is sent at once.
+  /// Receives a packet. Returns the packets that are sent immediately.
   func hear(_ packet: DNSPacket, on link: Link = .v4, from source: Source = .other) -> [Sent] {
     packets(responder.handle(.packet(packet.encoded(), link, from: source), now: now))
   }
 
-  /// Hears a question, and all that is sent within two seconds.
+  /// Receives a question. Returns all packets that are sent within two seconds.
   func ask(_ questions: DNSQuestion..., knowing answers: [DNSRecord] = [], from source: Source = .other) -> [Sent] {
     var packet = DNSPacket.query
     packet.questions = questions
