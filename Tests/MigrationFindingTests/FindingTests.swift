@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.enabled(if: canHaveOwnNetwork)) struct FindingTests {
-  @Test func `a receiver is found with its addresses, and gone when it is withdrawn`() throws {
+  @Test func `a receiver is found with its addresses, and removed when it is withdrawn`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let watched = try Watched()
@@ -25,12 +25,12 @@ import Testing
         ]))
       #expect(try announced.established() == "new-laptop")
       announced.announcement.end()
-      try watched.list("the receiver to go") { $0.isEmpty }
+      try watched.list("the removal of the receiver") { $0.isEmpty }
       watched.stop()
     }
   }
 
-  @Test func `two receivers of one name get different ones, and both are found`() throws {
+  @Test func `two receivers with one name get different names, and both are found`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let first = try Announced("box", port: 1001, instance: 1)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `a network that comes later is announced on and searched, and one that goes is forgotten`() throws {
+  @Test func `a later network is announced on and searched, and a removed one is forgotten`() throws {
     try inOwnNetwork {
       let watched = try Watched()
       #expect(try watched.trouble() == .noNetwork)
@@ -66,7 +66,7 @@ import Testing
       let watched = try Watched()
       let found = try watched.list("the receiver on this device") { !$0.isEmpty }
       #expect(found.map { $0.addresses.map(\.description) } == [["127.0.0.1:47470", "[::1]:47470"]])
-      // Both know that no other device can see that.
+      // Both know that no other device can find the receiver.
       #expect(try watched.trouble() == .noNetwork)
       #expect(try announced.troubles.wait(for: "trouble") { $0.first } == .noNetwork)
       #expect(announced.name.withLock { $0 } == nil)
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `a port that another program has for itself is told once, and used when it is free`() throws {
+  @Test func `a port in exclusive use by another program is reported once, and used when it is free`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let other = socket(AF_INET6, CInt(SOCK_DGRAM.rawValue), 0)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `a network that was interrupted for a moment is announced on anew`() throws {
+  @Test func `the service is announced again on a network that was interrupted for a moment`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       for name in ["one", "two"] { try ip("-6 addr flush dev \(name)") }
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  /// Whether a probe for a name comes within so long.
+  /// Whether a probe for a name arrives within this time.
   private func hearsProbe(_ ear: borrowing MulticastSocket, within time: Duration) throws -> Bool {
     let end = BootInstant.now() + time
     var poller = try Poller()
@@ -133,7 +133,7 @@ import Testing
     return false
   }
 
-  @Test func `without IPv6 all goes by IPv4`() throws {
+  @Test func `without IPv6 all packets use IPv4`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       for name in ["one", "two"] { try ip("-6 addr flush dev \(name)") }
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func `what is dropped ends by itself, and its descriptors with it`() throws {
+  @Test func `a dropped search ends by itself, and closes its descriptors`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let before = try openSockets()

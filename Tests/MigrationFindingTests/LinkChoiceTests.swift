@@ -30,7 +30,7 @@ import Testing
 
   private func links(_ interfaces: [NetworkInterface]) -> Set<Link> { Set(LinkChoice(interfaces).links.keys) }
 
-  @Test func `each family that an interface has an address of is a link, with all addresses of the interface`() {
+  @Test func `each address family of an interface is a link, with all addresses of the interface`() {
     let choice = LinkChoice([loopback, interface(2, ["192.0.2.1", "fe80::1", "2001:db8::1"])])
     let own = [[192, 0, 2, 1]].map { IPAddress($0)! }
     #expect(Set(choice.links.keys) == [Link(interface: 2, isV6: false), Link(interface: 2, isV6: true)])
@@ -44,24 +44,24 @@ import Testing
     arguments: [
       [.up, .multicast], [.running, .multicast], [.up, .running], [.up, .running, .multicast, .pointToPoint],
     ] as [NetworkInterface.Flags])
-  func `an interface that is down, has no cable, no multicast or one other end is none`(
+  func `an interface that is down, or has no cable, no multicast or only one other end is not used`(
     _ flags: NetworkInterface.Flags
   ) {
     #expect(links([interface(2, ["192.0.2.1"], flags: flags)]).isEmpty)
   }
 
-  @Test func `a bridge's port is none, for the bridge has its packets`() {
+  @Test func `a bridge's port is not used, because the bridge has its packets`() {
     #expect(links([interface(2, ["fe80::1"], isPort: true)]).isEmpty)
   }
 
-  @Test func `the loopback interface stands in where there is no other`() {
+  @Test func `the loopback interface is used if there is no other`() {
     #expect(links([loopback]) == [Link(interface: 1, isV6: false)])
     #expect(
       links([loopback, interface(2, ["192.0.2.1"], flags: [.up, .multicast])]) == [Link(interface: 1, isV6: false)])
     #expect(links([loopback, interface(2, ["192.0.2.1"])]) == [Link(interface: 2, isV6: false)])
   }
 
-  @Test func `an address that another device may have is not used, and one that is passing is not announced`() {
+  @Test func `an address that another device may have is not used, and a deprecated one is not announced`() {
     let plain = SocketAddress(numeric: "192.0.2.1", port: 0)!
     let passing = SocketAddress(numeric: "192.0.2.2", port: 0)!
     let doubtful = NetworkInterface.Address(plain, prefix: 24, isReady: false)
@@ -72,14 +72,14 @@ import Testing
     #expect(LinkChoice([two]).links == [Link(interface: 2, isV6: false): []])
   }
 
-  @Test func `very many interfaces and addresses are bounded`() {
+  @Test func `the numbers of interfaces and addresses are limited`() {
     let many = (2..<100).map { interface($0, ["192.0.2.1"]) }
     #expect(links(many).count == LinkChoice.mostInterfaces)
     let addresses = (1...100).map { "192.0.2.\($0)" }
     #expect(LinkChoice([interface(2, addresses)]).links.values.first?.count == LinkChoice.mostAddresses)
   }
 
-  @Test func `of very many interfaces those of default routes are taken, then real ones`() {
+  @Test func `of very many interfaces those of default routes are preferred, then physical ones`() {
     let bridges = (2..<40).map { interface($0, ["10.\($0).0.1"], isMadeUp: true) }
     let all = bridges + [interface(50, ["192.0.2.1"]), interface(60, ["198.51.100.1"], isMadeUp: true)]
     let choice = LinkChoice(all, defaultRoutes: { [SocketAddress(numeric: "198.51.100.1", port: 0)!] })
@@ -87,12 +87,12 @@ import Testing
     #expect(taken.count == LinkChoice.mostInterfaces && taken.isSuperset(of: [50, 60]))
   }
 
-  @Test func `this device is only itself where the loopback interface stands in`() {
+  @Test func `this device is alone if the loopback interface is used`() {
     #expect(LinkChoice([loopback]).isOnlyItself && !LinkChoice([]).isOnlyItself)
     #expect(!LinkChoice([loopback, interface(2, ["192.0.2.1"])]).isOnlyItself)
   }
 
-  @Test func `answers to one address stay in the networks of the link`() {
+  @Test func `unicast answers stay in the networks of the link`() {
     let choice = LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
     func isNear(_ text: String, scope: UInt32 = 0) -> Bool {
       let plain = SocketAddress(numeric: text, port: 5353)!
@@ -121,7 +121,7 @@ import Testing
 }
 
 @Suite struct NearbyReceiverTests {
-  @Test func `the order of the addresses stays, and only those of IPv6 have an interface`() {
+  @Test func `the order of the addresses stays, and only IPv6 addresses have an interface`() {
     let v6 = IPAddress([0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [7])!
     let found = Found(
       name: "laptop", instance: 7, port: 47470,

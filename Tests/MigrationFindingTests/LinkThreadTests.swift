@@ -5,7 +5,8 @@ import Testing
 
 @testable import MigrationFinding
 
-/// A party that waits in its first packet until it may go on, wants the end in its second, and notes what comes then.
+/// A party that waits in its first packet for the test, requests the end in its second, and records
+/// the later events.
 private struct Impatient: Correspondent {
   final class Shared: Sendable {
     struct State {
@@ -31,7 +32,7 @@ private struct Impatient: Correspondent {
     case .packet:
       shared.change { $0.packets += 1 }
       let (count, thread) = shared.state.withLock { ($0.packets, $0.thread) }
-      // The loop's own lock: it waits for the test, which waits for nothing.
+      // The loop's own lock: it waits for the test, which does not wait.
       while count == 1, !shared.state.withLock({ $0.mayGoOn }) {}
       if count == 2 { thread?.end() }
       return []
@@ -44,7 +45,7 @@ private struct Impatient: Correspondent {
 }
 
 @Suite(.enabled(if: canHaveOwnNetwork)) struct LinkThreadTests {
-  @Test func `the end does not wait for the packets that have come`() throws {
+  @Test func `the end does not wait for the packets that have arrived`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       for name in ["one", "two"] { try ip("-6 addr flush dev \(name)") }
@@ -55,7 +56,7 @@ private struct Impatient: Correspondent {
       let thread = try LinkThread(
         "impatient", Impatient(shared: shared), port: MulticastDNS.port, tell: { _ in }, trouble: { _ in })
       shared.change { $0.thread = thread }
-      // Until the sockets are there.
+      // Until the sockets exist.
       while shared.state.withLock({ $0.packets }) == 0 { try mouth.send([0]) }
       for _ in 0..<20 { try mouth.send([1]) }
       shared.change { $0.mayGoOn = true }
@@ -66,7 +67,7 @@ private struct Impatient: Correspondent {
     }
   }
 
-  @Test func `links stay open where the interfaces cannot be listed, and those of an interrupted one go`() throws {
+  @Test func `links stay open if the interfaces cannot be listed, and those of an interrupted one are closed`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let interfaces = try NetworkInterface.all()

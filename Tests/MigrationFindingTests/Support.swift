@@ -3,7 +3,7 @@ import MigrationFinding
 import MigrationSystem
 import TestSupport
 
-/// What a search has told so far.
+/// The reports of a search so far.
 final class Watched: Sendable {
   struct State {
     var lists: [[NearbyReceiver]] = []
@@ -25,7 +25,7 @@ final class Watched: Sendable {
     state.broadcast()
   }
 
-  /// Waits until the last list is as it should be, and returns it.
+  /// Waits until the last list satisfies the condition, and returns it.
   @discardableResult
   func list(
     _ awaited: String, until deadline: BootInstant = soon(), _ isRight: ([NearbyReceiver]) -> Bool
@@ -33,10 +33,10 @@ final class Watched: Sendable {
     try state.wait(for: awaited, until: deadline) { state in state.lists.last.flatMap { isRight($0) ? $0 : nil } }
   }
 
-  /// Waits until trouble is told.
+  /// Waits for a report of trouble.
   func trouble() throws -> FindingTrouble { try state.wait(for: "trouble") { $0.troubles.compactMap(\.self).first } }
 
-  /// Waits until trouble is told to be over.
+  /// Waits for the report that the trouble has ended.
   func relief() throws {
     _ = try state.wait(for: "the end of the trouble") { $0.troubles.last == .some(nil) ? true : nil }
   }
@@ -44,7 +44,7 @@ final class Watched: Sendable {
   func stop() { search.stop() }
 }
 
-/// An announcement whose name is waited for.
+/// An announcement, and the wait for its name.
 final class Announced: Sendable {
   let name = Condition<String?>(nil)
   let troubles = Condition<[FindingTrouble]>([])
@@ -66,10 +66,10 @@ final class Announced: Sendable {
       })
   }
 
-  /// The name, once it stands.
-  func established() throws -> String { try name.wait(for: "a name that stands") { $0 } }
+  /// The name, once it is established.
+  func established() throws -> String { try name.wait(for: "an established name") { $0 } }
 
-  /// Waits until another name stands.
+  /// Waits until another name is established.
   func established(otherThan old: String) throws -> String {
     try name.wait(for: "another name") { $0 == old ? nil : $0 }
   }
