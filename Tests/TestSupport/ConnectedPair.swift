@@ -1,8 +1,8 @@
 package import MigrationSystem
 
 extension ListeningSocket {
-  /// Waits for the next connection that says something, and takes it: a sender looks whether anything listens before it asks for
-  /// a code.
+  /// Waits for the next connection that sends a byte, and accepts it: a sender first connects only
+  /// to check for a listener, before it asks for a code.
   package func acceptNextThatSpeaks(until deadline: BootInstant = soon()) throws -> StreamSocket {
     while true {
       let socket = try acceptNext(until: deadline)
@@ -10,7 +10,7 @@ extension ListeningSocket {
     }
   }
 
-  /// Waits for the next connection, and takes it.
+  /// Waits for the next connection, and accepts it.
   package func acceptNext(until deadline: BootInstant = soon()) throws -> StreamSocket {
     var poller = try Poller()
     while true {
@@ -23,7 +23,7 @@ extension ListeningSocket {
 }
 
 extension StreamSocket {
-  /// Waits for the first byte; false where the connection ends without one.
+  /// Waits for the first byte; false if the connection ends without one.
   package func speaks(until deadline: BootInstant = soon()) throws -> Bool {
     var poller = try Poller()
     guard try !poller.wait(for: .readable, on: raw, until: deadline).isEmpty else {

@@ -1,4 +1,4 @@
-/// A generator that gives the same again from the same seed.
+/// A generator that returns the same numbers for the same seed.
 public struct Generator: RandomNumberGenerator {
   private var state: UInt64
 

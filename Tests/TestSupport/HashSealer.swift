@@ -1,7 +1,7 @@
 import MigrationArchive
 package import MigrationWire
 
-/// Chunk tags that cost little: a keyed hash over place and data in the place of a MAC.
+/// Cheap chunk tags: a keyed hash over place and data instead of a MAC.
 package final class HashSealer: ChunkSealing {
   private let key: UInt64
   private var nonce: UInt32 = 0

@@ -1,11 +1,12 @@
 import Glibc
 import MigrationSystem
 
-/// A port of the loopback that belongs to one test as long as this lives.
+/// A port of the loopback that belongs to one test as long as this object exists.
 ///
-/// When a listener closes, the kernel may give its port to another test's listener or connection at once. This socket
-/// keeps the port bound and never listens: the kernel does not hand the port out, and refuses connections to it. A listener
-/// of the program can still bind it again and again, because both sockets set SO_REUSEADDR.
+/// When a listener closes, the kernel may immediately give its port to another test's listener or
+/// connection. This socket keeps the port bound and never listens: the kernel does not give the
+/// port to others, and refuses connections to it. A listener of the program can still bind it
+/// repeatedly, because both sockets set SO_REUSEADDR.
 package final class HeldPort: Sendable {
   /// Its number.
   package let number: UInt16

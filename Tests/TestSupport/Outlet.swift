@@ -4,9 +4,9 @@ package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// Reads an export frame by frame and keeps the frames, and lets a test interfere before each of them.
+/// Reads an export frame by frame, keeps the frames, and lets a test act before each of them.
 package final class Outlet: ExportListener {
-  /// What has happened to frames, in order.
+  /// The events of frames, in order.
   package enum Event: Equatable, Sendable {
     case submitted(Int)
     case drained
@@ -18,7 +18,7 @@ package final class Outlet: ExportListener {
     var unsent: [Unsent] = []
     var skipped = Tally()
     var counted = Tally()
-    /// How many frames were begun, and below which number all are written.
+    /// The number of frames begun, and the number below which all are written.
     var begun: UInt64 = 0
     var written: UInt64 = 0
     /// The export's clock.
@@ -32,7 +32,8 @@ package final class Outlet: ExportListener {
 
   /// - Parameters:
   ///   - whenBuffer: called with the number of the frame, from 1 on, before it is filled.
-  ///   - whenAsked: called with the number of frames that were submitted, before it is said whether the export is to stop.
+  ///   - whenAsked: called with the number of submitted frames, before the outlet answers whether
+  ///     the export is to stop.
   package init(
     whenBuffer: @escaping @Sendable (Int) -> Void = { _ in }, whenAsked: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
@@ -40,18 +41,18 @@ package final class Outlet: ExportListener {
     self.whenAsked = whenAsked
   }
 
-  /// The frames as they were submitted.
+  /// The frames in the order of submission.
   package var frames: [[UInt8]] { state.withLock { $0.frames } }
-  /// What happened.
+  /// The events.
   package var events: [Event] { state.withLock { $0.events } }
-  /// What the export could not send.
+  /// The items that the export could not send.
   package var unsent: [Unsent] { state.withLock { $0.unsent } }
-  /// What the other end has already.
+  /// The total of the items that the other end already has.
   package var skipped: Tally { state.withLock { $0.skipped } }
-  /// What the frames said that they bring.
+  /// The total that the frames declared.
   package var counted: Tally { state.withLock { $0.counted } }
 
-  /// The time, which stands still but where this waits: however slow the machine is, reading takes none.
+  /// The time, which advances only while this waits: reading takes no time, even on a slow machine.
   package var now: Double { state.withLock { $0.now } }
 
   package var stopSignal: StopSignal {
@@ -62,7 +63,7 @@ package final class Outlet: ExportListener {
   /// Ends the export.
   package func stop() { signal.set() }
 
-  /// Reads on this thread until everything is read.
+  /// Reads on this thread until the source has been read.
   package func read(_ source: any FrameSource) { read(source) { source.isRead } }
 
   /// Reads on this thread until `isOver`.
@@ -91,8 +92,8 @@ package final class Outlet: ExportListener {
     }
   }
 
-  /// Lets everything be written, and the file system's clock move on; longer pauses are for sources that these tests change
-  /// themselves.
+  /// Waits until all data is written and the file system's clock has advanced; longer pauses are
+  /// for sources that these tests change themselves.
   private func pause(until moment: Double?) {
     let seconds = max(0, (moment ?? 0) - now)
     usleep(UInt32(min(seconds, 0.03) * 1e6))

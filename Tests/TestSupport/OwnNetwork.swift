@@ -1,7 +1,7 @@
 import Glibc
 import MigrationSystem
 
-/// Puts the calling thread, and those that it starts, into a network without interfaces.
+/// Moves the calling thread, and those that it starts, into a network without interfaces.
 @_silgen_name("unshare") private func unshare(_ what: CInt) -> CInt
 
 /// Whether tests can have networks of their own here.
@@ -10,8 +10,9 @@ package let canHaveOwnNetwork: Bool = {
   return (try? inOwnNetwork { true }) ?? false
 }()
 
-/// Runs `body` on a thread in a network of its own, which has nothing but a loopback interface that is down. Threads and
-/// processes that it starts are in it too, and it goes with the last of them.
+/// Runs `body` on a thread in a network of its own, which has only a loopback interface that is
+/// down. Threads and processes that it starts are in this network too, and the network ends with
+/// the last of them.
 package func inOwnNetwork<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
   try RunningThread("own network") {
     let newNetwork: CInt = 0x4000_0000
@@ -20,15 +21,15 @@ package func inOwnNetwork<Value: Sendable>(_ body: @escaping @Sendable () throws
   }.value()
 }
 
-/// Changes the network that the calling thread is in: the words of ip(8).
+/// Changes the network of the calling thread, with the arguments of ip(8).
 package func ip(_ words: String) throws {
   let arguments = ["ip"] + words.split(separator: " ").map(String.init)
   let code = try run(access("/usr/sbin/ip", X_OK) == 0 ? "/usr/sbin/ip" : "/sbin/ip", arguments).code
   guard code == 0 else { throw SystemError(reason: "exit code \(code)", operation: "change the network: ip \(words)") }
 }
 
-/// Two interfaces of the calling thread's network that are joined by a cable, each with an IPv4 address and a link-local one;
-/// returns when packets can be sent by both.
+/// Two interfaces in the calling thread's network that are joined by a cable, each with an IPv4
+/// address and a link-local one; returns when both can send packets.
 package func joinTwoInterfaces() throws {
   let changes = try InterfaceChanges()
   try ip("link add one type veth peer name two")
@@ -38,7 +39,8 @@ package func joinTwoInterfaces() throws {
     try ip("addr add fe80::\(host)/64 dev \(name) nodad")
     try ip("link set \(name) up")
   }
-  // The kernel notices a little later that the cable is plugged in, makes its routes, and then says so.
+  // The kernel notices a little later that the cable is plugged in, creates its routes, and then
+  // reports it.
   let deadline = soon()
   var poller = try Poller()
   while try !["one", "two"].allSatisfy(carriesPackets) {

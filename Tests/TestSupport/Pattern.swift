@@ -25,7 +25,7 @@ package func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 package struct Seeded: RandomNumberGenerator {
   private var state: UInt64
 
-  /// Begins at a state.
+  /// Starts with a state.
   package init(_ seed: UInt64) { state = seed }
 
   package mutating func next() -> UInt64 {
@@ -36,7 +36,7 @@ package struct Seeded: RandomNumberGenerator {
     return value ^ value >> 31
   }
 
-  /// So many bytes, a number each.
+  /// Random bytes, one number for each.
   package mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
   }

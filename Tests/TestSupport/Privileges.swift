@@ -1,7 +1,7 @@
 import Glibc
 import MigrationSystem
 
-/// Whether the tests run as the superuser, whom no mode of a file keeps out.
+/// Whether the tests run as the superuser, to whom modes of files do not apply.
 package let isRoot = geteuid() == 0
 
 /// Whether a file system can be mounted here; a container may refuse it to the superuser too.
@@ -12,7 +12,7 @@ package let canMount: Bool = {
   return umount2(scratch.path, CInt(MNT_DETACH)) == 0
 }()
 
-/// Whether terminals can be made here; a bare root has none.
+/// Whether terminals can be created here; a minimal root file system has none.
 package let hasTerminals: Bool = {
   var (outside, inside): (CInt, CInt) = (-1, -1)
   guard openpty(&outside, &inside, nil, nil, nil) == 0 else { return false }
@@ -21,11 +21,11 @@ package let hasTerminals: Bool = {
   return true
 }()
 
-/// Changes whose rights the calling thread's file operations have, and only this thread's.
+/// Changes the user of the calling thread's file operations, and only of this thread's.
 @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> CInt
 
-/// Runs `body` on a thread that modes of files keep out: with the rights of a user who is not the superuser, and who owns
-/// these paths.
+/// Runs `body` on a thread to which modes of files apply: with the permissions of an ordinary user,
+/// the owner of these paths.
 package func withoutPrivileges<Value: Sendable>(
   owning paths: [String], _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value {

@@ -1,12 +1,13 @@
 package import MigrationSystem
 
-/// A thread of a test, whose end is waited for with a deadline: at the latest when this goes, so that a test that ends by an
-/// error leaves no thread behind. Whoever starts one that has to be told to end tells it before.
+/// A thread of a test with a deadline for its end. The deadline is at the latest when this object
+/// is deallocated, so that a test that ends with an error leaves no thread behind. A test stops its
+/// thread before that if the thread does not end by itself.
 package final class RunningThread<Value: Sendable>: Sendable {
   private let outcome: Outcome<Value>
   private let thread: OwnerThread
 
-  /// Starts the thread. The name is that of who runs on it, for whoever waits for its end in vain.
+  /// Starts the thread. The name appears in the error of a wait that times out.
   package init(_ name: String, _ body: @escaping @Sendable () throws -> Value) throws {
     let outcome = Outcome<Value>(of: "the end of the thread '\(name)'")
     self.outcome = outcome
@@ -15,7 +16,7 @@ package final class RunningThread<Value: Sendable>: Sendable {
 
   deinit { _ = hasEnded() }
 
-  /// Waits for the end of the thread, and returns or throws what its body did.
+  /// Waits for the end of the thread, and returns or throws the result of its body.
   @discardableResult
   package func value(until deadline: BootInstant = soon()) throws -> Value {
     _ = hasEnded(by: deadline)

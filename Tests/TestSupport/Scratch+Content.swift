@@ -1,8 +1,9 @@
 package import Glibc
 
-/// Files, directories and links of a scratch directory. What cannot be made ends the run: no test is to blame.
+/// Files, directories and links in a scratch directory. A failure to create one ends the run: it is
+/// not the test's fault.
 extension Scratch {
-  /// Writes a whole file, over an existing one if there is one, in directories that are made if they are missing.
+  /// Writes a whole file, new or existing, and creates missing directories.
   package func write(_ name: String, _ bytes: some Collection<UInt8>, mode: mode_t = 0o644) {
     var file = openForWriting(name, mode)
     if file < 0, errno == ENOENT, let end = name.lastIndex(of: "/") {
@@ -48,7 +49,7 @@ extension Scratch {
     defer { close(file) }
     var status = stat()
     precondition(fstat(file, &status) == 0)
-    // One more than it has, so that it is read to its end.
+    // One more than its size, so that the whole file is read.
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
     var done = 0
     while true {
@@ -65,18 +66,18 @@ extension Scratch {
   /// The whole content of a file as a text.
   package func text(_ name: String) -> String { String(decoding: read(name), as: UTF8.self) }
 
-  /// Makes a directory, and those above it if they are missing; one that is there stays.
+  /// Creates a directory and its missing parents; an existing directory is kept.
   package func makeDirectory(_ name: String) {
     var made = path
     for component in name.split(separator: "/") {
       made += "/\(component)"
-      precondition(mkdir(made, 0o755) == 0 || errno == EEXIST, "\(made) cannot be made: error \(errno)")
+      precondition(mkdir(made, 0o755) == 0 || errno == EEXIST, "\(made) cannot be created: error \(errno)")
     }
   }
 
-  /// Makes a symbolic link.
+  /// Creates a symbolic link.
   package func makeLink(_ name: String, to target: String) {
-    precondition(symlink(target, path(name)) == 0, "\(path(name)) cannot be made: error \(errno)")
+    precondition(symlink(target, path(name)) == 0, "\(path(name)) cannot be created: error \(errno)")
   }
 
   /// Removes a file or a link.

@@ -1,7 +1,7 @@
 import Glibc
 package import MigrationSystem
 
-/// A fresh directory that goes away with everything in it.
+/// A new directory that is removed with its contents.
 package final class Scratch: Sendable {
   /// Its absolute path.
   package let path: String
@@ -9,21 +9,22 @@ package final class Scratch: Sendable {
   package let directory: Directory
   private let parent: String
 
-  /// Makes one of its own, in memory if that is asked for and possible: there syncing costs nothing.
+  /// Creates a scratch directory, in memory if requested and possible: there syncing costs nothing.
   ///
-  /// PEER_TEST_DISK names a directory in which all are made instead: on a file system that the tests are to be tried on.
+  /// PEER_TEST_DISK names a directory in which all scratch directories are created instead: on a
+  /// file system on which to run the tests.
   package init(inMemory: Bool = false) throws {
     let disk = getenv("PEER_TEST_DISK").map { String(cString: $0) }
     parent = disk ?? (inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")
     var template = Array("\(parent)/peer-test-XXXXXX".utf8CString)
     guard template.withUnsafeMutableBufferPointer({ mkdtemp($0.baseAddress!) }) != nil else {
-      throw SystemError(errno: errno, operation: "make a scratch directory in \(parent)")
+      throw SystemError(errno: errno, operation: "create a scratch directory in \(parent)")
     }
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     directory = try Directory.open(path)
   }
 
-  /// Makes one with this name within another one.
+  /// Creates a directory with this name inside another one.
   package init(_ name: String, in other: Scratch) throws {
     parent = other.path
     path = "\(other.path)/\(name)"
@@ -33,13 +34,13 @@ package final class Scratch: Sendable {
 
   deinit { try? Directory.open(parent).removeTree(String(path.dropFirst(parent.count + 1))) }
 
-  /// The absolute path of something beneath.
+  /// The absolute path of an item inside.
   package func path(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// The absolute path of something beneath, as the program takes it.
+  /// The absolute path of an item inside, as the program takes it.
   package func at(_ name: String) -> [UInt8] { Array(path(name).utf8) }
 
-  /// The names in it, or in a directory beneath it, in order.
+  /// The names in it, or in a directory inside it, in order.
   package func names(_ name: String = "") -> [String] {
     var names: [String] = []
     do throws(SystemError) {
@@ -53,7 +54,7 @@ package final class Scratch: Sendable {
     return names.sorted()
   }
 
-  /// Whether something has this name, be it a link that leads nowhere.
+  /// Whether an item has this name, even a dangling link.
   package func exists(_ name: String) -> Bool {
     var status = stat()
     return lstat(path(name), &status) == 0

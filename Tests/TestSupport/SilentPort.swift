@@ -1,7 +1,8 @@
 import Glibc
 package import MigrationSystem
 
-/// A port of the loopback from which no answer comes: the queue of a listener that takes no connection is full.
+/// A port of the loopback that does not answer: the queue of a listener that accepts no connection
+/// is full.
 package final class SilentPort: Sendable {
   package let address: SocketAddress
   private let listener: Descriptor
@@ -15,7 +16,7 @@ package final class SilentPort: Sendable {
   package init() throws {
     let held = try HeldPort()
     let raw = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-    guard raw >= 0 else { throw SystemError(errno: errno, operation: "make a silent port") }
+    guard raw >= 0 else { throw SystemError(errno: errno, operation: "create a silent port") }
     listener = Descriptor(owning: raw)
     var isReusable: CInt = 1
     setsockopt(raw, SOL_SOCKET, SO_REUSEADDR, &isReusable, socklen_t(MemoryLayout<CInt>.size))
@@ -28,10 +29,10 @@ package final class SilentPort: Sendable {
         bind(raw, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard code == 0, listen(raw, 0) == 0 else { throw SystemError(errno: errno, operation: "make a silent port") }
+    guard code == 0, listen(raw, 0) == 0 else { throw SystemError(errno: errno, operation: "create a silent port") }
     let address = SocketAddress.loopback(port: held.number)
     self.address = address
-    // The kernel takes one more than the queue has places, and then none.
+    // The kernel accepts one more connection than the queue has places, and then none.
     waiting = try (0..<3).map { _ in ConnectedSocket(try StreamSocket.connect(to: address)) }
   }
 }

@@ -2,7 +2,7 @@ package import Glibc
 package import MigrationSystem
 import Synchronization
 
-/// A process that a test starts; it does not outlive this.
+/// A process that a test starts; it ends with this object at the latest.
 package final class SpawnedProcess: Sendable {
   /// Its number.
   package let id: pid_t
@@ -13,9 +13,10 @@ package final class SpawnedProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - words: its arguments, the first of which is its own name.
+  ///   - words: its arguments, of which the first is its own name.
   ///   - environment: "NAME=value" each.
-  ///   - descriptors: by the numbers that they have in the process; of the standard ones those that are not named lead nowhere.
+  ///   - descriptors: by the numbers that they have in the process; standard descriptors that are
+  ///     not given lead nowhere.
   package init(
     _ program: String, _ words: [String], environment: [String] = [], descriptors: [CInt: CInt] = [:]
   ) throws {
@@ -35,7 +36,8 @@ package final class SpawnedProcess: Sendable {
     let started = process
     id = started
     self.program = program
-    // The process stays a zombie until its code is asked for, so that its number is nobody else's until then.
+    // The process stays a zombie until its exit code is read, so no other process gets its number
+    // until then.
     ending = try RunningThread("end of \(program)") {
       var information = siginfo_t()
       while waitid(P_PID, id_t(started), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}
@@ -43,13 +45,14 @@ package final class SpawnedProcess: Sendable {
   }
 
   deinit {
-    // Once its code is known, its number may be anybody's.
+    // Once its exit code is read, another process may have its number.
     guard code.withLock({ $0 }) == nil else { return }
     kill(id, SIGKILL)
     if ending.hasEnded() { _ = reap() }
   }
 
-  /// Waits for the process; its exit code, or the negative number of the signal that ended it.
+  /// Waits for the process. Returns its exit code, or the negative number of the signal that ended
+  /// it.
   package func exitCode(until deadline: BootInstant = soon()) throws -> CInt {
     guard ending.hasEnded(by: deadline) else { throw TookTooLong("the end of the process of \(program)") }
     return reap()
@@ -67,14 +70,14 @@ package final class SpawnedProcess: Sendable {
   }
 }
 
-/// Runs a program to its end with an input; its exit code and what it wrote to its standard output.
+/// Runs a program with an input until it ends. Returns its exit code and its standard output.
 package func run(
   _ program: String, _ words: [String], environment: [String] = [], input: [UInt8] = []
 ) throws -> (code: CInt, output: [UInt8]) {
   let scratch = try Scratch(inMemory: true)
   scratch.write("input", input)
   scratch.write("output", [])
-  // Files take everything at once, where pipes would have to be filled and emptied at the same time.
+  // Files accept all data immediately; pipes would have to be filled and emptied at the same time.
   let source = try scratch.directory.openChild("input")
   let target = try scratch.directory.openChild("output", .readWrite)
   let process = try SpawnedProcess(
@@ -83,7 +86,7 @@ package func run(
   return (code, scratch.read("output"))
 }
 
-/// The path of a program of this package, which is built beside the tests.
+/// The path of a program of this package, which is built next to the tests.
 package func builtProgram(_ name: String) throws -> String {
   var bytes = [UInt8](repeating: 0, count: 4096)
   let count = bytes.withUnsafeMutableBytes {

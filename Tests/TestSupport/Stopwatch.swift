@@ -1,9 +1,10 @@
 import MigrationSystem
 
-/// Measures how long something takes, without the time for which a busy machine does not let this process run.
+/// Measures a duration, without the time for which a busy machine does not run this process.
 ///
-/// It ticks, and each tick counts as what it should have taken, or a little more: what is missing then is time in which
-/// nothing could have been done. So it never shows more than has passed, and less where that says nothing about the program.
+/// It ticks, and each tick counts with its nominal length, or a little more: the rest is time in
+/// which this process could not run. So it never shows more than the elapsed time, and less if the
+/// difference says nothing about the program.
 package final class Stopwatch: Sendable {
   private static let tick = Duration.milliseconds(10)
   private static let longestTick = 0.02
@@ -16,7 +17,7 @@ package final class Stopwatch: Sendable {
   private let state: Condition<State>
   private let thread: RunningThread<Void>
 
-  /// Starts to measure.
+  /// Starts measuring.
   package init() throws {
     let state = Condition(State())
     self.state = state
@@ -35,6 +36,6 @@ package final class Stopwatch: Sendable {
     state.broadcast()
   }
 
-  /// How many seconds it has measured.
+  /// The seconds measured so far.
   package var seconds: Double { state.withLock { $0.seconds } }
 }
