@@ -1,31 +1,32 @@
-// Built by Scripts/fuzz together with the sources of MigrationDiscovery, as one module.
+// Scripts/fuzz builds this together with the sources of MigrationDiscovery, as one module.
 
-/// What libFuzzer calls with each input.
+/// The function that libFuzzer calls with each input.
 @c(LLVMFuzzerTestOneInput)
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   check(input)
-  // Before the name stands, and after.
+  // Before the name is established, and after.
   var run = input.count % 2 == 0 ? FuzzedRun.starting : .standing
   run.perform(input)
   return 0
 }
 
-/// Whatever can be read can be written, and reads as the same again, however targets are written.
+/// Every packet that can be read can be written, and reads as an equal packet, in every encoding of
+/// targets.
 private func check(_ bytes: [UInt8]) {
   guard let packet = try? DNSPacket(bytes) else { return }
   for compresses in [true, false] {
     let encoded = packet.encoded(compressingTargets: compresses)
     guard let again = try? DNSPacket(encoded, longest: DNSPacket.longest) else {
-      fatalError("what was written cannot be read")
+      fatalError("a written packet cannot be read")
     }
-    precondition(again == packet, "what was written reads differently")
-    if compresses { precondition(again.encoded() == encoded, "it is written differently again") }
+    precondition(again == packet, "a written packet reads as a different packet")
+    if compresses { precondition(again.encoded() == encoded, "the packet is written differently the second time") }
   }
 }
 
-/// A responder and a browser that get what the input says: raw packets, packets made of records that matter to them, time,
-/// links that come and go.
+/// A responder and a browser whose events come from the input: raw packets, packets of records that
+/// matter to them, time, links that come and go.
 struct FuzzedRun {
   private static let own = OwnRecords(service, label: InstanceLabel.bytes(service.label))
   private static let service = Service(label: "laptop", port: 4242, instance: 0xabc)
@@ -61,7 +62,7 @@ struct FuzzedRun {
     }
     pass(1)
     check(responder.handle(.withdraw, now: now))
-    precondition(responder.nextMoment == nil, "a responder that is over waits")
+    precondition(responder.nextMoment == nil, "a responder that has ended waits")
   }
 
   // Input
@@ -73,7 +74,7 @@ struct FuzzedRun {
     return Array(input.prefix(count))
   }
 
-  /// A packet of records whose names and contents are those that matter, or almost.
+  /// A packet of records with names and contents that matter, or nearly.
   private mutating func packet() -> [UInt8] {
     let shape = next()
     var packet = shape & 1 == 0 ? DNSPacket.response : DNSPacket.query
@@ -140,7 +141,7 @@ struct FuzzedRun {
     check(browser.handle(.packet(bytes, link, from: source), now: now))
   }
 
-  /// Lets time pass. Each step comes later, or does something that is not to be done again.
+  /// Lets time pass. Each step comes later, or performs an action that must not be repeated.
   private mutating func pass(_ seconds: Double) {
     let end = now + seconds
     var steps = 0
@@ -149,7 +150,7 @@ struct FuzzedRun {
       check(responder.handle(.timePassed, now: now))
       check(browser.handle(.timePassed, now: now))
       steps += 1
-      // A sweep every 50 ms, and few packets of each link.
+      // A sweep every 50 ms, and few packets on each link.
       precondition(Double(steps) < 200 + 50 * seconds, "time does not pass")
     }
     now = end
@@ -179,6 +180,6 @@ struct FuzzedRun {
   }
 
   private func check(sent bytes: [UInt8]) {
-    precondition((try? DNSPacket(bytes)) != nil, "what was sent cannot be read")
+    precondition((try? DNSPacket(bytes)) != nil, "a sent packet cannot be read")
   }
 }
