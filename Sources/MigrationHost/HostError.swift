@@ -1,25 +1,25 @@
 package import MigrationSystem
 
-/// Something that could not be done with an app on this device.
+/// An operation with an app on this device that failed.
 package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What kind of failure it is; more may be added.
+  /// The kind of failure; later versions may add kinds.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// There is nothing to read at the path of a bundle.
+    /// The path of a bundle does not exist or is unreadable.
     package static let source = Code(rawValue: "source")
-    /// A bundle is not made as it must be.
+    /// A bundle is invalid.
     package static let bundle = Code(rawValue: "bundle")
-    /// An app's extension cannot be started, or cannot do what is wanted.
+    /// An app's extension cannot be started, or lacks the required ability.
     package static let unfit = Code(rawValue: "unfit")
-    /// What was begun was stopped by the user.
+    /// The user stopped the operation.
     package static let stopped = Code(rawValue: "stopped")
     /// No app of that identifier is installed.
     package static let notInstalled = Code(rawValue: "not installed")
     /// The app runs, or its data is being migrated, or it is being installed or removed.
     package static let inUse = Code(rawValue: "in use")
-    /// An app's data container cannot be used as it is.
+    /// An app's data container is unusable in its current state.
     package static let container = Code(rawValue: "container")
     /// Reading or writing failed.
     package static let storage = Code(rawValue: "storage")
@@ -34,11 +34,11 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
   /// A sentence that says what to do.
   package let hint: String?
-  /// The bytes of the name that it is about: a path, or an identifier.
+  /// The bytes of the name that the error is about: a path, or an identifier.
   package let name: [UInt8]?
   /// The kernel's reason.
   package let cause: SystemError?
-  /// What is wrong with a bundle, where that is it.
+  /// The fault of a bundle, if that is the cause.
   package let fault: BundleFault?
 
   package init(
@@ -55,7 +55,8 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension HostError {
-  /// Does something that the kernel may refuse; `action` says then what did not work: "the container of X cannot be made".
+  /// Performs an operation of the kernel; `action` is the error's text if it fails: "the container
+  /// of X cannot be made".
   static func wrapping<Result: ~Copyable>(
     _ code: Code, _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {

@@ -301,7 +301,7 @@ def test_what_a_person_sees(work):
     ({"behaviour": "crash"}, 7, "importer", "signal 11"),
     ({"export": "throw"}, 9, "exporter", "the author's own words"),
     ({"export": "crash"}, 9, "exporter", "signal 11"),
-    ({"estimate": "-5"}, 9, "exporter", "less than nothing"),
+    ({"estimate": "-5"}, 9, "exporter", "which is negative"),
 ])
 def test_a_migration_that_fails(work, files, code, side, reason):
     """app migrate: an importer or an exporter that fails"""

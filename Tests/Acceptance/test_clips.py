@@ -96,7 +96,7 @@ def test_a_clip_becomes_its_app(work, user):
     equal(device.run("group"), group, "the group's directory")
     for command in ("status", "remove"):
         refusal = device.peer("app", command, NAME, code=2)
-        require(f"its app {ID} has taken its place" in refusal and f"hint: Name '{ID}'." in refusal, refusal)
+        require(f"its app {ID} has replaced it" in refusal and f"hint: Name '{ID}'." in refusal, refusal)
     equal(device.install(make_full_app)["replacedClip"], None, "the clip that another version replaces")
     device.peer("app", "remove", ID)
     equal(os.listdir(f"{device.home}/groups"), [], "groups that are left")
@@ -159,10 +159,10 @@ REFUSALS = {
         no_clip, make_clip, f"'Entitlements.plist': {PARENT}: the app {ID} is installed, and does not name {NAME} as its clip",
         f"'peer app remove {ID}'"),
     "an app that does not name its clip": (
-        make_clip, no_clip, f"'Entitlements.plist': {CLIP}: the clip {NAME} is installed, which names {ID}, and is not named",
+        make_clip, no_clip, f"'Entitlements.plist': {CLIP}: the clip {NAME} is installed and names {ID}, which does not name it",
         f"'peer app remove {NAME}'"),
     "a clip while its app is there": (
-        make_full_app, make_clip, f"'Entitlements.plist': {PARENT}: its app {ID} is installed, and takes the clip's place",
+        make_full_app, make_clip, f"'Entitlements.plist': {PARENT}: its app {ID} is installed, and replaces the clip",
         f"'peer app remove {ID}'"),
 }
 
@@ -229,7 +229,7 @@ def test_what_is_not_migrated(work):
     refused(ID, app, "'Extensions': the app has no migration extension", "hint: Install an edition of the app that has one")
     for command in commands[:2]:
         text = device.peer(*[word or NAME for word in command], code=4)
-        require(f"hint: The full app has taken its place: name '{ID}'." in text, text)
+        require(f"hint: The full app has replaced it: name '{ID}'." in text, text)
 
 
 def ended(process, code=0):

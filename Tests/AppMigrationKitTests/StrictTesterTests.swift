@@ -30,7 +30,7 @@ import Testing
     let isExported = Mutex(false)
     let error = await refusal(.init(export: { _, _ in isExported.withLock { $0 = true } }, estimate: -5))
     #expect(error?.domain == "PeerMigrationErrorDomain")
-    #expect(error?.localizedDescription.contains("at -5 bytes, which is less than nothing") == true)
+    #expect(error?.localizedDescription.contains("at -5 bytes, which is negative") == true)
     #expect(!isExported.withLock { $0 })
   }
 
@@ -103,7 +103,7 @@ import Testing
         if isThrowing { throw CocoaError(.fileReadUnknown) }
       }
       #expect((error as NSError?)?.domain == "PeerMigrationErrorDomain")
-      #expect(error?.localizedDescription == "The exporter did not let its cancellation pass.")
+      #expect(error?.localizedDescription == "The exporter did not rethrow its cancellation.")
     }
   }
 
@@ -119,7 +119,7 @@ import Testing
     }
     #expect(!isThrough.withLock { $0 }, "the test got its error before the exporter ended")
     isTold.withLock { $0 = true }
-    #expect(error?.localizedDescription == "The exporter did not let its cancellation pass.")
+    #expect(error?.localizedDescription == "The exporter did not rethrow its cancellation.")
   }
 
   /// Blocks its thread, as an author's code may: a task's sleep would end with the task.

@@ -112,13 +112,13 @@ import Testing
 
   static let faults = [
     Fault("Info.plist", "it is missing") { $0.files["Info.plist"] = .some(nil) },
-    Fault("Info.plist", "it is no property list with a dictionary in it, as XML or in the binary form") {
+    Fault("Info.plist", "it is not an XML or binary property list that contains a dictionary") {
       $0.files["Info.plist"] = "{ CFBundleIdentifier = x; }"
     },
-    Fault("Info.plist", "it is no property list with a dictionary in it, as XML or in the binary form") {
+    Fault("Info.plist", "it is not an XML or binary property list that contains a dictionary") {
       $0.files["Info.plist"] = "<plist><array/></plist>"
     },
-    Fault("Info.plist", "it is no property list with a dictionary in it, as XML or in the binary form") {
+    Fault("Info.plist", "it is not an XML or binary property list that contains a dictionary") {
       $0.files["Info.plist"] = ""
     },
     Fault("Info.plist", "it cannot be read: it is too long") {
@@ -127,31 +127,31 @@ import Testing
     Fault("Info.plist", "CFBundleIdentifier: it is missing") { $0.info["CFBundleIdentifier"] = nil },
     Fault("Info.plist", "CFBundleIdentifier: it is not a string") { $0.info["CFBundleIdentifier"] = 7 },
     Fault("Info.plist", "CFBundleIdentifier: it is empty") { $0.info["CFBundleIdentifier"] = "" },
-    Fault("Info.plist", "CFBundleIdentifier: 'a/b' is no identifier") { $0.info["CFBundleIdentifier"] = "a/b" },
-    Fault("Info.plist", "CFBundleIdentifier: 'a..b' is no identifier") { $0.info["CFBundleIdentifier"] = "a..b" },
-    Fault("Info.plist", "CFBundleIdentifier: '.a' is no identifier") { $0.info["CFBundleIdentifier"] = ".a" },
-    Fault("Info.plist", "CFBundleIdentifier: $'a\\x1b' is no identifier") {
+    Fault("Info.plist", "CFBundleIdentifier: 'a/b' is not an identifier") { $0.info["CFBundleIdentifier"] = "a/b" },
+    Fault("Info.plist", "CFBundleIdentifier: 'a..b' is not an identifier") { $0.info["CFBundleIdentifier"] = "a..b" },
+    Fault("Info.plist", "CFBundleIdentifier: '.a' is not an identifier") { $0.info["CFBundleIdentifier"] = ".a" },
+    Fault("Info.plist", "CFBundleIdentifier: $'a\\x1b' is not an identifier") {
       $0.info["CFBundleIdentifier"] = "a\u{1B}"
     },
-    Fault("Info.plist", "CFBundleIdentifier: 'ä' is no identifier") { $0.info["CFBundleIdentifier"] = "ä" },
+    Fault("Info.plist", "CFBundleIdentifier: 'ä' is not an identifier") { $0.info["CFBundleIdentifier"] = "ä" },
     Fault("Info.plist", "CFBundleShortVersionString: it is missing") { $0.info["CFBundleShortVersionString"] = nil },
     Fault("Info.plist", "CFBundleShortVersionString: it is not a string") {
       $0.info["CFBundleShortVersionString"] = 1.0
     },
-    Fault("Info.plist", "CFBundleShortVersionString: it is longer than 1024 bytes, or has a NUL in it") {
+    Fault("Info.plist", "CFBundleShortVersionString: it is longer than 1024 bytes, or contains a NUL") {
       $0.info["CFBundleShortVersionString"] = String(repeating: "1", count: 1025)
     },
     Fault("Info.plist", "CFBundleExecutable: it is missing") { $0.info["CFBundleExecutable"] = nil },
-    Fault("Info.plist", "CFBundleExecutable: '../x' is not the name of a file beside it") {
+    Fault("Info.plist", "CFBundleExecutable: '../x' is not the name of a file next to it") {
       $0.info["CFBundleExecutable"] = "../x"
     },
-    Fault("Info.plist", "CFBundleExecutable: '..' is not the name of a file beside it") {
+    Fault("Info.plist", "CFBundleExecutable: '..' is not the name of a file next to it") {
       $0.info["CFBundleExecutable"] = ".."
     },
-    Fault("Info.plist", "CFBundleExecutable: there is no file 'Other' beside it") {
+    Fault("Info.plist", "CFBundleExecutable: there is no file 'Other' next to it") {
       $0.info["CFBundleExecutable"] = "Other"
     },
-    Fault("Info.plist", "CFBundleExecutable: there is no file 'Extensions' beside it") {
+    Fault("Info.plist", "CFBundleExecutable: there is no file 'Extensions' next to it") {
       $0.info["CFBundleExecutable"] = "Extensions"
     },
     Fault("Notes", "it is not executable") { $0.spoil = { chmod("\($0)/Notes", 0o644) } },
@@ -173,11 +173,11 @@ import Testing
       $0.info["PeerAliases"] = [["BundleIdentifier": 1, "Platform": "b"]]
     },
     Fault("Entitlements.plist", "\(groups): it is not an array") { $0.entitlements = [groups: "group.notes"] },
-    Fault("Entitlements.plist", "\(groups): it holds something that is not a string") {
+    Fault("Entitlements.plist", "\(groups): it contains a value that is not a string") {
       $0.entitlements = [groups: [1]]
     },
-    Fault("Entitlements.plist", "\(groups): '../x' is no group identifier") { $0.entitlements = [groups: ["../x"]] },
-    Fault("Extensions", "it is no directory") {
+    Fault("Entitlements.plist", "\(groups): '../x' is not a group identifier") { $0.entitlements = [groups: ["../x"]] },
+    Fault("Extensions", "it is not a directory") {
       $0.spoil = {
         rename("\($0)/Extensions", "\($0)/Other")
         rename("\($0)/Info.plist", "\($0)/Extensions")
@@ -185,15 +185,15 @@ import Testing
           to: URL(fileURLWithPath: "\($0)/Info.plist"))
       }
     },
-    Fault("Extensions", "there are 2 extensions for migration in it") {
+    Fault("Extensions", "it contains 2 migration extensions") {
       $0.add("Other", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.app-migration"]])
     },
-    Fault("Extensions", "there are 2 extensions for migration in it") {
+    Fault("Extensions", "it contains 2 migration extensions") {
       $0.spoil = { mkdir("\($0)/Extensions/Other.appex", 0o755) }
     },
     Fault("\(inner)/Info.plist", "it is missing") { $0.files["\(inner)/Info.plist"] = .some(nil) },
     Fault("\(inner)/Info.plist", "CFBundleIdentifier: it is missing") { $0.extensionInfo["CFBundleIdentifier"] = nil },
-    Fault("\(inner)/Info.plist", "CFBundleExecutable: there is no file 'x' beside it") {
+    Fault("\(inner)/Info.plist", "CFBundleExecutable: there is no file 'x' next to it") {
       $0.extensionInfo["CFBundleExecutable"] = "x"
     },
     Fault("\(inner)/Migration", "it is not executable") { $0.spoil = { chmod("\($0)/\(inner)/Migration", 0o600) } },
@@ -220,7 +220,7 @@ import Testing
     Fault("\(inner)/Entitlements.plist", "\(access): it has 2 entries") {
       $0.extensionEntitlements?[access] = ["org.example.notes", "org.example.other"]
     },
-    Fault("\(inner)/Entitlements.plist", "\(access): it holds something that is not a string") {
+    Fault("\(inner)/Entitlements.plist", "\(access): it contains a value that is not a string") {
       $0.extensionEntitlements?[access] = [true]
     },
     Fault("\(inner)/Entitlements.plist", "\(access): it names 'org.example.other', which is not the app") {
@@ -234,18 +234,18 @@ import Testing
       $0.spoil = { mkfifo("\($0)/Data/pipe", 0o644) }
     },
     Fault("socket", "it is a socket") { $0.spoil = { makeSocket("\($0)/socket") } },
-    Fault("link", "the symbolic link leads to '/etc', which may lie outside of the bundle") {
+    Fault("link", "the symbolic link points to '/etc', which may be outside the bundle") {
       $0.spoil = { symlink("/etc", "\($0)/link") }
     },
-    Fault("link", "the symbolic link leads to '../x', which may lie outside of the bundle") {
+    Fault("link", "the symbolic link points to '../x', which may be outside the bundle") {
       $0.spoil = { symlink("../x", "\($0)/link") }
     },
-    Fault("a/b/link", "the symbolic link leads to '../../../x', which may lie outside of the bundle") {
+    Fault("a/b/link", "the symbolic link points to '../../../x', which may be outside the bundle") {
       $0.files["a/b/file"] = ""
       $0.spoil = { symlink("../../../x", "\($0)/a/b/link") }
     },
     // Each of the two names alone stays inside; together they do not.
-    Fault("a/b/out", "the symbolic link leads to 'up/../x', which may lie outside of the bundle") {
+    Fault("a/b/out", "the symbolic link points to 'up/../x', which may be outside the bundle") {
       $0.files["a/b/file"] = ""
       $0.spoil = {
         symlink("../..", "\($0)/a/b/up")

@@ -220,7 +220,7 @@ import Testing
   func `a place whose path is another one in a URL is refused`(name: String) throws {
     let error = #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/\(name)".utf8)) }
     #expect(error?.code == .location)
-    #expect(error?.description.contains("is not the same in a URL") == true)
+    #expect(error?.description.contains("because URLs must encode") == true)
     #expect(error?.hint?.contains("PEER_HOME") == true)
     #expect(!exists("\(scratch.path)/\(name)"))
     // The same through a link, whose own name is fine.

@@ -57,11 +57,11 @@ import Testing
         .entitlement(key, "org.example.notes", "it is not an array", hint: "exactly one"),
         .entitlement(key, [String](), "it has 0 entries", hint: "exactly one"),
         .entitlement(key, ["org.example", "org.example.notes.clip"], "it has 2 entries", hint: "exactly one"),
-        .entitlement(key, [7], "it holds something that is not a string", hint: "exactly one"),
-        .entitlement(key, ["a/b"], "'a/b' is no identifier", hint: "An identifier is 1 to 200"),
+        .entitlement(key, [7], "it contains a value that is not a string", hint: "exactly one"),
+        .entitlement(key, ["a/b"], "'a/b' is not an identifier", hint: "An identifier is 1 to 200"),
         .entitlement(
           key, ["$(AppIdentifierPrefix)org.example.notes"],
-          "'$(AppIdentifierPrefix)org.example.notes' has a variable in it that was not expanded",
+          "'$(AppIdentifierPrefix)org.example.notes' contains an unexpanded variable",
           hint: "without a variable"),
       ] as [Fault]
     } + [
@@ -74,14 +74,14 @@ import Testing
       .entitlement(
         parent, ["org.example.other"],
         "'org.example.other' is not the beginning of the clip's own identifier, 'org.example.notes.clip'",
-        hint: "its app's, a dot, and more"),
+        hint: "its app's identifier, a dot, and further text"),
       .entitlement(
         parent, ["org.example.notes.clip"],
         "'org.example.notes.clip' is not the beginning of the clip's own identifier, 'org.example.notes.clip'",
-        hint: "its app's, a dot, and more"),
+        hint: "its app's identifier, a dot, and further text"),
       .entitlement(
-        clip, ["org.example.notesclip"], "'org.example.notesclip' is not 'org.example.notes.' and more",
-        hint: "its app's, a dot, and more"),
+        clip, ["org.example.notesclip"], "'org.example.notesclip' is not 'org.example.notes.' followed by more",
+        hint: "its app's identifier, a dot, and further text"),
       Fault("Entitlements.plist", "\(clip): a clip has no clip of its own", hint: "one of the two") {
         var sample = SampleBundle.clip()
         sample.entitlements?[clip] = ["org.example.notes.clip.clip"]

@@ -67,7 +67,7 @@ import Testing
     let after = try scratch.home().start(Self.clip)
     #expect(after.app.identifier == Self.app && after.replacedClip == Self.clip)
     let error = try #require(throws: HostError.self) { try scratch.home().app(Self.clip) }
-    #expect(error.code == .notInstalled && error.description.contains("its app \(Self.app) has taken its place"))
+    #expect(error.code == .notInstalled && error.description.contains("its app \(Self.app) has replaced it"))
     #expect(throws: HostError.self) { try scratch.home().remove(Self.clip) }
     #expect(throws: HostError.self) { try scratch.home().start("org.example.none") }
   }

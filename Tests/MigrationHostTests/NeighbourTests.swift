@@ -39,7 +39,7 @@ import Testing
   @Test func `a clip is refused while its app is installed`() throws {
     try scratch.install(.app())
     try refuse(
-      .clip(), Self.parentKey, "its app org.example.notes is installed, and takes the clip's place",
+      .clip(), Self.parentKey, "its app org.example.notes is installed, and replaces the clip",
       remove: "org.example.notes")
   }
 
@@ -47,11 +47,11 @@ import Testing
     try scratch.install(.clip())
     try refuse(
       .app(clip: nil), Self.clipKey,
-      "the clip \(Self.clip) is installed, which names org.example.notes, and is not named",
+      "the clip \(Self.clip) is installed and names org.example.notes, which does not name it",
       remove: Self.clip)
     try refuse(
       .app(clip: "org.example.notes.other"), Self.clipKey,
-      "the clip \(Self.clip) is installed, which names org.example.notes, and is not named", remove: Self.clip)
+      "the clip \(Self.clip) is installed and names org.example.notes, which does not name it", remove: Self.clip)
     try refuse(
       .app("org.example", clip: Self.clip, groups: []), Self.clipKey,
       "the clip \(Self.clip) is installed, and does not name org.example as its app", remove: Self.clip)
@@ -70,7 +70,7 @@ import Testing
     try scratch.install(.app(groups: []))
     try refuse(
       SampleBundle(Self.clip), Self.parentKey,
-      "the app org.example.notes is installed, which names \(Self.clip) as its clip, and is not named",
+      "the app org.example.notes is installed and names \(Self.clip), which does not name it",
       remove: "org.example.notes")
     try refuse(
       .app("org.example", clip: Self.clip, groups: []), Self.clipKey,

@@ -1,25 +1,26 @@
 import MigrationWire
 
-/// The entitlements by which a clip and its app name each other.
+/// The entitlements with which a clip and its app name each other.
 package enum ClipEntitlement {
-  /// The clip's: an array of exactly its app.
+  /// The clip's entitlement: an array of exactly its app.
   package static let parent = "com.apple.developer.parent-application-identifiers"
-  /// The app's: an array of exactly its clip.
+  /// The app's entitlement: an array of exactly its clip.
   package static let clip = "com.apple.developer.associated-appclip-app-identifiers"
-  /// The list of entitlements that has them.
+  /// The property list of these entitlements.
   static let file = "Entitlements.plist"
 }
 
 extension BundleProperties {
-  private static let rule = "A clip's identifier is its app's, a dot, and more."
+  private static let rule = "A clip's identifier is its app's identifier, a dot, and further text."
 
-  /// What these entitlements make of the bundle that has this identifier; nil for an identifier that is at fault itself.
+  /// The role that these entitlements give a bundle with this identifier; nil for an identifier
+  /// that is itself invalid.
   func role(of identifier: String?) throws(HostError) -> AppBundle.Role {
     let parent = try onlyIdentifier(ClipEntitlement.parent)
     let clip = try onlyIdentifier(ClipEntitlement.clip)
     guard let parent else {
       if let clip, let identifier, !Self.extends(clip, identifier) {
-        throw relationFault(ClipEntitlement.clip, of: clip, "is not '\(identifier).' and more") { bare in
+        throw relationFault(ClipEntitlement.clip, of: clip, "is not '\(identifier).' followed by more") { bare in
           Self.extends(bare, identifier)
         }
       }
@@ -38,27 +39,28 @@ extension BundleProperties {
     return .clip(of: parent)
   }
 
-  /// The one identifier that a list of entitlements may have there; nil where it has no such key.
+  /// The only identifier in the array of this key; nil if the list has no such key.
   private func onlyIdentifier(_ key: String) throws(HostError) -> String? {
     let hint = "Its value must be an array of exactly one identifier."
     guard let value = values[key] else { return nil }
     guard case .array(let entries) = value else { throw fault(key, "it is not an array", hint: hint) }
     guard entries.count == 1 else { throw fault(key, "it has \(entries.count) entries", hint: hint) }
     guard case .text(let text) = entries[0] else {
-      throw fault(key, "it holds something that is not a string", hint: hint)
+      throw fault(key, "it contains a value that is not a string", hint: hint)
     }
     guard !text.contains("$") else {
       throw fault(
-        key, "\(VisibleText.quoted(text)) has a variable in it that was not expanded",
+        key, "\(VisibleText.quoted(text)) contains an unexpanded variable",
         hint: "Write the identifier itself, without a variable and without a team's prefix.")
     }
     guard AppName.isWellFormed(text) else {
-      throw fault(key, "\(VisibleText.quoted(text)) is no identifier", hint: "An identifier is \(AppName.rule).")
+      throw fault(key, "\(VisibleText.quoted(text)) is not an identifier", hint: "An identifier is \(AppName.rule).")
     }
     return text
   }
 
-  /// An identifier that does not go with the bundle's own, and why, if that can be seen.
+  /// The fault of an identifier that does not match the bundle's own, with the reason if it is
+  /// recognisable.
   private func relationFault(
     _ key: String, of text: String, _ reason: String, unless fits: (String) -> Bool
   ) -> HostError {
@@ -69,13 +71,13 @@ extension BundleProperties {
     return fault(key, "\(VisibleText.quoted(text)) \(reason)", hint: Self.rule)
   }
 
-  /// Whether an identifier is another one, a dot, and more.
+  /// Whether an identifier is another one, a dot, and further text.
   private static func extends(_ identifier: String, _ app: String) -> Bool {
     let beginning = Array("\(app).".utf8)
     return identifier.utf8.count > beginning.count && identifier.utf8.starts(with: beginning)
   }
 
-  /// What stands behind a team's prefix: ten capital letters or digits, and a dot.
+  /// The text behind a team's prefix: ten capital letters or digits, and a dot.
   private static func withoutTeam(_ text: String) -> String? {
     let length = 10
     let bytes = Array(text.utf8)
@@ -88,12 +90,13 @@ extension BundleProperties {
 }
 
 extension AppBundle {
-  /// What a bundle is called in a sentence.
+  /// The noun for the bundle in a sentence.
   var noun: String {
     if case .clip = role { "clip" } else { "app" }
   }
 
-  /// The extension that a migration needs. Fails for a clip, and for an app that has none.
+  /// The extension that a migration needs. Fails for a clip, and for an app without a migration
+  /// extension.
   package func extensionToMigrate() throws(HostError) -> Extension {
     if case .clip(let app) = role { throw .clipIsNotMigrated(identifier, app: app, isReplaced: false) }
     if let migrationExtension { return migrationExtension }
@@ -107,11 +110,11 @@ extension AppBundle {
 }
 
 extension HostError {
-  /// A clip was to be migrated.
+  /// A clip was named for a migration.
   static func clipIsNotMigrated(_ clip: String, app: String, isReplaced: Bool) -> HostError {
     let reason = "it is the clip of \(app), and only the full app's data is migrated"
     let hint =
-      isReplaced ? "The full app has taken its place: name '\(app)'." : "Install the full app, '\(app)', and name that."
+      isReplaced ? "The full app has replaced it: name '\(app)'." : "Install the full app, '\(app)', and name that."
     return HostError(
       .bundle, "\(clip) cannot be migrated: '\(ClipEntitlement.file)': \(ClipEntitlement.parent): \(reason)",
       hint: hint, name: Array(clip.utf8),

@@ -1,7 +1,8 @@
 import MigrationSystem
 
 extension AppBundle {
-  /// Reads a bundle, and refuses one that is not made as docs/Apps.md says: the file, the key and the reason are named.
+  /// Reads a bundle, and refuses one that violates docs/Apps.md, with the file, the key and the
+  /// reason.
   package init(reading path: [UInt8]) throws(HostError) {
     let faults = BundleFaults()
     let bundle = try Self.read(path, faults)
@@ -9,14 +10,14 @@ extension AppBundle {
     self = bundle
   }
 
-  /// Reads a bundle, and finds everything that is wrong with it. There is a bundle if nothing is.
+  /// Reads a bundle, and finds all its faults. Returns a bundle if there are none.
   package static func examine(_ path: [UInt8]) throws(HostError) -> (bundle: AppBundle?, faults: [BundleFault]) {
     let faults = BundleFaults()
     let bundle = try read(path, faults)
     return (faults.all.isEmpty ? bundle : nil, faults.all.compactMap(\.fault))
   }
 
-  /// Reads a bundle that was found to be in order before, without looking at each file in it.
+  /// Reads a bundle that was found valid before, without examining each file in it.
   init(installedAt path: [UInt8]) throws(HostError) {
     let faults = BundleFaults()
     let bundle = try AppBundle(try BundleFiles(path), faults)
@@ -31,11 +32,11 @@ extension AppBundle {
   }
 
   private static func first(of faults: BundleFaults) -> HostError {
-    guard let first = faults.all.first else { preconditionFailure("what cannot be read has a fault") }
+    guard let first = faults.all.first else { preconditionFailure("an unreadable bundle has a fault") }
     return first
   }
 
-  /// Nil where what is wrong leaves no bundle.
+  /// Nil if the faults prevent the use of the bundle.
   private init?(_ files: BundleFiles, _ faults: BundleFaults) throws(HostError) {
     let info = try faults.noting { () throws(HostError) in try files.properties("Info.plist") }
     let identifier = try info.flatMap { info throws(HostError) in
@@ -78,7 +79,7 @@ extension AppBundle {
     self.migrationExtension = migrationExtension
   }
 
-  /// A text that may be missing.
+  /// An optional text.
   private static func text(
     _ key: String, of info: BundleProperties?, _ faults: BundleFaults
   ) throws(HostError) -> String? {
@@ -86,7 +87,7 @@ extension AppBundle {
     return text ?? nil
   }
 
-  /// Notes what a clip cannot have.
+  /// Records the entries that a clip cannot have.
   private static func checkClip(
     _ info: BundleProperties?, _ files: BundleFiles, _ faults: BundleFaults
   ) throws(HostError) {

@@ -1,17 +1,17 @@
-/// What an app's bundle says of the app: read, and found to be in order.
+/// The description of an app in its bundle, read and checked.
 package struct AppBundle: Equatable, Sendable {
-  /// Another edition of the same app, whose data this one accepts.
+  /// Another edition of the same app, whose data this edition accepts.
   package struct Alias: Hashable, Sendable {
     package let store: String
     package let bundleIdentifier: String
     package let platform: String
   }
 
-  /// What the bundle is, with the other half of a hand-over on one device.
+  /// The role of the bundle, with the other edition of a hand-over on one device.
   package enum Role: Equatable, Sendable {
-    /// An app, and the clip that it names, if it names one.
+    /// An app, with its clip if it names one.
     case app(clip: String?)
-    /// The clip of an app that it names.
+    /// The clip of the app that it names.
     case clip(of: String)
   }
 
@@ -24,24 +24,26 @@ package struct AppBundle: Equatable, Sendable {
     package let groups: [String]
   }
 
-  /// Where the bundle is.
+  /// The path of the bundle.
   package let path: [UInt8]
   package let identifier: String
   package let role: Role
   /// CFBundleShortVersionString; any text.
   package let version: String
-  /// Which store the app came from; where the bundle names none, the usual one of its platform, and empty if that has none.
+  /// The store that the app came from (default: the usual store of its platform, or empty if there
+  /// is none).
   package let store: String
-  /// What people call the app.
+  /// The app's name for people.
   package let displayName: String?
   /// The path of the app's program.
   package let executable: [UInt8]
   /// The groups that the app's entitlements list, sorted.
   package let groups: [String]
   package let aliases: [Alias]
-  /// The platform that this edition was made for, where the bundle names one: what its data is said to be from.
+  /// The platform of this edition, if the bundle names one: the origin that its data claims.
   package let platform: String?
-  /// The extensions of other kinds in the bundle, by their paths within it, sorted. They have no part in a migration.
+  /// The bundle's extensions of other kinds, by their paths in it, sorted. A migration does not use
+  /// them.
   package let otherExtensions: [String]
   /// Nil for a clip, and for an app whose data cannot be migrated.
   package let migrationExtension: Extension?
@@ -49,7 +51,7 @@ package struct AppBundle: Equatable, Sendable {
   /// The groups of the app and of its extension.
   package var allGroups: [String] { Set(groups + (migrationExtension?.groups ?? [])).sorted() }
 
-  /// The path within the bundle of the list of entitlements that has a group of it.
+  /// The path in the bundle of the entitlements that list a group.
   func file(listing group: String) -> [UInt8] {
     let file = Array("Entitlements.plist".utf8)
     guard !groups.contains(group), let program = migrationExtension?.executable else { return file }

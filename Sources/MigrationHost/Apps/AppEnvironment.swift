@@ -1,8 +1,8 @@
 import FoundationEssentials
 import MigrationSystem
 
-/// What `peer` tells a process of an app about itself, in one environment variable: the app under `peer app run`, and its
-/// extension during a migration.
+/// The information that `peer` gives a process of an app about itself, in one environment variable:
+/// to the app under `peer app run`, and to its extension during a migration.
 package struct AppEnvironment: Codable, Equatable, Sendable {
   /// The variable's name; its value is JSON.
   package static let variable = "PEER_APP"
@@ -12,9 +12,9 @@ package struct AppEnvironment: Codable, Equatable, Sendable {
   package var container: String
   /// The absolute paths of the group containers that the process may use, by group.
   package var groups: [String: String]
-  /// The file that keeps how the last import ended.
+  /// The file with the result of the last import.
   package var status: String
-  /// The number of the descriptor that leads to the host; nil in an app.
+  /// The number of the descriptor that is connected to the host; nil in an app.
   package var channel: Int32?
 
   package init(
@@ -27,7 +27,7 @@ package struct AppEnvironment: Codable, Equatable, Sendable {
     self.channel = channel
   }
 
-  /// What this process was told; nil if it was not started by `peer`.
+  /// The information that this process received; nil if `peer` did not start it.
   package static func current() -> AppEnvironment? {
     guard let text = Environment.bytes(variable) else { return nil }
     return try? JSONDecoder().decode(AppEnvironment.self, from: Data(text))

@@ -1,11 +1,11 @@
 import MigrationSystem
 
-/// The catalog: which apps there are. It is locked for short whenever that changes.
+/// The catalog: the installed apps. It is locked briefly for each change.
 extension AppHome {
   static let draftPrefix = ".installing-"
   static let removalPrefix = ".removing-"
 
-  /// Does something while nobody else changes which apps there are.
+  /// Runs a closure while no other process can change the set of installed apps.
   func withCatalog<Result: ~Copyable>(_ body: () throws(HostError) -> Result) throws(HostError) -> Result {
     try files.makeDirectory("apps")
     guard let apps = try files.open("apps") else {
@@ -18,7 +18,8 @@ extension AppHome {
     return try body()
   }
 
-  /// The apps that are installed, under the catalog's lock: also those that a crash has left without their places.
+  /// The installed apps, read under the catalog's lock: including apps that a crash has left
+  /// without their places.
   func catalog() throws(HostError) -> Listing {
     let names = try files.names(in: "apps")
     let former = names.filter { $0.hasPrefix(Self.formerPrefix) }
@@ -26,9 +27,10 @@ extension AppHome {
     return try Self.listing(of: former.isEmpty ? names : try files.names(in: "apps"), in: files)
   }
 
-  /// Removes what a crash has left of installations and removals, and of clips whose apps have taken their places.
+  /// Removes the remains of installations and removals that a crash interrupted, and of clips whose
+  /// apps have replaced them.
   ///
-  /// - Returns: the clips that were removed, with what went with each.
+  /// - Returns: the clips that were removed, with the groups that were removed with each.
   @discardableResult
   func sweep() throws(HostError) -> [Replacement] {
     for name in try files.names(in: "apps") {

@@ -1,27 +1,30 @@
 import MigrationSystem
 import MigrationWire
 
-/// The clip and its app: once both are there, each naming the other, the clip counts as gone, and goes.
+/// A clip and its app: once both are installed and name each other, the clip counts as removed, and
+/// is removed.
 ///
-/// That is all that settles what a crash has left of a replacement: each command that asks for an app, a clip or the list looks
-/// for the pair.
+/// This rule alone also settles a replacement that a crash interrupted: each command that asks for
+/// an app, a clip or the list checks for the pair.
 extension AppHome {
-  /// A clip that was removed because its app has taken its place.
+  /// A clip that was removed because its app has replaced it.
   package struct Replacement: Equatable, Sendable {
     package let clip: String
-    /// The groups that only the clip had, and that went with it.
+    /// The groups that only the clip had, and that were removed with it.
     package let groups: [String]
   }
 
-  /// The app that has taken a clip's place, or would: it is installed and names the clip. Nil if there is none.
+  /// The app that has replaced a clip, or would replace it: it is installed and names the clip. Nil
+  /// if there is none.
   package func successor(of clip: String) throws(HostError) -> InstalledApp? {
     try Self.listing(of: try namesInstalled(), in: files).apps.first { $0.bundle.role == .app(clip: clip) }
   }
 
-  /// Takes an app for a migration, which no clip is good for, and neither is an app without a migration extension.
+  /// Takes an app for a migration; a clip, or an app without a migration extension, cannot be
+  /// migrated.
   func appToMigrate(_ identifier: String) throws(HostError) -> (app: InstalledApp, lock: AppLock) {
     do {
-      // Before the lock: that the app runs is not what is wrong then.
+      // Before the lock: if this fails, a running app is not the cause.
       _ = try app(identifier).bundle.extensionToMigrate()
       let found = try app(identifier, for: .migrating)
       _ = try found.app.bundle.extensionToMigrate()
@@ -32,25 +35,25 @@ extension AppHome {
     }
   }
 
-  /// Why there is no such app, or clip.
+  /// Why an app or a clip is not installed.
   func missing(_ identifier: String) throws(HostError) -> HostError {
     let listing = try Self.listing(of: try namesInstalled(), in: files)
     let general = HostError.notInstalled(identifier)
     if let app = listing.apps.first(where: { $0.bundle.role == .app(clip: identifier) }) {
       return HostError(
-        .notInstalled, "the clip \(identifier) is not installed: its app \(app.identifier) has taken its place",
+        .notInstalled, "the clip \(identifier) is not installed: its app \(app.identifier) has replaced it",
         hint: "Name '\(app.identifier)'.", name: general.name)
     }
     if let clip = listing.apps.first(where: { $0.bundle.role == .clip(of: identifier) }) {
       return HostError(
         .notInstalled, general.description,
-        hint: "Its clip is, \(clip.identifier): 'peer app install' puts the full app in the clip's place.",
+        hint: "Its clip is installed, \(clip.identifier): 'peer app install' replaces it with the full app.",
         name: general.name)
     }
     return general
   }
 
-  /// Looks whether an app and its clip are both there, and removes the clip then.
+  /// Checks whether an app and its clip are both installed, and then removes the clip.
   ///
   /// - Returns: whether this one is to stay.
   func settleReplacement(around app: InstalledApp) throws(HostError) -> Bool {
@@ -59,7 +62,7 @@ extension AppHome {
     case .app(let clip?):
       var isThere = try files.kind(of: Self.place(clip)) != nil
       if try files.kind(of: Self.removal(clip)) != nil { isThere = true }
-      // What cannot be removed just now counts as gone all the same.
+      // If the removal fails now, the clip still counts as removed.
       if isThere { try? finishReplacement(of: clip) }
       return true
     case .clip(let parent):
@@ -71,7 +74,7 @@ extension AppHome {
     }
   }
 
-  /// Removes what is left of a clip whose app has taken its place; leaves it to another process that is at it.
+  /// Removes the rest of a clip that its app has replaced, unless another process is removing it.
   func finishReplacement(of clip: String) throws(HostError) {
     guard let lock = try? AppLock.take(.removing, of: clip, in: files) else { return }
     defer { withExtendedLifetime(lock) {} }
@@ -80,14 +83,15 @@ extension AppHome {
     }
   }
 
-  /// Removes a clip, or what a crash has left of that. Under its lock and the catalog's; nil if there is nothing of it.
+  /// Removes a clip, or the rest of one after a crash. Needs its lock and the catalog's lock; nil
+  /// if nothing of it exists.
   func removeClipIfThere(_ clip: String) throws(HostError) -> Replacement? {
     guard try files.kind(of: Self.place(clip)) != nil else { return nil }
     return try removeClip(clip)
   }
 
-  /// Removes a clip and its own data. What only the clip listed goes by the rule of every removal. Under its lock and the
-  /// catalog's.
+  /// Removes a clip and its own data. Groups that only the clip listed are removed by the general
+  /// rule. Needs its lock and the catalog's lock.
   func removeClip(_ clip: String) throws(HostError) -> Replacement {
     var groups = try finishRemoval(of: clip)
     if try files.kind(of: Self.place(clip)) != nil {
@@ -97,14 +101,15 @@ extension AppHome {
     return Replacement(clip: clip, groups: groups)
   }
 
-  /// Takes the lock of the clip whose place an app is to take, so that the clip cannot be started; nil if it names none.
+  /// Takes the lock of the clip that an app is about to replace, so that the clip cannot be
+  /// started; nil if the app names none.
   func lockClip(of bundle: AppBundle) throws(HostError) -> AppLock? {
     guard case .app(let clip?) = bundle.role else { return nil }
     do {
       return try AppLock.take(.installing, of: clip, in: files, called: "clip")
     } catch {
       guard error.code == .inUse else { throw error }
-      let hint = error.hint ?? "Wait until that is over."
+      let hint = error.hint ?? "Wait until that has ended."
       throw HostError(
         .inUse,
         "the bundle cannot be installed: '\(ClipEntitlement.file)': \(ClipEntitlement.clip): \(error.description)",
@@ -116,9 +121,9 @@ extension AppHome {
 }
 
 extension AppHome.Listing {
-  /// Takes out the clips whose apps are there as well.
+  /// Removes the clips whose apps are installed as well from the list.
   ///
-  /// - Parameter names: all that is in the catalog.
+  /// - Parameter names: all names in the catalog.
   mutating func takeOutgoing(_ names: [String]) {
     var apps: [String: String] = [:]
     for app in self.apps {

@@ -1,5 +1,6 @@
 extension AppHome {
-  /// The directories in PEER_HOME that belong to apps. Most have something of each app, under its identifier.
+  /// The directories in PEER_HOME that belong to apps. Most contain an entry for each app, under
+  /// its identifier.
   package enum Folder: String, CaseIterable, Sendable {
     case apps
     case containers
@@ -11,7 +12,7 @@ extension AppHome {
     case trash
     case locks
 
-    /// The place of something in it.
+    /// The place of an entry in it.
     func place(_ name: String) -> String { "\(rawValue)/\(name)" }
   }
 }

@@ -1,8 +1,8 @@
 import MigrationSystem
 
-/// Groups: when they go, and whom they belong to.
+/// Groups: their owners, and the time of their removal.
 extension AppHome {
-  /// All that is recorded of owners, by groups.
+  /// All recorded owners, by group.
   func groupRecords() throws(HostError) -> [String: GroupOwner] {
     var records: [String: GroupOwner] = [:]
     for name in try files.names(in: Folder.groups.rawValue) {
@@ -15,7 +15,8 @@ extension AppHome {
     return records
   }
 
-  /// The owners that count: the group's directory is there, or the clip or its app is installed and lists it.
+  /// The valid owners: the group's directory exists, or the clip or its app is installed and lists
+  /// it.
   func groupOwners(among listing: Listing) throws(HostError) -> [String: GroupOwner] {
     var owners: [String: GroupOwner] = [:]
     for (group, owner) in try groupRecords() {
@@ -26,7 +27,8 @@ extension AppHome {
     return owners
   }
 
-  /// Records whom the groups of a clip belong to, durably, before the clip is published. Under the catalog's lock.
+  /// Records the owners of a clip's groups, durably, before the clip is published. Needs the
+  /// catalog's lock.
   func claimGroups(of bundle: AppBundle) throws(HostError) {
     guard case .clip(let app) = bundle.role else { return }
     let owner = GroupOwner(app: app, clip: bundle.identifier)
@@ -36,9 +38,10 @@ extension AppHome {
     }
   }
 
-  /// Removes the groups that go with an app or clip whose bundle is at a place, under the lock of the catalog, and returns those
-  /// that were there: what it lists, and what belongs to it and its counterpart, where no app that is installed lists it. None
-  /// while that cannot be known.
+  /// Removes the groups of an app or clip whose bundle is at a place, under the catalog's lock, and
+  /// returns those that existed. These are the groups that it lists, and those that belong to it
+  /// and its counterpart, unless another installed app lists them. Removes none while that is
+  /// unknown.
   func removeGroups(of identifier: String, at place: String) throws(HostError) -> [String] {
     let others = try catalog()
     guard others.damaged.isEmpty else { return [] }
@@ -54,7 +57,8 @@ extension AppHome {
     return removed
   }
 
-  /// Removes the groups that belong to apps and clips of which neither is installed any more. Under the catalog's lock.
+  /// Removes the groups of apps and clips of which neither is installed any more. Needs the
+  /// catalog's lock.
   func sweepGroups() throws(HostError) {
     let records = try groupRecords()
     guard !records.isEmpty else { return }
@@ -68,12 +72,12 @@ extension AppHome {
     }
   }
 
-  /// Removes a group's directory, and then whom it belonged to.
+  /// Removes a group's directory, and then the record of its owner.
   private func removeGroup(_ group: String) throws(HostError) {
     try files.removeTree(Folder.groups.place(group))
     let record = GroupOwner.place(of: group)
     try files.remove(record)
-    // A crash may have left it beside.
+    // A crash may have left this file.
     try files.remove("\(record).new")
   }
 }

@@ -2,25 +2,27 @@ import MigrationSystem
 import MigrationWire
 
 extension AppHome {
-  /// An app that was just installed.
+  /// An app that has just been installed.
   package struct Installation: Sendable {
     package let app: InstalledApp
-    /// The version that it replaced; nil if there was none, or none that could be read.
+    /// The version that it replaced; nil if there was none, or none that was readable.
     package let previousVersion: String?
-    /// The clip whose place the app has taken; nil if none was there.
+    /// The clip that the app has replaced; nil if none was installed.
     package var replacement: Replacement?
   }
 
-  /// Installs an app from its bundle, or puts another version in the place of the one that is there; its data stays.
+  /// Installs an app from its bundle, or replaces the installed version; its data is kept.
   ///
-  /// Whoever looks sees the whole old version or the whole new one, also after a power loss. An app takes the place of its clip:
-  /// once the app is published the clip counts as gone, and what is left of it goes with the next command.
+  /// Every process sees the whole old version or the whole new one, even after a power loss. An app
+  /// replaces its clip: once the app is published, the clip counts as removed, and the next command
+  /// removes the rest of it.
   package func install(_ bundle: [UInt8]) throws(HostError) -> Installation {
     let source = try AppBundle(reading: bundle)
     let identifier = source.identifier
     let swept = try withCatalog { () throws(HostError) in
       let swept = try sweep()
-      // All of it is checked again when nothing can change any more. This time nothing has been copied in vain.
+      // Everything is checked again when no change is possible any more. This first check saves a
+      // useless copy.
       try checkNeighbours(of: source)
       return swept
     }
@@ -37,12 +39,12 @@ extension AppHome {
         try checkNeighbours(of: copied)
         try claimGroups(of: copied)
         var installation = try publish(draft, as: identifier)
-        // Under the same lock: no process but one that comes after a crash sees both.
+        // Under the same lock: only a process after a crash sees both.
         if case .app(let clip?) = copied.role { installation.replacement = try removeClipIfThere(clip) }
         return installation
       }
       installation.replacement = installation.replacement ?? swept.first { .app(clip: $0.clip) == copied.role }
-      // Nobody needs what is in it; what cannot be removed now, the next one removes.
+      // Its contents are not needed; if the removal fails now, the next installation removes it.
       try? files.removeTree(draft.place)
       return installation
     } catch {
@@ -59,7 +61,7 @@ extension AppHome {
       throw HostError(.storage, "\"\(files.path(draft.place))\" was removed meanwhile")
     }
     try BundleFiles(bundle).copy(to: target)
-    // What counts is what was copied, whatever became of the source meanwhile.
+    // The copy counts, regardless of later changes of the source.
     let copied = try AppBundle(reading: Array(files.path("\(draft.place)/bundle").utf8))
     guard copied.identifier == source.identifier, copied.role == source.role else {
       throw .bundle("Info.plist", "it changed while it was copied")
@@ -83,12 +85,14 @@ extension AppHome {
   }
 }
 
-/// A bundle that is being copied, in a directory of its own that is locked as long as somebody works on it.
+/// A bundle that is being copied, in a directory of its own that is locked as long as a process
+/// works on it.
 private struct Draft: ~Copyable {
   let place: String
   private let directory: SharedDirectory
 
-  /// Makes the directory. Under the catalog's lock, so that nobody takes it for one that was left.
+  /// Creates the directory. Needs the catalog's lock, so that no process takes it for an abandoned
+  /// one.
   init(in files: HomeFiles) throws(HostError) {
     let place = "apps/\(AppHome.draftPrefix)\(try InstalledApp.randomName())"
     try files.makeDirectory(place)

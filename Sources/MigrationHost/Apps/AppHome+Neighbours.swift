@@ -1,9 +1,9 @@
 import MigrationWire
 
-/// What may be installed beside what: a clip and its app name each other or do not know each other, and a clip's groups are
-/// those of the two alone.
+/// The rules for apps that are installed together: a clip and its app name each other or are
+/// unrelated, and a clip's groups belong only to these two.
 extension AppHome {
-  /// Fails if a bundle cannot be installed because of what is. Under the catalog's lock.
+  /// Fails if the installed apps prevent the installation of a bundle. Needs the catalog's lock.
   func checkNeighbours(of bundle: AppBundle) throws(HostError) {
     let listing = try catalog()
     for other in listing.apps {
@@ -19,7 +19,7 @@ extension AppHome {
     switch (bundle.role, other.role) {
     case (.clip(neighbour), .app(name)):
       return .association(
-        ClipEntitlement.parent, "its app \(neighbour) is installed, and takes the clip's place",
+        ClipEntitlement.parent, "its app \(neighbour) is installed, and replaces the clip",
         hint: "'peer app run \(name)' starts the app. To try the clip, remove the app: 'peer app remove \(neighbour)'.")
     case (.clip(neighbour), _):
       return .association(
@@ -33,11 +33,11 @@ extension AppHome {
         hint: "Remove it: 'peer app remove \(neighbour)'.")
     case (_, .clip(name)):
       return .association(
-        ClipEntitlement.clip, "the clip \(neighbour) is installed, which names \(name), and is not named",
+        ClipEntitlement.clip, "the clip \(neighbour) is installed and names \(name), which does not name it",
         hint: "Name it there, or remove it: 'peer app remove \(neighbour)'.")
     case (_, .app(name)):
       return .association(
-        ClipEntitlement.parent, "the app \(neighbour) is installed, which names \(name) as its clip, and is not named",
+        ClipEntitlement.parent, "the app \(neighbour) is installed and names \(name), which does not name it",
         hint: "Remove the app: 'peer app remove \(neighbour)'.")
     case (.app(let clip?), .app(let same)) where clip == same:
       return .association(
@@ -47,7 +47,8 @@ extension AppHome {
     }
   }
 
-  /// Another version stays what it was: an app, or the clip of the same app. The data of the one is not the other's.
+  /// Another version keeps its role: an app, or the clip of the same app. The two have different
+  /// data.
   private func kindFault(of bundle: AppBundle, inPlaceOf former: AppBundle) -> HostError? {
     let words: String
     switch (bundle.role, former.role) {
@@ -61,7 +62,7 @@ extension AppHome {
       hint: "Remove it first: 'peer app remove \(bundle.identifier)'.")
   }
 
-  /// Of a bundle that cannot be read, it cannot be known whether it agrees.
+  /// The relation to an unreadable bundle cannot be checked.
   private func check(_ bundle: AppBundle, beside other: Damaged) throws(HostError) {
     let key: String
     switch bundle.role {
@@ -88,7 +89,7 @@ extension AppHome {
       }) {
         throw .group(group, of: bundle, "is listed by \(other.identifier) already", remove: other.identifier)
       }
-      // Perhaps it is another app's data that is there.
+      // An existing directory may have another app's data.
       guard owners[group] == nil, try files.kind(of: Folder.groups.place(group)) != nil else { continue }
       if let other = listing.damaged.first(where: { $0.identifier != bundle.identifier }) {
         throw .group(
@@ -98,7 +99,7 @@ extension AppHome {
     }
   }
 
-  /// With which bundle a group goes.
+  /// The bundle whose removal removes a group.
   private func remover(of owner: GroupOwner, among listing: Listing) -> String {
     let installed = listing.apps.map(\.identifier) + listing.damaged.map(\.identifier)
     return [owner.app, owner.clip].first { installed.contains($0) } ?? listing.damaged.first?.identifier ?? owner.app
@@ -106,7 +107,7 @@ extension AppHome {
 }
 
 extension HostError {
-  /// A bundle does not go with another one that is installed.
+  /// A bundle is incompatible with another one that is installed.
   fileprivate static func association(_ key: String, _ reason: String, hint: String) -> HostError {
     .bundle(ClipEntitlement.file, key: key, reason, hint: hint)
   }

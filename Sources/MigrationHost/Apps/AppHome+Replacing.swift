@@ -1,13 +1,15 @@
 import MigrationSystem
 
-/// One version of an app in the place of another.
+/// Replaces one version of an app with another.
 ///
-/// Where the file system cannot let two names change places in one step, the old version is moved aside first. A crash between
-/// the two steps leaves the app without its place: the next process that looks for it gives it back.
+/// If the file system cannot exchange two names in one step, the old version is moved aside first.
+/// A crash between the two steps leaves the app without its place: the next process that looks for
+/// the app moves it back.
 extension AppHome {
   static let formerPrefix = ".former-"
 
-  /// Puts what is at a place where an app is, and what was there in its place, or nowhere. Under the catalog's lock.
+  /// Moves a draft to an app's place, and the old version, if there is one, to the draft's place.
+  /// Needs the catalog's lock.
   func replace(_ place: String, with draft: String, of identifier: String) throws(HostError) {
     if try files.exchange(draft, with: place) { return }
     let former = Self.former(identifier)
@@ -16,7 +18,7 @@ extension AppHome {
     try files.removeTree(former)
   }
 
-  /// Ends what a crash has left of `replace`. Under the catalog's lock.
+  /// Completes a `replace` that a crash interrupted. Needs the catalog's lock.
   func settleReplacing(of identifier: String) throws(HostError) {
     let former = Self.former(identifier)
     guard AppName.isWellFormed(identifier), try files.kind(of: former) != nil else { return }
@@ -27,19 +29,19 @@ extension AppHome {
     }
   }
 
-  /// Whether an app is installed; one that a crash has left without its place gets it back.
+  /// Whether an app is installed; an app that a crash has left without its place is moved back.
   func isInstalled(_ identifier: String) throws(HostError) -> Bool {
     if try files.kind(of: Self.place(identifier)) != nil { return true }
     guard try files.kind(of: Self.former(identifier)) != nil else {
-      // Perhaps it has just got its place.
+      // Another process may have just moved it to its place.
       return try files.kind(of: Self.place(identifier)) != nil
     }
-    // Another process may be in the middle of it, and has the lock.
+    // Another process may be replacing it, and hold the lock.
     try withCatalog { () throws(HostError) in try settleReplacing(of: identifier) }
     return try files.kind(of: Self.place(identifier)) != nil
   }
 
-  /// The names in the catalog, after those that a crash has left without their places got them back.
+  /// The names in the catalog, after apps without their places were moved back.
   func namesInstalled() throws(HostError) -> [String] {
     let names = try files.names(in: "apps")
     let former = names.filter { $0.hasPrefix(Self.formerPrefix) }

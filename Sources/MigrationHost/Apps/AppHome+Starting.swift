@@ -1,20 +1,20 @@
 extension AppHome {
-  /// An app whose data is in order, locked for running.
+  /// An app with consistent data, locked for running.
   package struct Started: Sendable {
     package let app: InstalledApp
-    /// To be handed on to the app's process.
+    /// The lock for the app's process.
     package let lock: AppLock
-    /// Whether an import that was interrupted had to be undone first.
+    /// Whether an interrupted import had to be undone first.
     package let hasUndoneImport: Bool
-    /// The clip that was to be started, where this is the app that has taken its place.
+    /// The requested clip, if this is the app that has replaced it.
     package var replacedClip: String?
   }
 
-  /// How often an import may be interrupted just while the app is being started.
+  /// How often an import may be interrupted while the app is being started.
   private static let mostTries = 5
 
-  /// Puts an app's data in order and locks it, so that the app can be started. For a clip whose app has taken its place that is
-  /// the app.
+  /// Makes an app's data consistent and locks it, so that the app can be started. For a clip that
+  /// its app has replaced, starts the app.
   package func start(_ identifier: String) throws(HostError) -> Started {
     do {
       return try startItself(identifier)
@@ -34,14 +34,14 @@ extension AppHome {
         defer { withExtendedLifetime(lock) {} }
         if try app.settle() { hasUndoneImport = true }
       }
-      // Between the two locks another migration may have come and died.
+      // Between the two locks another migration may have begun and died.
       let (app, lock) = try app(identifier, for: .running)
       guard try !app.isUnsettled else { continue }
       try app.prepareContainer()
       return Started(app: app, lock: lock, hasUndoneImport: hasUndoneImport)
     }
     throw HostError(
-      .inUse, "the data of \(identifier) is being migrated again and again", hint: "Wait until that is done.",
+      .inUse, "the data of \(identifier) is being migrated repeatedly", hint: "Wait until that is done.",
       name: Array(identifier.utf8))
   }
 }

@@ -1,19 +1,20 @@
 import MigrationSystem
 import MigrationWire
 
-/// The apps of this device, and their data: PEER_HOME as docs/Apps.md describes it.
+/// The apps of this device and their data: PEER_HOME, as described in docs/Apps.md.
 package final class AppHome: Sendable {
-  /// What `list` found.
+  /// The result of `list`.
   package struct Listing: Sendable {
     /// By identifier.
     package var apps: [InstalledApp] = []
-    /// Those whose bundles cannot be read any more.
+    /// The apps whose bundles have become unreadable.
     package var damaged: [Damaged] = []
-    /// Clips whose apps have taken their places, where a crash has left something of the clip. They count as gone.
+    /// Clips that their apps have replaced and that a crash has left in part. They count as
+    /// removed.
     var outgoing: [String] = []
   }
 
-  /// An app whose bundle cannot be read any more.
+  /// An app whose bundle has become unreadable.
   package struct Damaged: Sendable {
     package let identifier: String
     package let error: HostError
@@ -21,24 +22,24 @@ package final class AppHome: Sendable {
 
   let files: HomeFiles
 
-  /// Uses a directory, which is made if it is missing.
+  /// Uses a directory; creates it if it is missing.
   package convenience init(home: [UInt8]) throws(HostError) {
     try self.init(home: home, observer: nil)
   }
 
-  /// Uses a directory; nil where it is missing, and it is not made.
+  /// Uses a directory; nil, without creating it, if it is missing.
   package static func ifThere(_ home: [UInt8]) throws(HostError) -> AppHome? {
     do {
       _ = try Directory.open(home)
     } catch {
-      // Why another one cannot be used is found out below.
+      // The code below finds the reason of any other failure.
       if error.isNotFound { return nil }
     }
     return try AppHome(home: home)
   }
 
   /// - Parameters:
-  ///   - renaming: plain for a file system without the kernel's flags, or as if it were one.
+  ///   - renaming: plain for a file system without the kernel's flags, or for tests of one.
   ///   - observer: called before each change, for tests.
   init(
     home: [UInt8], renaming: RenamingMeans = .preferred, observer: HomeFiles.Observer?
@@ -51,7 +52,7 @@ package final class AppHome: Sendable {
   /// The directory's absolute path, without links.
   package var path: String { files.path }
 
-  /// An app, or a clip, that is installed.
+  /// An installed app or clip.
   package func app(_ identifier: String) throws(HostError) -> InstalledApp {
     guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw try missing(identifier) }
     let app = try InstalledApp(identifier, files)
@@ -59,7 +60,7 @@ package final class AppHome: Sendable {
     return app
   }
 
-  /// An app that is installed, locked: nobody can put another version in its place any more.
+  /// An installed app, locked: no other process can replace its version any more.
   package func app(
     _ identifier: String, for use: AppLock.Use
   ) throws(HostError) -> (app: InstalledApp, lock: AppLock) {
@@ -67,16 +68,17 @@ package final class AppHome: Sendable {
     return (try app(identifier), lock)
   }
 
-  /// Every app and clip that is installed.
+  /// All installed apps and clips.
   package func list() throws(HostError) -> Listing {
     let listing = try Self.listing(of: try namesInstalled(), in: files)
-    // What cannot be removed just now counts as gone all the same.
+    // If the removal fails now, the clip still counts as removed.
     for clip in listing.outgoing { try? finishReplacement(of: clip) }
     return listing
   }
 
-  /// The apps that are installed, as they are found: a directory that is missing is not made, no lock is waited for, and what a
-  /// crash has left stays as it is. An app that is without its place just now is not among them.
+  /// The installed apps, without any change: a missing directory is not created, no lock is waited
+  /// for, and the remains of a crash are kept. An app that is without its place at this moment is
+  /// not listed.
   package static func glance(at home: [UInt8]) throws(HostError) -> Listing {
     let files = try files(of: home) { (path) throws(SystemError) in SharedDirectory(try Directory.open(path)) }
     return try listing(of: try files.names(in: "apps"), in: files)
@@ -95,7 +97,7 @@ package final class AppHome: Sendable {
     return listing
   }
 
-  /// The files in a directory, which must be fit for apps.
+  /// The files in a directory, which must be suitable for apps.
   private static func files(
     of home: [UInt8], renaming: RenamingMeans = .preferred, observer: HomeFiles.Observer? = nil,
     opening: ([UInt8]) throws(SystemError) -> SharedDirectory
@@ -103,7 +105,7 @@ package final class AppHome: Sendable {
     let given = try placing(home) { () throws(SystemError) in try absolute(home) }
     try check(given)
     let root = try placing(home) { () throws(SystemError) in try opening(home) }
-    // The one that links lead to: paths are compared, and are given to apps.
+    // The target of all links: paths are compared, and given to apps.
     let canonical = try placing(home) { () throws(SystemError) in try root.directory.canonicalPath() }
     try check(canonical)
     return HomeFiles(
@@ -129,16 +131,16 @@ package final class AppHome: Sendable {
   private static let hint =
     "Set PEER_HOME to a directory of your own whose path has only letters, digits and any of !$&'()*+,-./:;=@_~ in it."
 
-  /// Fails unless a path is the same in a URL: apps make paths out of their URLs.
+  /// Fails if a path changes in a URL: apps make paths from their URLs.
   package static func check(_ path: [UInt8], hint: String? = nil) throws(HostError) {
     guard let stray = firstStray(in: path) else { return }
     throw HostError(
       .location,
-      "apps cannot be kept in \(VisibleText.quoted(path)), because \(VisibleText.quoted([stray])) is not the same in a URL",
+      "apps cannot be kept in \(VisibleText.quoted(path)), because URLs must encode \(VisibleText.quoted([stray]))",
       hint: hint ?? Self.hint, name: path)
   }
 
-  /// The first byte of a path that is not the same in a URL.
+  /// The first byte of a path that changes in a URL.
   static func firstStray(in path: [UInt8]) -> UInt8? {
     let others = Array("!$&'()*+,-./:;=@_~".utf8)
     return path.first { !AppName.isLetterOrDigit($0) && !others.contains($0) }
@@ -146,7 +148,7 @@ package final class AppHome: Sendable {
 }
 
 extension HostError {
-  /// There is no such app.
+  /// The app is not installed.
   package static func notInstalled(_ identifier: String) -> HostError {
     HostError(
       .notInstalled, "no app \(VisibleText.quoted(identifier)) is installed", hint: "'peer app list' shows which are.",

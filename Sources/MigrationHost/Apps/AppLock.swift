@@ -1,10 +1,11 @@
 import MigrationSystem
 
-/// The right to use an app's data in some way, until the last process that has the descriptor lets go of it.
+/// The right to use an app's data for a purpose, until the last process with the descriptor
+/// releases it.
 ///
-/// Running is shared with other processes of the app; everything else excludes everything.
+/// Running is shared with other processes of the app; all other uses are exclusive.
 package final class AppLock: Sendable {
-  /// What the data is used for.
+  /// The purpose of using the data.
   package enum Use: String, CaseIterable, Sendable {
     case running
     case migrating
@@ -12,7 +13,7 @@ package final class AppLock: Sendable {
     case removing
   }
 
-  /// Who has a lock, as far as can be seen from outside.
+  /// The holder of a lock, as far as visible from outside.
   package struct Holder: Equatable, Sendable {
     package let use: Use?
     package let process: Int32
@@ -26,29 +27,29 @@ package final class AppLock: Sendable {
     self.file = file
   }
 
-  /// The number, for starting a process that is to hold the lock as well.
+  /// The number of the descriptor, for starting a process that also holds the lock.
   package var raw: Int32 { file.raw }
 
-  /// The same lock, for a process that is to hold it as well.
+  /// The same lock, for a process that also holds it.
   func duplicate() throws(SystemError) -> Descriptor { try file.descriptor.duplicate() }
 
-  /// Lets the program that this process becomes have the lock.
+  /// Lets the program that this process becomes keep the lock.
   package func keepOnExec() throws(HostError) {
-    try HostError.wrapping(.storage, "the app's lock cannot be handed on") { () throws(SystemError) in
+    try HostError.wrapping(.storage, "the app's lock cannot be passed on") { () throws(SystemError) in
       try file.descriptor.keepOnExec()
     }
   }
 
-  /// Takes the lock of an app, or says who has it.
+  /// Takes the lock of an app, or fails with its holder.
   ///
-  /// - Parameter noun: what the app is called where it is told.
+  /// - Parameter noun: the noun for the app in messages.
   static func take(
     _ use: Use, of identifier: String, in files: HomeFiles, called noun: String = "app"
   ) throws(HostError) -> AppLock {
     let file = try open(identifier, in: files)
     let isTaken = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") { () throws(SystemError) in
       guard try file.descriptor.lockOnceFree(exclusive: use != .running) else { return false }
-      // The longest word decides the length, so that there is never a mixture of two.
+      // The length of the longest use, so that lines of different uses never mix.
       try unsafe file.descriptor.write(at: 0, use.line.utf8.span.bytes)
       return true
     }
@@ -56,7 +57,8 @@ package final class AppLock: Sendable {
     return AppLock(use, file)
   }
 
-  /// Who has the lock of an app; nil if nobody has. Nobody is kept from taking it by the question.
+  /// The holder of an app's lock; nil if there is none. The query does not prevent other processes
+  /// from taking it.
   static func holder(of identifier: String, in files: HomeFiles) throws(HostError) -> Holder? {
     guard try files.kind(of: place(identifier)) != nil else { return nil }
     let file = try open(identifier, in: files)
@@ -83,7 +85,7 @@ package final class AppLock: Sendable {
 }
 
 extension AppLock.Use {
-  /// What the lock file says while it is locked.
+  /// The text in the lock file while it is locked.
   fileprivate var line: String {
     let length = Self.allCases.map(\.rawValue.count).max() ?? 0
     return rawValue + String(repeating: " ", count: length - rawValue.count) + "\n"
@@ -91,7 +93,7 @@ extension AppLock.Use {
 }
 
 extension HostError {
-  /// Somebody else has the lock of an app.
+  /// Another process holds the lock of an app.
   fileprivate static func inUse(_ app: String, _ holder: AppLock.Holder, name: String) -> HostError {
     let process = holder.process > 0 ? " (process \(holder.process))" : ""
     let (clause, hint) =
@@ -100,7 +102,7 @@ extension HostError {
       case .migrating: ("the data of \(name) is being migrated", "Wait until that is done.")
       case .installing: ("the \(app) is being installed", "Wait until that is done.")
       case .removing: ("the \(app) is being removed", "Wait until that is done.")
-      case nil: ("the \(app) is in use", "Wait until that is over.")
+      case nil: ("the \(app) is in use", "Wait until that has ended.")
       }
     return HostError(.inUse, clause + process, hint: hint, name: Array(name.utf8))
   }

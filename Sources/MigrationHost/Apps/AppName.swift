@@ -1,13 +1,13 @@
-/// The shape that the identifiers of apps, extensions and groups have, so that each can be the name of a file.
+/// The form of the identifiers of apps, extensions and groups, so that each can be a file name.
 package enum AppName {
-  /// Files are called after them, with up to fifty bytes around, and a file's name has at most 255.
+  /// File names contain them, with up to fifty more bytes, and have at most 255 bytes.
   package static let longest = 200
 
   /// The rule in words, to follow "is not".
   package static let rule =
     "1 to 200 letters, digits, dots and hyphens, the first one a letter or digit, and no two dots in a row"
 
-  /// Whether a text has it.
+  /// Whether a text has this form.
   package static func isWellFormed(_ text: String) -> Bool {
     guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= longest else { return false }
     let (dot, hyphen) = (UInt8(ascii: "."), UInt8(ascii: "-"))

@@ -1,10 +1,10 @@
 import MigrationWire
 
-/// One thing that is wrong with a bundle.
+/// One fault of a bundle.
 package struct BundleFault: Equatable, Sendable {
-  /// The path within the bundle of what is wrong.
+  /// The path in the bundle of the faulty file.
   package let file: [UInt8]
-  /// The key of a property list that it is about.
+  /// The faulty key of a property list.
   package let key: String?
   /// A lower-case clause that can follow the file, or the key, and a colon.
   package let reason: String
@@ -12,20 +12,22 @@ package struct BundleFault: Equatable, Sendable {
   package let hint: String
 }
 
-/// Everything that is wrong with a bundle, in the order in which it was found. What can still be read is read.
+/// All faults of a bundle, in the order in which they were found. The rest of the bundle is read
+/// despite a fault.
 final class BundleFaults {
   private(set) var all: [HostError] = []
 
-  /// Notes a fault.
+  /// Records a fault.
   func note(_ fault: HostError) { all.append(fault) }
 
-  /// Does a part of the reading; nil where it finds a fault, which is noted.
+  /// Performs a part of the reading; nil if it finds a fault, which is recorded.
   func noting<Value>(_ body: () throws(HostError) -> Value) throws(HostError) -> Value? {
     do {
       return try body()
     } catch {
       guard let fault = error.fault else { throw error }
-      // What is wrong with a file as a whole is one fault: a named pipe is no property list, and is not missing.
+      // A fault of a whole file counts once: a named pipe is not a property list, and also not
+      // missing.
       if fault.key == nil, all.contains(where: { $0.fault?.key == nil && $0.fault?.file == fault.file }) { return nil }
       all.append(error)
       return nil
@@ -34,7 +36,7 @@ final class BundleFaults {
 }
 
 extension HostError {
-  /// A bundle cannot be used because of a file in it, or because of a key of that file.
+  /// A bundle is unusable because of a file in it, or because of a key in that file.
   static func bundle(
     _ file: some Sequence<UInt8>, key: String? = nil, _ reason: String, hint: String? = nil
   ) -> HostError {

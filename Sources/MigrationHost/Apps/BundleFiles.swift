@@ -17,23 +17,23 @@ struct BundleFiles {
     }
   }
 
-  /// Notes whatever in the bundle cannot be part of one.
+  /// Records all entries that cannot be part of a bundle.
   func check(_ faults: BundleFaults) throws(HostError) {
     try BundleTree.check(directory, faults)
   }
 
-  /// Copies all of the bundle into an empty directory.
+  /// Copies the whole bundle into an empty directory.
   func copy(to target: SharedDirectory) throws(HostError) {
     try BundleTree.copy(directory, to: target)
   }
 
-  /// A property list that must be there.
+  /// A required property list.
   func properties(_ file: String) throws(HostError) -> BundleProperties {
     guard let properties = try propertiesIfThere(file) else { throw .bundle(file, "it is missing") }
     return properties
   }
 
-  /// A property list; nil where there is no such file.
+  /// A property list; nil if there is no such file.
   func propertiesIfThere(_ file: String) throws(HostError) -> BundleProperties? {
     guard try kind(of: file) == .regular else { return nil }
     let bytes: [UInt8]
@@ -43,36 +43,36 @@ struct BundleFiles {
       throw .bundle(file, "it cannot be read: \(error.words)")
     }
     guard case .dictionary(let values) = PropertyList(bytes) else {
-      throw .bundle(file, "it is no property list with a dictionary in it, as XML or in the binary form")
+      throw .bundle(file, "it is not an XML or binary property list that contains a dictionary")
     }
     return BundleProperties(file: file, values: values)
   }
 
-  /// The path within the bundle of the program that a property list names.
+  /// The path in the bundle of the program that a property list names.
   func executable(_ info: BundleProperties, in folder: String) throws(HostError) -> [UInt8] {
     let key = "CFBundleExecutable"
     let name = try info.requiredText(key)
     guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != "..", name.utf8.count <= Limits.component else {
-      throw info.fault(key, "\(VisibleText.quoted(name)) is not the name of a file beside it")
+      throw info.fault(key, "\(VisibleText.quoted(name)) is not the name of a file next to it")
     }
     let file = folder + name
     guard let status = try status(of: file), status.kind == .regular else {
-      throw info.fault(key, "there is no file \(VisibleText.quoted(name)) beside it")
+      throw info.fault(key, "there is no file \(VisibleText.quoted(name)) next to it")
     }
-    // The bits, not our right: it is the same for every user.
+    // The mode bits and not this user's permission: the result is the same for every user.
     guard status.mode & 0o111 != 0 else {
       throw .bundle(file, "it is not executable", hint: "Make it executable, as with chmod +x.")
     }
     return Array(file.utf8)
   }
 
-  /// The paths within the bundle of its extensions, sorted.
+  /// The paths in the bundle of its extensions, sorted.
   func extensionFolders() throws(HostError) -> [String] {
     let hint = BundleExtensions.hint
     switch try kind(of: "Extensions") {
     case nil: return []
     case .directory: break
-    default: throw .bundle("Extensions", "it is no directory", hint: hint)
+    default: throw .bundle("Extensions", "it is not a directory", hint: hint)
     }
     var names: [[UInt8]] = []
     let suffix = Array(".appex".utf8)
@@ -91,7 +91,7 @@ struct BundleFiles {
         throw .bundle("Extensions/".utf8 + name, "its name is not UTF-8")
       }
       guard try kind(of: "Extensions/\(text)") == .directory else {
-        throw .bundle("Extensions/\(text)", "it is no directory", hint: hint)
+        throw .bundle("Extensions/\(text)", "it is not a directory", hint: hint)
       }
       folders.append("Extensions/\(text)")
     }
@@ -100,7 +100,8 @@ struct BundleFiles {
 
   private func kind(of file: String) throws(HostError) -> FileKind? { try status(of: file)?.kind }
 
-  /// What is at a path within the bundle; nil if nothing is. A link on the way, or in its place, is a fault.
+  /// The entry at a path in the bundle; nil if there is none. A link on the way, or as the last
+  /// component, is a fault.
   private func status(of file: String) throws(HostError) -> FileStatus? {
     let parts = file.utf8.split(separator: UInt8(ascii: "/")).map { [UInt8]($0) }
     do throws(SystemError) {

@@ -1,34 +1,37 @@
 import MigrationSystem
 import MigrationWire
 
-/// All that is in a bundle: looked through, and copied.
+/// The contents of a bundle: checked, and copied.
 ///
-/// A bundle holds directories, files, and symbolic links that stay inside it; whatever else is in one is refused.
+/// A bundle contains directories, files, and symbolic links that stay inside it; all other types
+/// are refused.
 enum BundleTree {
-  /// The deepest nesting of directories: more is a mistake, such as a bundle that holds the place where it is installed.
+  /// The deepest nesting of directories: deeper nesting is a mistake, such as a bundle that
+  /// contains its own installation.
   private static let deepest = 64
   private static let directoryMode: UInt32 = 0o755
-  /// How much of a file is in memory at a time.
+  /// The part of a file that is in memory at a time.
   private static let chunk = 256 << 10
 
-  /// One thing in a bundle.
+  /// An item in a bundle.
   private enum Item {
     case directory
     case file
     case link(target: [UInt8])
   }
 
-  /// Notes whatever in the bundle cannot be part of one.
+  /// Records all entries that cannot be part of a bundle.
   static func check(_ bundle: SharedDirectory, _ faults: BundleFaults) throws(HostError) {
     _ = try faults.noting { () throws(HostError) in try walk(bundle, to: nil, path: [], faults) }
   }
 
-  /// Copies a bundle into an empty directory: modes become 0755 or 0644, links stay, and times are new.
+  /// Copies a bundle into an empty directory: modes become 0755 or 0644, links are kept, and times
+  /// are new.
   static func copy(_ bundle: SharedDirectory, to copy: SharedDirectory) throws(HostError) {
     try walk(bundle, to: copy, path: [], nil)
   }
 
-  /// Without a list to note faults in, the first one ends it.
+  /// Without a list for faults, the first fault ends the walk.
   private static func walk(
     _ directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleFaults?
   ) throws(HostError) {
@@ -55,7 +58,7 @@ enum BundleTree {
     case .link(let target):
       guard staysInside(target, depth: path.count) else {
         throw fault(
-          place, "the symbolic link leads to \(VisibleText.quoted(target)), which may lie outside of the bundle",
+          place, "the symbolic link points to \(VisibleText.quoted(target)), which may be outside the bundle",
           hint: "A link in a bundle has a relative target that stays inside it, with \"..\" only at its start.")
       }
       if let copy {
@@ -92,8 +95,8 @@ enum BundleTree {
 
   private static let strayHint = "A bundle holds directories, files and symbolic links; remove it."
 
-  /// Whether a link at some depth leads to something in the bundle, whatever other links it passes: each of them goes up
-  /// first and then only down, and so do all of them together.
+  /// Whether a link at some depth points inside the bundle, through any other links: each of them
+  /// goes up first and then only down, and so does their combination.
   private static func staysInside(_ target: [UInt8], depth: Int) -> Bool {
     guard target.first != UInt8(ascii: "/") else { return false }
     var up = 0
@@ -121,7 +124,7 @@ enum BundleTree {
   private static func copyFile(
     _ name: [UInt8], from directory: SharedDirectory, to copy: SharedDirectory, _ place: [[UInt8]]
   ) throws(HostError) {
-    // A named pipe that has come into its place meanwhile keeps nobody waiting.
+    // A named pipe that has replaced the file meanwhile does not block.
     let source = try reading(place) { () throws(SystemError) in
       SharedDescriptor(try directory.directory.openChild(name, .nonBlocking))
     }

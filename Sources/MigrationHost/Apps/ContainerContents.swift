@@ -3,18 +3,18 @@ import MigrationWire
 
 /// Looks for data in a container.
 struct ContainerContents {
-  /// Whoever nests empty directories deeper than that means something by it.
+  /// Deeper nesting of empty directories is intentional, and counts as data.
   private static let deepest = 100
 
-  /// Paths that do not count.
+  /// Ignored paths.
   private let ignored: Set<String>
 
   init(ignoring ignored: Set<String>) { self.ignored = ignored }
 
-  /// Whether something is a directory that its owner may look into. Root looks no further than others.
+  /// Whether an item is a directory that its owner may list. Root also stops at closed directories.
   static func isOpen(_ status: FileStatus) -> Bool { status.kind == .directory && status.mode & 0o500 == 0o500 }
 
-  /// Whether there is anything but directories, `tmp` not counted.
+  /// Whether there is any item other than directories, not counting `tmp`.
   func holdsData(_ root: SharedDirectory) throws(SystemError) -> Bool {
     try holdsData(root, path: "", depth: 0)
   }

@@ -1,5 +1,6 @@
-/// Whom a group belongs to since a clip that lists it was installed: the clip and its app, and these two alone. A file beside the
-/// group's directory, `groups/.GROUP.owner`; no group has such a name, and neither has what a crash leaves of writing another one.
+/// The owners of a group since a clip that lists it was installed: only the clip and its app. The
+/// record is a file next to the group's directory, `groups/.GROUP.owner`; no group has such a name,
+/// and a temporary file of such a record has another name.
 struct GroupOwner: Equatable, Sendable {
   let app: String
   let clip: String
@@ -9,7 +10,7 @@ struct GroupOwner: Equatable, Sendable {
     self.clip = clip
   }
 
-  /// Reads what `encoded` has written; nil for everything else.
+  /// Parses the result of `encoded`; nil for any other text.
   init?(_ bytes: [UInt8]) {
     let words = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 2, words[1].hasSuffix("\n") else { return nil }
@@ -27,14 +28,14 @@ struct GroupOwner: Equatable, Sendable {
     }
   }
 
-  /// The most that is read of one.
+  /// The most bytes that are read of a record.
   static let longest = 1 << 10
   private static let suffix = ".owner"
 
-  /// The record of a group, as a place of the home.
+  /// The record of a group, as a place in PEER_HOME.
   static func place(of group: String) -> String { AppHome.Folder.groups.place(".\(group)\(suffix)") }
 
-  /// The group whose record has this name; nil if it is no record's.
+  /// The group whose record has this name; nil for other names.
   static func group(_ name: String) -> String? {
     guard name.hasPrefix("."), name.hasSuffix(suffix) else { return nil }
     let group = String(name.dropFirst().dropLast(suffix.count))

@@ -1,12 +1,15 @@
 import MigrationSystem
 import MigrationWire
 
-/// The files that belong to apps under PEER_HOME, by their places: relative paths such as "containers/org.example.notes".
+/// The files of apps in PEER_HOME, by their places: relative paths such as
+/// "containers/org.example.notes".
 ///
-/// Every change goes through here, one at a time, so that a test can end the process, as it were, before any of them. Places
-/// are made of the program's own names and of identifiers; a link on the way to one is never followed.
+/// Every change is made here, one at a time, so that a test can simulate the end of the process
+/// before any of them. Places are made of the program's own names and of identifiers; links on the
+/// way to a place are never followed.
 struct HomeFiles: Sendable {
-  /// Called before each change with what it is; an error is thrown on, and the change not made.
+  /// Called before each change with its description; if it throws, the error is passed on and the
+  /// change is not made.
   typealias Observer = @Sendable (_ change: String) throws(HostError) -> Void
 
   /// The absolute path; it needs no encoding in a URL.
@@ -27,10 +30,10 @@ struct HomeFiles: Sendable {
   /// The absolute path of a place.
   func path(_ place: String) -> String { "\(path)/\(place)" }
 
-  /// What is at a place; nil if nothing is.
+  /// The type of the entry at a place; nil if there is none.
   func kind(of place: String) throws(HostError) -> FileKind? { try status(of: place)?.kind }
 
-  /// What the kernel knows about a place; nil if nothing is there.
+  /// The kernel's status of a place; nil if there is no entry.
   func status(of place: String) throws(HostError) -> FileStatus? {
     try looking("examine", place) { (parent, name) throws(SystemError) in try parent.status(name) }
   }
@@ -42,7 +45,7 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// The target of a symbolic link; nil if nothing is there.
+  /// The target of a symbolic link; nil if there is no entry.
   func readLink(_ place: String) throws(HostError) -> [UInt8]? {
     try looking("read", place) { (parent, name) throws(SystemError) in try parent.readLink(name) }
   }
@@ -54,7 +57,8 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// The names in a directory, in their order; none if there is no directory. Those that are not UTF-8 are not ours.
+  /// The names in a directory, in order; none if there is no directory. Names that are not UTF-8
+  /// are not ours and are left out.
   func names(in place: String) throws(HostError) -> [String] {
     guard let directory = try open(place) else { return [] }
     return try HostError.wrapping(.storage, "\(VisibleText.quoted(path(place))) cannot be read") {
@@ -68,7 +72,7 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// Makes a directory and those above it, where they are missing, for this user alone.
+  /// Creates a directory and its missing parents, private to this user.
   func makeDirectory(_ place: String) throws(HostError) {
     if try kind(of: place) == .directory { return }
     try change("make", place) { () throws(SystemError) in
@@ -78,7 +82,7 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// Gives its owner all rights to a directory again.
+  /// Restores all permissions of a directory's owner.
   func unlock(_ place: String) throws(HostError) {
     guard let status = try status(of: place), status.kind == .directory, status.mode & 0o700 != 0o700 else { return }
     try change("open", place) { () throws(SystemError) in
@@ -86,10 +90,10 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// Gives what is at a place another one, where nothing is; durable when it returns.
+  /// Moves an entry to another place, which is free; durable when it returns.
   func move(_ place: String, to target: String) throws(HostError) {
     try makeDirectory(Self.split(target).parent)
-    // A directory that may not be written to cannot get another parent.
+    // A directory without write permission cannot be moved to another parent.
     try unlock(place)
     try change("move", place) { () throws(SystemError) in
       let (from, to) = (try parent(of: place), try parent(of: target))
@@ -100,8 +104,8 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// Lets what is at two places change them, in one step; durable when it returns. False where the file system has no such
-  /// step: then nothing has happened.
+  /// Exchanges the entries at two places, in one step; durable when it returns. False if the file
+  /// system has no such step: then nothing has changed.
   func exchange(_ place: String, with other: String) throws(HostError) -> Bool {
     guard renaming == .preferred else { return false }
     return try change("exchange", place) { () throws(SystemError) in
@@ -118,7 +122,7 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// Puts a file in the place of another one or of none; durable when it returns.
+  /// Creates or replaces a file; durable when it returns.
   func write(_ place: String, _ bytes: [UInt8]) throws(HostError) {
     try makeDirectory(Self.split(place).parent)
     try change("write", place) { () throws(SystemError) in
@@ -126,18 +130,18 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// Makes a symbolic link; one that is there is left.
+  /// Creates a symbolic link; an existing one is kept.
   func makeLink(_ place: String, target: String) throws(HostError) {
-    try change("make the link", place) { () throws(SystemError) in
+    try change("create the link", place) { () throws(SystemError) in
       do throws(SystemError) {
         try parent(of: place).directory.makeSymbolicLink(Self.split(place).name, target: target)
       } catch  where error.isAlreadyExisting {
-        // Another process of the app makes the same.
+        // Another process of the app creates the same link.
       }
     }
   }
 
-  /// Removes what is no directory, if there is something; durable when it returns.
+  /// Removes an entry other than a directory, if there is one; durable when it returns.
   func remove(_ place: String) throws(HostError) {
     if try kind(of: place) == nil { return }
     try change("remove", place) { () throws(SystemError) in
@@ -145,13 +149,13 @@ struct HomeFiles: Sendable {
       do throws(SystemError) {
         try parent.directory.remove(Self.split(place).name)
       } catch  where error.isNotFound {
-        // Another process was faster.
+        // Another process removed it first.
       }
       try parent.directory.synchronize()
     }
   }
 
-  /// Removes whatever is at a place with all that is in it, if there is something.
+  /// Removes the entry at a place with its contents, if there is one.
   func removeTree(_ place: String) throws(HostError) {
     if try kind(of: place) == nil { return }
     try change("remove", place) { () throws(SystemError) in
@@ -161,7 +165,7 @@ struct HomeFiles: Sendable {
     }
   }
 
-  /// Makes a change that is none of the others.
+  /// Makes a change of another kind.
   func change<Result>(
     _ action: String, _ place: String, _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {

@@ -1,15 +1,17 @@
-/// The note that an import into an app's container is going on, or was when something interrupted it.
+/// The record that an import into an app's container is in progress, or was when it was
+/// interrupted.
 struct ImportMark: Equatable {
   /// The transfer, 32 hexadecimal digits.
   var transfer: String
-  /// Whether what the import brought has been removed already, so that what is there now is what was there before.
+  /// Whether the imported data has been removed already, so that the container has its previous
+  /// data.
   var isRestoring = false
 
   private static let restoring = "restoring"
 
   init(transfer: String) { self.transfer = transfer }
 
-  /// Reads a mark. Whatever a file says, that it is there means that an import was begun.
+  /// Parses a mark. Regardless of its contents, its existence means that an import was begun.
   init(_ bytes: [UInt8]) {
     let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
     transfer = words.first ?? ""
@@ -20,15 +22,15 @@ struct ImportMark: Equatable {
 }
 
 extension ReportedError {
-  /// The domain of errors that the system itself reports to an app.
+  /// The domain of errors that the system reports to an app.
   package static let systemDomain = "PeerMigrationErrorDomain"
 
-  /// What an app is told whose importer did not come to its end by itself.
+  /// The app's error if its importer did not complete by itself.
   static func brokenImport(_ text: String) -> ReportedError {
     ReportedError(domain: systemDomain, code: 2, text: text)
   }
 
-  /// What an app is told whose import was interrupted: by a crash, a kill or a power loss.
+  /// The app's error if its import was interrupted by a crash, a kill or a power loss.
   package static let interruptedImport = ReportedError(
     domain: systemDomain, code: 1, text: "The import was interrupted.")
 }

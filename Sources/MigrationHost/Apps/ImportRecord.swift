@@ -1,11 +1,12 @@
 import FoundationEssentials
 package import MigrationSystem
 
-/// How an app's last import ended, as it is kept until the app has seen it: a JSON file outside the container.
+/// The result of an app's last import, kept until the app has read it: a JSON file outside the
+/// container.
 package struct ImportRecord: Codable, Equatable, Sendable {
   /// Nil for a success.
   package var failure: ReportedError?
-  /// The transfer that brought the data, 32 hexadecimal digits; nil where none did.
+  /// The transfer that brought the data, 32 hexadecimal digits; nil if there was none.
   package var transfer: String?
   /// In seconds since 1970.
   package var date: Int64
@@ -16,13 +17,13 @@ package struct ImportRecord: Codable, Equatable, Sendable {
     self.date = date
   }
 
-  /// Reads a record; nil if there is none, or none that can be understood.
+  /// Reads a record; nil if there is none, or none that can be parsed.
   package static func read(from path: String) -> ImportRecord? {
     guard let bytes = try? FileContent.read(Array(path.utf8), limit: 1 << 20) else { return nil }
     return try? JSONDecoder().decode(ImportRecord.self, from: Data(bytes))
   }
 
-  /// Puts the record in the place of an older one; durable when it returns.
+  /// Replaces an older record; durable when it returns.
   package func write(to path: String) throws(SystemError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
@@ -39,7 +40,7 @@ package struct ImportRecord: Codable, Equatable, Sendable {
       try directory.remove(name)
       try directory.synchronize()
     } catch  where error.isNotFound {
-      // There is none.
+      // There is no record.
     }
   }
 }

@@ -1,8 +1,9 @@
 import MigrationSystem
 
-/// What a process of an app finds in its environment; docs/Apps.md has the table.
+/// The environment of an app's processes; docs/Apps.md has the table.
 private enum AppVariables {
-  /// What both may know of the user: language, formats and time zone, and where programs are.
+  /// The variables about the user that both the app and the extension get: language, formats and
+  /// time zone, and the paths of programs.
   static let inherited =
     ["LANG", "LANGUAGE", "TZ", "LC_ALL"]
     + [
@@ -11,14 +12,14 @@ private enum AppVariables {
       "TELEPHONE", "TIME",
     ].map { "LC_\($0)" }
 
-  /// What an app needs besides to be seen by its user; an extension has no user.
+  /// The additional variables that an app needs for its user interface; an extension has none.
   static let inheritedByApp = [
     "TERM", "COLORTERM", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
   ]
 
   private static let usualPath = "/usr/local/bin:/usr/bin:/bin"
 
-  /// The whole environment of a process that has a container for its home.
+  /// The whole environment of a process whose home is a container.
   static func all(
     of environment: AppEnvironment, inheriting names: [String], from caller: (String) -> String?
   ) -> [String: String] {
@@ -41,7 +42,7 @@ private enum AppVariables {
 extension InstalledApp {
   /// The whole environment of the app's own process.
   ///
-  /// - Parameter caller: where what is handed on comes from.
+  /// - Parameter caller: the source of the inherited variables.
   package func variables(from caller: (String) -> String? = Environment.get) -> [String: String] {
     let environment = AppEnvironment(
       bundleIdentifier: identifier, container: containerPath, groups: groupPaths(bundle.groups), status: statusPath)
@@ -54,14 +55,14 @@ extension ExtensionSite {
   /// The whole environment of the extension.
   ///
   /// - Parameters:
-  ///   - channel: the number of the descriptor that leads to the host.
-  ///   - caller: where what is handed on comes from.
+  ///   - channel: the number of the descriptor that is connected to the host.
+  ///   - caller: the source of the inherited variables.
   func variables(channel: Int32, from caller: (String) -> String? = Environment.get) -> [String: String] {
     let environment = AppEnvironment(
       bundleIdentifier: identifier, container: container, groups: groups, status: status, channel: channel)
     var variables = AppVariables.all(of: environment, inheriting: AppVariables.inherited, from: caller)
     variables["TMPDIR"] = scratch
-    // The runtime's own look at a crash needs another process, which a confined one may not have.
+    // The runtime examines a crash in another process, and a confined process may not have one.
     variables["SWIFT_BACKTRACE"] = isConfined ? "enable=no" : caller("SWIFT_BACKTRACE")
     return variables
   }

@@ -1,15 +1,16 @@
 import MigrationSystem
 
-/// An import into the app's container, so that at any time the container has all of the old data or all of the new:
+/// An import into the app's container. At any time the container has all of the old data or all of
+/// the new:
 ///
-/// 1. `setContainerAside`, if there is old data and it is to go.
-/// 2. `beginImport` leaves a mark. From here on the container is not to be used but by the importer.
-/// 3. `endImport` notes how it ended. After a failure the container is emptied, or the old one put back; after a success the old
-///    one is dropped. Then the mark goes.
+/// 1. `setContainerAside`, if there is old data to be replaced.
+/// 2. `beginImport` leaves a mark. From here on only the importer may use the container.
+/// 3. `endImport` records the result. After a failure the container is emptied, or the old one
+///    moved back; after a success the old one is removed. Then the mark is removed.
 ///
-/// If the process dies at any point, `settle` brings it to its end.
+/// If the process dies at any point, `settle` completes the import.
 extension InstalledApp {
-  /// The transfer of an import that has begun and not ended; nil if there is none.
+  /// The transfer of an unfinished import; nil if there is none.
   package var unfinishedImport: String? {
     get throws(HostError) { try importMark?.transfer }
   }
@@ -22,23 +23,26 @@ extension InstalledApp {
     }
   }
 
-  /// Notes that an import of a transfer (32 hexadecimal digits) goes on; durable when it returns.
+  /// Records that an import of a transfer (32 hexadecimal digits) is in progress; durable when it
+  /// returns.
   package func beginImport(transfer: String) throws(HostError) {
     let former = try importMark
-    precondition(former == nil, "what was interrupted is settled first")
-    // How an earlier try of the same transfer ended must not be taken for how this one did.
+    precondition(former == nil, "an interrupted import is settled first")
+    // The result of an earlier attempt at the same transfer must not be taken for the result of
+    // this one.
     if importRecord?.transfer == transfer { try files.remove(status) }
     try write(ImportMark(transfer: transfer))
   }
 
-  /// Ends the import that was begun, and keeps how it ended for the app. What the record says of the transfer does not count.
+  /// Ends the import, and keeps the result for the app. The transfer in the record is ignored.
   package func endImport(_ record: ImportRecord) throws(HostError) {
     guard let mark = try importMark else { preconditionFailure("an import has begun") }
     try write(record, mark)
     try finish(mark, record)
   }
 
-  /// Ends an import whose importer never began: nothing is noted, and the container is as it was.
+  /// Ends an import whose importer never began: no result is recorded, and the container has its
+  /// previous data.
   package func abandonImport() throws(HostError) {
     if try files.kind(of: replaced) != nil {
       try putContainerBack()
@@ -49,7 +53,7 @@ extension InstalledApp {
     try sweepTrash()
   }
 
-  /// Returns once the app's data, and that of its groups, is on the disk.
+  /// Returns when the app's data, and that of its groups, is on the disk.
   package func synchronizeData() throws(HostError) {
     for place in [container] + bundle.allGroups.map({ "groups/\($0)" }) {
       guard let directory = try files.open(place) else { continue }
@@ -59,7 +63,8 @@ extension InstalledApp {
     }
   }
 
-  /// Ends what was interrupted: an import that had not succeeded is undone, and that it was interrupted is kept for the app.
+  /// Settles an interrupted import: if it had not succeeded, it is undone, and the interruption is
+  /// recorded for the app.
   ///
   /// - Returns: whether an import was undone.
   @discardableResult
@@ -85,7 +90,7 @@ extension InstalledApp {
     get throws(HostError) { try files.read(mark, limit: 1 << 10).map { ImportMark($0) } }
   }
 
-  /// Whether the import that was begun is known to have succeeded.
+  /// Whether the import is known to have succeeded.
   var hasImportSucceeded: Bool {
     get throws(HostError) {
       guard let mark = try importMark else { return false }
@@ -97,7 +102,7 @@ extension InstalledApp {
     try files.write(self.mark, mark.encoded)
   }
 
-  /// Decides how the import ended. Whoever comes after reads it here.
+  /// Decides the result of the import. Later processes read it here.
   private func write(_ record: ImportRecord, _ mark: ImportMark) throws(HostError) {
     var record = record
     record.transfer = mark.transfer
@@ -105,7 +110,7 @@ extension InstalledApp {
     try files.change("write", status) { () throws(SystemError) in try record.write(to: statusPath) }
   }
 
-  /// Does what follows from the decision.
+  /// Performs the steps that follow from the decision.
   private func finish(_ mark: ImportMark, _ record: ImportRecord) throws(HostError) {
     if record.failure == nil {
       try discard(replaced)
@@ -115,7 +120,7 @@ extension InstalledApp {
       try empty()
     }
     try files.remove(self.mark)
-    // Last: what cannot be removed for good keeps nothing from being settled.
+    // Last: a failed removal does not prevent settling.
     try sweepTrash()
   }
 }

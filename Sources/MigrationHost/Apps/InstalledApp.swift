@@ -1,9 +1,10 @@
 import MigrationSystem
 import MigrationWire
 
-/// An app that is installed, and its data.
+/// An installed app, and its data.
 ///
-/// What changes the data is done under the lock: preparing the container under any, everything else under an exclusive one.
+/// Changes of the data need the lock: preparing the container needs any lock, all other changes an
+/// exclusive one.
 package final class InstalledApp: Sendable {
   package let bundle: AppBundle
   let files: HomeFiles
@@ -13,7 +14,7 @@ package final class InstalledApp: Sendable {
     self.files = files
   }
 
-  /// Takes a bundle for an app that has its data in a directory; nothing need be there yet.
+  /// An app with its data in a directory; neither need exist yet.
   init(_ bundle: AppBundle, in files: HomeFiles) {
     self.bundle = bundle
     self.files = files
@@ -27,7 +28,7 @@ package final class InstalledApp: Sendable {
       }
       return bundle
     } catch {
-      // The file or directory is one of ours, and no user has named it.
+      // The file or directory belongs to this program, and the user has not named it.
       let name = "the installed app \(identifier)"
       let words = error.fault.map { fault in
         "\(VisibleText.quoted(fault.file)): \(fault.key.map { "\($0): " } ?? "")\(fault.reason)"
@@ -35,47 +36,47 @@ package final class InstalledApp: Sendable {
       throw HostError(
         error.fault == nil && error.code != .source ? error.code : .bundle,
         "\(name) is damaged: \(words ?? error.description)",
-        hint: "'peer app install' puts a whole one in its place; its data stays.", name: error.name)
+        hint: "'peer app install' replaces it with an intact one; its data is kept.", name: error.name)
     }
   }
 
   package var identifier: String { bundle.identifier }
 
-  /// Where the app's data is: what the app has for its home.
+  /// The path of the app's data container, which is the app's home.
   package var containerPath: String { files.path(container) }
-  /// The file that keeps how the last import ended.
+  /// The path of the file with the result of the last import.
   package var statusPath: String { files.path(status) }
-  /// Where a migration collects what arrives; made by whoever does.
+  /// The directory in which a migration stages the received data; created by the migration.
   package var stagingPath: String { files.path(stagingPlace) }
 
-  /// Where the data of some of the app's groups is.
+  /// The paths of the data of some of the app's groups.
   package func groupPaths(_ groups: [String]) -> [String: String] {
     Dictionary(
       groups.map { ($0, files.path(AppHome.Folder.groups.place($0))) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Everything in PEER_HOME that is the app's own and that is there: its bundle, its container, its groups and how its last import
-  /// ended.
+  /// The existing paths in PEER_HOME that belong only to the app: its bundle, its container, its
+  /// groups and the result of its last import.
   package var ownPaths: [String] {
     let groups = bundle.allGroups.map { AppHome.Folder.groups.place($0) }
     let places = [AppHome.Folder.apps.place(identifier), container, status] + groups
     return places.filter { ((try? files.kind(of: $0)) ?? nil) != nil }.map { files.path($0) }
   }
 
-  /// Takes the app's lock; a refusal says who has it.
+  /// Takes the app's lock; a failure names its holder.
   package func lock(_ use: AppLock.Use) throws(HostError) -> AppLock {
     try AppLock.take(use, of: identifier, in: files)
   }
 
-  /// Who has the app's lock just now; nil if nobody has.
+  /// The current holder of the app's lock; nil if there is none.
   package func holder() throws(HostError) -> AppLock.Holder? {
     try AppLock.holder(of: identifier, in: files)
   }
 
-  /// How the last import ended; nil if there was none, or the app has cleared it.
+  /// The result of the last import; nil if there was none, or the app has cleared it.
   package var importRecord: ImportRecord? { ImportRecord.read(from: statusPath) }
 
-  /// Forgets how the last import ended, as the app itself can do.
+  /// Removes the result of the last import, as the app itself can do.
   package func clearImportRecord() throws(HostError) {
     try files.remove(status)
   }

@@ -1,9 +1,10 @@
 import MigrationSystem
 
-/// The link by which all processes that list a group share its preferences.
+/// The link through which all processes that list a group share its preferences.
 ///
-/// Foundation keeps `UserDefaults(suiteName:)` in `.config/SUITE.plist` under the home directory, and writes through a link in
-/// that place. So a suite with a group's name is one file in the group's directory.
+/// Foundation keeps `UserDefaults(suiteName:)` in `.config/SUITE.plist` in the home directory, and
+/// writes through a link in that place. So a suite with a group's name is one file in the group's
+/// directory.
 struct PreferenceLink: Equatable {
   private static let suffix = ".plist"
   let group: String
@@ -12,12 +13,12 @@ struct PreferenceLink: Equatable {
 
   /// The link's path within a container.
   var file: String { ".config/\(group)\(Self.suffix)" }
-  /// Where the preferences are, as a place of the home.
+  /// The directory of the preferences, as a place in PEER_HOME.
   var directory: String { "groups/\(group)/Library/Preferences" }
-  /// The preferences, as a place of the home.
+  /// The preferences, as a place in PEER_HOME.
   var target: String { "\(directory)/\(group)\(Self.suffix)" }
 
-  /// Takes a name in `.config` for a link's; nil if it cannot be one.
+  /// Parses a name in `.config` as a link's; nil if it cannot be one.
   init?(name: String) {
     guard name.hasSuffix(Self.suffix) else { return nil }
     group = String(name.dropLast(Self.suffix.count))
@@ -26,7 +27,7 @@ struct PreferenceLink: Equatable {
 }
 
 extension InstalledApp {
-  /// The links that are in the container and are ours.
+  /// The container's links that this program created.
   func preferenceLinks() throws(HostError) -> [PreferenceLink] {
     var links: [PreferenceLink] = []
     guard let status = try files.status(of: "\(container)/.config"), ContainerContents.isOpen(status) else { return [] }
@@ -37,7 +38,7 @@ extension InstalledApp {
     return links
   }
 
-  /// Makes a link for each group, and removes those for groups that the app has no more.
+  /// Creates a link for each group, and removes the links of groups that the app no longer has.
   func linkPreferences() throws(HostError) {
     guard try files.kind(of: "\(container)/.config") == .directory else { return }
     let wanted = bundle.allGroups.map { PreferenceLink($0) }
@@ -50,14 +51,15 @@ extension InstalledApp {
     }
   }
 
-  /// Whether the link is there, and leads where it must.
+  /// Whether the link exists, and points to the right target.
   private func isOurs(_ link: PreferenceLink) throws(HostError) -> Bool {
     let place = "\(container)/\(link.file)"
     guard try files.kind(of: place) == .symbolicLink else { return false }
     return try files.readLink(place) == Array(files.path(link.target).utf8)
   }
 
-  /// Preferences that were no group's until now become the group's, if it has none yet; otherwise they stay beside the link.
+  /// Preferences that were not shared until now become the group's, if it has none yet; otherwise
+  /// they are kept next to the link.
   private func makeRoom(for link: PreferenceLink, at place: String) throws(HostError) {
     switch try files.kind(of: place) {
     case nil: return
@@ -67,7 +69,7 @@ extension InstalledApp {
     case .symbolicLink: try files.remove(place)
     default:
       throw HostError(
-        .container, "the container of \(identifier) has something at \"\(link.file)\" that is neither file nor link",
+        .container, "the container of \(identifier) has an entry at \"\(link.file)\" that is neither a file nor a link",
         hint: "Move it away: the preferences of the group belong there.")
     }
   }

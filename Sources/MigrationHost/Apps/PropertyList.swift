@@ -1,23 +1,24 @@
 import FoundationEssentials
 import Synchronization
 
-/// A value of a property list, as far as bundles use them.
+/// A value of a property list, of the types that bundles use.
 enum PropertyList: Equatable, Sendable {
   case text(String)
   case array([PropertyList])
   case dictionary([String: PropertyList])
-  /// A number, a date, data or a truth value: nothing here is one.
+  /// A number, a date, data or a truth value: bundles use none.
   case other
 
   /// The longest file that is read.
   static let longestFile = 64 << 10
-  /// The deepest nesting, and the most values, that are read. A bundle needs four and a few dozen.
+  /// The deepest nesting, and the most values, that are read. A bundle needs a depth of four and a
+  /// few dozen values.
   private static let deepest = 16
   private static let mostValues = 10_000
-  /// The parser goes down one level of its stack for each of these.
+  /// The parser descends one level of its stack for each container.
   private static let mostContainers = 1_000
 
-  /// Reads XML or the binary form; nil for everything else.
+  /// Parses XML or the binary format; nil for other data.
   init?(_ bytes: [UInt8]) {
     guard bytes.count <= Self.longestFile, Self.isReadable(bytes) else { return nil }
     let decoder = PropertyListDecoder()
@@ -26,7 +27,7 @@ enum PropertyList: Equatable, Sendable {
     self = value
   }
 
-  /// Whether the bytes are in one of the two forms, and not made to exhaust the parser's stack.
+  /// Whether the bytes have one of the two formats, and do not exhaust the parser's stack.
   private static func isReadable(_ bytes: [UInt8]) -> Bool {
     if bytes.starts(with: "bplist".utf8) { return true }
     let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
@@ -41,7 +42,8 @@ enum PropertyList: Equatable, Sendable {
 }
 
 extension PropertyList: Decodable {
-  /// How many more values may be read: in the binary form a few bytes can stand for very many.
+  /// The number of values that may still be read: in the binary format a few bytes can represent
+  /// very many values.
   private final class Budget: Sendable {
     static var key: CodingUserInfoKey {
       guard let key = CodingUserInfoKey(rawValue: "values") else { preconditionFailure("every text is a key") }

@@ -1,16 +1,18 @@
 import MigrationSystem
 
-/// How often an app was started while the record of its last import was kept, up to the start at which that is remarkable: a
-/// file beside the record. It names the record that it is about; with another one counting begins anew, and without one it goes.
+/// How often an app was started while the record of its last import was kept, up to the start at
+/// which a notice is due: a file next to the record. It names its record; with another record
+/// counting begins anew, and without a record the file is removed.
 struct StartCount: Equatable {
-  /// At which start it is said that the app has not cleared the record.
+  /// The start at which a notice says that the app has not cleared the record.
   static let remarkable = 3
 
   /// The record, by its transfer and its date.
   private let record: String
   private(set) var number: Int
 
-  /// Of the starts after an import that ended so; what a file says counts if it is about that.
+  /// The starts after an import with this result; the file's content counts if it is about this
+  /// record.
   init(of record: ImportRecord, from bytes: [UInt8]?) {
     self.record = "\(record.transfer ?? "-") \(record.date)"
     let words = String(decoding: bytes ?? [], as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
@@ -25,15 +27,16 @@ struct StartCount: Equatable {
 }
 
 extension InstalledApp {
-  /// Counts a start of the app; whether it is the one at which its author should hear that the app has not cleared how its last
-  /// import ended. That it was not counted keeps no app from starting.
+  /// Counts a start of the app. Returns whether this is the start at which the author should learn
+  /// that the app has not cleared the result of its last import. A failure to count does not
+  /// prevent the start.
   package func countStart() -> Bool {
     guard let record = importRecord else {
       try? files.remove(starts)
       return false
     }
     var count = StartCount(of: record, from: (try? files.read(starts, limit: 1 << 10)) ?? nil)
-    // Each of them is written durably, and there is nothing more to say.
+    // Each of them is written durably, and no further notice is due.
     guard count.number < StartCount.remarkable else { return false }
     count.increment()
     guard (try? files.write(starts, count.encoded)) != nil else { return false }

@@ -162,7 +162,7 @@ extension ReportedError {
     }
   }
 
-  /// Nil where the fields tell of no error.
+  /// Nil if the fields contain no error.
   fileprivate init?(_ fields: Fields, _ subject: String) throws(Violation) {
     guard let domain = try fields.optionalText(10, limit: Limits.identifier, subject) else { return nil }
     let code = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }

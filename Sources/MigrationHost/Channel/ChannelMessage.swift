@@ -1,54 +1,54 @@
 package import MigrationWire
 
-/// What the host says to an extension. Docs/Apps.md describes the conversation.
+/// The messages of the host to an extension. docs/Apps.md describes the conversation.
 package enum HostMessage: Equatable, Sendable {
-  /// Tell what you would export.
+  /// Asks for a description of the export.
   case describe
-  /// Export, for a platform and with options.
+  /// Starts an export, for a platform and with options.
   case export(platform: String, options: [AppRequest.Option])
-  /// Import what stands in a directory, and came from an app.
+  /// Starts an import of the data in a directory, from the given app.
   case importItems(directory: [UInt8], from: AppIdentity)
-  /// The answer to the oldest append that has none yet: nil if it worked.
+  /// The answer to the oldest append without an answer: nil for success.
   case appended(ReportedError?)
-  /// End what you do; the appends from now on are answered with a cancellation.
+  /// Asks the extension to end its task; all further appends are answered with a cancellation.
   case cancel
 }
 
-/// What an extension says to its host.
+/// The messages of an extension to its host.
 package enum ExtensionMessage: Equatable, Sendable {
-  /// It has started, and this is what it can do.
+  /// The extension has started and has these abilities.
   case ready(ExtensionAbilities)
   case described(ExportDescription)
-  /// Append an item. A file or a directory comes as a descriptor with this message.
+  /// Appends an item. The descriptor of a file or directory comes with this message.
   case append(AppendedItem)
-  /// How far the import is, in millionths.
+  /// The progress of the import, in millionths.
   case progress(UInt32)
-  /// Something that the author should know, and that ends nothing.
+  /// A notice for the author, which does not end the migration.
   case notice(ExtensionNotice)
-  /// The export or the import is over: nil if it worked.
+  /// The export or the import has ended: nil for success.
   case ended(ReportedError?)
 }
 
-/// What an extension's author should know, found by the code that runs the extension.
+/// A notice for an extension's author, from the code that runs the extension.
 package struct ExtensionNotice: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Nothing was seen of the import's progress until its end.
+  /// The import showed no progress until its end.
   package static let unmovedProgress = ExtensionNotice(rawValue: 1)
 
   /// A clause that can follow the extension's name; nil for a notice of a later edition.
   package var words: String? {
     switch self {
     case .unmovedProgress:
-      "showed no progress of its import until the end: nothing that resourcesImportProgress returned has moved, and the "
-        + "import made no Progress where it began (one that is made on the main actor is not seen)"
+      "showed no progress of its import until the end: no Progress from resourcesImportProgress has advanced, and the "
+        + "import created no Progress where it began (one that is created on the main actor is not seen)"
     default: nil
     }
   }
 }
 
-/// What an extension's type adopts.
+/// The protocols that an extension's type adopts.
 package struct ExtensionAbilities: OptionSet, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -57,9 +57,9 @@ package struct ExtensionAbilities: OptionSet, Sendable {
   package static let imports = ExtensionAbilities(rawValue: 2)
 }
 
-/// What an extension says of its export beforehand.
+/// An extension's description of its export, given beforehand.
 package struct ExportDescription: Equatable, Sendable {
-  /// In bytes; negative only by the author's mistake.
+  /// In bytes; a negative value is the author's mistake.
   package let estimate: Int64
   package let version: String
   package let isCompressible: Bool
@@ -74,13 +74,13 @@ package struct ExportDescription: Equatable, Sendable {
 /// One item that an extension appends.
 package struct AppendedItem: Equatable, Sendable {
   package enum Content: Equatable, Sendable {
-    /// A file or a directory, whose descriptor comes along.
+    /// A file or a directory, whose descriptor comes with the message.
     case descriptor
-    /// A symbolic link, which no descriptor can stand for.
+    /// A symbolic link, which has no descriptor.
     case symbolicLink(target: [UInt8], modified: ItemTime)
   }
 
-  /// As the author gave it; not checked.
+  /// The author's path, unchecked.
   package let path: [UInt8]
   package let content: Content
 

@@ -1,15 +1,16 @@
 import MigrationWire
 
 extension ExportDescription {
-  /// What is wrong with it, as a clause that can follow the extension's name; nil if nothing is.
+  /// The fault of the description, as a clause that can follow the extension's name; nil if there
+  /// is none.
   package var fault: String? {
-    if estimate < 0 { return "estimates its export at \(estimate) bytes, which is less than nothing" }
-    // What cannot be said over the channel.
+    if estimate < 0 { return "estimates its export at \(estimate) bytes, which is negative" }
+    // Data that the channel cannot carry.
     do throws(Violation) {
       _ = try ExtensionMessage(ExtensionMessage.described(self).encoded)
       return nil
     } catch {
-      return "describes its export against the rules (\(error))"
+      return "gives an invalid description of its export (\(error))"
     }
   }
 }

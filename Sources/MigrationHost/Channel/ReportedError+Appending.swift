@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationWire
 
 extension ReportedError {
-  /// What an exporter is told of an append that failed, as one of Foundation's file errors.
+  /// The exporter's error for a failed append, as one of Foundation's file errors.
   package init(appending error: ArchiveError) {
     let code: Cocoa =
       switch error.code {
@@ -20,9 +20,10 @@ extension ReportedError {
   package static let cancelled = ReportedError(
     domain: cancellationDomain, code: 1, text: "The migration was cancelled.")
 
-  /// An exporter ended as if its export were whole, although the archiver had thrown the cancellation.
+  /// An exporter ended as if its export were complete, although the archiver had thrown the
+  /// cancellation.
   package static let swallowedCancellation = ReportedError(
-    domain: systemDomain, code: 3, text: "The exporter did not let its cancellation pass.")
+    domain: systemDomain, code: 3, text: "The exporter did not rethrow its cancellation.")
 
   /// Swift's own CancellationError, which has no number in Foundation.
   package static let cancellationDomain = "Swift.CancellationError"

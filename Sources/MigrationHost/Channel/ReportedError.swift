@@ -1,16 +1,16 @@
 import MigrationWire
 
-/// An error as it crosses from one process to another, and as it is kept for an app's first launch: what an NSError is
-/// made of, as far as text can say it.
+/// An error as it is passed from one process to another, and kept for an app's first launch: the
+/// parts of an NSError that text can represent.
 package struct ReportedError: Error, Equatable, Sendable, Codable {
   package let domain: String
   package let code: Int
-  /// What the error says of itself.
+  /// The error's own description.
   package let text: String
-  /// Those entries of the user information that are texts.
+  /// The text entries of the user information.
   package let userInfo: [String: String]
 
-  /// Texts beyond the limits are cut, and entries beyond them left out.
+  /// Longer texts are truncated, and surplus entries left out.
   package init(domain: String, code: Int, text: String, userInfo: [String: String] = [:]) {
     self.domain = Self.cut(domain, to: Limits.identifier)
     self.code = code
@@ -24,7 +24,7 @@ package struct ReportedError: Error, Equatable, Sendable, Codable {
   private static let longestText = 8 << 10
   private static let mostEntries = 32
 
-  /// Shortens a text to its limit; a character that would be split goes.
+  /// Shortens a text to its limit; a character that would be split is left out.
   private static func cut(_ text: String, to limit: Int) -> String {
     guard text.utf8.count > limit else { return text }
     var scalars = String.UnicodeScalarView()
@@ -38,7 +38,7 @@ package struct ReportedError: Error, Equatable, Sendable, Codable {
   }
 }
 
-/// The domains and codes that our own code gives, as Apple's Foundation numbers them.
+/// The domains and codes of this program's errors, numbered as in Apple's Foundation.
 extension ReportedError {
   package static let cocoaDomain = "NSCocoaErrorDomain"
 

@@ -1,23 +1,23 @@
 import MigrationSystem
 import MigrationWire
 
-/// The data on which an author tries an extension.
+/// The data for an author's trial of an extension.
 package enum CheckedData: Equatable, Sendable {
-  /// That of the app, which is installed.
+  /// The data of the installed app.
   case installed
-  /// A directory that takes the container's place; its groups are empty.
+  /// A directory that replaces the container; its groups are empty.
   case directory([UInt8])
-  /// A container and groups as a new app finds them.
+  /// An empty container and groups, as a new app finds them.
   case empty
 }
 
-/// Where an extension is tried: the site of its bundle, and what has to be cleared away behind it.
+/// The place of a trial: the site of the extension's bundle, and the data to remove afterwards.
 final class CheckedPlace: Sendable {
   let site: ExtensionSite
   let data: CheckedData
   private let home: TemporaryHome
 
-  /// Takes the data: a container that is named, or that of the app if it is installed in `home`, under its lock.
+  /// Uses a given container, or the data of the app if it is installed in `home`, under its lock.
   init(
     _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, observer: @Sendable (HostNews) -> Void
   ) throws(HostError) {
@@ -42,7 +42,8 @@ final class CheckedPlace: Sendable {
     }
   }
 
-  /// Takes the data of the app of which the bundle has another edition. It must be installed there.
+  /// Uses the data of the app of which the bundle is another edition. The app must be installed
+  /// there.
   init(_ bundle: AppBundle, installedIn home: AppHome, observer: @Sendable (HostNews) -> Void) throws(HostError) {
     let installed = try home.site(of: bundle.identifier, observer: observer)
     let site: ExtensionSite
@@ -60,13 +61,13 @@ final class CheckedPlace: Sendable {
 
   deinit { clear() }
 
-  /// Removes what was made. For a program that may end before this is gone.
+  /// Removes the created data. For a program that may end before this object is deallocated.
   func clear() {
     site.sweep()
     home.remove()
   }
 
-  /// A container and groups as a new app finds them.
+  /// An empty container and groups, as a new app finds them.
   private static func empty(_ bundle: AppBundle) throws(HostError) -> (TemporaryHome, ExtensionSite) {
     let home = try TemporaryHome(prefix: "peer-check-", hint: "Set TMPDIR to a directory elsewhere.")
     do {
@@ -79,7 +80,8 @@ final class CheckedPlace: Sendable {
     }
   }
 
-  /// The site of the app with the same identifier; nil if there is none. A home that is missing is not made.
+  /// The site of the app with the same identifier; nil if there is none. A missing home is not
+  /// created.
   private static func installed(
     _ bundle: AppBundle, _ home: [UInt8], _ observer: @Sendable (HostNews) -> Void
   ) throws(HostError) -> ExtensionSite? {
@@ -104,7 +106,7 @@ final class CheckedPlace: Sendable {
     }
     guard let stray = AppHome.firstStray(in: path) else { return String(decoding: path, as: UTF8.self) }
     throw HostError(
-      .location, "\(name) cannot be a container, because \(VisibleText.quoted([stray])) is not the same in a URL",
+      .location, "\(name) cannot be a container, because URLs must encode \(VisibleText.quoted([stray]))",
       hint: "Copy it to a path that has only letters, digits and any of !$&'()*+,-./:;=@_~ in it.", name: container)
   }
 }

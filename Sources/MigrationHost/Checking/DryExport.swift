@@ -1,13 +1,13 @@
 package import MigrationWire
 
-/// What an exporter has appended to an archive that is thrown away.
+/// The items that an exporter has appended to an archive that is discarded.
 package struct DryExport: Sendable {
   /// The first few of many.
   package struct Some<Element: Sendable>: Sendable {
     package private(set) var first: [Element] = []
     package private(set) var count: UInt64 = 0
 
-    /// How many are kept.
+    /// The number of elements that are kept.
     private static var most: Int { 100 }
 
     mutating func note(_ element: Element) {
@@ -16,20 +16,20 @@ package struct DryExport: Sendable {
     }
   }
 
-  /// What the archive holds under each of its first names.
+  /// The contents of the archive under each of its first top-level names.
   package struct Roots: Sendable {
     package struct Root: Equatable, Sendable {
       package let name: [UInt8]
       package fileprivate(set) var isDirectory: Bool
-      /// All that is in it, itself included.
+      /// The total of its contents, including itself.
       package fileprivate(set) var total = Tally()
     }
 
-    /// More names than that are only counted.
+    /// Further names are only counted.
     private static let most = 1_000
 
     private var roots: [[UInt8]: Root] = [:]
-    /// How many items are under other names.
+    /// The number of items under other names.
     package private(set) var others: UInt64 = 0
 
     /// By name.
@@ -51,21 +51,21 @@ package struct DryExport: Sendable {
     }
   }
 
-  /// What the extension said before.
+  /// The extension's description from before the export.
   package let version: String
   package let estimate: UInt64
   package let isCompressible: Bool
   package let roots: Roots
   package let total: Tally
-  /// From the question for everything to its end.
+  /// From the request for everything to the end, in seconds.
   package let seconds: Double
-  /// What of that was appended could not be read, or changed all the time.
+  /// The appended items that could not be read, or kept changing.
   package let unsent: Some<Unsent>
-  /// How many of the appends were refused, and the first of the answers.
+  /// The number of refused appends, and the first of the answers.
   package let refused: Some<ReportedError>
-  /// How much of its temporary files the exporter has left.
+  /// The size of the temporary files that the exporter has left.
   package let scratchBytes: UInt64
 
-  /// Whether it has to be said that the estimate was off.
+  /// Whether a notice about the wrong estimate is due.
   package var isEstimateOff: Bool { EstimatedSize.isOff(estimate, from: total.bytes) }
 }

@@ -2,19 +2,19 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
-/// Reads an export as streams do, and throws away what it reads; what it was is counted.
+/// Reads an export as streams do, counts the data and discards it.
 final class DryReader: ExportListener, Sendable {
   private struct State: Sendable {
     var roots = DryExport.Roots()
     var unsent = DryExport.Some<Unsent>()
-    /// Whether something has become known since the last look.
+    /// Whether there is news since the last look.
     var isNew = false
     var isOver = false
   }
 
   let stopSignal: StopSignal
   private let state = Condition(State())
-  /// What is looked at now and then, where no moment is known.
+  /// The pause between two looks if no time is known.
   private static let interval = Duration.milliseconds(50)
 
   init(until stop: StopSignal) { stopSignal = stop }
@@ -22,7 +22,7 @@ final class DryReader: ExportListener, Sendable {
   var roots: DryExport.Roots { state.withLock { $0.roots } }
   var unsent: DryExport.Some<Unsent> { state.withLock { $0.unsent } }
 
-  /// What an export has to know. The keys are as good as any: what was tagged with them is not kept.
+  /// The settings of the export. Any keys will do: the tagged data is discarded.
   var settings: ExportSettings {
     ExportSettings(listener: self, keys: TransferKeys(tagKey: 0, hashKey: 0), held: HeldItems(), readers: 1) {
       NoSealing()
@@ -37,7 +37,7 @@ final class DryReader: ExportListener, Sendable {
       frame.removeAll()
       number += 1
       frame.number = number
-      // Whatever was read is as good as written.
+      // All data that was read counts as written.
       switch source.fill(&frame, written: number) {
       case .full: note(frame)
       case .nothing(let moment): pause(until: moment)
@@ -73,7 +73,7 @@ final class DryReader: ExportListener, Sendable {
   private func note(_ frame: FrameBuffer) {
     var reader = EntryReader(0..<frame.count)
     state.withLock { state in
-      // What this program has written itself can be read.
+      // This program wrote the entries itself, so they can be read.
       while let entry = try? reader.next(frame.bytes.span) {
         if case .item(let record, _) = entry { state.roots.note(record) }
       }

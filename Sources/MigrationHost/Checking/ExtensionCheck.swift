@@ -3,15 +3,17 @@ package import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// A trial of an extension for its author: what it can do, and what its archive would hold.
+/// An author's trial of an extension: its abilities, and the contents of its archive.
 ///
-/// Everything goes the way of a migration but the frames, which are thrown away. The data is only read, as by any export.
+/// Everything happens as in a migration, except that the frames are discarded. The data is only
+/// read, as in any export.
 package final class ExtensionCheck: Sendable {
   private let place: CheckedPlace
   private let launch: ExtensionLaunch
   private let observe: @Sendable (HostNews) -> Void
 
-  /// Takes the data: a container that is named, or that of the app if it is installed in `home`, under its lock, or else none.
+  /// Uses a given container, or the data of the app if it is installed in `home`, under its lock,
+  /// or otherwise empty data.
   package init(
     _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, isConfined: Bool = true,
     observer: @escaping @Sendable (HostNews) -> Void
@@ -23,15 +25,15 @@ package final class ExtensionCheck: Sendable {
     launch = ExtensionLaunch(site: site, observe: observer)
   }
 
-  /// The data that it is tried on.
+  /// The data of the trial.
   package var data: CheckedData { place.data }
 
-  /// What helps where it cannot be started.
+  /// The hint for an extension that cannot be started.
   package static func hint(for error: ArchiveError) -> String {
-    error.cause?.isPermissionDenied == true ? HostError.forbidden : "Mend the bundle, and check it again."
+    error.cause?.isPermissionDenied == true ? HostError.forbidden : "Repair the bundle, and check it again."
   }
 
-  /// Starts the extension and asks what it can do.
+  /// Starts the extension and asks for its abilities.
   package func abilities(
     idleLimit: IdleLimit = .standard, until stop: StopSignal
   ) throws(ArchiveError) -> ExtensionAbilities {
@@ -40,7 +42,7 @@ package final class ExtensionCheck: Sendable {
     return try launch.probe(.probing, until: stop)
   }
 
-  /// Lets it export everything, into nothing.
+  /// Lets the extension export everything, and discards the result.
   package func export(
     idleLimit: IdleLimit = .standard, until stop: StopSignal
   ) throws(ArchiveError) -> DryExport {

@@ -6,20 +6,20 @@ import MigrationWire
 struct AppExport: ~Copyable {
   enum End: Equatable {
     case done
-    /// The transfer is over before the export is. Whether the exporter had to be killed for it.
+    /// The transfer has ended before the export. Whether the exporter had to be killed.
     case stopped(isKilled: Bool)
   }
 
   private var conversation: ExtensionConversation
   private let archive: ArchiveExport<AppendedPlace>
   private let appender: ItemAppender
-  /// The appends that have not been answered, in their order: being read, or over already.
+  /// The appends without an answer, in order: being read, or completed.
   private var appends: [Append] = []
   private let name: String
   private var watch: ExportWatch
-  /// Hears what is worth knowing and ends nothing, and of each append that is refused.
+  /// Called for notices that do not end the export, and for each refused append.
   private let observe: (HostNews) -> Void
-  /// How many appends may be read at a time: each has an open file.
+  /// The most appends that may be read at a time: each has an open file.
   private static let mostAppends = 64
 
   private enum Append {
@@ -27,12 +27,12 @@ struct AppExport: ~Copyable {
     case over(ReportedError?)
   }
 
-  /// How many appends were answered with the cancellation.
+  /// The number of appends that were answered with the cancellation.
   private var cancelledAppends = 0
-  /// Whether it has said that it is done. What it appended is read all the same.
+  /// Whether it has reported the end of its work. Its appended items are still read.
   private var isEnding = false
 
-  /// Exports by a process that has said what it can do. `name` is the app's.
+  /// Exports with a process that has reported its abilities. `name` is the app's.
   init(
     _ conversation: consuming ExtensionConversation, of name: String, to archive: ArchiveExport<AppendedPlace>,
     idleLimit: IdleLimit, observe: @escaping (HostNews) -> Void
@@ -46,7 +46,7 @@ struct AppExport: ~Copyable {
     self.conversation.heed(archive.settings.stopSignal)
   }
 
-  /// Asks for everything, and returns when the process is gone.
+  /// Requests everything, and returns when the process has ended.
   consuming func run(platform: String, options: [AppRequest.Option]) throws(ArchiveError) -> End {
     let result: Result<End, ArchiveError>
     do {
@@ -63,7 +63,7 @@ struct AppExport: ~Copyable {
     return try result.get()
   }
 
-  /// Marks the failure whose reason is only known when the process has been waited for.
+  /// Marks the failure whose reason is known only after waiting for the process.
   private static let gone = Array("gone".utf8)
 
   private mutating func converse() throws -> End {
@@ -73,7 +73,7 @@ struct AppExport: ~Copyable {
       try answer()
       if isEnding {
         if appends.isEmpty { return watch.isCancelled ? .stopped(isKilled: false) : try ended(nil) }
-        // It may be gone, and all that it said is known.
+        // The process may have ended, and all its messages have been read.
         _ = try conversation.wait(until: deadline, forItsEnd: false)
         continue
       }
@@ -81,7 +81,7 @@ struct AppExport: ~Copyable {
       let event = try conversation.next(until: deadline, isItsTurn: appends.isEmpty)
       switch consume event {
       case .nothing:
-        // Only now: while this process did not run, an append may have come.
+        // Only now: while this process did not run, an append may have arrived.
         if let end = try look() { return end }
       case .ended:
         if watch.isCancelled { return .stopped(isKilled: false) }
@@ -103,7 +103,7 @@ struct AppExport: ~Copyable {
     try conversation.say(.cancel)
   }
 
-  /// Looks at the watch; how the export ends if it ends by that.
+  /// Checks the watch; returns the end of the export if it is due.
   private mutating func look() throws(ArchiveError) -> End? {
     let isStopped = watch.isIdle && conversation.isStopped
     switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
@@ -128,13 +128,13 @@ struct AppExport: ~Copyable {
     return .stopped(isKilled: true)
   }
 
-  // MARK: What the exporter says
+  // MARK: Messages of the exporter
 
-  /// Begins an append; how the export ends if it ends by that.
+  /// Begins an append; returns the end of the export if this ends it.
   private mutating func append(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws -> End? {
     if watch.isCancelled {
       cancelledAppends += 1
-      // So many may have been on their way.
+      // This many may have been on their way.
       guard cancelledAppends <= Self.mostAppends else { return kill() }
       try conversation.say(.appended(.cancelled))
       return nil
@@ -162,16 +162,16 @@ struct AppExport: ~Copyable {
       try appender.appendLink(target: target, modified: modified, at: item.path)
       return .over(nil)
     case .descriptor:
-      // What only stands for a place has passed no check of what the extension may read, and what /proc shows depends on
-      // who reads it.
+      // A descriptor that only represents a path has passed no check of the extension's read
+      // permission, and the contents of /proc depend on the reader.
       guard let descriptor, descriptor.isReadable, (try? descriptor.isOnProcessFileSystem) == false else {
-        throw ArchiveError(.source, "\(VisibleText.quoted(item.path)) was not opened to be read", name: item.path)
+        throw ArchiveError(.source, "\(VisibleText.quoted(item.path)) was not opened for reading", name: item.path)
       }
       return .reading(try appender.begin(descriptor, at: item.path))
     }
   }
 
-  /// Answers the appends that are over, each after those that were asked for before it.
+  /// Answers the completed appends, each after those that were requested before it.
   private mutating func answer() throws {
     while let first = appends.first {
       switch first {
@@ -194,7 +194,7 @@ struct AppExport: ~Copyable {
     try conversation.say(.appended(error))
   }
 
-  /// Why an append that is read is not in the archive, or not all of it.
+  /// Why a completed append is not in the archive, or not all of it.
   private func refusal(of append: ItemAppender.Append) throws(ArchiveError) -> ReportedError? {
     do {
       try appender.end(append)
@@ -207,7 +207,8 @@ struct AppExport: ~Copyable {
 
   private mutating func ended(_ error: ReportedError?) throws -> End {
     if watch.isCancelled {
-      // Only a cancellation that was let pass is a proper end, or one that came too late to be told.
+      // The only proper end is a rethrown cancellation, or a cancellation that came too late to be
+      // reported.
       if CancelledExport.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(isKilled: false) }
       return kill()
     }
@@ -224,14 +225,14 @@ struct AppExport: ~Copyable {
     switch error {
     case let error as ArchiveError: error
     case let error as SystemError:
-      ArchiveError(.exportFailed, "the extension of \(name) cannot be talked to", cause: error)
-    default: ArchiveError(.exportFailed, "the extension of \(name) broke the rules of its host (\(error))")
+      ArchiveError(.exportFailed, "the connection to the extension of \(name) failed", cause: error)
+    default: ArchiveError(.exportFailed, "the extension of \(name) violated the protocol of its host (\(error))")
     }
   }
 }
 
 extension ArchiveError {
-  /// Whether only what was appended failed, and not the transfer.
+  /// Whether only the appended item failed, and not the transfer.
   fileprivate var isOfOneItem: Bool {
     switch code {
     case .path, .exists, .source: true
@@ -242,7 +243,7 @@ extension ArchiveError {
 }
 
 extension ReportedError {
-  /// What the error says, as far as it may be shown, with its domain and number.
+  /// The error's text, escaped for display, with its domain and number.
   package var words: String {
     "\(VisibleText.of(text)) (\(VisibleText.of(domain)) \(code))"
   }

@@ -8,21 +8,22 @@ struct AppImport: ~Copyable {
     case done
     /// The importer threw.
     case failed(ReportedError)
-    /// The user broke it off.
+    /// The user cancelled the import.
     case cancelled
-    /// The process ended, or did not do as it must; what happened, as a clause that can follow the app's name.
+    /// The process ended, or violated its rules; the event, as a clause that can follow the app's
+    /// name.
     case broken(String)
   }
 
   private var conversation: ExtensionConversation
-  /// Set when the user wants it to end.
+  /// Set when the user requests the end.
   private let stop: StopSignal
   private var cancelledAt: BootInstant?
-  /// What the extension has told besides: each thing is heard once.
+  /// The extension's notices so far: each is reported once.
   private var notices: Set<ExtensionNotice> = []
   private let notice: (ExtensionNotice) -> Void
 
-  /// - Parameter notice: hears what the author should know, and what ends nothing.
+  /// - Parameter notice: called for notices to the author that do not end the import.
   init(
     _ conversation: consuming ExtensionConversation, until stop: StopSignal,
     notice: @escaping (ExtensionNotice) -> Void
@@ -33,7 +34,7 @@ struct AppImport: ~Copyable {
     self.conversation.heed(stop)
   }
 
-  /// Lets the importer take what stands in a directory, and returns when the process is gone.
+  /// Lets the importer process the data in a directory, and returns when the process has ended.
   consuming func run(
     directory: [UInt8], from app: AppIdentity, progress: (UInt32) -> Void
   ) -> End {
@@ -42,15 +43,15 @@ struct AppImport: ~Copyable {
       try conversation.say(.importItems(directory: directory, from: app))
       result = try converse(progress)
     } catch {
-      result = .broken("broke the rules of its host (\(error))")
+      result = .broken("violated the protocol of its host (\(error))")
     }
-    // What it does after it has said that it is done, or that it is not, does not count.
+    // Actions after its report of success or failure do not count.
     conversation.kill()
     let end = conversation.close()
     return result ?? .broken(end.words)
   }
 
-  /// Nil where only the end of the process tells what happened.
+  /// Nil if only the end of the process shows the result.
   private mutating func converse(_ progress: (UInt32) -> Void) throws -> End? {
     while true {
       if stop.isSet, cancelledAt == nil {

@@ -3,20 +3,20 @@ package import MigrationSystem
 package import MigrationWire
 import Synchronization
 
-/// An app that data arrives for, and its extension, which imports it.
+/// The app that receives data, and its extension, which imports the data.
 package final class AppImporter: Importer {
-  /// What the user of this device wants of the migration.
+  /// The options of this device's user for the migration.
   package struct Options: Sendable {
     package var platform = AppSource.platform
-    /// What the exporter is asked for.
+    /// The options for the exporter.
     package var requested: [AppRequest.Option] = []
-    /// Whether data that the app has is set aside, to be put back if the import fails.
+    /// Whether existing data of the app is moved aside, and moved back if the import fails.
     package var replaces = false
-    /// The most that is taken; nil for as much as there is room for.
+    /// The most bytes accepted; nil for as much as there is space for.
     package var most: MostBytes?
-    /// Whether the extension is kept from what it need not reach.
+    /// Whether the extension is confined to the files that it needs.
     package var isConfined = true
-    /// The path of the bundle that the app was just installed from, if its author tries it.
+    /// The path of the bundle from which the app was just installed, for an author's trial.
     package var draft: [UInt8]?
 
     package init() {}
@@ -26,15 +26,15 @@ package final class AppImporter: Importer {
   private let app: InstalledApp
   private let launch: ExtensionLaunch
   private let options: Options
-  /// The app that the data comes from, as the newest offer has it.
+  /// The app that the data comes from, according to the newest offer.
   private let origin = Mutex<AppIdentity?>(nil)
-  /// Set when the user wants an import to end.
+  /// Set when the user requests the end of an import.
   private let stop = StopSignal()
 
-  /// Takes the app for the migration. It cannot be started until this is gone. Fails where the app's extension cannot be started,
-  /// or cannot import: better before anything is sent than when all of it is here.
+  /// Takes the app for the migration. It cannot be started until this object is deallocated. Fails
+  /// if the app's extension cannot be started, or cannot import, before any data is sent.
   ///
-  /// - Parameter stop: ends the try, which then throws `HostError.Code.stopped`.
+  /// - Parameter stop: ends the attempt, which then throws `HostError.Code.stopped`.
   package init(
     app identifier: String, home: AppHome, options: Options = Options(), until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
@@ -69,7 +69,7 @@ package final class AppImporter: Importer {
     AppRequest(bundleIdentifier: app.identifier, platform: options.platform, options: options.requested)
   }
 
-  /// Names of an app's container are never taken: what is there gives way as a whole.
+  /// Existing names in an app's container do not matter: its data is replaced as a whole.
   package var existing: Existing? { nil }
 
   package func present(
@@ -95,7 +95,7 @@ package final class AppImporter: Importer {
       throw ArchiveError(
         .destination, "\(app.identifier) has data on this device already",
         hint:
-          "With --replace, where the data is to go, what is there is set aside, and comes back if the import fails.",
+          "With --replace on the receiving device, the existing data is set aside, and restored if the import fails.",
         name: Array(app.identifier.utf8))
     }
     try area.checkSize(of: offer)
@@ -104,7 +104,7 @@ package final class AppImporter: Importer {
     return judgement
   }
 
-  /// Whether data is this app's, or that of an edition that it takes for itself.
+  /// Whether data belongs to this app, or to an edition that it accepts as its own.
   private func accepts(_ identity: AppIdentity) -> Bool {
     if identity.bundleIdentifier == app.identifier { return true }
     return app.bundle.aliases.contains {
@@ -113,7 +113,8 @@ package final class AppImporter: Importer {
     }
   }
 
-  /// A success that was noted for the app is one, whether or not the journal could say so before the end of that run.
+  /// A recorded success for the app is a success, even if the journal of that run could not record
+  /// it.
   package func fate(of transfer: TransferID) -> Staging.ImportFate {
     let record = app.importRecord
     let isDone = record?.failure == nil && record?.transfer == transfer.hexadecimal
@@ -125,11 +126,11 @@ package final class AppImporter: Importer {
   package func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss] {
-    // An earlier run did all of it and could not say so any more.
+    // An earlier run completed it and could not report it.
     if case .imported = staging.stage { return staging.losses }
     guard let origin = origin.withLock({ $0 }) else { preconditionFailure("an import follows an offer") }
     if stop.isSet {
-      throw ArchiveError(.cancelled, "the import of \(app.identifier) was broken off")
+      throw ArchiveError(.cancelled, "the import of \(app.identifier) was cancelled")
     }
     let transfer = staging.transfer.hexadecimal
     try hosting { () throws(HostError) in
@@ -151,7 +152,7 @@ package final class AppImporter: Importer {
       try conclude(failure.record)
       throw failure.error
     }
-    // Whatever the importer said of itself.
+    // Regardless of the importer's own progress.
     tell(1_000_000)
     try conclude(nil)
     // The status has decided already; the journal only repeats it.
@@ -159,19 +160,19 @@ package final class AppImporter: Importer {
     return staging.losses
   }
 
-  /// Starts the extension. If that fails, no importer has begun, and the container is as it was.
+  /// Starts the extension. If that fails, no importer has begun, and the container is unchanged.
   private func start(_ directory: String, _ staging: Staging) throws(ArchiveError) -> ExtensionConversation {
     do {
       try staging.expose()
       return try launch.start(.importing(from: directory), until: stop)
     } catch {
       try hosting { () throws(HostError) in try app.abandonImport() }
-      if error.code == .stopped { throw ArchiveError(.cancelled, "the import of \(app.identifier) was broken off") }
+      if error.code == .stopped { throw ArchiveError(.cancelled, "the import of \(app.identifier) was cancelled") }
       throw ArchiveError(error.code == .noSpace ? .noSpace : .importFailed, error.description, hint: error.hint)
     }
   }
 
-  /// Makes what was imported, or that it failed, durable.
+  /// Makes the imported data, or the failure, durable.
   private func conclude(_ failure: ReportedError?) throws(ArchiveError) {
     try hosting { () throws(HostError) in
       if failure == nil { try app.synchronizeData() }
@@ -192,12 +193,12 @@ package final class AppImporter: Importer {
   }
 }
 
-/// How an import failed: what the app is told at its next launch, and what the user is told now.
+/// A failed import: the app's error at its next launch, and the user's error now.
 private struct ImportFailure {
   let record: ReportedError
   let error: ArchiveError
 
-  /// Nil for an import that did not.
+  /// Nil for an import that succeeded.
   init?(_ end: AppImport.End, of name: String) {
     switch end {
     case .done: return nil
@@ -206,7 +207,7 @@ private struct ImportFailure {
       error = ArchiveError(.importFailed, "the importer of \(name) failed: \(reported.words)")
     case .cancelled:
       record = .cancelled
-      error = ArchiveError(.cancelled, "the import of \(name) was broken off")
+      error = ArchiveError(.cancelled, "the import of \(name) was cancelled")
     case .broken(let clause):
       record = .brokenImport("The importer \(clause).")
       error = ArchiveError(.importFailed, "the importer of \(name) \(clause)")

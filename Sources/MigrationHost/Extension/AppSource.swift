@@ -5,30 +5,31 @@ import Synchronization
 
 /// An app's data, as its extension exports it.
 package final class AppSource: ItemSource {
-  /// What this device is to an app that asks where its data comes from.
+  /// The platform that this device reports to an app that asks for the origin of its data.
   package static let platform = "linux"
 
   private let launch: ExtensionLaunch
-  /// What was made for the data; nil where there is nothing but the app's own.
+  /// The place that was created for the data; nil if only the app's own data is used.
   private let place: CheckedPlace?
   private let claim: SourceClaim
   private let idleLimit: IdleLimit
   /// How long the extension may take to describe its export.
   private let descriptionLimit: Double
-  /// The process that was started first. It describes its export, and the first session's export is its next task.
+  /// The process that was started first. It describes its export, and then performs the first
+  /// session's export.
   private let first: Mutex<ExtensionConversation?>
   private let left = Mutex<ScratchGrowth?>(nil)
 
-  /// An exporter that is cancelled has a time to end in order, and is killed after it.
+  /// A cancelled exporter has this time to end by itself, and is then killed.
   package var graceAtTheEnd: Double { ExportWatch.grace }
 
-  /// Takes the app for the migration. It cannot be started until this is gone. Starts the app's extension, and fails where it
-  /// cannot be started, or cannot export.
+  /// Takes the app for the migration. It cannot be started until this object is deallocated. Starts
+  /// the app's extension, and fails if it cannot be started, or cannot export.
   ///
   /// - Parameters:
-  ///   - claim: what the data is said to be; nil for what the app's bundle says.
-  ///   - idleLimit: for how long the exporter may append nothing.
-  ///   - isConfined: whether the extension is kept from what it need not reach.
+  ///   - claim: the claimed origin of the data; nil for the origin in the app's bundle.
+  ///   - idleLimit: how long the exporter may append nothing.
+  ///   - isConfined: whether the extension is confined to the files that it needs.
   ///   - stop: ends the start, which then throws `HostError.Code.stopped`.
   package convenience init(
     app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
@@ -39,8 +40,8 @@ package final class AppSource: ItemSource {
     try self.init(site, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
   }
 
-  /// Takes the same for another edition of the app, which need not be installed: the extension in its bundle exports the data
-  /// of the app that is.
+  /// The same for another edition of the app, which need not be installed: the extension in its
+  /// bundle exports the installed app's data.
   package convenience init(
     edition bundle: AppBundle, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
     isConfined: Bool = true, until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
@@ -51,7 +52,7 @@ package final class AppSource: ItemSource {
     try self.init(site, at: place, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
   }
 
-  /// Takes the data of a site, which is ready; the place is cleared at the end, if it was made for this.
+  /// Uses the data of a prepared site; a place that was created for it is removed at the end.
   init(
     _ site: ExtensionSite, at place: CheckedPlace? = nil, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
     descriptionLimit: Double = ExportWatch.descriptionLimit, until stop: StopSignal = StopSignal(),
@@ -73,7 +74,8 @@ package final class AppSource: ItemSource {
 
   deinit { launch.sweep() }
 
-  /// Ends the extension if it still waits to export, and removes what it left. For a program that may end before this is gone.
+  /// Ends the extension if it still waits to export, and removes its remains. For a program that
+  /// may end before this object is deallocated.
   package func end() {
     let waiting = first.withLock { $0.take() }
     if let waiting {
@@ -85,15 +87,15 @@ package final class AppSource: ItemSource {
   }
 
   private var site: ExtensionSite { launch.site }
-  /// What the last exporter has left among its temporary files.
+  /// The temporary files that the last exporter has left.
   var growth: ScratchGrowth? { left.withLock { $0 } }
 
   package func origin() throws(ArchiveError) -> [[UInt8]] { [Self.origin(of: site.identifier)] }
 
-  /// How an app is called among the sources that are remembered; no path begins like this.
+  /// The app's name among the remembered sources; no path begins like this.
   package static func origin(of identifier: String) -> [UInt8] { Array("app:\(identifier)".utf8) }
 
-  /// The app that is called so; nil for a path.
+  /// The app with this name; nil for a path.
   package static func identifier(ofOrigin origin: [UInt8]) -> String? {
     let mark = Array("app:".utf8)
     return origin.starts(with: mark) ? String(decoding: origin.dropFirst(mark.count), as: UTF8.self) : nil
@@ -117,8 +119,8 @@ package final class AppSource: ItemSource {
     if description.version.isEmpty {
       launch.observe(
         .notice(
-          "the extension of \(site.identifier) names no version of its data (resourcesVersion is empty), by which a later "
-            + "importer could tell what it is given"))
+          "the extension of \(site.identifier) names no version of its data (resourcesVersion is empty), so a later "
+            + "importer cannot recognise its format"))
     }
     var flags: Offer.Flags = .estimated
     if description.isCompressible { flags.insert(.compressible) }
@@ -130,7 +132,7 @@ package final class AppSource: ItemSource {
       total: Tally(items: items, bytes: estimate), allocated: estimate, flags: flags)
   }
 
-  /// The process that was started before, or a new one. It heeds the stop signal.
+  /// The process that was started before, or a new one. It uses the stop signal.
   private func process(until stop: StopSignal) throws(ArchiveError) -> ExtensionConversation {
     let first = first.withLock { $0.take() }
     switch consume first {
@@ -141,7 +143,7 @@ package final class AppSource: ItemSource {
     }
   }
 
-  /// A new process for another export. That it cannot be had ends the export, whatever the cause.
+  /// A new process for another export. Any failure to start it ends the export.
   private func restart(until stop: StopSignal) throws(ArchiveError) -> ExtensionConversation {
     do {
       return try launch.start(.export, until: stop)
@@ -157,7 +159,7 @@ package final class AppSource: ItemSource {
     try conversation.say(.describe)
     var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(descriptionLimit), now: ExportWatch.now())
     while true {
-      if stop.isSet { throw ArchiveError(.stopped, "the transfer is over") }
+      if stop.isSet { throw ArchiveError(.stopped, "the transfer has ended") }
       let event = try conversation.next(until: watch.wakeTime)
       switch consume event {
       case .message(.described(let description), _): return try checked(description)
@@ -197,7 +199,7 @@ package final class AppSource: ItemSource {
     let export = AppExport(conversation, of: site.identifier, to: archive, idleLimit: idleLimit) { [launch] news in
       launch.observe(news)
     }
-    // The process is gone then, and another one begins with nothing.
+    // The process has ended then, and another one begins with an empty scratch directory.
     defer {
       left.withLock { $0 = ScratchGrowth(beneath: site.scratch) }
       launch.sweep()
@@ -211,8 +213,8 @@ package final class AppSource: ItemSource {
       }
       return archive.result
     case .stopped(let isKilled):
-      if isKilled { launch.observe(.notice("the app's exporter did not let its cancellation pass and was killed")) }
-      throw ArchiveError(.stopped, "the transfer is over")
+      if isKilled { launch.observe(.notice("the app's exporter did not end after its cancellation and was killed")) }
+      throw ArchiveError(.stopped, "the transfer has ended")
     }
   }
 

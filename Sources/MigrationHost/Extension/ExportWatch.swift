@@ -1,26 +1,28 @@
 import MigrationSystem
 
-/// Decides when an extension has to be killed: it is silent for too long, or does not let a cancellation pass.
+/// Decides when an extension has to be killed: it is silent for too long, or does not end after a
+/// cancellation.
 ///
-/// The clock of the limit stands still while an append is pending, however long that takes: neither a huge file nor a network
-/// that is down counts against the exporter. Nor does time in which the extension did not run: it was stopped, or this process
-/// was, or the machine slept. So time is what passes from look to look, at most `longestStep` of it: more has passed only
-/// where this process did not run. Times are seconds on any clock that only goes forward.
+/// The clock of the limit stops while an append is pending, for any time: neither a huge file nor a
+/// network failure counts against the exporter. Time in which the extension did not run does not
+/// count either: it was stopped, or this process was, or the machine slept. So the time between two
+/// looks counts, up to `longestStep`: more time has passed only if this process did not run. Times
+/// are seconds on any clock that never goes backward.
 struct ExportWatch: Equatable, Sendable {
   enum Verdict: Equatable, Sendable {
-    /// It has been silent for so many seconds, half of what it may be. Said once in each silence.
+    /// It has been silent for this many seconds, half of its limit. Reported once in each silence.
     case quiet(Double)
-    /// It was silent for so many seconds.
+    /// It was silent for this many seconds.
     case hung(Double)
     /// It did not end after it was cancelled.
     case ignoresCancellation
   }
 
   private enum State: Equatable {
-    /// Silent for so long, and whether that was said.
+    /// Silent for this time, and whether that was reported.
     case idle(Double, isSaid: Bool)
     case appending
-    /// Cancelled so long ago.
+    /// Cancelled this long ago.
     case cancelled(Double)
   }
 
@@ -28,9 +30,9 @@ struct ExportWatch: Equatable, Sendable {
   static let grace: Double = 5
   /// How long it may take to describe its export.
   static let descriptionLimit: Double = 60
-  /// How much later the next look is, at most.
+  /// The longest pause before the next look.
   static let step: Double = 1
-  /// How much of the time between two looks counts, at most.
+  /// The most time between two looks that counts.
   static let longestStep: Double = 1.5
 
   let limit: IdleLimit
@@ -44,7 +46,7 @@ struct ExportWatch: Equatable, Sendable {
 
   var isCancelled: Bool { if case .cancelled = state { true } else { false } }
 
-  /// Whether its silence is counted.
+  /// Whether its silence counts.
   var isIdle: Bool { if case .idle = state { limit != .off } else { false } }
 
   mutating func appendBegan() {
@@ -57,14 +59,14 @@ struct ExportWatch: Equatable, Sendable {
     lastLook = now
   }
 
-  /// The exporter was told to end.
+  /// Records that the exporter was told to end.
   mutating func cancelled(now: Double) {
     guard !isCancelled else { return }
     state = .cancelled(0)
     lastLook = now
   }
 
-  /// When to look next; nil while there is nothing to look for.
+  /// The time of the next look; nil while none is needed.
   var deadline: Double? {
     switch state {
     case .appending: nil
@@ -74,10 +76,10 @@ struct ExportWatch: Equatable, Sendable {
     }
   }
 
-  /// What has to be done or said; nil if nothing has.
+  /// The action or message that is due; nil if there is none.
   ///
-  /// - Parameter isStopped: whether the extension is stopped now, by a signal or by a debugger. The time since the last look
-  ///   does not count then. One that is to end has no such excuse.
+  /// - Parameter isStopped: whether the extension is stopped now, by a signal or by a debugger.
+  ///   Then the time since the last look does not count, unless the extension was told to end.
   mutating func look(now: Double, isStopped: Bool) -> Verdict? {
     let passed = min(max(0, now - lastLook), Self.longestStep)
     lastLook = max(lastLook, now)
@@ -98,11 +100,12 @@ struct ExportWatch: Equatable, Sendable {
 }
 
 extension ExportWatch {
-  /// Seconds on a clock that stands still while the machine sleeps, as the extension does.
+  /// Seconds on a clock that stops while the machine sleeps, as the extension does.
   static func now() -> Double { start.duration(to: SuspendingClock.now) / .seconds(1) }
   private static let start = SuspendingClock.now
 
-  /// When to look next, on a clock that may be ahead of the watch's: then it is looked at once more.
+  /// The time of the next look, on a clock that may be ahead of the watch's: then an additional
+  /// look follows.
   var wakeTime: BootInstant? {
     deadline.map { BootInstant.now().advanced(by: .seconds(max(0, $0 - Self.now()))) }
   }

@@ -1,8 +1,8 @@
 import MigrationSystem
 
-/// What an extension may reach of the files, by what it is run for.
+/// The files that an extension may access, depending on its task.
 enum ExtensionConfinement {
-  /// Programs' libraries, and what the C library and Foundation look things up in.
+  /// Libraries of programs, and the files in which the C library and Foundation look up data.
   private static let libraries = [
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache",
   ]
@@ -11,8 +11,8 @@ enum ExtensionConfinement {
     // Foundation names the owners of files.
     "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
     "/dev/urandom", "/dev/random", "/dev/zero", "/sys/devices/system/cpu",
-    // Dispatch looks at its threads under their own numbers there, and ends the process where it cannot. Of other processes
-    // a confined one sees no more there than what everybody may: that they run, and their command lines.
+    // Dispatch looks up its threads by number there, and ends the process if it cannot. A confined
+    // process sees only public data about others there: their existence and command lines.
     "/proc",
   ]
 
@@ -20,13 +20,14 @@ enum ExtensionConfinement {
   static func rules(for site: ExtensionSite, _ purpose: ExtensionLaunch.Purpose) -> Confinement {
     var rules = Confinement()
     for path in libraries { rules.allow(.execute, path, isOptional: true) }
-    // The Swift runtime that this program uses is one of the system's libraries, wherever it is.
+    // The Swift runtime of this program is a system library, in any directory.
     if let runtime = CurrentProcess.directory(ofLibrary: "libswiftCore.so") { rules.allow(.execute, runtime) }
     for path in lookups { rules.allow(.read, path, isOptional: true) }
     rules.allow(.write, "/dev/null")
     rules.allow(.execute, String(decoding: site.bundle.path, as: UTF8.self))
     rules.allow(.write, site.scratch)
-    // One directory for an import: from one mount to another an importer could not move, but only copy.
+    // One directory for an import: an importer could not move items from one mount to another, but
+    // only copy them.
     rules.changeable = purpose.isImport ? site.files.path : site.scratch
     let access: Confinement.Access = purpose.isImport ? .write : .read
     rules.allow(access, site.container)

@@ -6,13 +6,13 @@ import MigrationWire
 struct ExtensionConversation: ~Copyable, Sendable {
   enum Event: ~Copyable {
     case message(ExtensionMessage, Descriptor?)
-    /// Nothing came until the deadline, or until the stop signal that is heeded was set.
+    /// No message came before the deadline, or before the stop signal was set.
     case nothing
-    /// The process is gone, or has closed its end.
+    /// The process has ended, or has closed its end of the channel.
     case ended
   }
 
-  /// How long an extension that is not needed any more may take to end.
+  /// How long an extension that is no longer needed may take to end.
   private static let patience = Duration.seconds(5)
   /// How long an extension may leave a message unread.
   private static let readingTime = Duration.seconds(30)
@@ -20,13 +20,14 @@ struct ExtensionConversation: ~Copyable, Sendable {
   private var channel: Channel
   private let process: ExtensionProcess
   private var poller: Poller
-  /// Ends the wait for what happens next.
+  /// Ends the wait for the next event.
   let attention: Wakeup
   private var heeded: StopSignal.Waking?
-  /// Whether the extension has just been answered, and so mostly says the next thing at once.
+  /// Whether the extension has just been answered, so that its next message usually comes
+  /// immediately.
   private var isPrompt = false
 
-  /// Takes over the channel of a process; a stop signal that is heeded signals the wakeup.
+  /// Takes ownership of the channel of a process; a stop signal in use signals the wakeup.
   init(_ channel: consuming Channel, to process: ExtensionProcess, attention: Wakeup) throws(SystemError) {
     self.attention = attention
     self.channel = channel
@@ -34,14 +35,15 @@ struct ExtensionConversation: ~Copyable, Sendable {
     poller = try Poller()
   }
 
-  /// Lets a stop signal end every wait for what happens next, in the place of the one before.
+  /// Lets a stop signal end every wait for the next event; it replaces the previous signal.
   mutating func heed(_ stop: StopSignal) {
     heeded = stop.waking(attention)
   }
 
-  /// The next thing that happens. Throws a `Violation` where the extension breaks the rules, or a `SystemError`.
+  /// The next event. Throws a `Violation` if the extension violates the protocol, or a
+  /// `SystemError`.
   ///
-  /// `isItsTurn`: the extension waits for nothing, and may say something at once.
+  /// `isItsTurn`: the extension waits for no answer, and may send a message at any time.
   mutating func next(until deadline: BootInstant?, isItsTurn: Bool = true) throws -> Event {
     if isPrompt, isItsTurn { isPrompt = channel.awaitPromptly() }
     while true {
@@ -64,7 +66,8 @@ struct ExtensionConversation: ~Copyable, Sendable {
     }
   }
 
-  /// Waits until it is wanted elsewhere, or until the extension is gone if that matters, and reads nothing. Whether it is gone.
+  /// Waits until the wakeup is signalled, or until the extension has ended if `forItsEnd` is set,
+  /// and reads no message. Returns whether it has ended.
   mutating func wait(until deadline: BootInstant?, forItsEnd: Bool) throws(SystemError) -> Bool {
     var interests = [Poller.Interest(attention.raw, .readable)]
     if forItsEnd { interests.append(Poller.Interest(process.endedDescriptor, .readable)) }
@@ -72,25 +75,25 @@ struct ExtensionConversation: ~Copyable, Sendable {
     return forItsEnd && !interests[1].ready.isEmpty
   }
 
-  /// Says something; one that is gone does not hear it.
+  /// Sends a message; an extension that has ended does not receive it.
   mutating func say(_ message: HostMessage) throws(SystemError) {
     do {
       try channel.send(message.encoded, until: BootInstant.now().advanced(by: Self.readingTime))
       isPrompt = true
     } catch  where error.isConnectionLost {
-      // The next look at the channel finds out.
+      // The next read of the channel reports it.
     }
   }
 
-  /// Whether the extension is stopped just now, by a signal or by a debugger.
+  /// Whether the extension is stopped now, by a signal or by a debugger.
   var isStopped: Bool { process.isStopped }
 
   func kill() { process.kill() }
 
-  /// Lets the extension end, and ends it if it does not. How it ended.
+  /// Lets the extension end, and kills it if it does not. Returns how it ended.
   consuming func close() -> ChildProcess.End {
     let process = process
-    // The end of the channel is its sign.
+    // The end of the channel tells the extension to end.
     finishTalking()
     if var poller = try? Poller() {
       _ = try? poller.wait(

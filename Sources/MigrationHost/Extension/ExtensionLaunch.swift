@@ -3,13 +3,13 @@ import MigrationChannel
 import MigrationSystem
 import MigrationWire
 
-/// What a migration of an app has to tell while it goes on.
+/// The news of an app's migration while it is running.
 package enum HostNews: Sendable {
   /// The extension wrote a line.
   case output(ExtensionOutput)
-  /// Something that is worth knowing and ends nothing; a lower-case clause.
+  /// A notice that does not end the migration; a lower-case clause.
   case notice(String)
-  /// An append was refused, and the exporter was told so. For its author.
+  /// An append was refused, and the exporter received the error. For its author.
   case refused(ReportedError)
 }
 
@@ -17,25 +17,28 @@ package enum HostNews: Sendable {
 struct ExtensionLaunch: Sendable {
   enum Purpose: Equatable, Sendable {
     case export
-    /// To hear what it can do: it may change nothing.
+    /// To ask for its abilities: it may change nothing.
     case probing
-    /// Of what stands in this directory.
+    /// To import the data in this directory.
     case importing(from: String)
 
     var isImport: Bool { if case .importing = self { true } else { false } }
   }
 
-  /// How long one whose channel has ended may take to end itself, so that it can be told how.
+  /// How long an extension whose channel has ended may take to end itself, so that its exit can be
+  /// reported.
   private static let endingTime = Duration.seconds(1)
 
   let site: ExtensionSite
-  /// Lifts the limit of the start as well, for an author with a debugger.
+  /// Also lifts the limit of the start, for an author with a debugger.
   var idleLimit = IdleLimit.standard
-  /// How many seconds it may take until an extension says what it can do; time in which it is stopped does not count.
+  /// How many seconds an extension may take to report its abilities; time in which it is stopped
+  /// does not count.
   var patience: Double = 30
   let observe: @Sendable (HostNews) -> Void
 
-  /// Starts it, and returns once it has said that it can do what is wanted. The conversation heeds the stop signal.
+  /// Starts the extension, and returns when it has reported the required abilities. The
+  /// conversation uses the stop signal.
   func start(
     _ purpose: Purpose, until stop: StopSignal
   ) throws(ArchiveError) -> ExtensionConversation {
@@ -44,7 +47,7 @@ struct ExtensionLaunch: Sendable {
     }
   }
 
-  /// Starts it to hear what it can do, and lets it end.
+  /// Starts the extension to ask for its abilities, and lets it end.
   func probe(_ purpose: Purpose, until stop: StopSignal) throws(ArchiveError) -> ExtensionAbilities {
     var heard: ExtensionAbilities = []
     let conversation = try start(purpose, until: stop) { heard = $0 }
@@ -53,7 +56,7 @@ struct ExtensionLaunch: Sendable {
     return heard
   }
 
-  /// Fails unless an extension can do what is wanted: export, or import.
+  /// Fails unless an extension has the required abilities: to export, or to import.
   func check(_ abilities: ExtensionAbilities, allow wanted: ExtensionAbilities) throws(ArchiveError) {
     guard !abilities.contains(wanted) else { return }
     let lack =
@@ -67,8 +70,8 @@ struct ExtensionLaunch: Sendable {
     throw ArchiveError(.exportFailed, "the extension of \(site.identifier) \(lack)")
   }
 
-  /// Starts it, and returns once it has said what it can do and that has been found to be enough. A fault of the extension is
-  /// `exportFailed`; `storage` and `noSpace` are this device's.
+  /// Starts the extension, and returns when it has reported its abilities and they suffice. A fault
+  /// of the extension is `exportFailed`; `storage` and `noSpace` are faults of this device.
   private func start(
     _ purpose: Purpose, until stop: StopSignal, judge: (ExtensionAbilities) throws(ArchiveError) -> Void
   ) throws(ArchiveError) -> ExtensionConversation {
@@ -90,11 +93,12 @@ struct ExtensionLaunch: Sendable {
     } catch let error as SystemError {
       throw failure(error)
     } catch {
-      throw ArchiveError(.exportFailed, "the extension of \(site.identifier) broke the rules of its host (\(error))")
+      throw ArchiveError(
+        .exportFailed, "the extension of \(site.identifier) violated the protocol of its host (\(error))")
     }
   }
 
-  /// Removes what extensions left in their scratch directory.
+  /// Removes the files that extensions left in their scratch directory.
   func sweep() { site.sweep() }
 
   private func launch(_ purpose: Purpose) throws -> ExtensionConversation {
@@ -124,14 +128,14 @@ struct ExtensionLaunch: Sendable {
       case .message(_, _): throw Unready.early
       }
     }
-    throw ArchiveError(.stopped, "the transfer is over")
+    throw ArchiveError(.stopped, "the transfer has ended")
   }
 
-  /// Why an extension has not said what it can do.
+  /// Why an extension has not reported its abilities.
   private enum Unready: Error {
     case ended
     case silent
-    /// It said something else first.
+    /// It sent another message first.
     case early
   }
 
@@ -141,12 +145,13 @@ struct ExtensionLaunch: Sendable {
       switch unready {
       case .ended: end == .signalled(9) ? "gave up its channel, and was ended" : end.words
       case .silent: "did not say within \(ExportWatch.words(patience)) what it can do, and was ended"
-      case .early: "did not begin with what it can do, and was ended"
+      case .early: "sent another message before its abilities, and was ended"
       }
     return ArchiveError(.exportFailed, "the extension of \(site.identifier) did not start as it should: it \(clause)")
   }
 
-  /// What it means that the kernel refused something: the program itself cannot be run, or this device could not run any.
+  /// The error for a refusal of the kernel: the program itself cannot be run, or this device could
+  /// not run any program.
   func failure(_ error: SystemError) -> ArchiveError {
     let loader = error.isOfProgram ? Self.loader(error) : ""
     return ArchiveError(
@@ -154,7 +159,7 @@ struct ExtensionLaunch: Sendable {
       "the extension of \(site.identifier) cannot be started\(loader)", cause: error)
   }
 
-  /// The kernel says of a program whose loader is missing only that something is not there.
+  /// For a program whose loader is missing, the kernel reports only that a file does not exist.
   private static func loader(_ error: SystemError) -> String {
     error.isNotFound ? " (where the file is there, the loader that it names is not)" : ""
   }

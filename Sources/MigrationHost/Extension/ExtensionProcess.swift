@@ -1,7 +1,7 @@
 import MigrationSystem
 import Synchronization
 
-/// A running extension, and the thread that started it, passes on what it writes, and sees it end.
+/// A running extension. The thread that started it passes on its output, and waits for its end.
 final class ExtensionProcess: Sendable {
   fileprivate struct State: Sendable {
     var started: Result<CInt, SystemError>?
@@ -10,12 +10,12 @@ final class ExtensionProcess: Sendable {
   }
 
   fileprivate let state = Condition(State())
-  /// Tells the keeper to look at the state.
+  /// Tells the keeper to check the state.
   fileprivate let attention: Wakeup
   fileprivate let ended: Wakeup
   private let keeper: OwnerThread
 
-  /// Starts it with one end of its channel; `output` hears what it writes, on a thread of its own.
+  /// Starts it with one end of its channel; `output` receives its output, on a separate thread.
   init(
     _ settings: ChildProcess.Settings, channel: consuming Descriptor, lock: consuming Descriptor?,
     output observe: @escaping @Sendable (ExtensionOutput) -> Void
@@ -42,28 +42,28 @@ final class ExtensionProcess: Sendable {
     }
   }
 
-  /// Becomes readable when the process has ended and all that it wrote is passed on.
+  /// Becomes readable when the process has ended and all its output has been passed on.
   var endedDescriptor: CInt { ended.raw }
 
-  /// How it ended; nil while it lives.
+  /// How it ended; nil while it runs.
   var end: ChildProcess.End? { state.withLock { $0.end } }
 
   /// Its number; another process may have it once it has ended.
   var number: CInt? { state.withLock { try? $0.started?.get() } }
 
-  /// Kills it soon; one that has ended is left alone.
+  /// Kills it soon; without effect if it has ended.
   func kill() {
     state.withLock { $0.isUnwanted = true }
     attention.signal()
   }
 
-  /// Returns once it has ended and all that it wrote is passed on.
+  /// Returns when it has ended and all its output has been passed on.
   func waitUntilEnded() { keeper.join() }
 
   deinit { kill() }
 }
 
-/// What the thread of a process holds.
+/// The resources of a process's thread.
 private struct Keeper: ~Copyable, Sendable {
   private var endowment: ChildProcess.Endowment?
   private var output: OutputRelay
@@ -86,7 +86,7 @@ private struct Keeper: ~Copyable, Sendable {
     do throws(SystemError) {
       guard let endowment = endowment.take() else { return }
       let process = try ChildProcess(settings, endowment)
-      // Only the process holds the other ends from now on.
+      // From now on only the process has the other ends.
       _ = consume endowment
       report(.success(process.id))
       let end = attend(process)
@@ -103,10 +103,10 @@ private struct Keeper: ~Copyable, Sendable {
     state.broadcast()
   }
 
-  /// Stays until the process has ended, and takes what is left of its output then.
+  /// Waits until the process has ended, and then reads the rest of its output.
   private mutating func attend(_ process: borrowing ChildProcess) -> ChildProcess.End {
     while var poller = try? Poller() {
-      // The kernel passes over the number of a stream that is closed.
+      // The kernel ignores the number of a closed stream.
       var interests = [
         Poller.Interest(process.raw, .readable), Poller.Interest(attention.raw, .readable),
         Poller.Interest(output.isOpen ? output.raw : -1, .readable),

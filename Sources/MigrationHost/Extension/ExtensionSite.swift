@@ -1,31 +1,35 @@
 import MigrationSystem
 import MigrationWire
 
-/// Where an extension runs: the bundle that it is in, and the data that it is let at.
+/// The place where an extension runs: its bundle, and the data that it may access.
 package struct ExtensionSite: Sendable {
   var bundle: AppBundle
   /// The extension of that bundle.
   private(set) var migrationExtension: AppBundle.Extension
-  /// The home that it runs in: its scratch directory is there, and an importer may change modes and times there.
+  /// The files of the apps for its run: its scratch directory is there, and an importer may change
+  /// modes and times there.
   let files: HomeFiles
   /// The absolute path of the container that is its home.
   var container: String
-  /// The absolute paths of the groups of its entitlements; all of them are there.
+  /// The absolute paths of the groups in its entitlements; all of them exist.
   var groups: [String: String]
-  /// The file that keeps how the last import ended.
+  /// The file with the result of the last import.
   let status: String
-  /// The extension has it as well, so that no other process uses the data while it lives; nil for data that is no app's.
+  /// The extension holds it as well, so that no other process uses the data while it runs; nil for
+  /// data that belongs to no app.
   let lock: AppLock?
-  /// Whether it is kept from everything that docs/Apps.md does not name. Without that a debugger can be attached to it.
+  /// Whether it is confined to the files that docs/Apps.md names. Without confinement a debugger
+  /// can be attached to it.
   package var isConfined = true
-  /// The path of the bundle that the app's author works on, if that is what is tried; nil for a user's app.
+  /// The path of the author's bundle, in a trial; nil for a user's app.
   var draft: [UInt8]?
 
   package var identifier: String { bundle.identifier }
 
-  /// The same data under the same lock, for another edition of the app: its bundle takes the place of the one that is installed.
+  /// The same data under the same lock, for another edition of the app: its bundle replaces the
+  /// installed one.
   ///
-  /// - Parameter new: where empty groups are, for those that the app has not listed until now.
+  /// - Parameter new: the paths of empty groups, for those that the app has not listed until now.
   func of(_ bundle: AppBundle, missing new: [String: String]) throws(HostError) -> ExtensionSite {
     var site = self
     site.bundle = bundle
@@ -41,22 +45,23 @@ package struct ExtensionSite: Sendable {
   /// The absolute path of the directory for its temporary files.
   var scratch: String { files.path(scratchPlace) }
 
-  /// The lock once more, for a process of the extension.
+  /// A duplicate of the lock, for a process of the extension.
   func duplicateLock() throws(SystemError) -> Descriptor? {
     guard let lock else { return nil }
     return try lock.duplicate()
   }
 
-  /// Makes an empty directory for its temporary files.
+  /// Creates an empty directory for its temporary files.
   func prepareScratch() throws(HostError) {
     try files.removeTree(scratchPlace)
     try files.makeDirectory(scratchPlace)
   }
 
-  /// Removes what it left among its temporary files.
+  /// Removes its temporary files.
   func sweep() { try? files.removeTree(scratchPlace) }
 
-  /// What keeps it in bounds here, said where it is not all that there should be; a lower-case clause.
+  /// The missing parts of its confinement on this machine, as a lower-case clause; nil if it is
+  /// complete.
   var weakness: String? {
     guard isConfined else { return "the app's extension is not confined: it may do what you may" }
     let missing = Confinement.Strength.full.subtracting(Confinement.strength)
@@ -68,7 +73,7 @@ package struct ExtensionSite: Sendable {
     }
     if missing.contains(.attributes) {
       return
-        "this user may not have mounts of his own: the app's extension is not kept from changing modes and times of "
+        "this user may not create mounts: the app's extension is not kept from changing modes and times of "
         + "other files"
     }
     return nil
@@ -78,7 +83,8 @@ package struct ExtensionSite: Sendable {
 }
 
 extension AppHome {
-  /// Takes an app for a migration, puts its data in order, and returns where its extension runs.
+  /// Takes an app for a migration, makes its data consistent, and returns the site of its
+  /// extension.
   func site(
     of identifier: String, observer: @Sendable (HostNews) -> Void
   ) throws(HostError) -> ExtensionSite {
@@ -90,7 +96,8 @@ extension AppHome {
 }
 
 extension InstalledApp {
-  /// Where its extension runs while this lock is held; the container is prepared. Fails for an app that has none.
+  /// The site of its extension while this lock is held; the container is prepared. Fails for an app
+  /// without an extension.
   package func site(_ lock: AppLock?) throws(HostError) -> ExtensionSite {
     let program = try bundle.extensionToMigrate()
     return ExtensionSite(

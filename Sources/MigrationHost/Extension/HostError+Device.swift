@@ -1,17 +1,18 @@
 import MigrationArchive
 import MigrationSystem
 
-// What this device could not do while an extension was started is neither the extension's fault nor the bundle's.
+// Failures of this device during the start of an extension, which are faults of neither the
+// extension nor the bundle.
 
 extension ArchiveError {
-  /// A failure with an app on this device, its cause included in its words.
+  /// A failure with an app on this device, with the cause in its text.
   init(ofDevice error: HostError) {
     self.init(error.code == .noSpace ? .noSpace : .storage, error.description, hint: error.hint, name: error.name)
   }
 }
 
 extension HostError {
-  /// The same, where no transfer has begun.
+  /// The same, if no transfer has begun.
   init(ofDevice error: ArchiveError) {
     self.init(error.code == .noSpace ? .noSpace : .storage, error.description, hint: error.hint, name: error.name)
   }

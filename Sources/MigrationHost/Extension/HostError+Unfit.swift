@@ -3,8 +3,8 @@ import MigrationSystem
 import MigrationWire
 
 extension HostError {
-  /// An extension that is of no use for a migration: the file in the app's bundle, and the reason. What is this device's fault
-  /// stays that.
+  /// An extension that is unusable for a migration: the file in the app's bundle, and the reason.
+  /// Faults of this device remain such.
   static func unfit(_ site: ExtensionSite, _ error: ArchiveError, wanted: String) -> HostError {
     if error.code == .stopped { return HostError(.stopped, "interrupted") }
     if error.code != .exportFailed { return HostError(ofDevice: error) }
@@ -21,7 +21,7 @@ extension HostError {
     case nil:
       return isForbidden
         ? "Set PEER_HOME to a directory on a disk that programs may run from."
-        : "Install an edition of the app whose extension can \(wanted): 'peer app install' puts it in the place of this one."
+        : "Install an edition of the app whose extension can \(wanted): 'peer app install' replaces this one."
     case site.bundle.path?:
       return isForbidden
         ? forbidden : mend(site.bundle.path)
@@ -31,10 +31,10 @@ extension HostError {
     }
   }
 
-  /// What helps where the kernel refuses to run a program of a bundle.
+  /// The hint if the kernel refuses to run a program of a bundle.
   static let forbidden = "Put the bundle on a disk that programs may run from."
 
   private static func mend(_ bundle: [UInt8]) -> String {
-    "Mend the bundle; 'peer app check \(VisibleText.listed(bundle))' says more."
+    "Repair the bundle; 'peer app check \(VisibleText.listed(bundle))' says more."
   }
 }

@@ -1,10 +1,10 @@
 /// For how long an exporter may append nothing.
 package enum IdleLimit: Equatable, Sendable {
   case seconds(Double)
-  /// For as long as it likes: its author looks at it with a debugger.
+  /// Without limit: its author examines it with a debugger.
   case off
 
-  /// The limit where none is said.
+  /// The default limit.
   package static let standard = IdleLimit.seconds(20)
 
   /// The limit in seconds; nil for none.

@@ -8,13 +8,13 @@ package struct ExtensionOutput: Sendable {
   }
 
   package let stream: Stream
-  /// The bytes as they came, without the line's end; whoever shows them escapes them.
+  /// The bytes as received, without the line's end; escape them before showing them.
   package let line: [UInt8]
 }
 
-/// One of a process's streams on its way to an observer, line by line.
+/// One of a process's streams, passed to an observer line by line.
 struct OutputRelay: ~Copyable, Sendable {
-  /// What a screen may be asked to show in one go; a longer line comes in pieces.
+  /// The longest text to show at once; a longer line is passed in pieces.
   private static let longestLine = 4 << 10
 
   private let stream: ExtensionOutput.Stream
@@ -34,7 +34,7 @@ struct OutputRelay: ~Copyable, Sendable {
 
   var raw: CInt { source.raw }
 
-  /// Passes on what one call reads; whoever calls knows that it will not block.
+  /// Passes on the data of one read; the caller knows that it will not block.
   mutating func pass() {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
     var target = buffer.mutableSpan

@@ -1,19 +1,19 @@
 import MigrationSystem
 import MigrationWire
 
-/// What an exporter has left in its scratch directory. Something small is what the directory is for; a copy of the data takes
-/// room that the old device may not have.
+/// The files that an exporter has left in its scratch directory. Small files are the purpose of the
+/// directory; a copy of the data takes space that the old device may not have.
 struct ScratchGrowth: Equatable {
-  /// So much is not worth a word: 1 MiB on the disk.
+  /// The size up to which no notice is due: 1 MiB on the disk.
   static let unremarkable: UInt64 = 1 << 20
-  /// Counts at most so many items, which takes less than a second.
+  /// The most items that are counted, which takes less than a second.
   private static let most: UInt64 = 100_000
 
   private(set) var items: UInt64 = 0
   /// On the disk.
   private(set) var bytes: UInt64 = 0
 
-  /// Counts what is beneath a directory.
+  /// Counts the contents of a directory.
   init(beneath path: String) {
     var pending = [Array(path.utf8)]
     while let path = pending.popLast(), items < Self.most {
@@ -29,11 +29,11 @@ struct ScratchGrowth: Equatable {
     }
   }
 
-  /// What the author should know of it; nil where that is nothing.
+  /// A notice for the author; nil if none is due.
   func notice(of app: String) -> String? {
     guard bytes > Self.unremarkable else { return nil }
     return
       "the extension of \(app) has left \(ReadableNumber.count(items, "item")) in its temporary directory, "
-      + "\(ReadableNumber.size(bytes)): files that are appended as they are need no copy"
+      + "\(ReadableNumber.size(bytes)): files that are appended unchanged need no copy"
   }
 }

@@ -1,4 +1,4 @@
-/// What a source says of where its data comes from; a receiver has no means to tell whether it is true.
+/// A source's claim about the origin of its data; a receiver cannot check it.
 package struct SourceClaim: Equatable, Sendable {
   package var platform: String
   /// Nil for the usual store of the platform.
@@ -12,13 +12,13 @@ package struct SourceClaim: Equatable, Sendable {
   /// Android, and the store of its apps, by the names that AppMigrationKit has for authors.
   package static let android = (platform: "android", store: "googlePlay")
 
-  /// The store that an app of a platform comes from, where none is named.
+  /// The store of a platform's apps if none is named.
   package static func usualStore(of platform: String) -> String {
     platform == android.platform ? android.store : ""
   }
 }
 
 extension AppBundle {
-  /// What the data of this app is said to be, where its user claims nothing else.
+  /// The claim for this app's data if its user makes no other.
   var identity: SourceClaim { SourceClaim(platform: platform ?? AppSource.platform, store: store) }
 }

@@ -1,17 +1,17 @@
-/// Watches an exporter that runs in a test's own process, by the rules for one that runs in a process of its own.
+/// Watches an exporter that runs in a test's own process, by the rules for a separate process.
 ///
-/// Nothing can be killed there; the test is told instead what would have been done.
+/// Nothing can be killed there; the test learns the action that a device would have taken.
 package struct TestedExport: Sendable {
   private var watch: ExportWatch
-  /// How many appends have not been answered.
+  /// The number of appends without an answer.
   private var appends = 0
   /// Whether an append has thrown the cancellation.
   private var hasThrown = false
 
-  /// Begins to watch, now.
+  /// Starts watching.
   package init(limit: IdleLimit) { watch = ExportWatch(limit: limit, now: ExportWatch.now()) }
 
-  /// For so long a test's extension may describe its export.
+  /// How long a test's extension may take to describe its export.
   package static func descriptionLimit(_ limit: IdleLimit) -> IdleLimit {
     limit == .off ? .off : .seconds(ExportWatch.descriptionLimit)
   }
@@ -28,20 +28,20 @@ package struct TestedExport: Sendable {
     if appends == 0 { watch.appendEnded(now: ExportWatch.now()) }
   }
 
-  /// The export is to end.
+  /// Records that the export is to end.
   package mutating func cancel() { watch.cancelled(now: ExportWatch.now()) }
 
-  /// An append throws the cancellation.
+  /// Records that an append throws the cancellation.
   package mutating func throwsCancellation() { hasThrown = true }
 
-  /// In how many seconds to look next.
+  /// The seconds until the next look.
   package var pause: Double {
     max(0, min(ExportWatch.step, (watch.deadline ?? .infinity) - ExportWatch.now()))
   }
 
-  /// What has to be said or done.
+  /// The message or action that is due.
   package enum Verdict: Sendable {
-    /// It has been silent for half of what it may be, in seconds.
+    /// It has been silent for half of its limit, in seconds.
     case quiet(seconds: String, limit: String)
     /// It was silent for too long.
     case hung(seconds: String)
@@ -49,7 +49,8 @@ package struct TestedExport: Sendable {
     case ignoresCancellation
   }
 
-  /// Looks at the watch. Time in which this process was stopped, as at a breakpoint, does not count.
+  /// Checks the watch. Time in which this process was stopped, such as at a breakpoint, does not
+  /// count.
   package mutating func look() -> Verdict? {
     switch watch.look(now: ExportWatch.now(), isStopped: false) {
     case nil: nil
@@ -60,17 +61,17 @@ package struct TestedExport: Sendable {
     }
   }
 
-  /// What is said of an export that ended by an error, or by none, after it was cancelled: the cancellation, or that it did not
-  /// let it pass. Nil where it was not cancelled.
+  /// The error for an export that ended with an error, or without one, after it was cancelled: the
+  /// cancellation, or the fault that it was not rethrown. Nil if it was not cancelled.
   package func judgement(of error: ReportedError?) -> ReportedError? {
     guard isCancelled else { return nil }
     return CancelledExport.isProperEnd(error, hasThrown: hasThrown) ? .cancelled : .swallowedCancellation
   }
 }
 
-/// How an export that was cancelled may end.
+/// How a cancelled export may end.
 enum CancelledExport {
-  /// Only by the cancellation, or as a whole where no append could say that there was one.
+  /// Only with the cancellation, or complete if no append could report the cancellation.
   static func isProperEnd(_ error: ReportedError?, hasThrown: Bool) -> Bool {
     guard let error else { return !hasThrown }
     return error.domain == ReportedError.cancellationDomain
@@ -78,7 +79,7 @@ enum CancelledExport {
 }
 
 extension ReportedError {
-  /// What a test is told of an extension that a device would have refused or ended; a sentence.
+  /// A test's error for an extension that a device would have refused or ended; a sentence.
   package static func fault(_ sentence: String) -> ReportedError {
     ReportedError(domain: systemDomain, code: 4, text: sentence)
   }
