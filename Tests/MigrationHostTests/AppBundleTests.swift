@@ -11,7 +11,7 @@ import Testing
   init() throws { scratch = try Scratch(inMemory: true) }
 
   @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
-  func `a bundle says what its app is`(format: PropertyListSerialization.PropertyListFormat) throws {
+  func `a bundle describes its app`(format: PropertyListSerialization.PropertyListFormat) throws {
     var sample = SampleBundle(groups: ["group.b", "group.a", "group.b"])
     sample.format = format
     sample.info["PeerStoreIdentifier"] = "store"
@@ -60,7 +60,8 @@ import Testing
   }
 
   @Test(arguments: [(nil, "googlePlay"), ("other", "other"), ("", "")] as [(String?, String)])
-  func `a bundle may be of another platform, whose usual store it is from`(store: String?, expected: String) throws {
+  func `a bundle may be for another platform, with that platform's usual store`(store: String?, expected: String) throws
+  {
     var sample = SampleBundle()
     sample.info["PeerPlatform"] = "android"
     sample.info["PeerStoreIdentifier"] = store
@@ -68,7 +69,7 @@ import Testing
     #expect(bundle.platform == "android" && bundle.store == expected)
   }
 
-  @Test func `extensions of other kinds are ignored, whatever else they are`() throws {
+  @Test func `extensions of other kinds are ignored, regardless of their other properties`() throws {
     var sample = SampleBundle()
     sample.add("Widget", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.widgetkit-extension"]])
     sample.add("Old", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
@@ -90,10 +91,10 @@ import Testing
     #expect(two.allGroups == ["group.notes"])
   }
 
-  /// One way to spoil a bundle, and what is said then.
+  /// One way to damage a bundle, and the resulting fault.
   struct Fault: Sendable, CustomTestStringConvertible {
     let file: String
-    /// What follows the file.
+    /// The text after the file.
     let reason: String
     let spoil: @Sendable (inout SampleBundle) -> Void
 
@@ -255,7 +256,7 @@ import Testing
   ]
 
   @Test(arguments: faults)
-  func `what is wrong is named with its file, its key and the reason`(fault: Fault) throws {
+  func `a fault is reported with its file, its key and the reason`(fault: Fault) throws {
     var sample = SampleBundle()
     fault.spoil(&sample)
     let path = try sample.write(in: scratch)
@@ -263,7 +264,7 @@ import Testing
     #expect(error?.code == .bundle)
     #expect(error?.description == "the bundle is not fit: '\(fault.file)': \(fault.reason)")
     #expect(error?.hint?.isEmpty == false)
-    // Nothing of it is installed either.
+    // No part of it is installed either.
     #expect(throws: HostError.self) { try scratch.home().install(path) }
     #expect(try scratch.home().list().apps.isEmpty)
   }
@@ -282,10 +283,11 @@ import Testing
     #expect(error?.code == .source)
   }
 
-  @Test func `a property list made to exhaust the parser is refused`() throws {
+  @Test func `a property list designed to exhaust the parser is refused`() throws {
     let nested = "<plist>" + String(repeating: "<array>", count: 4_000) + String(repeating: "</array>", count: 4_000)
     #expect(PropertyList(Array((nested + "</plist>").utf8)) == nil)
-    // An array in the binary form that is its own first element, and one that stands for 10^16 values.
+    // An array in the binary format that is its own first element, and one that represents 10^16
+    // values.
     let trailer = { (objects: UInt8, table: UInt8) -> [UInt8] in
       [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, objects] + [UInt8](repeating: 0, count: 8)
         + [0, 0, 0, 0, 0, 0, 0, table]
@@ -309,7 +311,7 @@ import Testing
       ("-a", false), (".", false), ("a..b", false), ("a_b", false), ("a b", false), ("a/b", false), ("é", false),
       (String(repeating: "a", count: 200), true), (String(repeating: "a", count: 201), false),
     ] as [(String, Bool)])
-  func `an identifier can be the name of a file`(text: String, isOne: Bool) {
+  func `an identifier can be a file name`(text: String, isOne: Bool) {
     #expect(AppName.isWellFormed(text) == isOne)
   }
 }

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: ["org.example.none", "", "..", "../apps/org.example.notes", ".installing-1", "a\u{1B}"])
-  func `what is not installed is not found`(identifier: String) throws {
+  func `a missing app is not found`(identifier: String) throws {
     try scratch.install()
     let home = try scratch.home()
     for body in [{ _ = try home.app(identifier) }, { try home.remove(identifier) }] as [() throws -> Void] {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `a copy has the bundle's files and links, and plain modes`() throws {
+  @Test func `a copy has the bundle's files and links, and simple modes`() throws {
     var sample = SampleBundle()
     let big = String(repeating: "0123456789abcdef", count: 40_000)
     sample.files = ["Data/big": big, "Data/empty": "", "Data/edge": String(repeating: "x", count: 256 << 10)]
@@ -51,7 +51,7 @@ import Testing
     #expect([mode("\(copy)/Data/big"), mode("\(copy)/Data/empty"), mode("\(copy)/Data")] == [0o644, 0o755, 0o755])
   }
 
-  @Test func `another version takes the place of the installed one, and the data stays`() throws {
+  @Test func `another version replaces the installed one, and the data is kept`() throws {
     let app = try scratch.install()
     try app.prepareContainer()
     try write("data", to: "\(app.containerPath)/Documents/file")
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: [RenamingMeans.preferred, .plain])
-  func `wherever an installation ends, there is the old version or the new one, and the next one clears up`(
+  func `wherever an installation ends, the old version or the new one exists, and the next installation cleans up`(
     _ renaming: RenamingMeans
   ) throws {
     for isThere in [false, true] {
@@ -81,7 +81,7 @@ import Testing
         next.files["New"] = "new"
         let bundle = try next.write(in: scratch)
         let isDone = (try? scratch.home(failingAt: number, renaming: renaming).install(bundle)) != nil
-        // The app may be asked for by its name or in the list first.
+        // The app may be requested by its name or in the list first.
         if isThere, number % 2 == 0 {
           #expect(try ["1.0", "2.0"].contains(scratch.home().app("org.example.notes").bundle.version))
         }
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `an installation that is under way is not cleared up by another`() throws {
+  @Test func `an installation in progress is not removed by another`() throws {
     try scratch.install()
     let draft = "\(scratch.path)/home/apps/.installing-0123"
     scratch.makeDirectory("home/apps/.installing-0123")
@@ -129,7 +129,7 @@ import Testing
     #expect(exists("\(apps)/.former-org.example.b"))
   }
 
-  @Test func `with an app goes all that it had`() throws {
+  @Test func `all data of an app is removed with it`() throws {
     let app = try scratch.install()
     try app.prepareContainer()
     try write("data", to: "\(app.containerPath)/Documents/file")
@@ -146,7 +146,7 @@ import Testing
     #expect(try scratch.home().list().apps.isEmpty)
   }
 
-  @Test func `apps whose names go on where another's ends do not meddle with each other`() throws {
+  @Test func `apps whose names begin with another's name do not affect each other`() throws {
     let (one, other) = (try scratch.install(SampleBundle("a.b")), try scratch.install(SampleBundle("a.b.mark.new")))
     try other.beginImport(transfer: "0")
     try one.beginImport(transfer: "1")
@@ -156,7 +156,7 @@ import Testing
     #expect(try other.unfinishedImport == "0")
   }
 
-  @Test func `a group goes with the last app that lists it`() throws {
+  @Test func `a group is removed with the last app that lists it`() throws {
     let home = try scratch.home()
     for (name, groups) in [("a", ["group.one", "group.two"]), ("b", ["group.two"])] {
       try scratch.install(SampleBundle("org.example.\(name)", groups: groups)).prepareContainer()
@@ -171,7 +171,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(home.path)/groups") == ["group.stranger"])
   }
 
-  @Test func `where another app cannot be read, no group is removed`() throws {
+  @Test func `while another app is unreadable, no group is removed`() throws {
     let home = try scratch.home()
     try scratch.install(SampleBundle("org.example.a")).prepareContainer()
     try scratch.install(SampleBundle("org.example.b"))
@@ -184,7 +184,7 @@ import Testing
     #expect(!exists("\(home.path)/apps/org.example.b"))
   }
 
-  @Test func `wherever a removal ends, the app is whole or gone, and never comes back with its data`() throws {
+  @Test func `wherever a removal ends, the app is whole or removed, and never returns with its data`() throws {
     var ends = 0
     for number in 0... {
       let scratch = try Scratch(inMemory: true)
@@ -206,7 +206,7 @@ import Testing
     #expect(ends > 3)
   }
 
-  @Test func `a bundle that is damaged or under another name is listed as such`() throws {
+  @Test func `a bundle that is damaged or has another name is listed as such`() throws {
     let home = try scratch.home()
     try scratch.install()
     #expect(rename("\(home.path)/apps/org.example.notes", "\(home.path)/apps/org.example.other") == 0)
@@ -217,26 +217,26 @@ import Testing
   }
 
   @Test(arguments: ["a b", "a%b", "a#b", "a?b", "é", "a\\b", "a[b", "a\"b", "a\u{7F}b"])
-  func `a place whose path is another one in a URL is refused`(name: String) throws {
+  func `a path that changes in a URL is refused`(name: String) throws {
     let error = #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/\(name)".utf8)) }
     #expect(error?.code == .location)
     #expect(error?.description.contains("because URLs must encode") == true)
     #expect(error?.hint?.contains("PEER_HOME") == true)
     #expect(!exists("\(scratch.path)/\(name)"))
-    // The same through a link, whose own name is fine.
+    // The same through a link, whose own name is valid.
     scratch.makeDirectory(name)
     #expect(symlink(name, "\(scratch.path)/link") == 0)
     #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/link".utf8)) }
   }
 
-  @Test func `every character that is allowed in the path is the same in a URL`() throws {
+  @Test func `every character that is allowed in the path is unchanged in a URL`() throws {
     let name = "AZaz09!$&'()*+,-.:;=@_~"
     let home = try AppHome(home: Array("\(scratch.path)/\(name)".utf8))
     #expect(home.path == "\(scratch.path)/\(name)")
     #expect(URL(fileURLWithPath: home.path, isDirectory: false).path() == home.path)
   }
 
-  @Test func `a link to the place counts as the place`() throws {
+  @Test func `a link to the directory counts as the directory`() throws {
     scratch.makeDirectory("real")
     #expect(symlink("real", "\(scratch.path)/home") == 0)
     #expect(try scratch.home().path == "\(scratch.path)/real")

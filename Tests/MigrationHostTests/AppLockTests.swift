@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: AppLock.Use.allCases, AppLock.Use.allCases)
-  func `only running goes together with running`(one: AppLock.Use, other: AppLock.Use) throws {
+  func `only running is compatible with running`(one: AppLock.Use, other: AppLock.Use) throws {
     let held = try app.lock(one)
     if one == .running && other == .running {
       _ = try app.lock(other)
@@ -33,8 +33,8 @@ import Testing
       (.installing, "the app org.example.notes is being installed"),
       (.removing, "the app org.example.notes is being removed"),
     ] as [(AppLock.Use, String)])
-  func `a refusal says who has the lock`(use: AppLock.Use, clause: String) throws {
-    // What an earlier holder wrote does not count.
+  func `a refusal names the holder of the lock`(use: AppLock.Use, clause: String) throws {
+    // The text of an earlier holder does not count.
     for other in AppLock.Use.allCases { _ = try app.lockOnceFree(other) }
     let held = try app.lockOnceFree(use)
     let error = #expect(throws: HostError.self) { try app.lock(.migrating) }
@@ -53,19 +53,19 @@ import Testing
   }
 
   @Test(arguments: [AppLock.Use.running, .migrating])
-  func `an app that is used is neither replaced nor removed`(use: AppLock.Use) throws {
+  func `an app in use is neither replaced nor removed`(use: AppLock.Use) throws {
     let held = try app.lock(use)
     let home = try scratch.home()
     let next = try SampleBundle(version: "2.0").write(in: scratch)
     #expect(#expect(throws: HostError.self) { try home.install(next) }?.code == .inUse)
     #expect(#expect(throws: HostError.self) { try home.remove("org.example.notes") }?.code == .inUse)
     #expect(try home.app("org.example.notes").bundle.version == "1.0")
-    // Other apps are not concerned.
+    // Other apps are not affected.
     try scratch.install(SampleBundle("org.example.other"))
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an app that is taken together with its lock is the one that stays`() throws {
+  @Test func `an app that is taken together with its lock is the current one`() throws {
     let home = try scratch.home()
     let taken = try home.app("org.example.notes", for: .running)
     #expect(taken.app.bundle.version == "1.0")
@@ -75,7 +75,8 @@ import Testing
   }
 }
 
-/// Real processes. One at a time, since a child would inherit what another test means for its own.
+/// Real processes. One at a time, because a child would inherit descriptors meant for another
+/// test's child.
 @Suite(.serialized) struct AppLockInheritanceTests {
   private let scratch: Scratch
   private let app: InstalledApp
@@ -85,13 +86,13 @@ import Testing
     app = try scratch.install()
   }
 
-  /// A shell that lives until its standard input ends.
+  /// A shell that runs until its standard input ends.
   private struct Child: ~Copyable {
     private let process: SpawnedProcess
     private let input: Descriptor
 
     init() throws {
-      // The child must not keep its own input open: both ends are closed where a program begins.
+      // The child must not keep its own input open: both ends close when a program starts.
       var pipe = try Descriptor.pipe()
       let theirs = pipe.takeReadEnd()
       process = try SpawnedProcess("/bin/sh", ["sh", "-c", "read line"], descriptors: [0: theirs.raw])
@@ -105,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `a process that was started with the lock keeps it for itself`() throws {
+  @Test func `a process that was started with the lock keeps it`() throws {
     var held: AppLock? = try app.lock(.migrating)
     try held?.keepOnExec()
     let child = try Child()

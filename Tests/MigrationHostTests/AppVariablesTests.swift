@@ -22,7 +22,7 @@ import Testing
     ][name]
   }
 
-  @Test func `an app has its container for its home, and of its caller only what concerns the user`() throws {
+  @Test func `an app has its container as its home, and from its caller only variables about the user`() throws {
     let variables = app.variables(from: caller)
     let container = app.containerPath
     var expected = [
@@ -52,7 +52,7 @@ import Testing
     #expect(environment.groups == ["group.inner": "\(scratch.path)/home/groups/group.inner"])
   }
 
-  @Test func `without a PATH there is the usual one`() {
+  @Test func `without a PATH an extension gets the usual one`() {
     #expect(app.variables(from: { _ in nil })["PATH"] == "/usr/local/bin:/usr/bin:/bin")
   }
 
@@ -75,8 +75,8 @@ import Testing
   }
 }
 
-/// What a process of an app does with its defaults. It is this program once more, since the library looks at its environment
-/// only at its start.
+/// A process of an app that uses its defaults. It is this program once more, because the library
+/// reads its environment only at its start.
 @Suite struct DefaultsProbe {
   static let variable = "PEER_TEST_DEFAULTS"
   static var task: String? { ProcessInfo.processInfo.environment[variable] }

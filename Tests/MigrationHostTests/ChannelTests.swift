@@ -31,12 +31,12 @@ import Testing
         content: .symbolicLink(target: [0x62], modified: ItemTime(seconds: -1, nanoseconds: 999_999_999)))),
   ]
 
-  @Test func `a message is read as it was written`() throws {
+  @Test func `a message is read back as it was written`() throws {
     for message in Self.hostMessages { #expect(try HostMessage(message.encoded) == message) }
     for message in Self.extensionMessages { #expect(try ExtensionMessage(message.encoded) == message) }
   }
 
-  @Test func `a message that is cut short, or has one bit changed, is another one or none`() {
+  @Test func `a truncated message, or one with a changed bit, is another message or none`() {
     for bytes in Self.extensionMessages.map(\.encoded) {
       for length in bytes.indices { check(Array(bytes[..<length])) }
       for index in bytes.indices {
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// Whatever is understood is written in one way.
+  /// Every message that can be parsed has only one encoding.
   private func check(_ bytes: [UInt8]) {
     guard let message = try? ExtensionMessage(bytes) else { return }
     #expect((try? ExtensionMessage(message.encoded)) == message)
@@ -83,7 +83,7 @@ import Testing
     #expect(isEnd)
   }
 
-  @Test func `a message without end is refused`() throws {
+  @Test func `a message without an end is refused`() throws {
     var pair = try PacketSocket.pair()
     let sending = pair.takeOne()
     var receiving = Channel(pair.takeOther())
@@ -96,7 +96,7 @@ import Testing
     #expect(isRefused)
   }
 
-  @Test func `packets that bring nothing, and only promise more, are refused`() throws {
+  @Test func `packets without content, which only announce more, are refused`() throws {
     var pair = try PacketSocket.pair()
     let sending = pair.takeOne()
     var receiving = Channel(pair.takeOther())

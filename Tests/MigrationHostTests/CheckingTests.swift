@@ -8,7 +8,7 @@ import Testing
 
 @testable import MigrationHost
 
-/// What an author is told of a bundle, and of the real process of its extension.
+/// The findings for an author about a bundle, and about the real process of its extension.
 @Suite struct CheckingTests {
   private let news = News()
 
@@ -21,7 +21,7 @@ import Testing
     ) { [news] in news.note($0) }
   }
 
-  @Test func `everything that is wrong with a bundle is found at once`() throws {
+  @Test func `all faults of a bundle are found at once`() throws {
     let scratch = try Scratch(inMemory: true)
     var sample = SampleBundle()
     sample.info["CFBundleIdentifier"] = "a..b"
@@ -47,7 +47,7 @@ import Testing
     #expect(faults.allSatisfy { !$0.reason.isEmpty && $0.hint.hasSuffix(".") })
   }
 
-  @Test func `a named pipe in a file's place is one fault`() throws {
+  @Test func `a named pipe in the place of a file is one fault`() throws {
     for place in ["Info.plist", "Extensions/Migration.appex/Info.plist"] {
       let scratch = try Scratch(inMemory: true)
       var sample = SampleBundle()
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `a home that is missing is not made, and one that cannot be used is an error`() throws {
+  @Test func `a missing home is not created, and an unusable one is an error`() throws {
     let device = try AppDevice(["kept": "text"])
     let missing = "\(device.scratch.path)/none"
     #expect(try check(device, home: missing).data == .empty)
@@ -72,8 +72,8 @@ import Testing
     }
   }
 
-  @Test func `the extension of another edition exports the data of the app that is installed`() throws {
-    // The one that is installed cannot export; what the other one has for a new group is empty.
+  @Test func `the extension of another edition exports the installed app's data`() throws {
+    // The installed extension cannot export; the data of the other one's new group is empty.
     let device = try AppDevice(["kept": "text"], program: "OnlyImporting")
     let other = try AppDevice(program: "OnlyExporting")
     let home = try AppHome(home: Array("\(device.scratch.path)/home".utf8))
@@ -92,7 +92,7 @@ import Testing
     #expect(unfit?.hint?.contains("'peer app check") == true, "\(String(describing: unfit))")
   }
 
-  @Test func `what an archive would hold is counted, and the data of an installed app only read`() throws {
+  @Test func `the contents of an archive are counted, and an installed app's data is only read`() throws {
     let device = try AppDevice(["kept": "text", "estimate": "7000000"])
     try write("shared", to: "\(device.groupPath)/shared")
     let before = tree("\(device.scratch.path)/home/containers")
@@ -112,7 +112,7 @@ import Testing
     #expect(!exists("\(device.scratch.path)/home/scratch/\(AppDevice.identifier)"))
   }
 
-  @Test func `refused appends and temporary files are noticed`() throws {
+  @Test func `refused appends and temporary files are reported`() throws {
     let device = try AppDevice(["kept": "text", "export": "at once"])
     #expect(try check(device).export(until: StopSignal()).refused.count == 1)
     try write("copy", to: "\(device.app.containerPath)/Documents/export")
@@ -120,7 +120,7 @@ import Testing
     #expect(export.scratchBytes >= 3_000_000 && export.total.bytes > 3_000_000)
   }
 
-  @Test func `another container can be named, and without one there is an empty one`() throws {
+  @Test func `another container can be given, and without one an empty one is used`() throws {
     let device = try AppDevice(["kept": "text"])
     let other = "\(device.scratch.path)/other"
     try write("12345", to: "\(other)/Documents/five")
@@ -135,16 +135,17 @@ import Testing
     #expect(device.isFree)
   }
 
-  @Test func `an exporter that crashes is one that failed`() throws {
+  @Test func `an exporter that crashes has failed`() throws {
     let device = try AppDevice(["export": "crash"])
     let error = archiveError { _ = try check(device).export(until: StopSignal()) }
     #expect(error?.code == .exportFailed && error?.description.contains("signal 11") == true, "\(error as Any)")
     #expect(device.isFree)
   }
 
-  @Test func `an extension that adopts no protocol says so`() throws {
+  @Test func `an extension that adopts no protocol reports that`() throws {
     let device = try AppDevice()
-    // What a confined one may not be is a script; this says that it is ready, and for nothing.
+    // A confined extension cannot be a script; this one reports that it is ready, without
+    // abilities.
     let program = device.program
     try FileManager.default.removeItem(atPath: program)
     try write("#!/bin/sh\nprintf '\\000\\001\\001\\001\\000' >&3\nread line <&3\n", to: program, mode: 0o755)
@@ -154,7 +155,7 @@ import Testing
     #expect(error?.description.contains("did not start as it should") == true, "\(error as Any)")
   }
 
-  @Test func `a check that is stopped ends, and nothing stays`() throws {
+  @Test func `a check that is stopped ends, and leaves no files`() throws {
     let device = try AppDevice(["kept": "text", "export": "for ever"])
     let stop = StopSignal()
     let export = try RunningThread("check") { [check = try check(device)] in

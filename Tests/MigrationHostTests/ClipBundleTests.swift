@@ -4,7 +4,7 @@ import Testing
 
 @testable import MigrationHost
 
-/// What a bundle says of being a clip, or of having one.
+/// The declarations of a bundle as a clip, or as an app with a clip.
 @Suite struct ClipBundleTests {
   private static let parent = SampleBundle.parentKey
   private static let clip = SampleBundle.clipKey
@@ -21,12 +21,12 @@ import Testing
     #expect(try AppBundle(reading: try SampleBundle().write(in: scratch)).role == .app(clip: nil))
   }
 
-  @Test func `an identifier that begins like a team's prefix is one where it goes with the bundle's own`() throws {
+  @Test func `an identifier with the form of a team's prefix is valid if it matches the bundle's own`() throws {
     let sample = SampleBundle.clip("ABCDE12345.notes.clip", of: "ABCDE12345.notes")
     #expect(try AppBundle(reading: try sample.write(in: scratch)).role == .clip(of: "ABCDE12345.notes"))
   }
 
-  /// One way to spoil the clip or the app, and what is said then.
+  /// One way to damage the clip or the app, and the resulting fault.
   struct Fault: Sendable, CustomTestStringConvertible {
     let file: String
     let reason: String
@@ -37,7 +37,7 @@ import Testing
       (self.file, self.reason, self.hint, self.sample) = (file, reason, hint, sample)
     }
 
-    /// The list of entitlements of a clip, or of an app, with another value.
+    /// The entitlements of a clip, or of an app, with another value.
     static func entitlement(
       _ key: String, _ value: @autoclosure @escaping @Sendable () -> Any, _ reason: String, hint: String
     ) -> Fault {
@@ -105,7 +105,7 @@ import Testing
     ]
 
   @Test(arguments: faults)
-  func `what is wrong is named with its file, its key, the reason and a hint`(fault: Fault) throws {
+  func `a fault is reported with its file, its key, the reason and a hint`(fault: Fault) throws {
     let path = try fault.sample().write(in: scratch)
     let error = try #require(throws: HostError.self) { try AppBundle(reading: path) }
     #expect(error.code == .bundle)
@@ -137,7 +137,7 @@ import Testing
       }
       #expect(try home.app(identifier).holder() == nil)
     }
-    // Where only the clip is there, the app is what is missing.
+    // If only the clip is installed, the app is missing.
     let error = try #require(throws: HostError.self) { try AppImporter(app: "org.example.notes", home: home) { _ in } }
     #expect(error.code == .notInstalled && error.hint?.contains("org.example.notes.clip") == true)
     try scratch.install(.app())

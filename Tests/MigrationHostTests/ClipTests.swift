@@ -6,7 +6,7 @@ import Testing
 
 @testable import MigrationHost
 
-/// The app that takes the place of its clip.
+/// The app that replaces its clip.
 @Suite struct ClipTests {
   private static let app = "org.example.notes"
   private static let clip = "org.example.notes.clip"
@@ -14,7 +14,7 @@ import Testing
 
   init() throws { scratch = try Scratch(inMemory: true) }
 
-  /// A clip that has data of its own and in its group.
+  /// A clip with data of its own and in its group.
   private static func installClip(_ scratch: Scratch, groups: [String] = ["group.notes"]) throws {
     let app = try scratch.install(.clip(groups: groups))
     try app.prepareContainer()
@@ -26,7 +26,7 @@ import Testing
     tree("\(scratch.path)/home/\(folder)").keys.filter { !$0.contains("/") }.sorted()
   }
 
-  /// Requires that the clip is whole, or the app, and that the group is as it was.
+  /// Requires that either the clip or the app is whole, and that the group is unchanged.
   private static func check(_ scratch: Scratch, _ comment: Comment) throws {
     let listing = try scratch.home().list()
     #expect(listing.damaged.isEmpty, comment)
@@ -43,7 +43,7 @@ import Testing
     #expect(content("\(scratch.path)/home/groups/.group.notes.owner") == "\(app) \(clip)\n", comment)
   }
 
-  @Test func `an app takes the place of its clip: its own data goes, and the groups stay`() throws {
+  @Test func `an app replaces its clip, the clip's own data is removed, and the groups are kept`() throws {
     try Self.installClip(scratch)
     let group = tree("\(scratch.path)/home/groups")
     let installation = try scratch.home().install(try SampleBundle.app().write(in: scratch))
@@ -72,12 +72,12 @@ import Testing
     #expect(throws: HostError.self) { try scratch.home().start("org.example.none") }
   }
 
-  /// Returns once no process that another test starts has a copy of the clip's lock any more.
+  /// Returns when no process that another test is starting has a copy of the clip's lock.
   private static func lockOnceFree(_ scratch: Scratch) throws {
     _ = try scratch.home().app(clip).lockOnceFree(.installing)
   }
 
-  @Test func `a clip that runs is not replaced`() throws {
+  @Test func `a running clip is not replaced`() throws {
     try Self.installClip(scratch)
     let started = try scratch.home().start(Self.clip)
     let error = try #require(throws: HostError.self) { try scratch.install(.app()) }
@@ -89,9 +89,9 @@ import Testing
     #expect(Self.names("apps", scratch) == [Self.clip])
   }
 
-  @Test func `what only the clip listed goes with it`() throws {
+  @Test func `a group that only the clip listed is removed with it`() throws {
     try Self.installClip(scratch, groups: ["group.clip", "group.notes", "group.third"])
-    // An update leaves a group behind, which belongs to the two all the same.
+    // An update no longer lists a group, which still belongs to the two.
     try scratch.install(.clip(version: "1.1", groups: ["group.clip", "group.notes"]))
     #expect(exists("\(scratch.path)/home/groups/group.third"))
     let installation = try scratch.home().install(try SampleBundle.app().write(in: scratch))
@@ -99,7 +99,7 @@ import Testing
     #expect(Self.names("groups", scratch) == [".group.notes.owner", "group.notes"])
   }
 
-  /// What is done first after a crash.
+  /// The first command after a crash.
   enum First: CaseIterable { case run, list, installClip, installApp, removeClip, status }
 
   private static func perform(_ first: First, _ scratch: Scratch) throws {
@@ -121,7 +121,8 @@ import Testing
       try scratch.install(.app(version: "2.0"))
       #expect(try scratch.home().list().apps.map(\.bundle.version) == ["2.0"])
     case .removeClip:
-      // That one may take the clip with its group; what is asked here is that an app that is there stays whole.
+      // That removal may remove the clip with its group; this test requires only that an installed
+      // app stays whole.
       guard isThere else { return }
       let error = try #require(throws: HostError.self) { try scratch.home().remove(clip) }
       #expect(error.code == .notInstalled)
@@ -130,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: First.allCases, [RenamingMeans.preferred, .plain])
-  func `wherever a replacement ends, there is the clip or the app, and the group`(
+  func `wherever a replacement ends, the clip or the app exists, and so does the group`(
     first: First, renaming: RenamingMeans
   ) throws {
     var both = 0
@@ -141,10 +142,10 @@ import Testing
       let isDone = (try? scratch.home(failingAt: number, renaming: renaming).install(bundle)) != nil
       let names = Self.names("apps", scratch)
       if names.contains(Self.app) && names.contains(Self.clip) { both += 1 }
-      // The list that is looked at without a lock has one of the two.
+      // The list that is read without a lock has one of the two.
       #expect(try AppHome.glance(at: scratch.homePath).apps.count == 1)
       try Self.perform(first, scratch)
-      // By that one command alone.
+      // By this one command alone.
       #expect(Self.names("apps", scratch).filter { $0 == Self.app || $0.hasSuffix(Self.clip) }.count == 1, "\(number)")
       try Self.check(scratch, "\(number)")
       if isDone { break }
@@ -153,7 +154,7 @@ import Testing
     #expect(both == 1)
   }
 
-  /// A home in which the clip and the app are both there, as a crash leaves them.
+  /// A home in which the clip and the app are both installed, as a crash leaves them.
   private static func both() throws -> Scratch {
     let (scratch, other) = (try Scratch(inMemory: true), try Scratch(inMemory: true))
     try installClip(scratch)
@@ -163,10 +164,10 @@ import Testing
     return scratch
   }
 
-  @Test func `a crash while that is settled is settled`() throws {
+  @Test func `a crash during the settling is settled`() throws {
     for number in 0... {
       let scratch = try Self.both()
-      // The list does not fail where what is left cannot be removed: it counts as gone.
+      // The list succeeds although the rest cannot be removed: it counts as removed.
       #expect(try scratch.home(failingAt: number).list().apps.map(\.identifier) == [Self.app])
       let isDone =
         !exists("\(scratch.path)/home/apps/.removing-\(Self.clip)")
@@ -180,13 +181,13 @@ import Testing
     }
   }
 
-  @Test func `an installation tells of the clip that an earlier one has left`() throws {
+  @Test func `an installation reports the clip that an earlier one has left`() throws {
     let scratch = try Self.both()
     let installation = try scratch.home().install(try SampleBundle.app(version: "2.0").write(in: scratch))
     #expect(installation.replacement?.clip == Self.clip && installation.previousVersion == "1.0")
   }
 
-  @Test func `a clip that another process removes is left to it`() throws {
+  @Test func `a clip that another process is removing is left to that process`() throws {
     let scratch = try Self.both()
     let lock = try AppLock.take(.removing, of: Self.clip, in: try scratch.home().files)
     #expect(try scratch.home().list().apps.map(\.identifier) == [Self.app])

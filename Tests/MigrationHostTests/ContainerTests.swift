@@ -15,7 +15,7 @@ import Testing
     app = try scratch.install()
   }
 
-  @Test func `a container is prepared as often as one likes`() throws {
+  @Test func `a container can be prepared repeatedly`() throws {
     try app.prepareContainer()
     let first = tree(app.containerPath)
     #expect(
@@ -30,12 +30,12 @@ import Testing
     #expect(try !app.holdsData)
   }
 
-  @Test func `each group's preferences are one file for all that list it`() throws {
+  @Test func `each group's preferences are one file for all processes that list the group`() throws {
     try app.prepareContainer()
     let home = try scratch.home().path
     let target = "\(home)/groups/group.notes/Library/Preferences/group.notes.plist"
     #expect(tree(app.containerPath)[".config/group.notes.plist"] == "-> \(target)")
-    // A group that the next version has no more is out of its reach, but keeps what it has.
+    // A group that the next version does not list is inaccessible to it, but keeps its data.
     try write("kept", to: target)
     let next = try scratch.install(SampleBundle(version: "2.0", groups: ["group.other"]))
     try next.prepareContainer()
@@ -43,7 +43,7 @@ import Testing
     #expect(content(target) == "kept")
   }
 
-  @Test func `preferences of before they were a group's become the group's, and are never lost`() throws {
+  @Test func `preferences from before the group existed become the group's, and are never lost`() throws {
     try app.prepareContainer()
     let link = "\(app.containerPath)/.config/group.notes.plist"
     let target = "\(scratch.path)/home/groups/group.notes/Library/Preferences/group.notes.plist"
@@ -57,7 +57,7 @@ import Testing
     try app.prepareContainer()
     #expect(content(link) == "mine")
     #expect(tree("\(app.containerPath)/.config").values.contains("second"))
-    // A link that came with data from elsewhere is none of ours.
+    // A link that came with imported data was not created here.
     unlink(link)
     #expect(symlink("/elsewhere/group.notes.plist", link) == 0)
     #expect(try app.holdsData)
@@ -71,7 +71,7 @@ import Testing
       (".config/other.plist", true), (".config/group.other.plist", true), ("tmp/file", false), ("tmp/a/b", false),
       ("Documents/tmp/file", true),
     ] as [(String, Bool)])
-  func `a file anywhere but in tmp is data`(name: String, isData: Bool) throws {
+  func `a file outside tmp is data`(name: String, isData: Bool) throws {
     try app.prepareContainer()
     try write("x", to: "\(app.containerPath)/\(name)")
     #expect(try app.holdsData == isData)
@@ -99,8 +99,7 @@ import Testing
   }
 
   @Test(arguments: [0, 0o500, 0o300] as [mode_t])
-  func `a container that the app has closed can still be prepared, put aside, put back and cleared`(mode: mode_t) throws
-  {
+  func `a container that the app has closed can be prepared, moved aside, moved back and cleared`(mode: mode_t) throws {
     try app.prepareContainer()
     try write("x", to: "\(app.containerPath)/Documents/file")
     chmod("\(app.containerPath)/.config", mode)
@@ -118,7 +117,7 @@ import Testing
     #expect(try !app.holdsData)
   }
 
-  @Test func `clearing leaves an empty container, whatever was in it`() throws {
+  @Test func `clearing leaves an empty container, regardless of its contents`() throws {
     try app.prepareContainer()
     try write("shared", to: "\(scratch.path)/home/groups/group.notes/file")
     try write("x", to: "\(app.containerPath)/Documents/file", mode: 0)
@@ -127,7 +126,7 @@ import Testing
       chmod("\(app.containerPath)/\(name)/inside", 0o500)
     }
     chmod("\(app.containerPath)/closed", 0)
-    // Deeper than a path can be.
+    // Deeper than the longest path.
     let deep = SharedDirectory(try Directory.open(app.containerPath))
     var directory = deep
     for _ in 0..<600 {
@@ -144,7 +143,7 @@ import Testing
     #expect(content("\(scratch.path)/home/groups/group.notes/file") == "shared")
   }
 
-  @Test func `a container that the app has linked elsewhere in part is left so`() throws {
+  @Test func `a container that the app has partly linked elsewhere is kept that way`() throws {
     try app.prepareContainer()
     let documents = "\(app.containerPath)/Documents"
     #expect(rmdir(documents) == 0)

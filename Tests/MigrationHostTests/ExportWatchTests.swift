@@ -3,7 +3,7 @@ import Testing
 @testable import MigrationHost
 
 @Suite struct ExportWatchTests {
-  /// Looks as often as the watch wants to, until a time; what it said, and when.
+  /// Looks as often as the watch requires, until a time. Returns its messages, with their times.
   private func looks(
     at watch: inout ExportWatch, from begin: Double, to end: Double, isStopped: (Double) -> Bool = { _ in false }
   ) -> [String] {
@@ -20,12 +20,12 @@ import Testing
     return said
   }
 
-  @Test func `an exporter that appends nothing for 20 seconds is ended, and that is said after 10`() {
+  @Test func `an exporter that appends nothing for 20 seconds is ended, with a notice after 10`() {
     var watch = ExportWatch(now: 100)
     #expect(looks(at: &watch, from: 100, to: 200) == ["quiet(10.0) at 110.0", "hung(20.0) at 120.0"])
   }
 
-  @Test func `the clock stands still while an append is pending, and begins anew behind it`() {
+  @Test func `the clock stops while an append is pending, and starts again afterwards`() {
     var watch = ExportWatch(now: 0)
     #expect(looks(at: &watch, from: 0, to: 15) == ["quiet(10.0) at 10.0"])
     watch.appendBegan()
@@ -34,10 +34,10 @@ import Testing
     watch.appendEnded(now: 10_000)
     #expect(
       looks(at: &watch, from: 10_000, to: 20_000) == ["quiet(10.0) at 10010.0", "hung(20.0) at 10020.0"],
-      "each silence is told of")
+      "each silence is reported")
   }
 
-  @Test func `the limit can be chosen, and be none`() {
+  @Test func `the limit can be set, and switched off`() {
     var short = ExportWatch(limit: .seconds(3), now: 0)
     #expect(looks(at: &short, from: 0, to: 9) == ["quiet(1.5) at 1.5", "hung(3.0) at 3.0"])
     var none = ExportWatch(limit: .off, now: 0)
@@ -47,7 +47,7 @@ import Testing
     #expect(looks(at: &none, from: 1, to: 9) == ["ignoresCancellation at 6.0"])
   }
 
-  @Test func `time in which this process did not look does not count: it was stopped, or the machine slept`() {
+  @Test func `time in which this process did not look does not count, because it was stopped or the machine slept`() {
     var watch = ExportWatch(now: 0)
     #expect(looks(at: &watch, from: 0, to: 9).isEmpty)
     #expect(watch.look(now: 3600, isStopped: false) == .quiet(10), "a second and a half of it counts, and no more")
@@ -60,7 +60,7 @@ import Testing
       looks(at: &watch, from: 0, to: 1000) { $0 > 5 && $0 <= 905 } == ["quiet(10.0) at 910.0", "hung(20.0) at 920.0"])
   }
 
-  @Test func `looks that come often count as much as they are apart`() {
+  @Test func `frequent looks count with the time between them`() {
     var watch = ExportWatch(limit: .seconds(4), now: 0)
     var said: [ExportWatch.Verdict] = []
     for hundredth in 1...400 {
@@ -69,7 +69,7 @@ import Testing
     #expect(said.prefix(2) == [.quiet(2), .hung(4)])
   }
 
-  @Test func `a cancelled exporter has five seconds to end, whatever it appends, also while it is stopped`() {
+  @Test func `a cancelled exporter has five seconds to end, despite further appends, and also while it is stopped`() {
     var watch = ExportWatch(now: 0)
     watch.appendBegan()
     watch.cancelled(now: 20)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [(1.0, "1 second"), (2.5, "2.5 seconds"), (20.0, "20 seconds")])
-  func `times are told in words`(seconds: Double, words: String) {
+  func `times are written in words`(seconds: Double, words: String) {
     #expect(ExportWatch.words(seconds) == words)
   }
 }

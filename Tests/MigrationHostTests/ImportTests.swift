@@ -10,7 +10,7 @@ import Testing
   private static let transfer = "0123456789abcdef0123456789abcdef"
   private static let failure = ReportedError(domain: "Notes", code: 7, text: "no room")
 
-  /// What the container has.
+  /// The contents of the container.
   private func documents(_ app: InstalledApp) -> [String] {
     tree("\(app.containerPath)/Documents").keys.sorted()
   }
@@ -19,7 +19,7 @@ import Testing
     ImportRecord(failure: failure, transfer: nil, date: 5)
   }
 
-  /// The whole of a migration into a container that holds data.
+  /// A whole migration into a container that holds data.
   private func migrate(_ app: InstalledApp, failing failure: ReportedError?, clearing: Bool = false) throws {
     try app.setContainerAside()
     try app.beginImport(transfer: Self.transfer)
@@ -37,7 +37,7 @@ import Testing
     try write("old", to: "\(app.containerPath)/Documents/old")
   }
 
-  @Test func `a success keeps what is new, and drops what was set aside`() throws {
+  @Test func `a success keeps the new data, and removes the old`() throws {
     let scratch = try Scratch(inMemory: true)
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a failure brings back what was there, and is kept`(clearing: Bool) throws {
+  func `a failure restores the old data, and is recorded`(clearing: Bool) throws {
     let scratch = try Scratch(inMemory: true)
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
@@ -62,7 +62,7 @@ import Testing
     #expect(!exists("\(scratch.path)/home/trash/org.example.notes"))
   }
 
-  @Test func `a failure where nothing was set aside leaves an empty container`() throws {
+  @Test func `a failure without old data leaves an empty container`() throws {
     let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
@@ -72,7 +72,7 @@ import Testing
     #expect(try !app.holdsData && !app.isUnsettled)
   }
 
-  @Test func `an import that died is undone, and the app is told`() throws {
+  @Test func `an import that died is undone, and the app learns that`() throws {
     let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
@@ -86,7 +86,7 @@ import Testing
     #expect(try !after.settle())
   }
 
-  @Test func `a second try of the same transfer is not judged by the first`() throws {
+  @Test func `a second attempt at the same transfer is not judged by the first`() throws {
     let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
@@ -98,7 +98,7 @@ import Testing
     #expect(app.importRecord?.failure == .interruptedImport)
   }
 
-  @Test func `how another transfer ended does not count`() throws {
+  @Test func `the result of another transfer does not count`() throws {
     let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try ImportRecord(failure: nil, transfer: String(repeating: "f", count: 32), date: 1).write(to: app.statusPath)
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: ["", "rubbish\u{FF}\n", " restoring\n"])
-  func `a mark that says nothing still means that an import was going on`(text: String) throws {
+  func `a mark without content still means that an import was in progress`(text: String) throws {
     let scratch = try Scratch(inMemory: true)
     let app = try scratch.install().prepared()
     try write("half", to: "\(app.containerPath)/Documents/half")
@@ -118,7 +118,7 @@ import Testing
     #expect(try !app.holdsData && !app.isUnsettled)
   }
 
-  @Test func `a container set aside for an import that never began comes back`() throws {
+  @Test func `a container that was moved aside for an import that never began is restored`() throws {
     let scratch = try Scratch(inMemory: true)
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
@@ -129,7 +129,7 @@ import Testing
     #expect(app.importRecord == nil)
   }
 
-  /// Every way in which a migration goes, and what must be there when it was interrupted.
+  /// All courses of a migration, and the required state after each interruption.
   private static let ways: [(failure: ReportedError?, clearing: Bool)] = [
     (nil, false), (failure, false), (failure, true),
   ]
@@ -141,7 +141,8 @@ import Testing
     let (failure, clearing) = Self.ways[way]
     var ends = 0
     var isSettled = false
-    // The first process dies before one of its changes, the second before one of its own, the third is left in peace.
+    // The first process dies before one of its changes, the second before one of its own, and the
+    // third completes.
     for first in 0... {
       var isFirstDone = false
       for second in 0... {

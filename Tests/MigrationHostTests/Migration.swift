@@ -8,7 +8,7 @@ import Testing
 
 @testable import MigrationHost
 
-/// A device that has the test app, whose extension is a real program in a process of its own.
+/// A device with the test app, whose extension is a real program in a process of its own.
 struct AppDevice {
   static let identifier = "org.example.test"
   static let group = "group.org.example.test"
@@ -17,8 +17,9 @@ struct AppDevice {
   let app: InstalledApp
 
   /// - Parameters:
-  ///   - files: what the app has in its Documents.
-  ///   - program: the name of its extension's program, which says how that behaves at its start.
+  ///   - files: the files in the app's Documents.
+  ///   - program: the name of its extension's program, which determines the extension's behaviour
+  ///     at its start.
   init(_ files: [String: String] = [:], program: String = "Migration", info: [String: Any] = [:]) throws {
     scratch = try Scratch(inMemory: true)
     var bundle = SampleBundle(Self.identifier, groups: [Self.group])
@@ -33,7 +34,7 @@ struct AppDevice {
     for (name, text) in files { try write(text, to: "\(app.containerPath)/Documents/\(name)") }
   }
 
-  /// The path of the program of the extension that is installed.
+  /// The path of the program of the installed extension.
   var program: String { String(decoding: app.bundle.migrationExtension?.executable ?? [], as: UTF8.self) }
   var documents: [String: String?] { tree("\(app.containerPath)/Documents") }
   var groupPath: String { "\(scratch.path)/home/groups/\(Self.group)" }
@@ -55,11 +56,11 @@ struct AppDevice {
     return try AppImporter(app: Self.identifier, home: try scratch.home(), options: options) { news.note($0) }
   }
 
-  /// Whether nobody has the app's lock.
+  /// Whether the app's lock is free.
   var isFree: Bool { (try? app.holder()) == .some(nil) }
 }
 
-/// What the host of an extension had to tell.
+/// The reports of an extension's host.
 final class News: Sendable {
   private let state = Condition<(lines: [String], notices: [String], refused: [String])>(([], [], []))
 
@@ -76,22 +77,22 @@ final class News: Sendable {
 
   var lines: [String] { state.withLock { $0.lines } }
   var notices: [String] { state.withLock { $0.notices } }
-  /// The answers to appends that were refused.
+  /// The answers to refused appends.
   var refused: [String] { state.withLock { $0.refused } }
 
-  /// Returns once the extension has written a line.
+  /// Returns when the extension has written a line.
   func wait(for line: String) throws {
     _ = try state.wait(for: "the line '\(line)'") { $0.lines.contains(line) ? true : nil }
   }
 }
 
-/// One way through memory from an app's exporter to another one's importer.
+/// A path through memory from an app's exporter to another app's importer.
 struct Migration {
   let offer: Offer
   let outlet: Outlet
   let result: ExportResult
 
-  /// Asks the exporter of a source for everything; `source` has to have been prepared by nobody.
+  /// Asks the exporter of a source for everything; `source` must not have been prepared.
   init(
     from source: AppSource, platform: String = "linux", options: [String: String] = [:],
     outlet: Outlet = Outlet()
@@ -119,7 +120,7 @@ struct Migration {
   static let keys = TransferKeys(tagKey: 0x40, hashKey: 0x5051_5253)
   static let transfer: TransferID = 0xABC
 
-  /// Stages what was exported, and lets the importer have it.
+  /// Stages the exported items, and gives them to the importer.
   func arrive(at importer: AppImporter, progress: (ImportProgress) -> Void = { _ in }) throws {
     let terms = importer.terms(of: Self.transfer, keys: Self.keys)
     _ = try importer.judge(offer, held: Tally(), on: terms)

@@ -9,9 +9,9 @@ import Testing
 
 @testable import MigrationHost
 
-/// Against the real process of an extension.
+/// With the real process of an extension.
 @Suite struct MigrationTests {
-  @Test func `what an app has arrives, and its status says so`() throws {
+  @Test func `an app's data arrives, and its status shows it`() throws {
     let (old, new) = (try AppDevice(["kept": "text", "version": "2.7"]), try AppDevice())
     try write("shared", to: "\(old.groupPath)/shared")
     let news = News()
@@ -29,7 +29,7 @@ import Testing
     #expect(!exists("\(new.scratch.path)/home/scratch/org.example.test"))
   }
 
-  @Test func `many appends at once arrive, and of two at one path one is refused`() throws {
+  @Test func `many simultaneous appends arrive, and of two with one path one is refused`() throws {
     let (old, new) = (try AppDevice(["kept": "text"]), try AppDevice())
     let news = News()
     let migration = try Migration(from: try old.source(news), platform: "at once")
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: [("throw", "the author's own words"), ("crash", "signal 11")])
-  func `an exporter that fails ends the transfer, and its reason is told`(platform: String, reason: String) throws {
+  func `an exporter that fails ends the transfer, and its reason is reported`(platform: String, reason: String) throws {
     let old = try AppDevice(["kept": "text"])
     let error = archiveError { _ = try Migration(from: try old.source(), platform: platform) }
     #expect(error?.code == .exportFailed && error?.description.contains(reason) == true, "\(error as Any)")
@@ -54,10 +54,11 @@ import Testing
     #expect(old.isFree)
   }
 
-  @Test func `a host that did not run for a while does not take that for the exporter's idleness`() throws {
+  @Test func `a host that did not run for a while does not blame the exporter for it`() throws {
     let old = try AppDevice(["kept": "text"])
     try write("shared", to: "\(old.groupPath)/shared")
-    // Away once, as soon as the first append is answered; the host asks before it looks for what its extension says.
+    // Stopped once, when the first append is answered; the host checks the clock before it reads
+    // the extension's messages.
     let host = pthread_self()
     let mayLeave = Mutex(true)
     let outlet = Outlet(whenAsked: { frames in
@@ -73,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: [("swallow", true), ("return", true), ("for ever", false)])
-  func `only an exporter that lets its cancellation pass is not killed`(platform: String, isKilled: Bool) throws {
+  func `an exporter that does not rethrow its cancellation is killed`(platform: String, isKilled: Bool) throws {
     let old = try AppDevice(["kept": "text"])
     let (outlet, news) = (Outlet(), News())
     let stopper = try RunningThread("stopper") {
@@ -87,7 +88,7 @@ import Testing
     #expect(old.isFree)
   }
 
-  @Test func `an importer that throws leaves an empty container, the group as it is, and its words`() throws {
+  @Test func `an importer that throws leaves an empty container, an unchanged group, and its message`() throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": "throw"]), try AppDevice())
     let migration = try Migration(from: try old.source())
     let error = archiveError { try migration.arrive(at: try new.importer()) }
@@ -96,7 +97,7 @@ import Testing
     #expect(content("\(new.groupPath)/half") == "half")
     let failure = try #require(new.app.importRecord?.failure)
     #expect(failure.domain == "org.example.test" && failure.code == 7 && failure.text == "the author's own words")
-    // The same transfer once more: what the importer had moved away is sent again.
+    // The same transfer once more: the items that the importer had moved are sent again.
     try write("", to: "\(old.app.containerPath)/Documents/behaviour")
     try Migration(from: try old.source()).arrive(at: try new.importer())
     #expect(new.documents == old.documents)
@@ -104,7 +105,7 @@ import Testing
     #expect(record.failure == nil)
   }
 
-  @Test func `whatever an importer has put in the place of what arrived, the next try finds it out`() throws {
+  @Test func `the next attempt detects all items that an importer has replaced`() throws {
     let names = ["fifo", "directory", "link", "changed", "closed", "tree/inner", "kept"]
     let texts = names.map { ($0, "text of \($0)") } + [("behaviour", "spoil")]
     let (old, new) = (try AppDevice(Dictionary(uniqueKeysWithValues: texts)), try AppDevice())
@@ -117,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: [("crash", "signal 11"), ("leave", "status 0")])
-  func `an importer that ends without a word has failed`(behaviour: String, reason: String) throws {
+  func `an importer that ends without a report has failed`(behaviour: String, reason: String) throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice())
     let migration = try Migration(from: try old.source())
     let error = archiveError { try migration.arrive(at: try new.importer()) }
@@ -128,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: ["stay", "ignore"])
-  func `an import that is broken off is undone, whatever the importer does`(behaviour: String) throws {
+  func `an import that is cancelled is undone, regardless of the importer's behaviour`(behaviour: String) throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice(["own": "data"]))
     let (migration, news) = (try Migration(from: try old.source()), News())
     let importer = try new.importer(news, replaces: true)
@@ -143,7 +144,7 @@ import Testing
     #expect(new.app.importRecord?.failure == .cancelled)
   }
 
-  @Test func `a container with data is refused, and nothing is touched`() throws {
+  @Test func `a container with data is refused, and nothing is changed`() throws {
     let (old, new) = (try AppDevice(["kept": "text"]), try AppDevice(["own": "data"]))
     let migration = try Migration(from: try old.source())
     let error = archiveError { try migration.arrive(at: try new.importer()) }
@@ -152,7 +153,7 @@ import Testing
     #expect(new.app.importRecord == nil)
   }
 
-  @Test func `an app that is being migrated is locked, until nobody has its source any more`() throws {
+  @Test func `an app that is being migrated is locked until its source is released`() throws {
     let old = try AppDevice()
     do {
       let source = try old.source()
@@ -162,7 +163,7 @@ import Testing
     _ = try old.app.lockOnceFree(.running)
   }
 
-  @Test(.enabled(if: Confinement.strength.contains(.attributes), "no mounts of one's own here"))
+  @Test(.enabled(if: Confinement.strength.contains(.attributes), "no private mounts here"))
   func `modes, owners and times outside cannot be changed`() throws {
     let old = try AppDevice(["kept": "text"])
     let outside = "\(old.scratch.path)/outside"
@@ -176,7 +177,7 @@ import Testing
   }
 
   @Test(.enabled(if: Confinement.strength.isSuperset(of: [.files, .calls]), "no Landlock or no filter of calls here"))
-  func `what no rule about files covers is refused as well`() throws {
+  func `operations that no rule about files covers are refused as well`() throws {
     let old = try AppDevice(["kept": "text"])
     let outside = "\(old.scratch.path)/outside"
     try write("secret", to: outside)
@@ -186,7 +187,7 @@ import Testing
     #expect(news.lines.count == 12, "\(news.lines)")
   }
 
-  @Test func `an extension that is not confined reaches what its user reaches, and that is said`() throws {
+  @Test func `an extension that is not confined has its user's access, and a notice says so`() throws {
     let old = try AppDevice(["kept": "text"])
     let outside = "\(old.scratch.path)/outside"
     try write("secret", to: outside)

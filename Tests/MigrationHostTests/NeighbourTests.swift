@@ -5,7 +5,7 @@ import Testing
 
 @testable import MigrationHost
 
-/// What is installed beside what, and whom a group belongs to.
+/// The rules for apps that are installed together, and the owners of groups.
 @Suite struct NeighbourTests {
   private static let clip = "org.example.notes.clip"
   private let scratch: Scratch
@@ -43,7 +43,7 @@ import Testing
       remove: "org.example.notes")
   }
 
-  @Test func `an association that only one side declares is refused, whichever comes first`() throws {
+  @Test func `an association that only one side declares is refused, in either order`() throws {
     try scratch.install(.clip())
     try refuse(
       .app(clip: nil), Self.clipKey,
@@ -77,7 +77,7 @@ import Testing
       "the app org.example.notes is installed, and names the same clip, \(Self.clip)", remove: "org.example.notes")
   }
 
-  @Test func `another version is what the installed one is: an app, or the clip of the same app`() throws {
+  @Test func `another version has the role of the installed one, an app or the clip of the same app`() throws {
     try scratch.install(.clip())
     try refuse(
       SampleBundle(Self.clip), Self.parentKey, "\(Self.clip) is installed as the clip of org.example.notes",
@@ -90,7 +90,7 @@ import Testing
     try refuse(.clip(), Self.parentKey, "\(Self.clip) is installed as an app", remove: Self.clip)
   }
 
-  @Test func `a counterpart whose bundle is damaged is to be removed first`() throws {
+  @Test func `a counterpart with a damaged bundle must be removed first`() throws {
     try scratch.install(.clip())
     unlink("\(scratch.path)/home/apps/\(Self.clip)/bundle/Info.plist")
     try refuse(
@@ -115,12 +115,12 @@ import Testing
     try refuse(
       extensionAlone, Self.groupsKey, Self.owned, remove: Self.clip,
       file: "Extensions/Migration.appex/Entitlements.plist")
-    // Another clip of the same app is none of the two.
+    // Another clip of the same app is neither of the two.
     try refuse(other, Self.groupsKey, Self.owned, remove: Self.clip)
     let app = try scratch.install(.app())
     if isStarted { try app.prepareContainer() }
     try refuse(third, Self.groupsKey, Self.owned, remove: "org.example.notes")
-    // Also where the app does not list it any more, as long as there is data.
+    // Also if the app no longer lists it, as long as there is data.
     if isStarted {
       try scratch.install(.app(version: "2.0", groups: []))
       try refuse(third, Self.groupsKey, Self.owned, remove: "org.example.notes")
@@ -135,7 +135,7 @@ import Testing
     try refuse(
       .clip(), Self.groupsKey, "the group 'group.notes' is listed by org.example.third already",
       remove: "org.example.third")
-    // The data of an app that cannot be read may be what is there.
+    // The existing data may belong to an unreadable app.
     try scratch.home().app("org.example.third").prepareContainer()
     unlink("\(scratch.path)/home/apps/org.example.third/bundle/Info.plist")
     try refuse(
@@ -146,7 +146,7 @@ import Testing
     try scratch.install(.clip())
   }
 
-  @Test func `what is installed while a bundle is copied counts as well`() throws {
+  @Test func `an app that is installed while a bundle is copied counts as well`() throws {
     let (path, third) = (scratch.homePath, try SampleBundle("org.example.third").write(in: scratch))
     let home = try AppHome(home: path) { change throws(HostError) in
       guard change.hasPrefix("make apps/.installing-"), change.hasSuffix("/bundle") else { return }
@@ -158,15 +158,15 @@ import Testing
     #expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") } == ["org.example.third"])
   }
 
-  @Test func `a record that does not count any more keeps no app out, and goes`() throws {
+  @Test func `an outdated record blocks no app, and is removed`() throws {
     try scratch.install(.clip())
-    // As a crash leaves it that comes before the clip is published.
+    // The state after a crash before the clip is published.
     try #require(rename("\(scratch.path)/home/apps/\(Self.clip)", "\(scratch.path)/gone") == 0)
     try scratch.install(SampleBundle("org.example.third"))
     #expect(tree("\(scratch.path)/home/groups").isEmpty)
   }
 
-  @Test func `whom a group belongs to is recorded before the clip is there`() throws {
+  @Test func `the owners of a group are recorded before the clip is installed`() throws {
     for number in 0... {
       let scratch = try Scratch(inMemory: true)
       let bundle = try SampleBundle.clip(groups: ["group.a", "group.b"]).write(in: scratch)
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  @Test func `wherever a removal ends, the next one takes what is left of the groups`() throws {
+  @Test func `wherever a removal ends, the next one removes the rest of the groups`() throws {
     for number in 0... {
       let scratch = try Scratch(inMemory: true)
       try scratch.install(.clip(groups: ["group.a", "group.b"])).prepareContainer()
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  @Test func `a group that stays because of a damaged app goes once that is settled`() throws {
+  @Test func `a group that is kept because of a damaged app is removed once that is settled`() throws {
     try scratch.install(.clip()).prepareContainer()
     try scratch.install(SampleBundle("org.example.third", groups: []))
     unlink("\(scratch.path)/home/apps/org.example.third/bundle/Info.plist")
@@ -209,7 +209,7 @@ import Testing
     #expect(!exists("\(scratch.path)/home/groups/group.notes"))
   }
 
-  @Test func `a record says nothing that was not written so`() {
+  @Test func `only a correctly written record is valid`() {
     let owner = GroupOwner(app: "a.b", clip: "a.b.c")
     #expect(GroupOwner(owner.encoded) == owner)
     for text in ["", "a.b a.b.c", "a.b\n", "a.b a.b.c d\n", "a/b a.b.c\n", "a.b  a.b.c\n", "a.b a.b.c\n\n"] {
@@ -219,7 +219,7 @@ import Testing
     for name in ["group.notes", ".owner", ".a.owner.new", "a.owner", "..owner"] {
       #expect(GroupOwner.group(name) == nil)
     }
-    // What writing the one leaves is not the record of the other.
+    // The temporary file of one record is not the record of another group.
     #expect(GroupOwner.group("\(GroupOwner.place(of: "a").dropFirst("groups/".count)).new") == nil)
   }
 }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import MigrationHost
 
-/// What is found out before two devices have anything to do with each other, against the real process of an extension.
+/// The checks before two devices interact, with the real process of an extension.
 @Suite struct ReadinessTests {
-  /// Folders were offered.
+  /// The offer contained folders.
   private struct NoApp: Error {}
 
   private static let file = "the bundle is not fit: 'Extensions/Migration.appex/"
@@ -23,14 +23,14 @@ import Testing
       ("Closing", "it gave up its channel, and was ended"),
       ("Trapping", "did not start as it should: it was ended by signal"),
     ])
-  func `an app whose extension cannot import is not taken for an import`(program: String, reason: String) throws {
+  func `an app whose extension cannot import is refused for an import`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
     let error = try #require(thrown { _ = try device.importer() } as? HostError)
     #expect(error.code == .unfit)
     #expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
     #expect(error.hint?.contains("can import") == true)
     #expect(device.isFree)
-    #expect(!exists(device.app.stagingPath), "nothing was prepared")
+    #expect(!exists(device.app.stagingPath), "no staging directory was created")
     #expect(!exists("\(device.scratch.path)/home/scratch/org.example.test"))
   }
 
@@ -39,7 +39,7 @@ import Testing
       ("OnlyImporting", "can import, and cannot export"), ("Neither", "none of the protocols"),
       ("Trapping", "did not start as it should: it was ended by signal"),
     ])
-  func `an app whose extension cannot export is not taken for an export`(program: String, reason: String) throws {
+  func `an app whose extension cannot export is refused for an export`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
     let error = try #require(thrown { _ = try device.source() } as? HostError)
     #expect(error.code == .unfit)
@@ -47,7 +47,7 @@ import Testing
     #expect(device.isFree)
   }
 
-  @Test func `an extension with one ability is enough for that`() throws {
+  @Test func `an extension with one ability suffices for that ability`() throws {
     let (old, new) = (
       try AppDevice(["kept": "text"], program: "OnlyExporting"), try AppDevice(program: "OnlyImporting")
     )
@@ -55,7 +55,7 @@ import Testing
     #expect(content("\(new.app.containerPath)/Documents/arrived") == "yes")
   }
 
-  @Test func `a program whose loader is missing is told so`() throws {
+  @Test func `a program whose loader is missing is reported as such`() throws {
     let device = try AppDevice()
     let program = device.program
     try write("#!/no/such/loader\n", to: program, mode: 0o755)
@@ -63,7 +63,7 @@ import Testing
     #expect(error.code == .unfit && error.description.contains("the loader that it names is not"), "\(error)")
   }
 
-  @Test func `a program that the kernel cannot run is told so`() throws {
+  @Test func `a program that the kernel cannot run is reported as such`() throws {
     let device = try AppDevice()
     let program = device.program
     try write("no program at all", to: program, mode: 0o755)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `a disk that fails before the program runs is no fault of the bundle`() throws {
+  @Test func `a disk that fails before the program runs is not the bundle's fault`() throws {
     let device = try AppDevice()
     let place = "\(device.scratch.path)/home/scratch"
     try? FileManager.default.removeItem(atPath: place)
@@ -95,7 +95,7 @@ import Testing
       (SystemError(errno: ENOENT, operation: "enter its directory"), .storage),
       (SystemError(errno: ENOSPC, operation: "make a directory"), .noSpace),
     ] as [(SystemError, HostError.Code)])
-  func `what the kernel says of a start is the program's fault, or this device's`(
+  func `a refusal of the kernel is the program's fault, or this device's`(
     cause: SystemError, code: HostError.Code
   ) throws {
     let device = try AppDevice()
@@ -118,7 +118,7 @@ import Testing
     launch.patience = 1.5
     let waker = try RunningThread("waker") {
       try news.wait(for: "stopping")
-      // What is waited for is that nothing happens.
+      // The test waits to see that no event follows.
       sleep(5)
       kill(try #require(news.lines.compactMap { Int32($0) }.first), SIGCONT)
     }
@@ -136,7 +136,7 @@ import Testing
     #expect(try launch.probe(.probing, until: StopSignal()) == [.exports, .imports])
   }
 
-  @Test func `a start is ended by a signal to stop`() throws {
+  @Test func `a stop signal ends a start`() throws {
     let device = try AppDevice(program: "Silent")
     let stop = StopSignal()
     let news = News()
@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "no Landlock here"))
-  func `a probe changes nothing of the app's data`() throws {
+  func `a probe changes none of the app's data`() throws {
     let device = try AppDevice(["kept": "text"], program: "Writing")
     let before = tree(device.app.containerPath)
     let news = News()
@@ -168,7 +168,7 @@ import Testing
     #expect(tree(device.app.containerPath) == before)
   }
 
-  @Test func `an estimate that does not come has a limit of its own, and a notice at half of it`() throws {
+  @Test func `a missing estimate has a limit of its own, and a notice at half of it`() throws {
     let old = try AppDevice(["kept": "text", "estimate": "hang"])
     let news = News()
     let source = try old.source(news, idleLimit: .seconds(600), descriptionLimit: 2)
@@ -178,7 +178,7 @@ import Testing
     #expect(news.notices.filter { $0.contains("has not said for 1 second") }.count == 1, "\(news.notices)")
   }
 
-  @Test func `an exporter is told of at half of the limit, once in each silence`() throws {
+  @Test func `a notice about an exporter comes at half of the limit, once in each silence`() throws {
     let old = try AppDevice(["kept": "text"])
     let news = News()
     _ = try Migration(from: try old.source(news, idleLimit: .seconds(4)), platform: "pause", options: ["count": "2.5"])
@@ -201,7 +201,7 @@ import Testing
     let source = try old.source(news, idleLimit: .seconds(2))
     let waker = try RunningThread("waker") {
       try news.wait(for: "stopping")
-      // What is waited for is that nothing happens.
+      // The test waits to see that no event follows.
       sleep(5)
       let number = try #require(news.lines.compactMap { Int32($0) }.first)
       kill(number, SIGCONT)
@@ -216,12 +216,12 @@ import Testing
       ("1 (a) S 2", false), ("1 (a) T 2", true), ("1 (a) t 2", true), ("1 (T) T) R 2", false), ("1 (S) ) t 2", true),
       ("", false), ("1 (a)", false),
     ])
-  func `whether a process is stopped is read behind its name`(line: String, isStopped: Bool) {
+  func `the state of a process is read behind its name`(line: String, isStopped: Bool) {
     #expect(ExtensionProcess.isStopped(Array(line.utf8)) == isStopped)
   }
 
   @Test(arguments: [("", true), ("1.0", false)])
-  func `an empty version is told of`(version: String, isTold: Bool) throws {
+  func `an empty version causes a notice`(version: String, isTold: Bool) throws {
     let old = try AppDevice(["kept": "text", "version": version])
     let news = News()
     _ = try Migration(from: try old.source(news))
@@ -229,7 +229,7 @@ import Testing
   }
 
   @Test(arguments: [(1_000_000, false), (2_000_000, true)])
-  func `what an exporter leaves in its scratch directory is told of where it is much`(count: Int, isTold: Bool) throws {
+  func `many temporary files of an exporter cause a notice`(count: Int, isTold: Bool) throws {
     let old = try AppDevice(["kept": "text"])
     let news = News()
     _ = try Migration(from: try old.source(news), platform: "scratch", options: ["count": "\(count)"])
@@ -242,7 +242,7 @@ import Testing
       (SourceClaim(platform: "android", store: "other"), "android", "other"),
       (SourceClaim(platform: "android", store: ""), "android", ""), (SourceClaim(platform: "linux"), "linux", ""),
     ] as [(SourceClaim?, String, String)])
-  func `an importer is told what the source claims`(claim: SourceClaim?, platform: String, store: String) throws {
+  func `an importer learns the source's claim`(claim: SourceClaim?, platform: String, store: String) throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": "origin"]), try AppDevice())
     let migration = try Migration(from: try old.source(claim: claim))
     guard case .app(let identity) = migration.offer.contents else { throw NoApp() }
@@ -252,7 +252,7 @@ import Testing
     #expect(news.lines.last == "from \(platform), '\(store)'")
   }
 
-  @Test func `a bundle says what its data is from, and the user may claim something else`() throws {
+  @Test func `a bundle names the origin of its data, and the user may claim another`() throws {
     let old = try AppDevice(info: ["PeerPlatform": "android"])
     for (claim, platform, store) in [
       (nil, "android", "googlePlay"), (SourceClaim(platform: "linux"), "linux", ""),
@@ -263,7 +263,7 @@ import Testing
     }
   }
 
-  @Test func `data of an edition for another platform is taken by its alias`() throws {
+  @Test func `data of an edition for another platform is accepted by its alias`() throws {
     let old = try AppDevice(["kept": "text"])
     let alias = [
       "BundleIdentifier": AppDevice.identifier + ".old", "Platform": "android", "StoreIdentifier": "googlePlay",

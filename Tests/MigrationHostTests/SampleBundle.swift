@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A bundle that is in order until a test spoils it.
+/// A valid bundle until a test damages it.
 struct SampleBundle {
   var info: [String: Any]
   var entitlements: [String: Any]? = ["com.apple.security.application-groups": ["group.notes"]]
@@ -14,9 +14,9 @@ struct SampleBundle {
   var extensionEntitlements: [String: Any]?
   var hasExtension = true
   var format = PropertyListSerialization.PropertyListFormat.xml
-  /// Further files by their paths, and those of other files to be replaced; nil for none.
+  /// Further files by their paths, and replacements of other files; nil for none.
   var files: [String: String?] = [:]
-  /// Done last, in the directory of the bundle.
+  /// Called last, in the directory of the bundle.
   var spoil: (String) throws -> Void = { _ in }
 
   init(_ identifier: String = "org.example.notes", version: String = "1.0", groups: [String] = ["group.notes"]) {
@@ -55,7 +55,7 @@ struct SampleBundle {
     return bundle
   }
 
-  /// Adds an extension that has nothing but a property list.
+  /// Adds an extension that consists of a property list.
   mutating func add(_ name: String, _ info: [String: Any]) {
     let data = try? PropertyListSerialization.data(fromPropertyList: info, format: .xml, options: 0)
     files["Extensions/\(name).appex/Info.plist"] = String(decoding: data ?? Data(), as: UTF8.self)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationHost
 
-/// How often an app is started while it leaves the record of its last import uncleared.
+/// Counts how often an app is started while it leaves the record of its last import uncleared.
 @Suite struct StartCountTests {
   private let scratch: Scratch
 
@@ -15,14 +15,14 @@ import Testing
 
   private func starts(_ app: InstalledApp, _ number: Int) -> [Bool] { (0..<number).map { _ in app.countStart() } }
 
-  @Test func `the third start is told of, and no other`() throws {
+  @Test func `only the third start causes a notice`() throws {
     let app = try scratch.install().prepared()
     #expect(starts(app, 4) == [false, false, false, false], "there is no record")
     try record(app)
     #expect(starts(app, 5) == [false, false, true, false, false])
   }
 
-  @Test func `a new record, and a cleared one, begin anew`() throws {
+  @Test func `a new record, and a cleared one, restart the count`() throws {
     let app = try scratch.install().prepared()
     for (date, transfer) in [(1, "ab"), (2, "ab"), (2, "cd"), (2, nil)] as [(Int64, String?)] {
       try record(app, date: date, transfer: transfer)
@@ -36,21 +36,21 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "ab 1", "ab 1 x", "ab 1 -7", "ab 1 99999999999999999999999", "\u{0}"])
-  func `a file that says nothing sensible counts for nothing`(text: String) throws {
+  func `an invalid file counts as zero`(text: String) throws {
     let app = try scratch.install().prepared()
     try record(app)
     try write(text, to: "\(scratch.path)/home/statuses/\(app.identifier).starts")
     #expect(starts(app, 3) == [false, false, true])
   }
 
-  @Test func `what cannot be counted keeps no app from starting`() throws {
+  @Test func `a failure to count does not prevent the start`() throws {
     let app = try scratch.install().prepared()
     try record(app)
     try write("", to: "\(scratch.path)/home/statuses/\(app.identifier).starts/inner")
     #expect(starts(app, 4) == [false, false, false, false])
   }
 
-  @Test func `the count goes with the app`() throws {
+  @Test func `the count is removed with the app`() throws {
     let app = try scratch.install().prepared()
     try record(app)
     #expect(!app.countStart())

@@ -6,14 +6,14 @@ import Testing
 
 @testable import MigrationHost
 
-/// A home for apps in a scratch directory. It is in memory, since everything there is synced.
+/// A home for apps in a scratch directory. It is in memory, because all its changes are synced.
 extension Scratch {
-  /// Where apps are kept.
+  /// The directory of the apps.
   var homePath: [UInt8] { at("home") }
 
   func home() throws -> AppHome { try AppHome(home: homePath) }
 
-  /// A home that fails with the change of this number, counted from zero, and with every one after it.
+  /// A home in which the change with this number, counted from zero, fails, and all later ones.
   func home(failingAt number: Int, renaming: RenamingMeans = .preferred) throws -> AppHome {
     let count = Counter()
     return try AppHome(home: homePath, renaming: renaming) { (change) throws(HostError) in
@@ -29,7 +29,7 @@ extension Scratch {
 }
 
 extension HostError.Code {
-  /// The end of a process, as far as a test can make one.
+  /// The end of a process, as far as a test can simulate it.
   static let crash = HostError.Code(rawValue: "crash")
 }
 
@@ -45,8 +45,8 @@ private final class Counter: Sendable {
 }
 
 extension InstalledApp {
-  /// Takes the lock once it is free. A process that another test starts just now has a copy of every descriptor, until its
-  /// program is loaded.
+  /// Takes the lock once it is free. A process that another test is starting has a copy of every
+  /// descriptor, until its program is loaded.
   func lockOnceFree(_ use: AppLock.Use) throws -> AppLock {
     let deadline = soon()
     while BootInstant.now() < deadline {
@@ -57,7 +57,8 @@ extension InstalledApp {
   }
 }
 
-/// Everything beneath a directory: its path, and the content of a file, the target of a link, or nil for a directory.
+/// The contents of a directory by path: the content of a file, the target of a link, or nil for a
+/// directory.
 func tree(_ path: String) -> [String: String?] {
   var found: [String: String?] = [:]
   guard let walk = FileManager.default.enumerator(atPath: path) else { return found }
@@ -97,7 +98,7 @@ func mode(_ path: String) -> mode_t {
   return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
 }
 
-/// Runs tests of this program in a process with another environment; its exit code.
+/// Runs tests of this program in a process with another environment. Returns its exit code.
 func runAgain(_ filter: String, environment: [String: String]) throws -> CInt {
   try run(
     "/proc/self/exe", ["tests", "--testing-library", "swift-testing", "--filter", filter],
