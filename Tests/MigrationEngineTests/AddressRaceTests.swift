@@ -3,14 +3,14 @@ import Testing
 @testable import MigrationEngine
 
 @Suite struct AddressRaceTests {
-  /// Begins what is due.
+  /// Begins all attempts that are due.
   private func begin(_ race: inout AddressRace, _ now: Double) -> [Int] {
     var begun: [Int] = []
     while let place = race.begin(now: now) { begun.append(place) }
     return begun
   }
 
-  @Test func `another attempt begins every quarter of a second, and none twice`() {
+  @Test func `an attempt begins every quarter of a second, and none twice`() {
     var race = AddressRace(count: 3, now: 10, patience: 5)
     var log: [[Int]] = []
     for now in [10, 10.2, 10.25, 10.3, 10.5, 11] { log.append(begin(&race, now)) }
@@ -18,14 +18,14 @@ import Testing
     #expect(race.nextMoment == 15)
   }
 
-  @Test func `a step that was slept through brings one attempt, and not all of them`() {
+  @Test func `after a sleep of several steps one attempt begins, not all of them`() {
     var race = AddressRace(count: 3, now: 10, patience: 5)
     #expect(begin(&race, 10) == [0])
     #expect(begin(&race, 12) == [1])
     #expect(race.nextMoment == 12.25)
   }
 
-  @Test func `where an attempt fails, the next one does not wait`() {
+  @Test func `a failed attempt starts the next one at once`() {
     var race = AddressRace(count: 3, now: 10, patience: 5)
     #expect(begin(&race, 10) == [0])
     race.failed(0, by: .noWay, now: 10.1)
@@ -35,7 +35,7 @@ import Testing
     #expect(race.loss(now: 10.2) == nil)
   }
 
-  @Test func `a race is lost when all have failed`() {
+  @Test func `the race is lost when all addresses have failed`() {
     var race = AddressRace(count: 2, now: 10, patience: 5)
     #expect(begin(&race, 10) == [0])
     race.failed(0, by: .noWay, now: 10)
@@ -45,7 +45,7 @@ import Testing
     #expect(race.loss(now: 10.1) == AddressRace.Loss(place: 1, obstacle: .refused))
   }
 
-  @Test func `a race is lost when its time is over, and what has not answered is silent`() {
+  @Test func `the race is lost at its deadline, and addresses without an answer count as silent`() {
     var race = AddressRace(count: 2, now: 10, patience: 5)
     _ = begin(&race, 10)
     #expect(race.loss(now: 14.9) == nil)
@@ -53,7 +53,7 @@ import Testing
     #expect(begin(&race, 15) == [])
   }
 
-  @Test func `of several failures the most telling one is told, and the first of those`() {
+  @Test func `the race reports the most informative failure, and the first of equal ones`() {
     let obstacles: [AddressRace.Obstacle] = [.other("x"), .noWay, .silent, .refused]
     for first in obstacles.indices {
       for second in obstacles.indices {
@@ -68,13 +68,13 @@ import Testing
     }
   }
 
-  @Test func `families take turns, and each keeps its order`() {
+  @Test func `address families alternate, and each keeps its order`() {
     #expect(AddressRace.alternating([6, 61, 62, 4, 41]) { $0 >= 6 && $0 != 41 } == [6, 4, 61, 41, 62])
     #expect(AddressRace.alternating([4]) { $0 == 4 } == [4])
     #expect(AddressRace.alternating([Int]()) { _ in true } == [])
   }
 
-  @Test func `a failure is told with the name, the address and what to do`() {
+  @Test func `a failure names the device, its address and the remedy`() {
     let named = DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 47470)
     let plain = DeviceAddress(name: nil, host: "192.0.2.7", port: 5)
     let failures = [
@@ -90,7 +90,7 @@ import Testing
     #expect(failures[1].hint == "Check the address. A firewall there may block the connection: allow TCP port 5.")
   }
 
-  @Test func `a name from the network can neither act on the terminal nor fill it`() {
+  @Test func `a name from the network can neither control the terminal nor fill it`() {
     let long = String(repeating: "n", count: 100)
     #expect(DeviceAddress(name: "a\u{1B}[2J", host: "fe80::1%eth0", port: 1).shown == "a\\u{1b}[2J (fe80::1%eth0)")
     #expect(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// How many connections each address has, and how fast they come in.
+/// The counts of connections per address, and the rate at which they are let in.
 @Suite struct AdmissionShareTests {
   @Test func `a connection counts in the lobby, then inside, and then not at all`() {
     var shares = AdmissionShares<String>()
@@ -18,7 +18,7 @@ import Testing
     #expect(shares.inside(index) == 1 && shares[index].all == 1)
   }
 
-  @Test func `what an address that is gone had is another's, so that there are no more than there are connections`() {
+  @Test func `an address reuses the entry of an address without connections`() {
     var shares = AdmissionShares<String>()
     let (first, second) = (shares.arrive("a"), shares.arrive("b"))
     shares.enter(first)
@@ -27,7 +27,7 @@ import Testing
     #expect(heir == first && shares.inside(heir) == 0 && shares[heir].all == 1)
     let known = [shares.arrive("c"), shares.arrive("b")]
     #expect(known == [first, second])
-    // One that comes back is counted anew.
+    // An address that comes back is counted anew.
     let again = shares.arrive("a")
     #expect(!known.contains(again) && shares[again].all == 1)
     for _ in 0..<2 { shares.leave(heir, isInside: false) }
@@ -35,9 +35,9 @@ import Testing
     #expect(Set(others + [second, again]).count == 4)
   }
 
-  @Test func `tokens come at a rate, and no more of them are kept than fit`() {
+  @Test func `tokens accumulate at a rate, up to the size of the bucket`() {
     var tokens = AdmissionTokens(rate: 10, burst: 2)
-    /// How many are there.
+    /// How many tokens are there.
     func take(at now: Double) -> Int {
       var count = 0
       while tokens.isThere(now: now) {

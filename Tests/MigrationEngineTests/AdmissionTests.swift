@@ -3,16 +3,16 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Who comes in, who stays and who goes, by the value that decides it.
+/// Which connections are let in, stay, and are turned away.
 @Suite struct AdmissionTests {
   private typealias Ticket = Admission.Ticket
 
-  /// The origin of a host; those of one network share it.
+  /// The origin of a host; hosts of one network share its places.
   private func origin(_ host: Int, network: Int? = nil, isFamiliar: Bool = false) -> Admission.Origin {
     Admission.Origin(address: "host \(host)", network: "network \(network ?? host)", isFamiliar: isFamiliar)
   }
 
-  @Test func `a full lobby turns away who has said nothing, of the address with most connections`() {
+  @Test func `a full lobby turns away a silent connection of the address with most connections`() {
     var admission = Admission()
     let (first, _) = admission.arrive(origin(1), now: 0, chance: 0)
     var others: [Ticket] = []
@@ -24,9 +24,10 @@ import Testing
     #expect(admission.count == Admission.forStrangers.lobby)
   }
 
-  @Test func `networks share before addresses do`() {
+  @Test func `networks share places before addresses do`() {
     var admission = Admission()
-    // One address of a network of its own with three connections, and one network of many addresses with all the others.
+    // One network with one address and three connections, and one network of many addresses with
+    // all the others.
     let lone = (0..<3).map { _ in admission.arrive(origin(1), now: 0, chance: 0).0 }
     for host in 0..<Admission.forStrangers.lobby - 3 {
       _ = admission.arrive(origin(100 + host, network: 2), now: 0, chance: 0)
@@ -37,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `amongst equals chance decides, and not age, and the same chance the same again`() {
+  @Test func `chance decides between equals, age does not, and equal chance decides equally`() {
     for chance in [0, 1, 100, 256] as [UInt64] {
       var admission = Admission()
       var tickets: [Ticket] = []
@@ -49,9 +50,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, 2]) func `connections that are gone do not count any more`(network: Int) {
+  @Test(arguments: [1, 2]) func `connections that have ended no longer count`(network: Int) {
     var admission = Admission()
-    // With a network of its own, or in one with the other host.
+    // In a network of its own, or in the network of the other host.
     for _ in 0..<10 { admission.leave(admission.arrive(origin(1, network: network), now: 0, chance: 0).0) }
     _ = admission.arrive(origin(1, network: network), now: 0, chance: 0)
     let most = (0..<2).map { _ in admission.arrive(origin(2), now: 0, chance: 0).0 }
@@ -72,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a place inside is sure for a moment after each step, and then goes to who has fewer`() {
+  @Test func `a connection keeps its place for a moment after each step, then yields it to one with fewer`() {
     var admission = Admission()
     let inside = full(&admission, hosts: 2)
     let (newcomer, _) = admission.arrive(origin(9), now: 0, chance: 0)
@@ -83,11 +84,11 @@ import Testing
     for ticket in inside[2...] { admission.advance(ticket, to: .asking, now: 0) }
     let entry = admission.letIn(now: 0.1, isEngaged: false, chance: 3)
     #expect(entry?.0 == newcomer)
-    // Of those whose moment is over, the one that has come least far.
+    // The connection with the least progress makes room, among those whose moment has passed.
     #expect(entry?.evicted == inside[1])
   }
 
-  @Test func `a place inside is sure for a moment from the time that it is had, and not from the connection`() {
+  @Test func `the grace counts from being let in, not from the connection's arrival`() {
     var admission = Admission()
     for host in 0..<Admission.forStrangers.inside {
       admission.heard(admission.arrive(origin(host), now: 0, chance: 0).0)
@@ -100,16 +101,16 @@ import Testing
     #expect(early == nil && late != nil)
   }
 
-  @Test func `an address does not push out those with fewer connections`() {
+  @Test func `an address cannot displace an address with fewer connections`() {
     var admission = Admission()
     let inside = full(&admission, hosts: Admission.forStrangers.inside)
     let (greedy, _) = admission.arrive(origin(0), now: 1, chance: 0)
     admission.heard(greedy)
-    // The only one that makes room for it is its own.
+    // Only its own connection makes room for it.
     #expect(admission.letIn(now: 1, isEngaged: false, chance: 11)?.evicted == inside[0])
   }
 
-  @Test func `within a network an address gives up a place to one that has fewer`() {
+  @Test func `within a network an address yields a place to an address with fewer`() {
     var admission = Admission()
     func letIn(_ host: Int, at now: Double) -> (Ticket, evicted: Ticket?)? {
       admission.heard(admission.arrive(origin(host, network: 1), now: now, chance: 0).0)
@@ -122,24 +123,24 @@ import Testing
     #expect(greedy.contains { $0 == evicted })
   }
 
-  @Test func `while a session goes on, it is known when the next one may be let in`() {
+  @Test func `during a session the next moment of admission is known`() {
     var admission = Admission()
     for host in 0...Int(Admission.forStrangers.burst) {
       admission.heard(admission.arrive(origin(host), now: 0, chance: 0).0)
     }
     while admission.letIn(now: 0, isEngaged: true, chance: 0) != nil {}
     #expect(admission.nextMoment(now: 0, isEngaged: true) == 1 / Admission.forStrangers.rate)
-    // At once, if none goes on: what may be let in is no moment to wait for.
+    // Without a session, waiting connections are let in at once and need no moment.
     #expect(admission.nextMoment(now: 0, isEngaged: false) == Patience.lobby)
   }
 
-  @Test func `those whose time is over go in the order in which they came`() {
+  @Test func `connections whose time has ended leave in their order of arrival`() {
     var admission = Admission()
     let tickets = (0..<100).map { admission.arrive(origin($0), now: 0, chance: 0).0 }
     #expect(admission.expire(now: Patience.lobby) == tickets)
   }
 
-  @Test func `strangers do not take the places of addresses that are known`() {
+  @Test func `strangers cannot take the places of known addresses`() {
     var admission = Admission()
     _ = full(&admission, hosts: 64)
     for host in 0..<1000 { _ = admission.arrive(origin(host), now: 0, chance: UInt64(host)) }
@@ -150,7 +151,7 @@ import Testing
     #expect(entry?.0 == known && entry?.evicted == nil)
   }
 
-  @Test func `while a session goes on, strangers are let in at a bounded rate`() {
+  @Test func `during a session strangers are let in at a limited rate`() {
     var admission = Admission()
     var entered = 0
     for step in 0..<2000 {
@@ -165,7 +166,7 @@ import Testing
     #expect(200...220 ~= entered)
   }
 
-  @Test func `silence is borne for less time when the lobby fills`() {
+  @Test func `silent connections have less time in a filling lobby`() {
     var admission = Admission()
     let (lone, _) = admission.arrive(origin(1), now: 0, chance: 0)
     #expect(admission.expire(now: Patience.lobby - 0.1) == [])
@@ -177,7 +178,7 @@ import Testing
   }
 
   @Test(arguments: 0..<6 as Range<UInt64>)
-  func `whatever comes in whatever order, places are bounded and everybody is counted once`(seed: UInt64) {
+  func `in any order of events, places are limited and every connection counts once`(seed: UInt64) {
     var dice = Generator(seed: seed)
     var admission = Admission()
     var (waiting, inside): (Set<Ticket>, Set<Ticket>) = ([], [])

@@ -3,11 +3,11 @@ import Testing
 
 @testable import MigrationEngine
 
-/// The control connection as bytes: what is queued, what has come, and when an end counts as silent.
+/// The control connection as bytes: queued bytes, received messages, and the detection of silence.
 @Suite struct ControlChannelTests {
   private static let later = FrameType(rawValue: 0x90)
 
-  /// All messages that have come whole.
+  /// All complete messages.
   private func messages(_ channel: inout ControlChannel) throws -> [ControlMessage] {
     var messages: [ControlMessage] = []
     while let message = try channel.next() { messages.append(message) }
@@ -29,7 +29,7 @@ import Testing
       + [UInt8](repeating: 0, count: length)
   }
 
-  @Test func `messages come whole, however their bytes are cut`() throws {
+  @Test func `messages arrive complete, however their bytes are split`() throws {
     let bytes = ControlMessage.ping(1).frame + ControlMessage.receipt.frame + ControlMessage.pong(2).frame
     for size in [1, 3, bytes.count] {
       var channel = ControlChannel(now: 0)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `frames of later versions that may be ignored are passed over, and others are not`() throws {
+  @Test func `ignorable frames of later versions are skipped, and other unknown frames are not`() throws {
     var channel = ControlChannel(now: 0)
     channel.received(frame(Self.later, length: 7) + frame(Self.later) + ControlMessage.ping(3).frame, now: 0)
     #expect(try messages(&channel) == [.ping(3)])
@@ -50,7 +50,7 @@ import Testing
     #expect(throws: Violation(.unknown, "a frame")) { try messages(&channel) }
   }
 
-  @Test func `bytes that are read in place count as heard, and an attempt that brings none does not`() throws {
+  @Test func `bytes read in place count as heard, and a read without bytes does not`() throws {
     var channel = ControlChannel(now: 0)
     let bytes = ControlMessage.ping(4).frame
     for nothing in [nil, 0] {
@@ -69,14 +69,14 @@ import Testing
     #expect(try messages(&channel) == [.ping(4)])
   }
 
-  @Test func `an end that has said nothing for a while says PING, and one that hears nothing is cut off`() throws {
+  @Test func `a quiet end sends PING, and an end that hears nothing is cut off`() throws {
     var channel = ControlChannel(now: 0)
     #expect(channel.nextMoment == Heartbeat.pause)
     #expect(!beat(&channel, at: Heartbeat.pause - 0.1))
     #expect(channel.unsent == 0)
     #expect(!beat(&channel, at: Heartbeat.pause))
     #expect(channel.outgoing == ControlMessage.ping(1).frame)
-    // What is gone counts as said; an attempt that took nothing does not.
+    // Sent bytes count as said; a write that took nothing does not.
     channel.sent(channel.unsent, now: 7)
     #expect(channel.nextMoment == 7 + Heartbeat.pause)
     channel.sent(0, now: 8)
@@ -86,7 +86,7 @@ import Testing
     #expect(isSilent(channel, at: 9 + Heartbeat.silence))
   }
 
-  @Test func `bytes go out in their order, in whatever pieces`() {
+  @Test func `bytes leave in their order, in pieces of any size`() {
     var channel = ControlChannel(now: 0)
     var gone: [UInt8] = []
     func take(_ count: Int) {
@@ -105,7 +105,7 @@ import Testing
     #expect(gone == ControlMessage.ping(1).frame + ControlMessage.pong(2).frame + ControlMessage.receipt.frame)
   }
 
-  @Test func `an end that does not take the answers is not heard, and what it has taken is not kept`() {
+  @Test func `an end that does not read answers is not read from, and sent bytes are not kept`() {
     var channel = ControlChannel(now: 0)
     #expect(channel.isReading && channel.isDrained)
     channel.sayRaw(frame(Self.later, length: 64 << 10))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import MigrationEngine
 
-/// The one kind of failure: what each end is told of it, and what follows from it.
+/// Faults: the report to each end, and the consequences.
 @Suite struct FaultTests {
-  @Test func `the other end is told a hint, but for a lost connection`() {
+  @Test func `the other end gets a hint, except for a lost connection`() {
     let full = Fault(.noSpace, "it is full")
     #expect(full.close == Close(.noSpace, "it is full", hint: full.hint))
     #expect(full.hint != nil)
@@ -18,12 +18,12 @@ import Testing
     #expect(Fault(.exists, "it is taken", hint: "Go away.").close.hint == "Go away.")
   }
 
-  @Test func `a fault says how the program ends, unless another way is given`() {
+  @Test func `a fault decides the exit code, unless another one is given`() {
     #expect(Fault(.source, "there is none").kind == .usage)
     #expect(Fault(.source, "there is none", as: .failed).kind == .failed)
   }
 
-  @Test func `a sender connects again where the connection ended, and its receiver waits for its user besides`() {
+  @Test func `the sender reconnects after a lost connection, and the receiver also waits for its user`() {
     let faults: [(fault: Fault, isReconnectable: Bool, mayComeBack: Bool)] = [
       (Fault(.connection, "cut"), true, true), (Fault(told: Close(.silent, "silence")), true, true),
       (Fault(told: Close(.interrupted, "away")), false, true), (Fault(told: Close(.noSpace, "full")), false, false),
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `a breach of the protocol is told as what it is`() {
+  @Test func `a violation is reported as a violation`() {
     #expect(Fault(Violation(.announcement, "too much")).code == .announcement)
     #expect(Fault(Violation(.state, "not now")).code == .violation)
   }

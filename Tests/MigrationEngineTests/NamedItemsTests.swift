@@ -4,15 +4,15 @@ import Testing
 @testable import MigrationEngine
 
 @Suite struct NamedItemsTests {
-  @Test func `what an earlier session of a run has named is not named again by one that only tells the end`() throws {
+  @Test func `a session that only delivers the result does not repeat names of an earlier session`() throws {
     let refusal = Refusal(path: try ArchivePath(Array("tree/taken".utf8)), generation: 1, reason: .nameTaken)
     var named = NamedItems()
-    /// Whether the user is to hear of it.
+    /// Whether to tell the user.
     func isTold(_ refusal: Refusal, isAgain: Bool = false) -> Bool { named.add(refusal, isAgain: isAgain) }
     #expect(isTold(refusal))
     #expect(!isTold(refusal, isAgain: true))
     #expect(named.refusals == [refusal])
-    // What a ledger tells anew begins without it.
+    // A new ledger begins with an empty list.
     named = NamedItems()
     #expect(isTold(refusal, isAgain: true))
     for number in 0..<2 * Limits.unsent {
@@ -21,7 +21,7 @@ import Testing
     }
     #expect(named.refusals.count == Limits.unsent)
   }
-  @Test func `what is gone from the source is found among all that is, and makes room for others`() throws {
+  @Test func `items that the source no longer has are found, and make room for other names`() throws {
     let keys = TransferKeys(tagKey: 1, hashKey: 2)
     let refusals = try (0..<Limits.unsent).map {
       Refusal(path: try ArchivePath(Array("\($0)".utf8)), generation: 1, reason: .other)

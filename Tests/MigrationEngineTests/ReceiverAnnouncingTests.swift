@@ -3,11 +3,11 @@ import Testing
 
 @testable import MigrationEngine
 
-/// When a receiver is made known on its networks: while a sender may pair or come back, and only then.
+/// A receiver is announced on its networks while a sender may pair or come back, and only then.
 @Suite struct ReceiverAnnouncingTests {
   private typealias Script = ReceiverScript
 
-  @Test func `a receiver is announced when it listens, and not before`() {
+  @Test func `a receiver is announced once it listens, and not before`() {
     var script = Script()
     #expect(script.feed(.begin) == ["take back"])
     #expect(script.feed(.tookBack(.success([]))) == ["listen"])
@@ -15,13 +15,13 @@ import Testing
     #expect(script.feed(.listening(.success(listening))) == ["tell listening [\"::1\"] 7 []", "make code", "announce"])
   }
 
-  @Test func `one that cannot be reached over a network is not announced`() {
+  @Test func `a receiver without a network address is not announced`() {
     var script = Script()
     script.open()
     #expect(!script.engine.isAnnounced)
   }
 
-  @Test func `it stays so through a pairing, since the sender may come back, and ends with the run`() {
+  @Test func `a receiver stays announced while its sender may come back, until the run ends`() {
     var script = Script()
     script.open(isAnnounced: true)
     script.pair()
@@ -32,7 +32,7 @@ import Testing
     #expect(!script.engine.isAnnounced)
   }
 
-  @Test func `when no code is judged any more there is nothing to come for`() {
+  @Test func `a receiver is not announced once it judges no more codes`() {
     var settings = Script.settings()
     settings.asksRestart = true
     var script = Script(settings)
@@ -42,7 +42,7 @@ import Testing
     #expect(script.feed(.answered(true)).contains("announce"))
   }
 
-  @Test func `what an earlier run left can be continued, also when no code is judged any more`() {
+  @Test func `a transfer of an earlier run can be continued even if no more codes are judged`() {
     var settings = Script.settings()
     settings.asksRestart = true
     var script = Script(settings)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What connections ask for once TLS is up, as the receiver's engine decides.
+/// The requests of connections after the TLS handshake, as the receiver's engine judges them.
 @Suite struct ReceiverAskingTests {
   private typealias Script = ReceiverScript
 
@@ -13,9 +13,9 @@ import Testing
     return script
   }
 
-  // MARK: What a connection asks
+  // MARK: Requests
 
-  @Test func `an address that may not pair is told of, of the first eight, and each once`() {
+  @Test func `the user is told once about each of the first eight addresses that may not pair`() {
     var script = opened()
     for number in 1...10 as ClosedRange<UInt64> {
       for again in [0, 100] as [UInt64] {
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `a known sender is told at once that another one is served, unless nothing would be lost with that`() {
+  @Test func `a known sender is told that the receiver is busy, unless replacing the transfer loses nothing`() {
     var script = opened([Script.known(66, key: 6), Script.known(77, key: 7)])
     script.resume(6, key: 6)
     script.come(7)
@@ -44,7 +44,7 @@ import Testing
       ])
   }
 
-  @Test func `a transfer gives way no more when one of its streams may be writing`() {
+  @Test func `a transfer is not replaced while one of its streams may be writing`() {
     var script = opened([Script.known(77, key: 7)])
     script.receive()
     script.come(7)
@@ -67,7 +67,7 @@ import Testing
     #expect(script.feed(.proved(Script.id(2), isRight: false)) == ["turn away 2: busy"])
   }
 
-  @Test func `a sender that paired while another one came back is dropped, and its code is over`() {
+  @Test func `a sender that paired while another one came back is dropped, and its code has ended`() {
     var script = opened([Script.known(66, key: 6, held: Tally())])
     script.come(1)
     _ = script.ask(1)
@@ -77,7 +77,7 @@ import Testing
     #expect(script.feed(.broke(Script.id(6), Script.cut)).suffix(2) == ["make code", "note 66"])
   }
 
-  @Test func `a join is welcome while streams may join, of the sender alone, and is served for that session`() {
+  @Test func `only the session's sender may join, while streams may join, and is served for that session`() {
     var script = opened()
     script.pair()
     script.offer()
@@ -92,7 +92,7 @@ import Testing
     #expect(script.join(5, stream: 0) == ["serve 5 in 1 as 0"])
   }
 
-  @Test func `a pairing that says READY twice, or joins, is nothing`() {
+  @Test func `a pairing that sends READY twice, or joins, has no effect`() {
     var script = opened()
     script.pair()
     #expect(script.feed(.ready(Script.id(1), identifier: 5)) == [])

@@ -3,11 +3,11 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Codes, and what the user is asked, as the receiver's engine decides.
+/// Codes and questions to the user, as the receiver's engine decides.
 @Suite struct ReceiverCodeTests {
   private typealias Script = ReceiverScript
 
-  /// A receiver whose user can be asked for anything.
+  /// A receiver whose user can be asked anything.
   private func asking() -> Script {
     var settings = Script.settings()
     settings.asksConsent = true
@@ -25,7 +25,7 @@ import Testing
 
   // MARK: Codes
 
-  @Test func `a code lives for ten minutes, and the next one follows it`() {
+  @Test func `a code expires after ten minutes, and the next one follows`() {
     var script = Script()
     script.open()
     #expect(script.feed(.timePassed, after: 599.9) == [])
@@ -39,7 +39,7 @@ import Testing
     #expect(script.ask(2) == ["exchange 2 until 1210.0"])
   }
 
-  @Test func `codes and guesses may have a faster clock`() {
+  @Test func `codes and guesses may use a faster clock`() {
     var settings = Script.settings()
     settings.codeSpeed = 100
     var script = Script(settings)
@@ -51,7 +51,7 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.2) == ["forget code", "make code"])
   }
 
-  @Test func `a share is answered by the code and the delays of the moment at which it comes`() {
+  @Test func `PAIR_A is judged by the code and the delays of its moment of arrival`() {
     var script = Script()
     script.open()
     for number in [11, 12] as [UInt64] {
@@ -72,7 +72,7 @@ import Testing
     #expect(script.feed(.shared(Script.id(14))) == ["turn away 14: busy"])
   }
 
-  @Test func `three wrong proofs burn a code, each is told, and each delays the next`() {
+  @Test func `three wrong proofs spend a code, each is reported, and each delays the next`() {
     var script = Script()
     script.open()
     #expect(
@@ -89,12 +89,12 @@ import Testing
       guess(&script, 3) == [
         "tell wrong code 3/3 from h3, 96 left", "forget code", "turn away 3: codeMismatch", "make code",
       ])
-    // An exchange about the old code is not one about the new one.
+    // An exchange with the old code does not apply to the new one.
     _ = script.feed(.codeMade(.success(Script.code)))
     #expect(script.feed(.proved(Script.id(4), isRight: true)) == ["turn away 4: codeExpired"])
   }
 
-  @Test func `a delay that begins during an exchange holds for its proof, and spends nothing`() {
+  @Test func `a delay that begins during an exchange applies to its proof, which spends no try`() {
     var script = Script()
     script.open()
     script.come(1, host: "h")
@@ -107,7 +107,7 @@ import Testing
     #expect(guess(&script, 3).first == "tell wrong code 2/3 from h3, 97 left")
   }
 
-  @Test func `a pairing that breaks off behind its proof makes room for another code`() {
+  @Test func `a pairing that breaks off after its proof allows another code`() {
     var script = Script()
     script.open()
     script.come(1)
@@ -117,7 +117,7 @@ import Testing
     #expect(script.feed(.departed(Script.id(1))) == ["make code"])
   }
 
-  @Test func `one that breaks off before its proof changes nothing`() {
+  @Test func `a pairing that breaks off before its proof changes nothing`() {
     var script = Script()
     script.open()
     script.come(1)
@@ -126,7 +126,7 @@ import Testing
     #expect(guess(&script, 2, isRight: true) == ["forget code", "confirm 2 until 10.0"])
   }
 
-  @Test func `a code that is made when a sender has come back is forgotten, and made anew when one may pair again`() {
+  @Test func `a code made after a sender came back is forgotten, and made again when one may pair`() {
     let results: [(Result<PairingCode, Fault>, [String])] = [
       (.success(Script.code), ["tell code \(Script.code.shown) for 600"]), (.failure(Script.broken), []),
     ]
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `an open code waits while a sender is there, and its time goes on`() {
+  @Test func `an open code waits while a sender is served, and still expires`() {
     var script = Script()
     script.open([Script.known(66, key: 6, held: Tally())])
     script.resume(6, key: 6)
@@ -151,7 +151,7 @@ import Testing
       script.feed(.broke(Script.id(6), Script.cut)).suffix(3) == ["forget code", "make code", "note 66"])
   }
 
-  @Test func `a receiver that can make no code ends`() {
+  @Test func `a receiver that cannot make a code ends`() {
     var script = Script()
     _ = script.feed(.begin)
     _ = script.feed(.tookBack(.success([])))
@@ -159,9 +159,9 @@ import Testing
     #expect(script.feed(.codeMade(.failure(Script.broken))) == ["finish: 1 the disk fails"])
   }
 
-  // MARK: A wait that is spent
+  // MARK: A wait without further guesses
 
-  @Test func `without a user a spent wait ends the run, and who has tried is told once`() {
+  @Test func `without a user a spent wait ends the run, and the guessing addresses are reported once`() {
     var script = Script()
     script.open()
     #expect(
@@ -175,7 +175,7 @@ import Testing
       ])
   }
 
-  @Test func `with a user another wait begins when it is wanted, and its end is told again`() {
+  @Test func `with a user a spent wait is reported, and another one begins if the user agrees`() {
     var script = asking()
     script.open()
     #expect(script.spendCodes().suffix(2) == ["tell codes spent 99 99", "ask restart"])
@@ -187,7 +187,7 @@ import Testing
     #expect(script.feed(.answered(false)) == ["dismiss 99"])
   }
 
-  @Test func `a user who gives no answer wants no other wait`() {
+  @Test func `without an answer from the user no other wait begins`() {
     var script = asking()
     script.open()
     _ = script.spendCodes()
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test
-  func `a known sender that comes back withdraws the question about codes, and its consent waits for the end of it`() {
+  func `a returning sender withdraws the question about codes, and its consent question waits for that`() {
     var script = asking()
     script.open([Script.known(66, key: 6, held: Tally(), isStaged: false)])
     _ = script.spendCodes()
@@ -209,7 +209,7 @@ import Testing
       script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9)))) == [
         "tell offer 4, 9 free"
       ])
-    // An answer that comes too late counts for nothing.
+    // An answer that comes too late is ignored.
     #expect(script.feed(.answered(true)) == ["ask consent to 4 of laptop at 10.0.0.106:9, 9 free"])
     #expect(script.feed(.broke(Script.id(106), Script.cut)).suffix(1) == ["withdraw question"])
     #expect(script.feed(.answered(true)) == ["ask restart"])
@@ -217,7 +217,7 @@ import Testing
 
   // MARK: Consent
 
-  @Test func `a new transfer is asked about once, and one that goes on is not`() {
+  @Test func `the user is asked once about a new transfer, and never about a continued one`() {
     var script = asking()
     script.open([Script.known(66, key: 6)])
     script.resume(6, key: 6)
@@ -227,7 +227,7 @@ import Testing
         == "stage 1: 4 for 66 of key 6, laptop at 10.0.0.6:9, features 513")
   }
 
-  @Test func `how much may come at most is asked about with the offer`() {
+  @Test func `the question about an offer includes the most bytes that may arrive`() {
     var script = asking()
     script.open()
     script.pair()
@@ -238,7 +238,7 @@ import Testing
         == "ask consent to 4 of laptop at 10.0.0.1:9, 9 free, 7 at most")
   }
 
-  @Test func `a newer session's offer is asked about when the question about the older one is over`() {
+  @Test func `the question about a newer session's offer waits for the end of the older question`() {
     var script = asking()
     script.open()
     script.pair()

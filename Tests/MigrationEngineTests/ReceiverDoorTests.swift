@@ -19,7 +19,7 @@ import Testing
 
   // MARK: The lobby
 
-  @Test func `a connection is let in when its first record is there, and dropped when that does not come`() {
+  @Test func `a connection is let in when its first record arrives, and dropped if it does not arrive`() {
     var script = opened()
     #expect(script.feed(.arrived(Script.id(1), remote("a"), chance: 0)) == [])
     #expect(script.engine.nextMoment == Patience.lobby)
@@ -30,7 +30,7 @@ import Testing
     #expect(script.engine.nextMoment == 600)
   }
 
-  @Test func `one that leaves the lobby by itself is not dropped any more`() {
+  @Test func `a connection that leaves the lobby by itself is not dropped again`() {
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))
     #expect(script.feed(.departed(Script.id(1))) == [])
@@ -38,7 +38,7 @@ import Testing
     #expect(script.engine.runningWorkers == 0)
   }
 
-  @Test func `a full lobby turns away one of those with most connections`() {
+  @Test func `a full lobby turns away a connection of the address with most connections`() {
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("lone"), chance: 0))
     for number in 2...UInt64(Admission.forStrangers.lobby) {
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `for want of descriptors one in the lobby goes, and where none is there, none is accepted for a moment`() {
+  @Test func `without descriptors a connection in the lobby is dropped, or accepting pauses`() {
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))
     script.come(2)
@@ -58,7 +58,7 @@ import Testing
     #expect(script.feed(.outOfDescriptors(chance: 3), after: 1) == ["pause until 1.1"])
   }
 
-  @Test func `who is turned away is a matter of the chance that comes with events`() {
+  @Test func `the random numbers of events decide which connection is turned away`() {
     var gone: Set<String> = []
     for chance in 0..<20 as Range<UInt64> {
       var script = opened()
@@ -81,14 +81,14 @@ import Testing
 
   // MARK: Inside
 
-  /// Lets as many strangers in as there are places.
+  /// Lets strangers in until every place is taken.
   private func fill(_ script: inout Script, from first: UInt64 = 100, besides count: UInt64 = 0) {
     for number in first..<first + UInt64(Admission.forStrangers.inside) - count {
       script.come(number, host: "many", key: 99)
     }
   }
 
-  @Test func `a full house makes room, of the address with most, and tells that one that it is busy`() {
+  @Test func `a full house makes room at the address with most connections, and reports busy to that one`() {
     var script = opened()
     fill(&script)
     script.now = 1
@@ -100,7 +100,7 @@ import Testing
     #expect(script.feed(.departed(Script.id(victim))) == [])
   }
 
-  @Test func `one that must make room is not judged, nor taken at READY`() {
+  @Test func `a connection that must make room is neither judged nor accepted at READY`() {
     for last in [
       ReceiverEngine.Event.proved(Script.id(1), isRight: true), .ready(Script.id(1), identifier: 5),
       .joining(Script.id(1), Join(session: 1, stream: 1)),
@@ -108,7 +108,7 @@ import Testing
       var script = opened()
       script.come(1, host: "many")
       _ = script.ask(1)
-      // All others have just come further.
+      // All others have just made progress.
       fill(&script)
       script.now = 0.15
       for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }
@@ -134,7 +134,7 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.1).contains("greet 9 until 5.25, 10.25"))
   }
 
-  @Test func `a step further keeps the place for a moment`() {
+  @Test func `progress keeps the place for a moment`() {
     var script = opened()
     fill(&script)
     script.now = 1
@@ -143,7 +143,7 @@ import Testing
     #expect(script.feed(.spoke(Script.id(1))) == ["dismiss 120 for room", "greet 1 until 6.0, 11.0"])
   }
 
-  @Test func `a known sender's connections have places of their own, as many as there may be`() {
+  @Test func `a known sender's connections have places of their own, up to a limit`() {
     var script = opened([Script.known(66, key: 6)])
     fill(&script)
     for number in 1000..<1000 + UInt64(ReceiverDoor.placesPerKey) {
@@ -156,17 +156,17 @@ import Testing
     #expect(script.feed(.secured(Script.id(1), Script.key(6))) == ["dismiss 1 for room"])
     #expect(script.feed(.asked(Script.id(1), .resume)) == ["turn away 1: busy"])
     _ = script.feed(.departed(Script.id(1)))
-    // When one of them leaves, there is a place again.
+    // When one of them leaves, a place is free again.
     _ = script.feed(.departed(Script.id(1000)))
     _ = script.feed(.arrived(Script.id(2), remote("10.0.0.6"), chance: 1))
     _ = script.feed(.spoke(Script.id(2)))
     #expect(script.feed(.secured(Script.id(2), Script.key(6))) == [])
-    // Another key's are not counted with them.
+    // Connections of another key do not count with them.
     script.come(3, host: "10.0.0.6", key: 7)
     #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: unknownPeer"])
   }
 
-  @Test func `strangers are let in at a bounded rate while a session goes on, and known addresses faster`() {
+  @Test func `during a session strangers are let in at a limited rate, and known addresses faster`() {
     var script = opened([Script.known(66, key: 6)])
     script.pair()
     func greeted(_ host: String, _ first: UInt64) -> Int {
@@ -184,9 +184,9 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.05).count == 1)
   }
 
-  @Test func `the address of a sender that has paired is a known one, and of many the oldest is forgotten`() {
+  @Test func `the address of a paired sender becomes known, and the oldest of many is forgotten`() {
     var script = opened((1...33).map { Script.known(TransferID($0), key: $0) })
-    // Of those that were left the newest come first.
+    // Hosts of earlier transfers come first, newest first.
     func isKnown(_ host: String) -> Bool {
       var engine = script.engine
       for number in 1000...1000 + UInt64(Admission.forStrangers.lobby) {
@@ -201,7 +201,7 @@ import Testing
     #expect(!isKnown("10.0.0.32"))
   }
 
-  @Test func `a host that is seen again is the newest one, and counts once`() {
+  @Test func `a host that is seen again becomes the newest, and counts once`() {
     var door = ReceiverDoor()
     for number in 1...32 { door.noteHost("h\(number)") }
     for _ in 0..<10 { door.noteHost("h1") }
@@ -218,7 +218,7 @@ import Testing
     #expect(!isKnown("h2"))
   }
 
-  @Test func `chance goes on by itself, and with what is stirred in`() {
+  @Test func `chance continues by itself, and with the numbers stirred in`() {
     var chance = Chance()
     #expect(Set((0..<100).map { _ in chance.next() }).count == 100)
     // The numbers of SplitMix64.
@@ -231,13 +231,14 @@ import Testing
     #expect(stirred == 0x910A_2DEC_8902_5CC1)
   }
 
-  @Test func `a place is free when its connection is gone, or at READY`() {
+  @Test func `a place is free when its connection has ended, or is at READY`() {
     var script = opened()
     fill(&script)
     for number in 100..<164 as Range<UInt64> { _ = script.feed(.departed(Script.id(number))) }
     fill(&script, from: 300)
     #expect(script.engine.runningWorkers == Admission.forStrangers.inside)
-    // One whose key was not known when it was shown has a place in front of READY, and none behind it.
+    // A connection whose key was unknown when it was shown has a place before READY, and none after
+    // it.
     var late = opened()
     late.come(3, host: "10.0.0.3", key: 1)
     late.receive()
@@ -246,14 +247,14 @@ import Testing
     #expect(late.engine.door.placesTaken == 0)
   }
 
-  @Test func `one that joins and has to make room goes`() {
+  @Test func `a joining connection that has to make room is dropped`() {
     var script = opened()
     script.come(3, host: "many", key: 1)
     script.receive()
     _ = script.feed(.asked(Script.id(3), .join))
     script.now = 0.1
     fill(&script, besides: 1)
-    // They are let in one after another, while a session goes on.
+    // They are let in one after another, during a session.
     for _ in 0..<60 {
       script.now += 0.06
       for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }

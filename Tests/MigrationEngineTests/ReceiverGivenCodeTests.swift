@@ -17,7 +17,7 @@ import Testing
     return script
   }
 
-  @Test func `it is awaited, and not shown`() {
+  @Test func `a given code is awaited, and not shown`() {
     var script = Self.script()
     #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code awaited for 600"])
     script.receive()
@@ -33,14 +33,14 @@ import Testing
     #expect(script.ask(2) == ["exchange 2 until 10.0"])
   }
 
-  @Test func `when its time is over, no other one follows, and the run ends by that`() {
+  @Test func `no other code follows an expired given code, and the run ends`() {
     var script = Self.script()
     _ = script.feed(.codeMade(.success(Script.code)))
     #expect(
       script.feed(.timePassed, after: 600) == ["forget code", "finish: 3 the code that was given has expired"])
   }
 
-  @Test func `when three tries are spent, the run ends`() {
+  @Test func `the run ends when the three tries of a given code are spent`() {
     var script = Self.script()
     _ = script.feed(.codeMade(.success(Script.code)))
     for number in 1...3 as ClosedRange<UInt64> {
@@ -52,7 +52,7 @@ import Testing
     #expect(Words.text(script.engine.phase) == "over")
   }
 
-  @Test func `a sender that has paired by it may come back, and nothing else may pair`() {
+  @Test func `a sender that has paired with the given code may come back, and no other sender may pair`() {
     var script = Self.script()
     _ = script.feed(.codeMade(.success(Script.code)))
     script.pair()

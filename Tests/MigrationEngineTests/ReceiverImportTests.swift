@@ -10,7 +10,7 @@ import Testing
 
   // MARK: Refusals
 
-  @Test func `refusals are told to both users as they come, and to a sender that comes back all again`() {
+  @Test func `refusals are reported to both users as they come, and all again to a sender that comes back`() {
     var script = Script.receiving()
     #expect(
       script.feed(.refused(Script.transfer, [Script.refusal("a"), Script.refusal("b")])) == [
@@ -35,7 +35,7 @@ import Testing
         + names.map { "tell not stored root/\($0)" } + names.map { "say 3 refused root/\($0)" })
   }
 
-  @Test func `refusals at the import are told before DONE`() {
+  @Test func `refusals at the import are sent before DONE`() {
     var script = Script.receiving()
     script.conclude()
     #expect(
@@ -45,8 +45,7 @@ import Testing
     #expect(script.imported().last == "say 1 done 5/50")
   }
 
-  @Test func `a sender that asks again is told what is not stored in front of DONE, and the user if this run has not`()
-  {
+  @Test func `before DONE a returning sender learns the items not stored, and the user if this run has not told`() {
     var script = Script.receiving()
     _ = script.feed(.refused(Script.transfer, [Script.refusal("gone"), Script.refusal("a")]))
     let withheld = Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)
@@ -57,14 +56,14 @@ import Testing
     _ = script.imported(refused: [Script.refusal("a")])
     script.resume(3, key: 1)
     _ = script.say(Script.greeting(), on: 3)
-    // What the source had no more when it was exported is not named again.
+    // Items that the source no longer had at the export are not named again.
     #expect(
       script.say(.offer(Script.offer(Script.transfer)), on: 3) == [
         "tell offer 4, ? free", "say 3 refused root/a", "say 3 refused root/b", "say 3 done 5/50",
       ])
   }
 
-  @Test func `what an earlier run did not store is told to both, and the user hears of it once`() {
+  @Test func `items that an earlier run did not store are reported to both ends, and to the user once`() {
     var script = Script()
     script.open([Script.known(66, key: 6, notStored: [Script.refusal("a")], standing: .done(Script.done))])
     script.resume(6, key: 6)
@@ -85,7 +84,7 @@ import Testing
       ])
   }
 
-  @Test func `what the sender leaves out in a session is said again in the next one`() {
+  @Test func `items that the sender leaves out in a session are reported again in the next one`() {
     var script = Script.receiving()
     _ = script.say(.unsent(Unsent(path: Script.refusal("b").path, notStorable: .tooLarge)))
     _ = script.feed(.broke(Script.id(1), Script.cut))
@@ -99,7 +98,7 @@ import Testing
 
   // MARK: The import
 
-  @Test func `the sender hears of an import ten times a second at most, and of a new phase at once`() {
+  @Test func `the sender learns the progress of an import ten times a second at most, and a new phase at once`() {
     var script = Script.receiving()
     script.conclude()
     func told(_ phase: ImportProgress.Phase, after seconds: Double) -> [String] {
@@ -115,7 +114,7 @@ import Testing
     #expect(told(.makingDurable, after: 0) == [verifying, "say 1 progress makingDurable 1"])
   }
 
-  @Test func `a sender that is gone hears nothing of the import while its streams settle`() {
+  @Test func `a disconnected sender gets no import progress while its streams settle`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     script.conclude()
@@ -127,7 +126,7 @@ import Testing
     #expect(script.feed(.timePassed, after: 1).last == "close 1 until 3.0")
   }
 
-  @Test func `what the end of the export says, and what was left at the import, is in the result`() {
+  @Test func `the result includes the facts of FINISH and the items left out at the import`() {
     var script = Script.receiving()
     let finish = Finish(
       total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2), withheld: 5,
@@ -142,7 +141,7 @@ import Testing
         == "tell done 5/50, sent 1-2 in 3, held 0, unsent 4, left 3+12, not stored 1, behind 1")
   }
 
-  @Test func `a sender that ends the export while something of it is being written breaks the protocol`() {
+  @Test func `a sender that sends FINISH while one of its frames is being written violates the protocol`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.say(.finish(Script.finish)) == ["shut gate 1", "end sync 1"])
@@ -160,7 +159,7 @@ import Testing
 
   // MARK: A disk that fails
 
-  @Test func `what could not be made durable is not imported, though the end of the export came meanwhile`() {
+  @Test func `data that could not be made durable is not imported, even if FINISH came meanwhile`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.finish() == ["shut gate 1", "end sync 1"])
@@ -173,7 +172,7 @@ import Testing
     #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
   }
 
-  @Test func `a sync of an older session that fails ends the newer one, and the run`() {
+  @Test func `a failed sync of an older session ends the newer session, and the run`() {
     for isFinished in [false, true] {
       var script = Script.receiving()
       if isFinished { _ = script.finish() }
@@ -188,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `a sync that fails behind the loss of its sender is not forgotten`() {
+  @Test func `a failed sync is not forgotten after the sender is lost`() {
     var script = Script.receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     #expect(
@@ -197,7 +196,7 @@ import Testing
     #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
   }
 
-  @Test func `a sender that comes back behind a failed sync hears of it, though a stream holds its older session`() {
+  @Test func `a sender that comes back after a failed sync is told, even if a stream holds its older session`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.feed(.syncEnded(number, Script.broken))
@@ -209,7 +208,7 @@ import Testing
     #expect(script.feed(.noted(Script.transfer)) == ["finish: 1 the disk fails"])
   }
 
-  @Test func `a transfer of another sender goes on when a sync fails of one that gave way`() {
+  @Test func `a failed sync of a replaced transfer does not end another sender's transfer`() {
     var script = Script()
     script.open([Script.known(66, key: 6)])
     script.receive()
@@ -218,7 +217,7 @@ import Testing
     #expect(Words.text(script.engine.phase) == "engaged in 66 by 2")
   }
 
-  @Test func `an import that waits for its session's workers does not begin when an item cannot be dropped`() {
+  @Test func `an import that waits for its session's workers does not begin if an item cannot be dropped`() {
     var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))

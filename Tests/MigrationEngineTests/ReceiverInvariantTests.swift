@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What must always be so in a receiver's engine is looked at: each way in which it can be broken is found.
+/// The invariants of a receiver's engine are checked: each kind of breach is found.
 @Suite struct ReceiverInvariantTests {
   private typealias Script = ReceiverScript
 
@@ -22,7 +22,7 @@ import Testing
     #expect(engine.checkInvariants() == what)
   }
 
-  @Test func `a phase that is about nothing is found`() {
+  @Test func `a phase without its transfer or session is found`() {
     let one = SessionNumber(1)
     find("it is engaged in a transfer that is not there") { $0.phase = .engaged(5, one) }
     find("the newest session is not there") { $0.phase = .engaged(100, SessionNumber(7)) }
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `a session that is not where it must be is found`() {
+  @Test func `a session in the wrong state is found`() {
     let one = SessionNumber(1)
     let two = SessionNumber(2)
     find("an older session acts") {
@@ -56,7 +56,7 @@ import Testing
         66, on: ConnectionID(50), from: Remote(host: "", network: ""), isResumed: true, features: [])
       $0.conversations[two]?.life = .ending(nil)
     }
-    find("it receives data of an offer that it has not accepted") { $0.conversations[one]?.course = .none }
+    find("it receives without an offer") { $0.conversations[one]?.course = .none }
     find("an offer is judged while an older session works") {
       $0.conversations[two] = $0.conversations[one]
       $0.conversations[one]?.life = .ending(nil)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `a connection or a worker that is forgotten is found`() {
+  @Test func `a forgotten connection or worker is found`() {
     find("connection 50 before READY has no worker, or too many") {
       _ = $0.door.arrive(ConnectionID(50), Remote(host: "", network: ""), now: 0, chance: 0)
       $0.door.advance(ConnectionID(50), to: .greeting)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import MigrationEngine
 
-/// A receiver that stays: one transfer after the other, and those before that are still asked for.
+/// A receiver that stays: successive transfers, and senders that ask about earlier ones.
 @Suite struct ReceiverKeepingTests {
   private typealias Script = ReceiverScript
 
   private let first = SessionNumber(1)
 
-  /// The same, and its sender is gone; another code is shown.
+  /// The same receiver, after its sender has disconnected; another code is shown.
   private func lingering() -> Script {
     var script = Script.keepingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
@@ -21,7 +21,7 @@ import Testing
 
   private func phase(_ script: Script) -> String { Words.text(script.engine.phase) }
 
-  @Test func `the next code is made as soon as one transfer is done, while its receipt is awaited`() {
+  @Test func `the next code is made as soon as a transfer is done, while its receipt is awaited`() {
     var script = Script.keeping()
     script.open()
     script.receive()
@@ -38,14 +38,14 @@ import Testing
     #expect(phase(script) == "open")
   }
 
-  @Test func `a receipt that does not come is waited for a minute, and no longer`() {
+  @Test func `the receiver waits one minute for a receipt`() {
     var script = Script.keepingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     #expect(script.engine.nextMoment == 60)
     #expect(script.feed(.timePassed, after: 60) == ["close gate 1", "close 1 until 62.0", "release 100"])
   }
 
-  @Test func `a sender that missed the answer is told it again beside one that has just paired, and disturbs it not`() {
+  @Test func `a sender that missed the answer gets it again, without disturbing a newly paired sender`() {
     var script = lingering()
     script.pair(2, as: 101)
     #expect(phase(script) == "engaged in 101 by 2")
@@ -54,7 +54,7 @@ import Testing
     #expect(script.feed(.ready(Script.id(3), identifier: 0)) == ["converse 3", "say 3 greeting of here"])
     #expect(phase(script) == "engaged in 101 by 2")
     _ = script.say(Script.greeting(), on: 3)
-    // The user has heard of it before.
+    // The user has been told before.
     #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3).filter { $0.hasPrefix("tell") } == [])
     #expect(script.say(.receipt, on: 3) == ["close 3 until 2.0", "forget 100"])
     script.offer(on: 2)
@@ -62,7 +62,7 @@ import Testing
     #expect(phase(script) == "engaged in 101 by 2")
   }
 
-  @Test func `two transfers that are done are each told to the sender that asks`() {
+  @Test func `each of two finished transfers is reported to the sender that asks`() {
     var script = lingering()
     script.pair(2, as: 101)
     script.offer(on: 2)
@@ -82,13 +82,13 @@ import Testing
     #expect(script.engine.transfers.map(\.identifier) == [100])
   }
 
-  @Test func `a code that was on the screen is shown again behind the transfer of a sender that came back`() {
+  @Test func `an open code is shown again after the transfer of a returning sender`() {
     var script = Script.keeping()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
     script.resume(1, key: 1)
     _ = script.feed(.retook(Script.transfer, .success(Script.known(Script.transfer, key: 1))))
-    // While another one is served it cannot be tried, and no try is spent.
+    // While another sender is served, the code cannot be tried, and no try is spent.
     script.come(5)
     #expect(script.feed(.asked(Script.id(5), .pair)) == ["turn away 5: busy"])
     script.offer(Script.offer(Script.transfer))
@@ -100,7 +100,7 @@ import Testing
     #expect(script.ask(6).first?.hasPrefix("exchange 6") == true)
   }
 
-  @Test func `a code that is being proved is not thrown over by a sender that comes back`() {
+  @Test func `a returning sender does not displace a code that is being proved`() {
     var script = Script.keeping()
     script.open([Script.known(66, key: 6)])
     script.come(1)
@@ -112,7 +112,8 @@ import Testing
     #expect(phase(script) == "engaged in 100 by 1")
   }
 
-  @Test func `a sender that stays away is told of, its transfer let go and kept, and it may come back any time`() {
+  @Test func `a sender that stays away is reported, its transfer is released and kept, and it may come back any time`()
+  {
     var script = Script.keeping(giveUpAfter: 30)
     script.open()
     script.receive()
@@ -132,7 +133,7 @@ import Testing
     _ = script.feed(.codeMade(.success(Script.code)), after: 86_400)
     script.resume(3, key: 1)
     #expect(phase(script) == "engaged in 100 by 2")
-    // Its offer waits until what is there is known again.
+    // Its offer waits until the store has read the transfer's state.
     _ = script.say(Script.greeting(), on: 3)
     #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == [])
     let known = Script.known(Script.transfer, key: 1, held: Tally(items: 2, bytes: 15))
@@ -140,7 +141,7 @@ import Testing
       script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/15"])
   }
 
-  @Test func `what another process gave up is unknown here, and the receiver goes on`() {
+  @Test func `a transfer that another process discarded is unknown here, and the receiver continues`() {
     var script = Script.keeping()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
@@ -153,7 +154,7 @@ import Testing
     #expect(script.engine.transfers.isEmpty)
   }
 
-  @Test func `an import that fails is told at once, and goes on when its sender comes back`() {
+  @Test func `a failed import is reported at once, and continues when its sender comes back`() {
     var script = Script.keeping()
     script.open()
     script.receive()
@@ -175,14 +176,14 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a sync that fails before an import begins ends a transfer that no session acts on`(keeps: Bool) {
+  func `a failed sync before an import ends a transfer without a session`(keeps: Bool) {
     var settings = Script.settings()
     settings.keeps = keeps
     var script = Script(settings)
     script.open()
     script.receive()
     _ = script.finish()
-    // Its sender comes back, and is gone again, while the first session's sync goes on.
+    // Its sender comes back and disconnects again, while the first session's sync still runs.
     script.resume(2, key: 1)
     _ = script.feed(.broke(Script.id(2), Script.cut))
     _ = script.feed(.closed(Script.id(2)))
@@ -206,7 +207,7 @@ import Testing
     }
   }
 
-  @Test func `all imports that earlier runs have begun go on in their turn, and their senders may ask`() {
+  @Test func `all imports of earlier runs continue in turn, and their senders may ask`() {
     var script = Script.keeping()
     let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 5, bytes: 50))
     _ = script.feed(.begin)
@@ -226,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func `a stop between transfers ends the run at once, and one while a receipt is awaited a moment later`() {
+  @Test func `a stop between transfers ends the run at once, or a moment later while a receipt is awaited`() {
     var idle = Script.keeping()
     idle.open()
     #expect(idle.feed(.stop(.terminated)).last == "finish: 143 interrupted")
@@ -240,7 +241,7 @@ import Testing
     #expect(waiting.feed(.closed(Script.id(1))) == ["finish: 130 interrupted"])
   }
 
-  @Test func `a stop during an import lets it end, and the run is over by the stop`() {
+  @Test func `an import finishes after a stop, and then the stop ends the run`() {
     var script = Script.keeping()
     script.open()
     script.receive()
@@ -253,7 +254,7 @@ import Testing
     #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
   }
 
-  @Test func `no more than some transfers that are done stay known`() {
+  @Test func `a limited number of finished transfers stays known`() {
     var script = Script.keeping()
     let most = ReceiverEngine.rememberedDone
     let known = (1...most + 8).map { Script.known(TransferID($0), key: UInt8($0), standing: .done(Script.done)) }

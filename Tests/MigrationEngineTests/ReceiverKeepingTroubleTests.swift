@@ -3,13 +3,13 @@ import Testing
 
 @testable import MigrationEngine
 
-/// A receiver that stays where something goes wrong: one transfer's trouble is not that of the next.
+/// Failures of a receiver that stays: those of one transfer do not affect the next.
 @Suite struct ReceiverKeepingTroubleTests {
   private typealias Script = ReceiverScript
 
   private let first = SessionNumber(1)
 
-  /// One transfer of key 1 is done, and its sender has not said that it knows; another code is shown.
+  /// One transfer of key 1 is done, and its sender has not sent RECEIPT; another code is shown.
   private func answered() -> Script {
     var script = Script.keepingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
@@ -20,14 +20,14 @@ import Testing
 
   // MARK: Faults
 
-  @Test func `a disk that failed once is no reason to refuse the sender when it comes back`() {
+  @Test func `after one disk failure the receiver accepts the sender when it comes back`() {
     var script = Script.keeping()
     script.open()
     script.receive()
     let over = script.feed(.syncEnded(first, Script.broken))
     #expect(over.contains("tell failed 1 the disk fails"))
     _ = script.feed(.closed(Script.id(1)))
-    // It is noted, and let go of.
+    // The transfer is recorded, and released.
     for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
     script.resume(2, key: 1)
     #expect(phase(script) == "engaged in 100 by 2")
@@ -37,7 +37,7 @@ import Testing
     #expect(script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/20"])
   }
 
-  @Test func `a sender whose transfer another process has just now is told to connect again`() {
+  @Test func `a sender whose transfer another process holds is told to reconnect`() {
     var script = Script.keeping()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
@@ -55,11 +55,11 @@ import Testing
     #expect(script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/20"])
   }
 
-  @Test func `what could not be taken back at the start is taken back when its sender comes, and not given up`() {
+  @Test func `a transfer that could not be taken back at the start is taken back when its sender comes`() {
     var script = Script.keeping()
     script.open([Script.known(66, key: 6, held: Tally(), isHeld: false)])
     #expect(script.engine.transfers.map(\.identifier) == [66])
-    // Nothing is let go, since nothing is held; and more may be there than is remembered.
+    // Nothing is released, because nothing is held; and more may be staged than is remembered.
     script.pair(1)
     #expect(script.engine.transfers.map(\.identifier) == [66, 100])
     _ = script.feed(.broke(Script.id(1), Script.cut))
@@ -70,7 +70,7 @@ import Testing
     #expect(phase(script) == "engaged in 66 by 2")
   }
 
-  @Test func `an import that has failed goes on from the disk, also while the session that heard of it still ends`() {
+  @Test func `a failed import continues from the disk, even while the session that saw the failure still ends`() {
     var script = Script.keeping()
     script.open()
     script.receive()
@@ -88,7 +88,7 @@ import Testing
     #expect(script.feed(.retook(Script.transfer, .success(known))) == ["import 100", "tell offer 4, ? free"])
   }
 
-  @Test func `of what is done no lists are kept but that of the names that its sender may ask for`() {
+  @Test func `of a finished transfer only the names that its sender may ask for are kept`() {
     var script = Script.keeping()
     script.open()
     script.receive()
@@ -103,7 +103,7 @@ import Testing
 
   // MARK: A stop
 
-  @Test func `a stopped run lets no known sender in again, and a second stop gives none more time`() {
+  @Test func `a stopped run lets no known sender in again, and a second stop grants no more time`() {
     var script = answered()
     _ = script.feed(.stop(.interrupted))
     _ = script.feed(.stop(.interrupted), after: Curfew.forWords / 2)
@@ -112,7 +112,7 @@ import Testing
     #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
   }
 
-  @Test func `a stop during an import hurries the receipt of the transfer before`() {
+  @Test func `a stop during an import shortens the wait for the previous transfer's receipt`() {
     var script = answered()
     script.pair(2, as: 101)
     script.offer(on: 2)
@@ -126,7 +126,7 @@ import Testing
 
   // MARK: Guesses
 
-  /// A guess from a host, wrong; what is done about it first.
+  /// A wrong guess from a host; returns the first action.
   private func guess(_ number: UInt64, from host: String, _ script: inout Script) -> String? {
     script.come(number, host: host)
     let asked = script.ask(number)
@@ -134,7 +134,7 @@ import Testing
     return script.feed(.proved(Script.id(number), isRight: false)).first
   }
 
-  @Test func `the delay of a network that guessed outlives the transfer of another one`() {
+  @Test func `the delay of a network that guessed outlives another network's transfer`() {
     var script = Script.keeping()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
@@ -145,11 +145,11 @@ import Testing
     _ = script.imported()
     _ = script.feed(.codeMade(.success(Script.code)))
     #expect(guess(10, from: "10.0.0.8", &script) == "turn away 10: busy")
-    // The guesses of the next wait are all there.
+    // All guesses of the next wait are available.
     #expect(guess(11, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 98 left")
   }
 
-  @Test func `a pairing that brought nothing continues the wait with its count`() {
+  @Test func `a pairing that delivered no data continues the wait with its count`() {
     var script = Script.keeping()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
@@ -162,7 +162,7 @@ import Testing
     #expect(guess(9, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 96 left")
   }
 
-  @Test func `a transfer that was lost in between ends its wait as any other`() {
+  @Test func `a transfer that was interrupted ends its wait like any other`() {
     var script = Script.keeping()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
@@ -177,7 +177,8 @@ import Testing
     #expect(guess(9, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 98 left")
   }
 
-  /// Nothing has come of a transfer whose sender is away, and another sender has just proved the next code.
+  /// Nothing has arrived of a transfer whose sender is away, and another sender has just proved the
+  /// next code.
   private func confirming() -> Script {
     var script = Script.keeping(giveUpAfter: 30)
     script.open()
@@ -192,7 +193,7 @@ import Testing
     return script
   }
 
-  @Test func `no code is made for a sender that is given up while another one pairs`() {
+  @Test func `no code is made for an abandoned sender while another one pairs`() {
     var script = confirming()
     let over = script.feed(.timePassed, after: 5)
     #expect(over.contains { $0.hasPrefix("tell failed 5") } && !over.contains("make code"))
@@ -200,7 +201,7 @@ import Testing
     #expect(phase(script) == "engaged in 101 by 2")
   }
 
-  @Test func `a sender that comes back with nothing does not throw over one that has just proved the code`() {
+  @Test func `a returning sender without data does not displace one that has just proved the code`() {
     var script = confirming()
     script.come(3, key: 1)
     #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What becomes of a transfer when its sender is lost.
+/// The consequences for a transfer when its sender is lost.
 @Suite struct ReceiverLossTests {
   private typealias Script = ReceiverScript
   private let first = SessionNumber(1)
@@ -18,7 +18,7 @@ import Testing
 
   // MARK: Loss
 
-  @Test func `a sender that is lost may come back for as long as the user wants, and then the run is over`() {
+  @Test func `a lost sender may come back for as long as the user allows, and then the run ends`() {
     var script = receiving()
     #expect(
       script.feed(.broke(Script.id(1), Script.cut)) == [
@@ -45,7 +45,7 @@ import Testing
     (Fault(told: Close(.interrupted, "enough")), true), (Fault(told: Close(.storage, "broken")), false),
     (Fault(.violation, "broken"), false),
   ])
-  func `only a sender that may come back is waited for, and none where the user does not want to wait`(
+  func `the receiver waits only for a sender that may come back, and only if the user allows it`(
     fault: Fault, mayComeBack: Bool
   ) {
     for giveUpAfter in [0, 1e300] {
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `streams have a moment to judge what had come on them, before the loss of a session counts`() {
+  @Test func `streams have a moment to judge the arrived data before the loss of a session takes effect`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
     #expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))) == [])
@@ -81,7 +81,7 @@ import Testing
       ])
   }
 
-  @Test func `streams that have judged everything end the moment, and so does its end`() {
+  @Test func `the moment ends when all streams have judged their data, or when its time has passed`() {
     var ended = receiving()
     _ = ended.join(2, stream: 0)
     _ = ended.join(3, stream: 1)
@@ -101,7 +101,7 @@ import Testing
     #expect(late.feed(.syncEnded(first, nil)).first == "tell interrupted: the connection was lost")
   }
 
-  @Test func `a sender that leaves its offer makes room at once, however long the offer's workers take`() {
+  @Test func `a sender that abandons its offer makes room at once, however long the offer's workers take`() {
     for isStaging in [false, true] {
       var script = Script()
       script.open()
@@ -116,7 +116,7 @@ import Testing
       script.pair(2, as: 101)
       #expect(Words.text(script.engine.phase) == "engaged in 101 by 2")
       script.offer(on: 2)
-      // What was begun for it is discarded when it has ended.
+      // The work begun for it is discarded when it has ended.
       let late: [String] =
         isStaging
         ? script.feed(.staged(first, .success(Script.admitted())))
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `an offer of which something is staged keeps the receiver until its workers have ended`() {
+  @Test func `an offer with staged data occupies the receiver until its workers have ended`() {
     var script = Script()
     script.open([Script.known(Script.transfer, key: 1)])
     script.resume(1, key: 1)
@@ -138,7 +138,7 @@ import Testing
     #expect(script.feed(.examined(first, examined)) == ["tell interrupted: the connection was lost", "note 100"])
   }
 
-  @Test func `a sender that says CLOSE is not answered`() {
+  @Test func `a sender that sends CLOSE gets no answer`() {
     var script = receiving()
     #expect(
       script.say(.close(Close(.interrupted, "enough"))) == ["close gate 1", "end sync 1", "close 1 until 2.0"])

@@ -3,14 +3,14 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Runs of a receiver: how each begins, and a whole one.
+/// Runs of a receiver: their beginnings, and one complete run.
 @Suite struct ReceiverRunTests {
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
 
   // MARK: The beginning
 
-  @Test func `what was left is taken back before anything listens, and then a code is made`() {
+  @Test func `transfers of earlier runs are taken back before listening, and then a code is made`() {
     var script = Script()
     #expect(script.feed(.begin) == ["take back"])
     #expect(script.engine.nextMoment == nil)
@@ -23,7 +23,7 @@ import Testing
     #expect(script.engine.runningWorkers == 0)
   }
 
-  @Test func `of what was left the first import goes on, and no code is shown beside it`() {
+  @Test func `the first import of an earlier run continues, and no code is shown meanwhile`() {
     var script = Script()
     _ = script.feed(.begin)
     let known = [
@@ -49,7 +49,7 @@ import Testing
       ])
   }
 
-  @Test func `a receiver that is stopped while it takes back what was left ends with that`() {
+  @Test func `a receiver that is stopped while it takes back transfers ends after that`() {
     var script = Script()
     _ = script.feed(.begin)
     #expect(script.feed(.stop(.interrupted)) == [])
@@ -59,7 +59,7 @@ import Testing
     #expect(script.feed(.stop(.interrupted)) == [])
   }
 
-  @Test func `an import goes on only where something listens, so that nothing is told behind its end`() {
+  @Test func `an import continues only once the receiver listens, so that nothing is reported after its end`() {
     var script = Script()
     _ = script.feed(.begin)
     let concluded = Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50)))
@@ -77,7 +77,7 @@ import Testing
 
   // MARK: A whole transfer
 
-  @Test func `a transfer goes from its code to the receipt`() {
+  @Test func `a transfer proceeds from its code to the receipt`() {
     var script = Script()
     script.open()
     script.come(1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Where many scripts begin.
+/// The starting states of many scripts.
 extension ReceiverScript {
   /// A sender has paired.
   static func paired(_ settings: ReceiverEngine.Settings = settings()) -> ReceiverScript {
@@ -13,7 +13,7 @@ extension ReceiverScript {
     return script
   }
 
-  /// Session 1 has heard the ledger, and may send.
+  /// Session 1 has received the ledger, and may send.
   static func receiving() -> ReceiverScript {
     var script = ReceiverScript()
     script.open()
@@ -29,7 +29,7 @@ extension ReceiverScript {
     return ReceiverScript(settings)
   }
 
-  /// A receiver that stays; one transfer of key 1 is done, and its sender has not said that it knows.
+  /// A receiver that stays; one transfer of key 1 is done, and its sender has not sent RECEIPT.
   static func keepingAndAnswered() -> ReceiverScript {
     var script = keeping()
     script.open()
@@ -45,7 +45,7 @@ extension ReceiverScript {
     return .ledger(SessionNumber(1), .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: end)))
   }
 
-  /// Guesses until no code is shown any more; what the last guess led to.
+  /// Guesses until no code is shown any more; returns the actions after the last guess.
   mutating func spendCodes() -> [String] {
     var last: [String] = []
     for number in 1...UInt64(GuessLimit.most) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// A receiver's engine, what was done to it and what it does, in words.
+/// A receiver's engine with its events and actions, in words.
 struct ReceiverScript {
   typealias Event = ReceiverEngine.Event
 
@@ -62,7 +62,7 @@ struct ReceiverScript {
 
   init(_ settings: ReceiverEngine.Settings = settings()) { engine = ReceiverEngine(settings) }
 
-  /// What is done about an event, which happens so many seconds after the last one.
+  /// The actions after an event that happens `seconds` after the last one.
   mutating func feed(
     _ event: Event, after seconds: Double = 0, sourceLocation: SourceLocation = #_sourceLocation
   ) -> [String] {
@@ -72,9 +72,9 @@ struct ReceiverScript {
     return actions.map(Words.text)
   }
 
-  // MARK: The way to a state
+  // MARK: Reaching a state
 
-  /// To the state in which a code is shown.
+  /// Reaches the state in which a code is shown.
   mutating func open(_ known: [ReceiverEngine.KnownTransfer] = [], isAnnounced: Bool = false) {
     _ = feed(.begin)
     _ = feed(.tookBack(.success(known)))
@@ -82,7 +82,7 @@ struct ReceiverScript {
     _ = feed(.codeMade(.success(Self.code)))
   }
 
-  /// A connection comes, and is let in; TLS is up.
+  /// A connection arrives and is let in; its TLS handshake is done.
   mutating func come(_ number: UInt64, host: String? = nil, key: UInt8? = nil, mayPair: Bool = true) {
     let host = host ?? "10.0.0.\(number)"
     _ = feed(
@@ -92,7 +92,7 @@ struct ReceiverScript {
     _ = feed(.secured(Self.id(number), Self.key(key ?? UInt8(number))))
   }
 
-  /// A connection asks to pair, and shares; what is done about the last that it says.
+  /// A connection asks to pair and sends PAIR_A; returns the actions after its last message.
   mutating func ask(_ number: UInt64) -> [String] {
     let done = feed(.asked(Self.id(number), .pair))
     return done.first?.hasPrefix("await share") == true ? feed(.shared(Self.id(number))) : done
@@ -135,7 +135,7 @@ struct ReceiverScript {
     _ = say(.offer(offer), on: number)
   }
 
-  /// Through all that lies between an offer and the end of the ledger.
+  /// Passes from an offer to the end of the ledger.
   mutating func take(_ session: UInt64 = 1, on number: UInt64 = 1, held: Tally = Tally(), telling marks: [Mark] = []) {
     let session = SessionNumber(session)
     _ = feed(.examined(session, .success(ReceiverEngine.Examination(availableBytes: 1000))))
@@ -144,25 +144,25 @@ struct ReceiverScript {
     _ = feed(.ledger(session, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: held))))
   }
 
-  /// To the state in which streams may join, from an open one.
+  /// Reaches the state in which streams may join, from an open one.
   mutating func receive() {
     pair()
     offer()
     take()
   }
 
-  /// The sender has said everything, and nothing was being written.
+  /// The sender has sent everything, and nothing was being written.
   mutating func finish(_ session: UInt64 = 1, on number: UInt64 = 1, saying finish: Finish = finish) -> [String] {
     say(.finish(finish), on: number) + feed(.gateShut(SessionNumber(session), nil))
   }
 
-  /// To the import, from there.
+  /// Passes from there to the import.
   mutating func conclude(_ session: UInt64 = 1, on number: UInt64 = 1) {
     _ = finish(session, on: number)
     _ = feed(.syncEnded(SessionNumber(session), nil))
   }
 
-  /// Lets the import get on for a time.
+  /// Lets the import make progress for a time.
   mutating func goOn(seconds: Double) {
     let end = now + seconds
     while now < end {
@@ -171,7 +171,7 @@ struct ReceiverScript {
     }
   }
 
-  /// From there to DONE.
+  /// Passes from there to DONE.
   mutating func imported(
     _ result: Result<Done, Fault> = .success(done), refused: [Refusal] = []
   ) -> [String] {

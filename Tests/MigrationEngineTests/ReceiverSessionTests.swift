@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Sessions of a sender: how newer ones follow older ones, and what becomes of a transfer when one ends.
+/// Sessions of a sender: how newer ones replace older ones, and the consequences when one ends.
 @Suite struct ReceiverSessionTests {
   private typealias Script = ReceiverScript
   private let first = SessionNumber(1)
@@ -18,7 +18,7 @@ import Testing
 
   // MARK: Newer and older
 
-  @Test func `a newer session's offer is looked at when all workers of the older one have ended`() {
+  @Test func `a newer session's offer is examined when all workers of the older one have ended`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
     script.come(3, key: 1)
@@ -42,11 +42,11 @@ import Testing
       ])
   }
 
-  @Test func `what an older session still brings is not the newer one's`() {
+  @Test func `late events of an older session do not affect the newer one`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
     script.resume(3, key: 1)
-    // The failure of its stream is not the transfer's.
+    // The failure of its stream does not fail the transfer.
     #expect(script.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally(items: 1, bytes: 9))) == [])
     #expect(script.feed(.syncEnded(first, nil)) == ["note 100"])
     #expect(script.feed(.received(Script.id(1), .finish(Script.finish))) == [])
@@ -57,7 +57,7 @@ import Testing
     #expect(script.feed(.timePassed) == [])
   }
 
-  @Test func `each stage of an offer is given up when a newer session comes`() {
+  @Test func `each stage of an offer is abandoned when a newer session comes`() {
     for stage in 0..<4 {
       var script = Script()
       script.open()
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `a FINISH that came before a newer session holds, and what was to be dropped is dropped first`() {
+  @Test func `a FINISH before a newer session holds, and pending drops are done first`() {
     var script = Script()
     script.open()
     script.pair()
@@ -99,7 +99,7 @@ import Testing
     #expect(script.imported().suffix(1) == ["say 3 done 5/50"])
   }
 
-  @Test func `what was to be dropped by a session that was cut is not`() {
+  @Test func `pending drops of a session that was cut are not done`() {
     var script = Script()
     script.open()
     script.pair()
@@ -115,7 +115,7 @@ import Testing
     #expect(script.feed(.dropped(first, nil)).first == "tell interrupted: the connection was lost")
   }
 
-  @Test func `a session that comes during an import waits for its end, and hears of it`() {
+  @Test func `a session that comes during an import waits for its result, and receives it`() {
     var script = receiving()
     script.conclude()
     script.resume(3, key: 1)
@@ -127,7 +127,7 @@ import Testing
     #expect(script.say(.receipt, on: 3).first == "close 3 until 2.0")
   }
 
-  @Test func `a session that comes during an import hears how it fails`() {
+  @Test func `a session that comes during an import learns of its failure`() {
     var script = receiving()
     script.conclude()
     script.resume(3, key: 1)
@@ -137,7 +137,7 @@ import Testing
     #expect(script.feed(.closed(Script.id(3))) == ["finish: 1 the disk fails"])
   }
 
-  @Test func `a session that has not said its offer when the import ends is answered when it does`() {
+  @Test func `a session whose offer comes after the end of the import gets the result then`() {
     var script = receiving()
     script.conclude()
     script.resume(3, key: 1)
@@ -147,7 +147,7 @@ import Testing
       script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["tell offer 4, ? free", "say 3 done 5/50"])
   }
 
-  @Test func `an import whose sender was lost goes on, and its end is told to one that asks within a minute`() {
+  @Test func `an import continues after its sender is lost, and its result is kept a minute for the sender`() {
     var script = receiving()
     script.conclude()
     #expect(
@@ -166,7 +166,7 @@ import Testing
 
   // MARK: Other transfers
 
-  @Test func `an empty transfer gives way to another pairing, and is discarded when nothing works for it any more`() {
+  @Test func `an empty transfer is replaced by another pairing, and discarded when its workers have ended`() {
     var script = Script()
     script.open([Script.known(66, key: 6, held: Tally()), Script.known(77, key: 7)])
     script.resume(6, key: 6)
@@ -209,7 +209,7 @@ import Testing
     #expect(!script.engine.isUnderWay(first))
   }
 
-  @Test func `a transfer of which something is there keeps the receiver to itself`() {
+  @Test func `a transfer with staged data occupies the receiver`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
     _ = script.feed(.broke(Script.id(1), Script.cut))
@@ -218,7 +218,7 @@ import Testing
     #expect(!script.engine.isInviting)
   }
 
-  @Test func `streams that end side by side are counted in whatever order they are heard of`() {
+  @Test func `streams that end together are counted in any order of their events`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1)
@@ -232,7 +232,7 @@ import Testing
       script.say(.offer(Script.offer(Script.transfer)), on: 4) == ["examine 2: 4 for 100, held 3/9"])
   }
 
-  @Test func `the store is told one thing at a time`() {
+  @Test func `the store gets one task at a time`() {
     var script = receiving()
     script.conclude()
     _ = script.imported()

@@ -3,11 +3,15 @@ import Testing
 
 @testable import MigrationEngine
 
-/// The states of a receiver that the table goes through, and the events that it meets in each of them.
+/// The states of a receiver that the table covers, and the events that occur in each of them.
 ///
-/// In each state that can have them the same connections are there: 1 is the control connection, 2 a data stream, 3 one that wants
-/// to join, 4 one that wants to resume, 5 one whose HELLO comes, of the same sender; 6 the same of another known sender, 7 of a
-/// stranger, 8 one that proves the first code, 9 one in the lobby.
+/// Every state has the same connections, as far as it can have them:
+///
+/// - 1 is the control connection of the sender, 2 its data stream;
+/// - 3 wants to join, 4 wants to resume, and 5 is about to send HELLO, all of the same sender;
+/// - 6 and 7 are about to send HELLO, 6 of another known sender and 7 of a stranger;
+/// - 8 proves the first code;
+/// - 9 is in the lobby.
 enum ReceiverState: CaseIterable {
   case starting
   case takingBack
@@ -133,7 +137,7 @@ enum ReceiverState: CaseIterable {
     }
   }
 
-  /// What may happen in this state, by name, and how many seconds pass before.
+  /// The possible events in this state, by name, and how many seconds pass before each.
   var events: [(name: String, event: ReceiverEngine.Event, seconds: Double)] {
     self == .starting ? Self.all : Self.all.filter { $0.name != "begin" }
   }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import MigrationEngine
 
-/// How a run of a receiver ends, and what a stop does.
+/// The end of a receiver's run, and the effects of a stop.
 @Suite struct ReceiverStopTests {
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
 
   // MARK: The end
 
-  @Test func `a stop is said to the sender, and the run ends when everything has`() {
+  @Test func `a stop is reported to the sender, and the run ends when all work has ended`() {
     var script = Script()
     script.open()
     script.receive()
@@ -28,7 +28,7 @@ import Testing
     #expect(script.feed(.noted(Script.transfer)) == ["finish: 143 interrupted"])
   }
 
-  @Test func `a disk that stands still does not hold up a stop for more than a moment`() {
+  @Test func `a hanging disk delays a stop by a moment at most`() {
     var script = Script()
     script.open()
     script.receive()
@@ -41,7 +41,7 @@ import Testing
     #expect(script.feed(.arrived(Script.id(50), Remote(host: "h", network: "n"), chance: 0)) == [])
   }
 
-  @Test func `a stop hurries a run that ends by itself, and does not slow it down`() {
+  @Test func `a stop speeds up a run that is already ending, and does not slow it down`() {
     var script = Script()
     script.open()
     script.receive()
@@ -56,7 +56,7 @@ import Testing
     #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
   }
 
-  @Test func `a stop late in a run that ends does not lengthen it`() {
+  @Test func `a stop late in an ending run does not lengthen it`() {
     var script = Script()
     script.open()
     script.receive()
@@ -66,7 +66,7 @@ import Testing
     #expect(script.engine.nextMoment == Curfew.atLeisure)
   }
 
-  @Test func `a sender that does not say that it knows keeps nothing from ending after a stop`() {
+  @Test func `a sender without RECEIPT does not keep a run from ending after a stop`() {
     var before = Script()
     before.open()
     before.receive()
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `a sender that is lost after a stop is not waited for when its import ends`() {
+  @Test func `the receiver does not wait for a sender that is lost after a stop when its import ends`() {
     var script = Script()
     script.open()
     script.receive()
@@ -109,7 +109,7 @@ import Testing
     #expect(script.imported().map { $0.prefix(9) } == ["tell done", "tell done", "finish: 5"])
   }
 
-  @Test func `a sender that is lost after DONE and a stop is not waited for`() {
+  @Test func `the receiver does not wait for a sender that is lost after DONE and a stop`() {
     var script = Script()
     script.open()
     script.receive()
@@ -123,7 +123,7 @@ import Testing
     #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(9) } == ["finish: 5"])
   }
 
-  @Test func `a failure that is being wound up when the user stops is what the run ends by`() {
+  @Test func `a failure in progress when the user stops decides the outcome of the run`() {
     for (fault, outcome) in [(Script.broken, "finish: 1 the disk fails"), (Script.cut, "finish: 143 interrupted")] {
       var script = Script()
       script.open()
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `every connection in front of READY is dismissed at the end, and what it still says closes it`() {
+  @Test func `every connection before READY is dismissed at the end, and is closed by its last message`() {
     var script = Script()
     script.open()
     script.come(5)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What becomes of an import when the user stops the run.
+/// The import after the user has stopped the run.
 @Suite struct ReceiverStoppedImportTests {
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
@@ -17,7 +17,7 @@ import Testing
     return script
   }
 
-  @Test func `an import that gets on is not broken off by a stop here, and its end is told and ends the run`() {
+  @Test func `an import that makes progress is not broken off by a stop, and its result ends the run`() {
     var script = Self.importing()
     #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
     script.goOn(seconds: 60)
@@ -30,7 +30,7 @@ import Testing
     #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == ["finish: 5/50,"])
   }
 
-  @Test func `an import that the user has broken off ends the run by the signal that did it`() {
+  @Test func `an import that the user has broken off ends the run with the signal's outcome`() {
     var script = Script()
     script.open()
     script.receive()
@@ -44,7 +44,7 @@ import Testing
     #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 the import was broken off"])
   }
 
-  @Test func `a stop between the end of the export and the import reaches the import`() {
+  @Test func `a stop between FINISH and the import reaches the import`() {
     var script = Script()
     script.open()
     script.receive()
@@ -53,7 +53,7 @@ import Testing
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50", "interrupt import 100"])
   }
 
-  @Test func `a sender that comes during an import after a stop hears its end, as long as the import gets on`() {
+  @Test func `a sender that comes during an import after a stop gets its result, if the import makes progress`() {
     var script = Self.importing()
     _ = script.feed(.stop(.terminated))
     script.resume(3, key: 1)
@@ -63,13 +63,13 @@ import Testing
     #expect(script.imported().last == "say 3 done 5/50")
   }
 
-  // MARK: An import that stands still
+  // MARK: A hanging import
 
   private static let left = [
     "say 1 close 2 the transfer was interrupted on the receiving device", "close gate 1", "close 1 until 1.4",
   ]
 
-  @Test func `an import that stands still is left to the next run, and its sender hears of it`() {
+  @Test func `a hanging import is left to the next run, and its sender is told`() {
     var script = Self.importing()
     _ = script.feed(.stop(.terminated))
     #expect(script.engine.nextMoment == Curfew.forImport)
@@ -81,7 +81,7 @@ import Testing
     #expect(script.imported() == [])
   }
 
-  @Test func `what stands still in front of an import holds up a stop for no longer`() {
+  @Test func `work that hangs before an import delays a stop no longer than that`() {
     for isDropping in [false, true] {
       var script = Script()
       script.open()
@@ -93,13 +93,13 @@ import Testing
       if isDropping { _ = script.feed(.syncEnded(number, nil)) }
       #expect(script.feed(.stop(.terminated)) == [])
       #expect(script.feed(.timePassed, after: 1).filter { $0 != "end sync 1" } == Self.left)
-      // What ends now begins no import.
+      // The end of this work begins no import.
       #expect(script.feed(isDropping ? .dropped(number, nil) : .syncEnded(number, nil)) == [])
       #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
     }
   }
 
-  @Test func `an import that stands still after its sender is gone is left to the next run`() {
+  @Test func `an import that hangs after its sender has disconnected is left to the next run`() {
     var script = Self.importing()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
@@ -110,7 +110,7 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.4) == ["finish: 143 interrupted"])
   }
 
-  @Test func `an import that was left to the next run, and ends in time, is what the run ends by`() {
+  @Test func `an import that was left to the next run, and ends in time, decides the outcome`() {
     for (result, outcome) in [
       (Result<Done, Fault>.success(Script.done), "finish: 5/50,"), (.failure(Script.broken), "finish: 143 i"),
     ] {
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `an import that is to clear up has time for that`() {
+  @Test func `an import that has to clean up has time for that`() {
     var settings = Script.settings()
     settings.graceAtTheEnd = 5
     var script = Self.importing(settings)
@@ -132,7 +132,7 @@ import Testing
     #expect(script.feed(.timePassed, after: 0.1).first == Self.left.first)
   }
 
-  @Test func `an import that begins after a stop has a time of its own`() {
+  @Test func `an import that begins after a stop has its own time`() {
     var script = Script()
     script.open()
     script.receive()
@@ -141,7 +141,7 @@ import Testing
     _ = script.feed(.syncEnded(number, nil), after: 0.9)
     #expect(script.engine.nextMoment == 0.9 + Curfew.forImport)
   }
-  @Test func `what is imported is not left to the next run, however often a sender asks for it after a stop`() {
+  @Test func `a finished import is not left to the next run, however often a sender asks after a stop`() {
     var script = Self.importing()
     _ = script.imported()
     _ = script.feed(.stop(.terminated))

@@ -3,25 +3,25 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Data streams, and what the sender drops, as the receiver's engine decides.
+/// Data streams, and the items that the sender drops, as the receiver's engine decides.
 @Suite struct ReceiverStreamTests {
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
 
   // MARK: Streams
 
-  @Test func `a stream that is replaced ends before its heir is served`() {
+  @Test func `a replaced stream ends before its heir is served`() {
     var script = Script.receiving()
     #expect(script.join(2, stream: 0) == ["serve 2 in 1 as 0"])
     #expect(script.join(3, stream: 1) == ["serve 3 in 1 as 1"])
     #expect(script.join(4, stream: 2, replaces: 0) == ["end stream 2"])
     #expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())) == [])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 2"])
-    // The heir of one that has ended waits for nothing.
+    // The heir of a stream that has ended waits for nothing.
     #expect(script.join(5, stream: 3, replaces: 0) == ["serve 5 in 1 as 3"])
   }
 
-  @Test func `a number that was used or replaced joins no more`() {
+  @Test func `a number that was used or replaced can no longer join`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(3, stream: 0) == ["drop 3"])
@@ -31,7 +31,7 @@ import Testing
     #expect(script.join(6, stream: 1) == ["drop 6"])
   }
 
-  @Test func `the heir of a stream that never came ends whatever it may have been an heir of`() {
+  @Test func `the heir of a stream that never came ends every stream that it may have replaced`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1)
@@ -40,7 +40,7 @@ import Testing
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 3"])
   }
 
-  @Test func `the heir of an heir that still waits is served, and the one between them is not`() {
+  @Test func `the heir of a waiting heir is served, and the heir between them is not`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(3, stream: 1, replaces: 0) == ["end stream 2"])
@@ -48,12 +48,11 @@ import Testing
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 2"])
   }
 
-  @Test func `what waits is dropped when a later stream that never came is replaced, and its own heir waits as it did`()
-  {
+  @Test func `waiting streams are dropped when a later stream that never came is replaced, its heir waits`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1, replaces: 0)
-    // Stream 2 has replaced stream 1, or has not.
+    // Stream 2 may or may not have replaced stream 1.
     #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2", "drop 3"])
     #expect(script.join(5, stream: 4, replaces: 1) == ["end stream 2"])
     #expect(
@@ -61,18 +60,18 @@ import Testing
   }
 
   @Test
-  func `what comes later than the heir of a later stream joins no more, and its own heir waits for those before it`() {
+  func `a stream older than the heir of a later stream cannot join, and its own heir waits for all before`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2"])
     #expect(script.join(3, stream: 1, replaces: 0) == ["drop 3"])
-    // It has not joined: it may have replaced any, one that waits included.
+    // Stream 3 has not joined: it may have replaced any stream, including a waiting one.
     #expect(script.join(5, stream: 4, replaces: 1) == ["end stream 2", "drop 4"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 5 in 1 as 4"])
     #expect(script.join(6, stream: 2) == ["drop 6"])
   }
 
-  @Test func `the heir of a stream that never came ends streams and what waits, whatever their numbers are`() {
+  @Test func `the heir of a stream that never came ends all streams and waiting ones, of any number`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 5)
@@ -82,7 +81,7 @@ import Testing
     #expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())) == ["serve 5 in 1 as 7"])
   }
 
-  @Test func `a stream may replace one of a greater number, and none of its own`() {
+  @Test func `a stream may replace one with a greater number, and never itself`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 5)
     #expect(script.join(3, stream: 4, replaces: 4) == ["drop 3"])
@@ -90,7 +89,7 @@ import Testing
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 4"])
   }
 
-  @Test func `a stream that says READY, and no JOIN, begins no session`() {
+  @Test func `a stream with READY and without JOIN begins no session`() {
     var script = Script.receiving()
     script.welcomeStream(5)
     #expect(script.feed(.ready(Script.id(5), identifier: 0)) == ["drop 5"])
@@ -106,7 +105,7 @@ import Testing
     #expect(script.join(201, stream: 17) == ["serve 201 in 1 as 17"])
   }
 
-  @Test func `those that wait are closed when their session ends`() {
+  @Test func `waiting streams are closed when their session ends`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1, replaces: 0)
@@ -117,7 +116,7 @@ import Testing
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
   }
 
-  @Test func `while a session settles, those that wait are not served`() {
+  @Test func `waiting streams are not served while a session settles`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(4, stream: 4)
@@ -127,7 +126,7 @@ import Testing
     #expect(script.feed(.streamEnded(Script.id(4), .over, held: Tally())).contains("drop 3"))
   }
 
-  // MARK: What the source no longer has
+  // MARK: Items that the source no longer has
 
   @Test func `items are dropped in turn, and the end of the export waits for the last of them`() {
     var script = Script.paired()
@@ -147,7 +146,7 @@ import Testing
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
   }
 
-  @Test func `no more items are dropped than the ledger has told`() {
+  @Test func `a sender cannot drop more items than the ledger listed`() {
     var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
@@ -159,7 +158,7 @@ import Testing
     #expect(script.say(.drop(Drop(marks: [1, 3]))).first?.hasPrefix("say 1 close 3") == true)
   }
 
-  @Test func `an export that ends when nothing is made durable any more is imported at once`() {
+  @Test func `an import begins at once after FINISH if no sync is running`() {
     var script = Script.receiving()
     #expect(script.feed(.syncEnded(number, nil)) == [])
     #expect(script.finish() == ["shut gate 1", "import 100 of 1: 5/50"])

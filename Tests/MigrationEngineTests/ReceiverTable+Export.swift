@@ -1,5 +1,5 @@
 extension ReceiverTable {
-  /// The control connection: what a sender says behind its offer.
+  /// The control connection: the sender's messages after its offer.
   static let export = """
     says unsent
       paired...greeted

@@ -1,5 +1,5 @@
 extension ReceiverTable {
-  /// The control connection: its end, and what a sender says up to its offer.
+  /// The control connection: its end, and the sender's messages up to its offer.
   static let messages = """
     cut
       paired...examining, staging

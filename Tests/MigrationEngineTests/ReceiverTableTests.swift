@@ -3,14 +3,15 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Every state of a receiver, every event in it, and what is done: what is not in the table does nothing.
+/// Every state of a receiver, every event in it, and the actions: an event that is not in the table
+/// has none.
 ///
-/// The table's lines are an event, the states in which it is looked at, what is done then, and the phase that follows, if it is
-/// another one.
+/// A line of the table holds an event, the states in which it is tested, the actions, and the next
+/// phase, if it is another one.
 @Suite struct ReceiverTableTests {
   private typealias Table = [ReceiverState: [String: [String]]]
 
-  /// What is the same in many rows, by a shorter name.
+  /// Shorter names of texts that many rows share.
   private static let shorter = [
     ("the other device broke the protocol: ", "VIOLATION "),
     ("sent 50-3 in 2, held 10, unsent 1, left 2+2, not stored 1", "RESULT"),
@@ -19,7 +20,7 @@ import Testing
   ]
   private static let dismissals = ["dismiss 4", "dismiss 5", "dismiss 6", "dismiss 7", "dismiss 8", "drop 9"]
 
-  /// What is done about an event in a state, as the table says it.
+  /// The actions after an event in a state, in the words of the table.
   private static func look(_ start: ReceiverScript, _ event: ReceiverEngine.Event, after seconds: Double) -> [String] {
     var script = start
     script.now = 0.1
@@ -61,7 +62,7 @@ import Testing
   }()
 
   @Test(arguments: ReceiverState.allCases)
-  func `in every state every event leads to what the table says`(state: ReceiverState) {
+  func `every event in every state has the actions of the table`(state: ReceiverState) {
     var expected = Self.table[state] ?? [:]
     let script = state.script()
     for (name, event, seconds) in state.events {

@@ -10,7 +10,7 @@ import Testing
 
   // MARK: Offers
 
-  @Test func `an offer that continues another transfer, or other roots, ends the run`() {
+  @Test func `an offer that continues another transfer, or has other roots, ends the run`() {
     for (offer, reason) in [
       (Script.offer(67), "12 this transfer is not known here"),
       (
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `a root may have become something else, and an app is known by its name, platform and store`() {
+  @Test func `a root may change its type, and an app is identified by its name, platform and store`() {
     func objection(_ one: Offer.Contents, _ other: Offer.Contents) -> Fault? {
       var transfer = IncomingTransfer(1, pairedWith: Script.key(1))
       transfer.contents = one
@@ -50,7 +50,7 @@ import Testing
     #expect(objection(file, app("a", "1")) != nil)
   }
 
-  @Test func `the roots of the first offer that was taken are those of all`() {
+  @Test func `the roots of the first accepted offer apply to all later offers`() {
     var script = Script.receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(number, nil))
@@ -59,7 +59,7 @@ import Testing
     #expect(Words.text(script.engine.phase).contains("an offer of other roots"))
   }
 
-  @Test func `what is used is what both ends have and the offer allows`() {
+  @Test func `a session uses the features that both ends have and the offer allows`() {
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     let cases: [(Offer, Features, String)] = [
       (Script.offer(), [.zstd, .refusals, .leavingOut], "features 513 traits"),
@@ -89,7 +89,7 @@ import Testing
 
   // MARK: The ledger
 
-  @Test func `the parts of a ledger are asked for one after another, each when the one before is gone`() {
+  @Test func `the parts of a ledger are read one after another, each when the previous one is sent`() {
     var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
@@ -100,14 +100,14 @@ import Testing
     #expect(script.feed(.drained(Script.id(2))) == [])
     #expect(script.feed(.drained(Script.id(1))) == ["read ledger 1"])
     #expect(script.feed(.drained(Script.id(1))) == [])
-    // A part that says nothing does not drain.
+    // A part that queues nothing does not drain.
     #expect(script.feed(Script.part()) == ["read ledger 1"])
     #expect(
       script.feed(Script.part([2], end: Tally(items: 2, bytes: 3))) == ["say 1 held staged [2]", "say 1 held end 2/3"])
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
 
-  @Test func `the next part is not asked for when the session has ended`() {
+  @Test func `the next part is not read when the session has ended`() {
     var script = Script.paired()
     script.offer()
     _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
@@ -117,7 +117,7 @@ import Testing
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
 
-  @Test func `what was there when an offer was taken is what the next one is examined with`() {
+  @Test func `an offer is examined with the amount that was staged at the previous offer`() {
     var script = Script()
     script.open()
     script.pair()
@@ -130,7 +130,7 @@ import Testing
     #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["examine 2: 4 for 100, held 3/30"])
   }
 
-  @Test func `what a ledger told is what was there before, and who comes back is told of it`() {
+  @Test func `the ledger's total is the amount held before, and a returning sender's user is told`() {
     var script = Script.receiving()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(number, nil))
@@ -146,7 +146,7 @@ import Testing
     #expect(script.imported().first?.contains("held 21") == true)
   }
 
-  @Test func `progress is told five times a second while data may come`() {
+  @Test func `progress is reported five times a second while data may arrive`() {
     var script = Script.receiving()
     #expect(script.engine.nextMoment == 0.2)
     #expect(script.feed(.timePassed, after: 0.1) == [])

@@ -6,7 +6,7 @@ import TestSupport
 extension ReceiverWalk {
   private typealias Script = ReceiverScript
 
-  /// Something happens.
+  /// A random event happens.
   mutating func step() {
     switch Int.random(in: 0..<100, using: &dice) {
     case 0..<50: if !jobs.isEmpty { endSome(jobs[Int.random(in: 0..<jobs.count, using: &dice)]) }
@@ -22,7 +22,7 @@ extension ReceiverWalk {
     if chance(1500) { feed(.stop(.terminated)) }
   }
 
-  /// What has begun ends, and time passes, until the run is over.
+  /// Pending work ends, and time passes, until the run has ended.
   mutating func wind() {
     feed(.stop(.interrupted))
     for _ in 0..<300 where result == nil {
@@ -88,7 +88,7 @@ extension ReceiverWalk {
     return Script.offer(conversation?.isResumed == true ? conversation?.transfer : nil)
   }
 
-  // MARK: The ends of what was started
+  // MARK: The ends of workers
 
   private mutating func endSome(_ job: Job) {
     let fails = chance(60)
@@ -126,7 +126,7 @@ extension ReceiverWalk {
     case .serve(let id, _):
       if !chance(4) { return }
       end(job, .streamEnded(id, fails ? .failed(fault()) : .over, held: tally()), id, nil)
-    // It goes on until it is told to end.
+    // It runs until it is told to end.
     case .sync(let number): if chance(12) { end(job, .syncEnded(number, fails && chance(4) ? fault() : nil)) }
     case .gate(let number): end(job, .gateShut(number, fails && chance(4) ? fault() : nil))
     case .importItems(let transfer):

@@ -3,16 +3,18 @@ import TestSupport
 
 @testable import MigrationEngine
 
-/// A receiver's engine, with a loop and workers around it that do as they are told, in any order and with any outcome.
+/// A receiver's engine with a loop and workers around it, which perform its actions in any order
+/// and with any result.
 ///
-/// It looks whether every action can be performed, and keeps the list of what was started and has not ended.
+/// It checks whether every action can be performed, and lists all work that was started and has not
+/// ended.
 struct ReceiverWalk {
   typealias Engine = ReceiverEngine
 
-  /// Where a connection is.
+  /// The stage of a connection.
   enum Place {
     case lobby
-    /// A worker has it.
+    /// A worker serves it.
     case served
     /// It rests between two actions.
     case resting
@@ -20,7 +22,7 @@ struct ReceiverWalk {
     case closing
   }
 
-  /// What was started; one event ends it.
+  /// Started work; one event ends it.
   enum Job: Equatable {
     case takeBack, listen, makeCode, question
     case greet(ConnectionID)
@@ -42,7 +44,7 @@ struct ReceiverWalk {
     case retake(TransferID)
   }
 
-  /// How far a sender is on its control connection.
+  /// The progress of a sender on its control connection.
   enum Talk {
     case greeting, offering, waiting, sending, finishing, told
   }
@@ -56,10 +58,10 @@ struct ReceiverWalk {
   private(set) var talks: [ConnectionID: Talk] = [:]
   private(set) var senders: [ConnectionID: UInt8] = [:]
   private(set) var sessions: [ConnectionID: SessionNumber] = [:]
-  /// Whose transfer each session is about, and which sessions have said FINISH.
+  /// The transfer of each session, and the sessions that have sent FINISH.
   private(set) var transfers: [SessionNumber: TransferID] = [:]
   private(set) var imports: [TransferID] = []
-  /// What a receiver that stays has let go of, and what is done there.
+  /// The transfers that a receiver that stays has released, and the state of the disk for each.
   private var released: Set<TransferID> = []
   private(set) var finished: Set<TransferID> = []
   let keeps: Bool
@@ -68,7 +70,7 @@ struct ReceiverWalk {
   private var mayFail = false
   private var isAnnounced = false
   private(set) var result: Result<TransferResult, TransferFailure>?
-  /// What was not as it must be.
+  /// The first breach that was found.
   private(set) var broken: String?
   /// How often each kind of action was seen.
   private(set) var seen: [String: Int] = [:]
@@ -76,11 +78,11 @@ struct ReceiverWalk {
   var lastConnection: UInt64 = 0
   private var lastEvent: Engine.Event?
 
-  /// With so many senders that may pair.
+  /// Begins with so many senders that may pair.
   init(seed: UInt64, senders: UInt8 = 4, keeps: Bool = false) {
     self.keys = 1...senders
     self.keeps = keeps
-    // Neighbouring seeds give the same numbers, one further.
+    // Neighbouring seeds give the same numbers, shifted by one.
     dice = Generator(seed: seed &* 1_000_003)
     var settings = ReceiverScript.settings()
     settings.asksConsent = Bool.random(using: &dice)
@@ -115,7 +117,7 @@ struct ReceiverWalk {
     if let next = engine.nextMoment, next < now - 1e-9, result == nil { fail("a moment has passed unseen") }
   }
 
-  /// Ends something that was started, in some way.
+  /// Ends started work with an event.
   mutating func end(_ job: Job, _ event: Engine.Event, _ connection: ConnectionID? = nil, _ place: Place? = nil) {
     guard let index = jobs.firstIndex(of: job) else { return }
     jobs.remove(at: index)
@@ -148,7 +150,7 @@ struct ReceiverWalk {
     feed(.broke(id, fault))
   }
 
-  /// The same event once more: it is late now.
+  /// Repeats the last event, which is now late.
   mutating func again() {
     guard let lastEvent, let worker = Engine.Worker(endedBy: lastEvent), !engine.workers.contains(worker) else {
       return
@@ -166,7 +168,7 @@ struct ReceiverWalk {
 
   private mutating func start(_ job: Job) { jobs.append(job) }
 
-  /// What is there of a transfer that was let go: nothing, now and then.
+  /// The store reads a released transfer; now and then it is gone.
   mutating func retook(_ transfer: TransferID, _ known: Engine.KnownTransfer?) {
     released.remove(transfer)
     end(.retake(transfer), .retook(transfer, .success(known)))

@@ -3,10 +3,10 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Whatever happens to a receiver, in whatever order, what it does can be done, and it comes to an end.
+/// After any events in any order, the receiver's actions can be performed, and its run ends.
 @Suite struct ReceiverWalkTests {
   @Test(arguments: [(senders: 4, walks: 120), (senders: 1, walks: 80)] as [(UInt8, UInt64)])
-  func `whatever happens, what is promised holds, and the run ends when it is stopped`(senders: UInt8, walks: UInt64) {
+  func `the invariants hold after any events, and the run ends when it is stopped`(senders: UInt8, walks: UInt64) {
     var seen: [String: Int] = [:]
     for seed in 0..<walks {
       var walk = ReceiverWalk(seed: seed, senders: senders)
@@ -17,13 +17,13 @@ import Testing
       #expect(walk.result != nil || walk.broken != nil, "seed \(seed) does not end")
       seen.merge(walk.seen, uniquingKeysWith: +)
     }
-    // A walk that goes nowhere proves nothing.
+    // A walk that reaches no action proves nothing.
     for action in ["serve", "importItems", "discard", "endStream", "finish"] {
       #expect(seen[action, default: 0] > 0, "\(action)")
     }
   }
 
-  @Test(arguments: [4, 1] as [UInt8]) func `the same of a receiver that stays, which takes many`(senders: UInt8) {
+  @Test(arguments: [4, 1] as [UInt8]) func `the invariants hold for a receiver that stays too`(senders: UInt8) {
     var (seen, most): ([String: Int], Int) = ([:], 0)
     for seed in 0..<150 as Range<UInt64> {
       var walk = ReceiverWalk(seed: seed, senders: senders, keeps: true)

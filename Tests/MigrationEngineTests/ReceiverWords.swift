@@ -2,7 +2,7 @@ import MigrationWire
 
 @testable import MigrationEngine
 
-/// What a receiver does, in words that can be compared.
+/// The actions of a receiver in words that tests can compare.
 enum Words {
   static func text(_ action: ReceiverEngine.Action) -> String {
     switch action {

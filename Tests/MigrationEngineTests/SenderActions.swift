@@ -3,7 +3,7 @@ import MigrationWire
 @testable import MigrationEngine
 
 extension SenderEngine.Action {
-  /// The action in a few words, with everything that may differ.
+  /// The action in a few words, with all its variable parts.
   var text: String {
     switch self {
     case .walk: "walk"

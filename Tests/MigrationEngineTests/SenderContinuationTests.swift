@@ -3,9 +3,9 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What a session knows of those before it.
+/// A session's knowledge of earlier sessions.
 @Suite struct SenderContinuationTests {
-  @Test func `an offer after FINISH is answered by the same totals only`() {
+  @Test func `an offer after FINISH is answered only by DONE with the same totals`() {
     var trial = SenderTrial.inState("finishing")
     trial.loseAndMeetAgain()
     var other = trial
@@ -15,7 +15,7 @@ import Testing
         == "say 2 close 3 the other device broke the protocol: the receiver's last word contradicts an earlier statement")
   }
 
-  @Test func `an offer before any FINISH of this run is not answered by DONE, that of an earlier run may be`() {
+  @Test func `DONE may answer an offer before this run's FINISH only for a transfer of an earlier run`() {
     var trial = SenderTrial.streaming()
     _ = trial.cut()
     trial.pass(1)
@@ -36,19 +36,19 @@ import Testing
       ])
   }
 
-  @Test func `as many streams as were found best are opened in the next session`() {
+  @Test func `the next session opens the best number of streams so far`() {
     var trial = SenderTrial.streaming(Fixture.accept(streams: 2))
     let waiting = Fixture.counts { $0.waitingFrames = 8 }
     trial.join(0)
     #expect(trial.take(.window(trial.session, waiting)) == ["open 1.1"])
-    // The second is refused until it is given up.
+    // The second stream is refused until it is given up.
     for stream in 1..<5 as Range<UInt32> {
       trial.end(stream, .lost(hasBrought: false))
       if trial.pass(2).contains("read window 1") { trial.take(.window(trial.session, waiting)) }
     }
     _ = trial.cut()
     #expect(trial.comeBack().contains("open 2.0"))
-    // One is enough: no look is needed for another one.
+    // One stream is enough: no read of the window is needed for another.
     #expect(trial.join(0) == [])
   }
 

@@ -3,26 +3,26 @@ import Testing
 
 @testable import MigrationEngine
 
-/// How runs end: by a user, by what fails, and in time.
+/// The ends of runs: by the user, by a failure, and at the deadline.
 @Suite struct SenderEndingTests {
   private let result =
     "done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1"
 
-  @Test func `the first reason that a user has for the end is the one that counts`() {
+  @Test func `the user's first reason for the end counts`() {
     var trial = SenderTrial.inState("ending")
     #expect(trial.take(.stop(.terminated)) == [])
     trial.take(.walked(.failure(Fault(.device, "stopped"))))
     #expect(trial.fail(.stopped) == ["finish interrupted: interrupted"])
   }
 
-  @Test func `the end waits for what still works, and not beyond its curfew`() {
+  @Test func `the end waits for remaining work until its deadline`() {
     var trial = SenderTrial { $0.graceAtTheEnd = 2 }
     trial.begin(isWalked: false)
     #expect(trial.take(.stop(.terminated)) == ["stop preparing"])
     #expect(trial.engine.runningWorkers == 2)
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 2.9)
     #expect(trial.take(.walked(.success(Fixture.summary))) == [])
-    // A second word moves nothing.
+    // A second stop changes nothing.
     #expect(trial.take(.stop(.interrupted), after: 1) == [])
     #expect(trial.pass(1.899) == [])
     #expect(trial.pass(0.001) == ["finish terminated: interrupted"])
@@ -32,7 +32,7 @@ import Testing
     #expect(trial.engine.runningWorkers == 0)
   }
 
-  @Test func `what has failed waits for what still works in the same way`() {
+  @Test func `a failed run waits for remaining work in the same way`() {
     var trial = SenderTrial()
     trial.begin(isWalked: false)
     #expect(trial.take(.codeEntered(.failure(Fixture.failure("no code")))) == ["stop preparing"])
@@ -41,7 +41,7 @@ import Testing
     #expect(trial.pass(0.001) == ["finish failed: no code"])
   }
 
-  @Test func `a walk that fails ends the run at once, and the session with it`() {
+  @Test func `a failed walk ends the run and its session at once`() {
     var trial = SenderTrial()
     trial.begin(isWalked: false)
     let fault = Fault(.source, "no source")
@@ -55,7 +55,7 @@ import Testing
     #expect(session.close() == ["finish \(words)"])
   }
 
-  @Test func `what an earlier run has heard is told and forgotten though there is nothing to send any more`() {
+  @Test func `an earlier run's result is reported and forgotten although there is nothing left to send`() {
     let fault = Fault(.source, "no source")
     let words = "usage: no source (Check the path, and that you may read it.)"
     var done = SenderTrial.inState("looking up")
@@ -65,7 +65,7 @@ import Testing
         == "forget 7")
     #expect(done.take(.forgot(7)).first?.hasPrefix("finish done 9/900") == true)
 
-    // What is not done is no reason to dial or to ask.
+    // An unfinished transfer is no reason to dial or to ask the user.
     for unfinished in [[], [Fixture.unfinished(7)]] {
       var trial = SenderTrial.inState("looking up")
       trial.take(.walked(.failure(fault)))
@@ -76,7 +76,7 @@ import Testing
     #expect(trial.take(.lookedUp(.failure(Fault(.storage, "no memory")))) == ["finish \(words)"])
   }
 
-  @Test func `a receiver that is come back to hears that there is nothing to send any more, if it is there in time`() {
+  @Test func `a receiver that is reached in time learns that there is nothing left to send`() {
     let words = "usage: no source (Check the path, and that you may read it.)"
     for state in ["resuming", "coming back unwalked"] {
       var trial = SenderTrial.inState(state)
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `a walk that fails while the run comes to an end or waits is the reason of the end`() {
+  @Test func `a failed walk decides the outcome while the run ends or waits`() {
     let fault = Fault(.source, "no source")
     var trial = SenderTrial.inState("preparing")
     trial.take(.broke(ConnectionID(1), Fixture.cut))
@@ -97,7 +97,7 @@ import Testing
     #expect(trial.close() == ["finish usage: no source (Check the path, and that you may read it.)"])
   }
 
-  @Test func `a user's end in a session is told, and the session's workers are waited for`() {
+  @Test func `the user's stop in a session is reported, and the run waits for the session's workers`() {
     var trial = SenderTrial.inState("streaming")
     #expect(
       trial.take(.stop(.terminated)) == [
@@ -111,7 +111,7 @@ import Testing
     #expect(trial.take(.noted(77)) == ["finish terminated: interrupted"])
   }
 
-  @Test func `a user's end comes in time though nothing of a session ends`() {
+  @Test func `the user's stop takes effect in time although nothing of a session ends`() {
     var trial = SenderTrial.inState("streaming")
     trial.take(.stop(.interrupted))
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
@@ -119,7 +119,7 @@ import Testing
     #expect(trial.pass(0.001) == ["finish interrupted: interrupted"])
   }
 
-  @Test func `a user's end after a cut is no failure of the connection`() {
+  @Test func `the user's stop after a cut does not count as a connection failure`() {
     var trial = SenderTrial.inState("closing cut")
     #expect(trial.take(.stop(.terminated)) == [])
     trial.close(after: 0.2)
@@ -133,17 +133,17 @@ import Testing
     #expect(counting.pass(0.9) == ["finish terminated: interrupted"])
   }
 
-  @Test func `a user's end after another one does not hide why that came`() {
+  @Test func `the user's stop does not hide the reason of an earlier end`() {
     var trial = SenderTrial.inState("streaming")
     trial.hear(.close(Close(.noSpace, "full")))
     #expect(trial.take(.stop(.terminated)) == [])
     #expect(trial.pass(0.9) == ["finish noSpace: the other device stopped: full"])
   }
 
-  @Test func `what is done is done, though the user ends the run while that is written down`() {
+  @Test func `a finished transfer stays finished although the user stops while it is being recorded`() {
     var trial = SenderTrial.inState("recording and stopped")
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
-    // The end of the session and that of the run are waited for at a time.
+    // The ends of the session and of the run share one deadline.
     #expect(
       trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true)) == [
         "say 1 receipt", "stop 1", "close 1 until 100.4", "forget 77", "tell \(result)",
@@ -154,7 +154,7 @@ import Testing
     #expect(trial.close() == ["finish \(result)"])
   }
 
-  @Test func `what is done is forgotten though no time is left, and that is waited for a moment`() {
+  @Test func `a finished transfer is forgotten although no time is left, and the run waits a moment for it`() {
     var trial = SenderTrial.inState("recording and stopped")
     trial.now += 0.89
     trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true))
@@ -166,7 +166,7 @@ import Testing
     #expect(trial.take(.forgot(77)) == ["finish \(result)"])
   }
 
-  @Test func `what is done is forgotten however long that takes, unless the user ends the run`() {
+  @Test func `forgetting a finished transfer takes any time, unless the user stops the run`() {
     var trial = SenderTrial.inState("closing done")
     #expect(trial.close() == ["forget 77", "tell \(result)"])
     #expect(trial.engine.nextMoment == nil)
@@ -178,7 +178,7 @@ import Testing
     #expect(trial.take(.forgot(77)) == ["finish \(result)"])
   }
 
-  @Test func `what still works behind what was forgotten is waited for until the curfew`() {
+  @Test func `the run waits for remaining work after forgetting until the deadline`() {
     var trial = SenderTrial()
     trial.take(.begin)
     let actions = trial.take(.lookedUp(.success([Fixture.unfinished(7, done: Fixture.done)])))
@@ -190,7 +190,7 @@ import Testing
     #expect(trial.pass(0.9).first?.hasPrefix("finish done 9/900") == true)
   }
 
-  @Test func `what is done is done, though the last words take too long`() {
+  @Test func `a finished transfer stays finished although the last messages take too long`() {
     var trial = SenderTrial.inState("closing done")
     #expect(trial.take(.stop(.terminated)) == ["forget 77", "tell \(result)"])
     #expect(trial.take(.forgot(77), after: 0.1) == [])
@@ -198,7 +198,7 @@ import Testing
     #expect(trial.pass(0.001) == ["finish \(result)"])
   }
 
-  @Test func `the walk is stopped at once when the user ends a session, and not once more`() {
+  @Test func `the walk is stopped at once when the user ends a session, and only once`() {
     var trial = SenderTrial.inState("preparing")
     #expect(trial.take(.stop(.terminated)).first == "stop preparing")
     #expect(trial.close() == [])
@@ -206,7 +206,7 @@ import Testing
   }
 
   @Test(arguments: ["looking up", "asking", "deriving", "pairing", "resuming", "coming back"])
-  func `what ends after the user's end does nothing more`(_ state: String) {
+  func `work that ends after the user's stop has no effect`(_ state: String) {
     for (name, event) in SenderTrial.events where name != "met" {
       var trial = SenderTrial.inState(state)
       trial.take(.stop(.terminated))
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  @Test func `a run that is over does nothing more`() {
+  @Test func `a run that has ended does nothing more`() {
     for (name, event) in SenderTrial.events {
       var trial = SenderTrial.inState("over")
       #expect(trial.take(event) == [], "\(name)")

@@ -2,7 +2,7 @@ import MigrationWire
 
 @testable import MigrationEngine
 
-/// What the sender's tests let happen.
+/// Values and events for the sender's tests.
 enum Fixture {
   static let device = DeviceAddress(name: "there", host: "host", port: 7)
   static func nearby(_ label: String) -> Nearby { Nearby(label: label, instance: 1, address: "host of \(label)") }

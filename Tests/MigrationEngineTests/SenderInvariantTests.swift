@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// That the checks of an engine find what they are for.
+/// The checks of an engine find the errors that they are for.
 @Suite struct SenderInvariantTests {
   private func broken(_ state: String, _ change: (inout SenderEngine) -> Void) -> String? {
     var engine = SenderTrial.inState(state).engine
@@ -12,7 +12,7 @@ import Testing
     return engine.checkInvariants()
   }
 
-  @Test func `work that goes on twice, or does not fit the phase, is found`() {
+  @Test func `work that runs twice, or does not fit the phase, is found`() {
     #expect(broken("looking up") { $0.work.begin([.walk]) } == "the same work runs twice")
     #expect(broken("idle") { $0.work.begin([.walk]) } == "work runs before the beginning")
     #expect(broken("looking up") { $0.work.end(.lookedUp(.success([]))) } == "lookUp does not fit the phase")
@@ -29,7 +29,7 @@ import Testing
     #expect(broken("over") { $0.work.begin([.askCode(Fixture.device)]) } == nil)
   }
 
-  @Test func `what belongs to a session that is over is found`() {
+  @Test func `work of a session that has ended is found`() {
     #expect(
       broken("waiting") { $0.work.begin([.readWindow(SessionNumber(1))]) }
         == "a worker of an older session still runs")
@@ -43,7 +43,7 @@ import Testing
     #expect(broken("ending") { $0.work.begin([.converse(ConnectionID(2))]) } == nil)
   }
 
-  @Test func `a session without what it needs is found`() {
+  @Test func `a session that lacks a part is found`() {
     let closed = SenderEngine.Event.closed(ConnectionID(1), spread: 0)
     #expect(broken("greeting") { $0.work.end(closed) } == "a session has no connection")
     #expect(

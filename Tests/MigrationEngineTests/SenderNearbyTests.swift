@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// How a sender finds its receiver where the user has named none.
+/// How a sender finds its receiver when the user has named none.
 @Suite struct SenderNearbyTests {
   private let far = SenderEngine.DialFailure.unreached(Fixture.failure("far"), reason: "it is far")
   private let other = SenderEngine.DialFailure.stranger(Fixture.otherReceiver)
@@ -12,14 +12,14 @@ import Testing
 
   private func found(_ devices: Nearby...) -> SenderEngine.Event { .found(.success(devices), spread: 0) }
 
-  /// One that continues a transfer of which the device was at an address last.
+  /// A sender that continues a transfer whose receiver was last at a known address.
   private func resuming(giveUpAfter: Double = 600, others: [SenderEngine.UnfinishedTransfer] = []) -> SenderTrial {
     var trial = SenderTrial(giveUpAfter: giveUpAfter, target: nil)
     trial.begin([Fixture.unfinished(7, address: "last:1")] + others)
     return trial
   }
 
-  @Test func `the only device is taken after it was named`() {
+  @Test func `the only device is used after it was named`() {
     var trial = SenderTrial(target: nil)
     trial.take(.begin)
     #expect(trial.take(.lookedUp(.success([]))) == ["tell looking", "look"])
@@ -29,7 +29,7 @@ import Testing
     #expect(trial.take(.derived(nil)) == ["dial to pair"])
   }
 
-  @Test func `the user chooses among several, and an answer that is none of them ends the run`() {
+  @Test func `the user chooses among several devices, and an invalid answer ends the run`() {
     var trial = SenderTrial.inState("choosing")
     #expect(trial.take(.chosen(.success(0))) == ["probe found(0)"])
     trial = .inState("choosing")
@@ -37,7 +37,7 @@ import Testing
     #expect(trial.engine.phaseName.hasPrefix("finishing connectionLost"))
   }
 
-  @Test func `what an earlier run began is sought at its last address first, then with each device that is found`() {
+  @Test func `a transfer of an earlier run is sought at its last address first, then at each device found`() {
     var trial = SenderTrial(target: nil)
     trial.take(.begin)
     trial.take(.walked(.success(Fixture.summary)))
@@ -53,12 +53,12 @@ import Testing
     #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 offer 7 10/1000 allocated 4096 flags 2")
   }
 
-  @Test func `a stranger at the last address is passed over`() {
+  @Test func `a stranger at the last address is skipped`() {
     var trial = resuming()
     #expect(trial.fail(other) == ["tell looking", "look"])
   }
 
-  @Test func `where each device is another one, a new transfer begins with one of them`() {
+  @Test func `if all devices are different ones, a new transfer begins with one of them`() {
     let notice = "tell notice no device here has the earlier transfer; everything is sent again"
     var trial = resuming()
     trial.fail(far)
@@ -72,7 +72,7 @@ import Testing
     #expect(trial.take(.chosen(.success(1))) == ["probe found(1)"])
   }
 
-  @Test func `a device that is busy or silent may be the right one, and is waited for`() {
+  @Test func `a busy or silent device may be the right one, and the sender waits for it`() {
     var trial = resuming()
     trial.fail(far)
     trial.take(found(a, b))
@@ -81,13 +81,13 @@ import Testing
       trial.fail(other) == [
         "tell notice the other device cannot be reached yet (another device is there); trying again"
       ])
-    // Another round, which looks again.
+    // Another round, with another search.
     #expect(trial.pass(0.1) == ["dial to resume 7 at address(\"last:1\")"])
     #expect(trial.fail(far) == ["look"])
     #expect(trial.take(found(a)) == ["dial to resume 7 at found(0)"])
   }
 
-  @Test func `where no device is found, it is looked again until it is time to give up`() {
+  @Test func `without any device the sender searches again until it is time to give up`() {
     var trial = resuming(giveUpAfter: 20)
     trial.fail(far)
     #expect(
@@ -111,20 +111,20 @@ import Testing
     #expect(rounds == 5)
   }
 
-  @Test func `the key of another transfer that was begun continues that one, where it is`() {
+  @Test func `the key of another unfinished transfer continues that transfer, at its device`() {
     var trial = resuming(others: [Fixture.unfinished(8, Fixture.otherReceiver, address: "elsewhere:1")])
     trial.fail(far)
     trial.take(found(a, b))
     #expect(trial.fail(other) == ["dial to resume 8 at found(0)"])
   }
 
-  @Test func `a device that no longer knows the transfer leaves it to a new choice`() {
+  @Test func `a device that no longer knows the transfer leads to a new choice`() {
     var trial = resuming()
     #expect(trial.fail(.forgotten).suffix(3) == ["forget 7", "tell looking", "look"])
     #expect(trial.take(found(a)) == ["tell found a host of a", "probe found(0)"])
   }
 
-  @Test func `a connection that is lost is made again at its address, then with what is found, by turns`() {
+  @Test func `a lost connection is restored at its address, or at a device found, in turn`() {
     var trial = SenderTrial(target: nil)
     trial.begin([Fixture.unfinished(77, address: "last:1")])
     trial.fail(far)
@@ -132,7 +132,7 @@ import Testing
     trial.meet()
     _ = trial.stream()
     _ = trial.cut()
-    // Where it was met, and not where an earlier run had it.
+    // The address of this run's session, not that of the earlier run.
     #expect(trial.pass(1) == ["dial to resume 77 at address(\"host:7\")"])
     #expect(trial.fail(other) == ["look"])
     #expect(trial.take(found(a, b)) == ["dial to resume 77 at found(0)"])

@@ -3,19 +3,20 @@ import Testing
 
 @testable import MigrationEngine
 
-/// How a sender comes to its first session: what it asks the user, whom it dials, and for how long.
+/// How a sender reaches its first session: its questions to the user, the devices it dials, and for
+/// how long.
 @Suite struct SenderReachingTests {
   private let busy = SenderEngine.DialFailure.turnedAway(Fixture.failure("busy"), reason: "it is busy")
   private let far = SenderEngine.DialFailure.unreached(Fixture.failure("far"), reason: "it is far")
 
-  @Test func `the code is asked for only when there is nothing to continue`() {
+  @Test func `the user is asked for the code only if there is nothing to continue`() {
     var trial = SenderTrial()
     #expect(trial.take(.begin) == ["walk", "look up"])
     #expect(trial.take(.lookedUp(.success([]))) == ["probe"])
     #expect(trial.take(.probed(.success(Fixture.device))) == ["ask code of there (host)"])
     #expect(trial.take(.codeEntered(.success(Fixture.code))) == ["derive 12345671"])
     #expect(trial.take(.derived(nil)) == ["dial to pair"])
-    // The walk goes on beside all that, and the offer waits for it.
+    // The walk continues meanwhile, and the offer waits for it.
     #expect(trial.meet() == ["converse 1", "say 1 greeting here"])
     #expect(trial.hear(.greeting(Fixture.greeting())) == ["tell paired there host"])
     let offer = "offer new 10/1000 allocated 4096 flags 2"
@@ -23,19 +24,19 @@ import Testing
     #expect(trial.take(.walked(.success(Fixture.summary))) == [])
   }
 
-  @Test func `nothing is asked where nothing answers`() {
+  @Test func `the user is asked nothing if no address answers`() {
     var trial = SenderTrial()
     trial.take(.begin)
     trial.take(.walked(.success(Fixture.summary)))
     trial.take(.lookedUp(.success([])))
     #expect(
       trial.take(.probed(.failure(.unreached(Fixture.device, by: .silent)))) == [
-        "finish connectionLost: there (host) does not answer on port 7 (Check the address. A firewall there may drop what "
-          + "arrives: allow TCP port 7.)"
+        "finish connectionLost: there (host) does not answer on port 7 (Check the address. A firewall there may block the "
+          + "connection: allow TCP port 7.)"
       ])
   }
 
-  @Test func `what an earlier run began is continued without a code, and the receiver is told which it is`() {
+  @Test func `a transfer of an earlier run continues without a code, and the receiver learns which one it is`() {
     var trial = SenderTrial()
     trial.take(.begin)
     #expect(
@@ -47,7 +48,7 @@ import Testing
     #expect(trial.take(.walked(.success(Fixture.summary))) == ["tell \(offer)", "say 1 \(offer)"])
   }
 
-  @Test func `a code that was derived is tried for thirty seconds at a busy door, at least once a second`() {
+  @Test func `a derived code is tried for thirty seconds at a busy receiver, at least once a second`() {
     var trial = SenderTrial()
     trial.beginPairing()
     let begun = trial.now
@@ -65,7 +66,7 @@ import Testing
       pauses.append(rounded(next - before))
       #expect(trial.pass(next - before - 0.001) == [])
       #expect(trial.pass(0.001) == ["dial to pair"])
-      // The addresses are told once.
+      // The addresses are reported once.
       #expect(trial.take(.dialing(first: "address")) == [])
     }
     #expect(pauses.prefix(5) == [0.1, 0.2, 0.4, 0.8, 1])
@@ -75,13 +76,13 @@ import Testing
     #expect(Set(told.dropFirst()) == [[]])
   }
 
-  @Test func `a sender that does not want to wait is told at once that the receiver is busy`() {
+  @Test func `a sender that does not wait reports at once that the receiver is busy`() {
     var trial = SenderTrial(giveUpAfter: 0)
     trial.beginPairing()
     #expect(trial.fail(busy) == ["finish failed: busy"])
   }
 
-  @Test func `a sender that gives up sooner waits no longer at a busy door`() {
+  @Test func `a sender with a shorter patience gives up sooner at a busy receiver`() {
     var trial = SenderTrial(giveUpAfter: 0.15)
     trial.beginPairing()
     trial.fail(busy)
@@ -91,7 +92,7 @@ import Testing
     #expect(trial.fail(busy) == ["finish failed: busy"])
   }
 
-  @Test func `what an earlier run began is sought until it is time to give up, and the user hears of it once`() {
+  @Test func `a transfer of an earlier run is sought until it is time to give up, and the user is told once`() {
     var trial = SenderTrial(giveUpAfter: 25)
     trial.begin([Fixture.unfinished(7)])
     let begun = trial.now
@@ -115,7 +116,7 @@ import Testing
     #expect(rounded(trial.now - begun) == 25)
   }
 
-  @Test func `a sender that does not want to wait tries once what an earlier run began`() {
+  @Test func `a sender that does not wait tries a transfer of an earlier run once`() {
     var trial = SenderTrial(giveUpAfter: 0)
     trial.begin([Fixture.unfinished(7)])
     #expect(
@@ -123,7 +124,7 @@ import Testing
     )
   }
 
-  @Test func `a device with the key of another transfer gets that one, and no third`() {
+  @Test func `a device with the key of another transfer continues that one, and no third`() {
     let third = KeyFingerprint(digest: [UInt8](repeating: 3, count: KeyFingerprint.byteCount))
     var trial = SenderTrial()
     trial.begin([
@@ -131,7 +132,7 @@ import Testing
       Fixture.unfinished(10, Fixture.otherReceiver),
     ])
     #expect(trial.fail(.stranger(Fixture.otherReceiver)) == ["dial to resume 9"])
-    // The same key is there: the device has forgotten it.
+    // The same key answers: the device has forgotten the transfer.
     #expect(
       trial.fail(.forgotten) == [
         "tell notice the other device no longer has the earlier transfer; everything is sent again", "forget 9",
@@ -139,7 +140,7 @@ import Testing
       ])
   }
 
-  @Test func `a device with the key of none of them is paired with anew`() {
+  @Test func `the sender pairs anew with a device that has none of the keys`() {
     var trial = SenderTrial()
     trial.begin([Fixture.unfinished(7), Fixture.unfinished(8)])
     #expect(trial.fail(.stranger(Fixture.otherReceiver)) == ["probe"])
@@ -147,7 +148,7 @@ import Testing
     trial.take(.codeEntered(.success(Fixture.code)))
     trial.take(.derived(nil))
     trial.meet()
-    // Nothing of the earlier run is meant.
+    // Nothing refers to the earlier transfer.
     #expect(
       trial.hear(.greeting(Fixture.greeting())) == [
         "tell paired there host", "tell offer new 10/1000 allocated 4096 flags 2",
@@ -155,7 +156,7 @@ import Testing
       ])
   }
 
-  @Test func `what the device has forgotten is forgotten here, and the next is tried, in order`() {
+  @Test func `a transfer that the device has forgotten is forgotten here, and the next is tried, in order`() {
     var trial = SenderTrial()
     trial.begin([Fixture.unfinished(7), Fixture.unfinished(8), Fixture.unfinished(9)])
     let notice = "tell notice the other device no longer has the earlier transfer; everything is sent again"
@@ -165,7 +166,7 @@ import Testing
     #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 offer 9 10/1000 allocated 4096 flags 2")
   }
 
-  @Test func `what an earlier run has heard is the end of this one`() {
+  @Test func `the recorded result of an earlier run is the result of this run`() {
     var trial = SenderTrial()
     trial.take(.begin)
     let done = Fixture.unfinished(7, unsent: 3, done: Fixture.done)

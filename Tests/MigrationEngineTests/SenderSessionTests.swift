@@ -14,7 +14,7 @@ extension SenderTrial {
     return take(.window(session, Fixture.counts { $0.hasProgressed = brought }))
   }
 
-  /// Comes back, and goes on as far as the ledger's end.
+  /// Comes back, and proceeds to the ledger's end.
   mutating func comeBack(after seconds: Double = 10) -> [String] {
     take(.noted(77))
     pass(seconds)
@@ -23,11 +23,11 @@ extension SenderTrial {
   }
 }
 
-/// How sessions follow each other, and what goes over from one to the next.
+/// The sequence of sessions, and the facts that a session takes over from the previous one.
 @Suite struct SenderSessionTests {
   private let note = "note 77 4/400 of 10/1000 at host:7"
 
-  @Test func `a session is over when its connection is closed and all its workers have ended, in any order`() {
+  @Test func `a session has ended when its connection is closed and all its workers have ended, in any order`() {
     let events: [SenderEngine.Event] = [
       .closed(ConnectionID(1), spread: 0), .exported(SessionNumber(1), .success(.little)),
       .streamEnded(SessionNumber(1), 0, .lost(hasBrought: true)),
@@ -41,7 +41,7 @@ extension SenderTrial {
     }
   }
 
-  @Test func `a look that is under way is waited for`() {
+  @Test func `a session waits for a running read of the window`() {
     var trial = SenderTrial.streaming()
     #expect(trial.pass(0.1) == ["read window 1"])
     trial.take(.broke(ConnectionID(1), Fixture.cut))
@@ -51,7 +51,7 @@ extension SenderTrial {
     #expect(trial.take(.window(SessionNumber(1), Fixture.counts)) == ["read window 1"])
   }
 
-  @Test func `what happens in a session that ends is not looked at`() {
+  @Test func `events of an ending session have no effect`() {
     var trial = SenderTrial.streaming()
     trial.take(.broke(ConnectionID(1), Fixture.cut))
     #expect(trial.hear(.ping(1)) == [])
@@ -63,11 +63,11 @@ extension SenderTrial {
     #expect(trial.engine.nextMoment == nil)
   }
 
-  @Test func `a session that has not come to the export has no window, and is noted only if it has a name`() {
+  @Test func `a session before its export has no window, and is recorded only if its transfer has a name`() {
     var trial = SenderTrial.inState("comparing")
     trial.take(.broke(ConnectionID(1), Fixture.cut))
     #expect(trial.close() == ["tell interrupted cut"])
-    // It has no name yet, and the receiver knows this device by its key.
+    // The transfer has no name yet, and the receiver knows this device by its key.
     #expect(trial.pass(1) == ["dial to resume the paired"])
 
     var named = SenderTrial.inState("offered")
@@ -81,7 +81,7 @@ extension SenderTrial {
     #expect(unwalked.close() == ["tell interrupted cut"])
   }
 
-  @Test func `the pauses of coming back go on where a session brought nothing, and begin anew where it did`() {
+  @Test func `the pauses keep growing if a session delivered nothing, and begin anew if it did`() {
     var trial = SenderTrial.streaming()
     var pauses: [Double] = []
     for brought in [false, false, false, true, false] {
@@ -92,13 +92,13 @@ extension SenderTrial {
     #expect(pauses == [0.1, 0.2, 0.4, 0.1, 0.2])
   }
 
-  @Test func `a pause is shorter by up to a quarter, at random`() {
+  @Test func `a pause is shortened by up to a quarter, at random`() {
     var trial = SenderTrial.streaming()
     _ = trial.cut(spread: 1)
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.075)
   }
 
-  @Test func `a sender that comes back says nothing of tries, and gives up in time`() {
+  @Test func `a sender that comes back reports no attempts, and gives up in time`() {
     var trial = SenderTrial.streaming(giveUpAfter: 1)
     _ = trial.cut()
     var tries = 0
@@ -112,7 +112,7 @@ extension SenderTrial {
     #expect(trial.engine.phaseName.hasPrefix("finishing connectionLost: the other device cannot be reached: it is far"))
   }
 
-  @Test func `a connection that dies again and again without bringing anything is given up in time`() {
+  @Test func `a sender whose connections keep breaking without progress gives up in time`() {
     var trial = SenderTrial.streaming(giveUpAfter: 5)
     _ = trial.cut()
     _ = trial.comeBack()
@@ -122,7 +122,7 @@ extension SenderTrial {
         "finishing connectionLost: the other device cannot be reached: it does not answer"))
   }
 
-  @Test func `a sender that does not want to wait fails by what cut it off`() {
+  @Test func `a sender that does not wait fails with the reason of the cut`() {
     var trial = SenderTrial.streaming(giveUpAfter: 0)
     #expect(trial.cut() == [note])
     #expect(
@@ -130,7 +130,7 @@ extension SenderTrial {
         == "finishing connectionLost: cut (Start the same command on both devices again.)")
   }
 
-  @Test func `a receiver that heard nothing more is come back to, and one whose user ended it is not`() {
+  @Test func `the sender comes back after silence, and not after the receiver's user has stopped`() {
     var trial = SenderTrial.streaming()
     #expect(
       trial.cut(Fault(told: Close(.silent, "silence"))) == [note, "tell interrupted the other device stopped: silence"])
@@ -142,7 +142,7 @@ extension SenderTrial {
     #expect(broken.engine.phaseName == "finishing failed: nonsense")
   }
 
-  @Test func `streams that keep breaking end the session as a cut does`() {
+  @Test func `streams that keep breaking end the session like a cut`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     trial.join(0)
     var last: [String] = []
@@ -158,7 +158,7 @@ extension SenderTrial {
     #expect(trial.engine.phaseName.hasPrefix("waiting"))
   }
 
-  @Test func `a later session continues the transfer, says what is held, and does not pair`() {
+  @Test func `a later session continues the transfer, reports the held data, and does not pair`() {
     var trial = SenderTrial.streaming()
     _ = trial.cut()
     trial.pass(1)
@@ -174,13 +174,13 @@ extension SenderTrial {
     trial.hear(.done(Fixture.done))
     trial.take(.recorded(77, Fixture.traffic, isWritten: true))
     trial.end(0, .finished)
-    // What it held when the last session began.
+    // The amount that the receiver held when the last session began.
     #expect(
       trial.close().last
         == "tell done 9/900 sent 800 saved 70 held 30 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1")
   }
 
-  @Test func `what is written down of a transfer is written down in order, one after the other`() {
+  @Test func `records of a transfer are written in order, one after the other`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     _ = trial.cut()
     #expect(trial.engine.runningWorkers == 1)
@@ -188,7 +188,7 @@ extension SenderTrial {
     trial.meet()
     _ = trial.stream()
     #expect(trial.take(.exported(SessionNumber(2), .success(.little))) == ["finish window 2", "say 2 drop 2"])
-    // The export has ended, and what it left out is behind what the session before has come to.
+    // The export has ended, and the record of its omissions waits for that of the previous session.
     #expect(trial.engine.runningWorkers == 2)
     #expect(trial.take(.noted(77)) == ["note finish 2 77 9/900"])
     #expect(trial.engine.runningWorkers == 2)
@@ -196,7 +196,7 @@ extension SenderTrial {
       trial.take(.finishNoted(SessionNumber(2), 77, nil)) == ["say 2 finish 9/900", "progress 2 verifying of 9/900"])
   }
 
-  @Test func `what is held back when the run is over is not written down any more`() {
+  @Test func `records that are held back when the run ends are not written`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     _ = trial.cut()
     trial.pass(1)
@@ -211,7 +211,7 @@ extension SenderTrial {
     #expect(trial.engine.runningWorkers == 0)
   }
 
-  @Test func `a receiver whose last word cannot be written down hears no receipt`() {
+  @Test func `a receiver whose DONE cannot be recorded gets no RECEIPT`() {
     var trial = SenderTrial.inState("recording")
     #expect(
       trial.take(.recorded(77, Fixture.traffic, isWritten: false)) == ["stop 1", "close 1 until 102.0"])
@@ -220,7 +220,7 @@ extension SenderTrial {
     #expect(trial.take(.forgot(77)).first?.hasPrefix("finish done 9/900") == true)
   }
 
-  @Test func `what the receiver held is never more than what it has in the end`() {
+  @Test func `the receiver never held more than it has in the end`() {
     var trial = SenderTrial()
     trial.beginPairing()
     trial.meet()

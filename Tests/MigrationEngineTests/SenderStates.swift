@@ -3,7 +3,7 @@ import MigrationWire
 @testable import MigrationEngine
 
 extension SenderTrial {
-  /// A state of a run, which has a name in the tables.
+  /// A state of a run, by its name in the tables.
   static func inState(_ name: String) -> SenderTrial {
     var trial = SenderTrial()
     switch name {
@@ -107,13 +107,14 @@ extension SenderTrial {
 
   typealias Exported = SenderEngine.Exported
 
-  /// Everything that may happen in a first session, each with a name.
+  /// All possible events of a first session, each with a name.
   static let events: [(name: String, event: SenderEngine.Event)] = run + dials + messages + workers
 
   /// Times that may pass.
   static let times = [("0.1 s", 0.1), ("0.25 s", 0.25), ("3 s", 3)]
 
-  /// What the loop never tells: a connection that nothing has closed is closed, a stream joins twice.
+  /// The loop never sends these: the close of a connection that nothing closes, a second join of a
+  /// stream.
   func isPossible(_ event: SenderEngine.Event) -> Bool {
     switch (engine.phase, event) {
     case (.conversing, .closed): false
@@ -207,7 +208,8 @@ extension SenderTrial {
     ("not recorded", .recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: false)),
   ]
 
-  /// What belongs to a session that is over, or to a connection, a stream or a transfer that there is not.
+  /// Events of a session that has ended, or of a connection, stream or transfer that does not
+  /// exist.
   static let lateEvents: [SenderEngine.Event] = [
     .received(ConnectionID(9), .ping(1)), .broke(ConnectionID(9), Fixture.cut), .drained(ConnectionID(9)),
     .closed(ConnectionID(9), spread: 0),
@@ -222,7 +224,7 @@ extension SenderTrial {
 }
 
 extension SenderEngine.Exported {
-  /// What the tests' exports come to, with marks for two pages, or with a few.
+  /// The results of the tests' exports, with marks for two pages, or with a few.
   static let some = SenderEngine.Exported(
     finish: Fixture.finish, stale: (0...Mark(Limits.marksInFrame)).map { $0 })
   static let little = SenderEngine.Exported(finish: Fixture.finish, stale: [1, 2])

@@ -3,7 +3,8 @@ import Testing
 
 @testable import MigrationEngine
 
-/// A path on which each stream carries so many frames a second, and all together no more than something else lets through.
+/// A path on which each stream carries so many frames a second, and all together no more than a
+/// bottleneck allows.
 private struct Path {
   var trial: StreamPlanTrial
   let perStream: Double
@@ -12,7 +13,7 @@ private struct Path {
   var waiting = 8
   /// The streams that carry nothing.
   var idle: Set<StreamPlan.StreamNumber> = []
-  /// What was done, and when.
+  /// The changes, with their times.
   private(set) var log: [String] = []
   private(set) var times: [Double] = []
   private var frames: [StreamPlan.StreamNumber: Double] = [:]
@@ -51,16 +52,16 @@ private struct Path {
   private mutating func note(_ actions: [String]) {
     log += actions
     times += actions.map { _ in rounded(trial.now - 100) }
-    // What is opened comes up at once.
+    // Opened streams join at once.
     for number in trial.started where !trial.plan.hasJoined(number) {
       if trial.join(number).contains("read window 1") { look() }
     }
   }
 }
 
-/// How many streams there are: what the count says is done, and what it must know it is told.
+/// The number of streams: the decisions of the count are carried out, and it learns all it needs.
 @Suite struct SenderStreamCountTests {
-  @Test func `where each stream brings more, there are as many in the end as the receiver takes`() {
+  @Test func `if each stream adds throughput, the streams reach the receiver's limit`() {
     var path = Path(perStream: 100)
     path.run(20)
     #expect(path.log == (0..<16).map { "open 1.\($0)" })
@@ -69,13 +70,14 @@ private struct Path {
     #expect(path.trial.plan.found == 16)
   }
 
-  @Test func `where more streams bring nothing, the newest are retired again`() {
+  @Test func `if more streams add no throughput, the newest are retired again`() {
     var path = Path(perStream: 100)
     path.atMost = 200
     path.run(2)
     #expect(path.log == ["open 1.0", "open 1.1", "open 1.2", "open 1.3", "retire 1.2", "retire 1.3"])
     #expect(path.trial.plan.found == 2)
-    // A retired stream that breaks has an heir for what it had under way, and that one is not counted.
+    // A retired stream that breaks has an heir for its unacknowledged frames, and the heir does not
+    // count.
     #expect(path.trial.end(3, .lost(hasBrought: true)) == ["move 1.3 to 4", "open 1.4 for 3 attempts 1"])
     path.trial.join(4)
     #expect(path.trial.end(4, .finished) == ["forget stream 1.4"])
@@ -83,7 +85,7 @@ private struct Path {
     #expect(path.trial.started == [0, 1])
   }
 
-  @Test func `a stream that is retired takes its place until it has ended`() {
+  @Test func `a retired stream occupies its place until it has ended`() {
     var path = Path(perStream: 100, limit: 3)
     path.atMost = 200
     path.run(2)
@@ -95,24 +97,24 @@ private struct Path {
     #expect(path.log.last == "open 1.3")
   }
 
-  @Test func `a stream that is retired is no measure`() {
+  @Test func `a retired stream does not count in measurements`() {
     var path = Path(perStream: 100)
     path.idle = [2, 3]
     path.run(9)
     #expect(path.log.prefix(6).suffix(2) == ["retire 1.2", "retire 1.3"])
-    // The next two are up to speed soon, though those have brought nothing.
+    // The next two are soon up to speed, although those before delivered nothing.
     #expect(path.log.prefix(8).suffix(2) == ["open 1.4", "open 1.5"])
     #expect(path.times.prefix(9).suffix(3) == [5.9, 5.9, 6.2])
   }
 
-  @Test func `where the user's limit holds streams back, there are no more of them`() {
+  @Test func `no more streams open if the user's limit holds streams back`() {
     var path = Path(perStream: 100)
     path.isLimited = true
     path.run(10)
     #expect(path.log == ["open 1.0", "open 1.1"])
   }
 
-  @Test func `where no frames wait, there are no more streams`() {
+  @Test func `no more streams open if no frames wait`() {
     var path = Path(perStream: 100)
     path.run(0.1)
     path.waiting = 0
@@ -120,7 +122,7 @@ private struct Path {
     #expect(path.log == ["open 1.0", "open 1.1"])
   }
 
-  @Test func `a stream that brings nothing yet is waited for`() {
+  @Test func `a stream that delivers nothing yet is waited for`() {
     var path = Path(perStream: 100)
     path.idle = [1]
     path.run(1.5)
@@ -129,10 +131,10 @@ private struct Path {
     #expect(path.log.count == 4)
   }
 
-  @Test func `while a stream is replaced, nothing is measured`() {
+  @Test func `nothing is measured while a stream is replaced`() {
     var path = Path(perStream: 100)
     path.run(0.2)
-    // Every heir is lost on its way: there is always one that comes up.
+    // Every heir is lost while it joins: there is always one that is starting.
     var number: StreamPlan.StreamNumber = 1
     for _ in 0..<8 {
       path.trial.end(number, .lost(hasBrought: true))

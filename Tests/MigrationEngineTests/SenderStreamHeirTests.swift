@@ -3,9 +3,9 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Streams that break: which stream comes for them, when, and for how long.
+/// Streams that break: which heir replaces them, when, and for how long.
 @Suite struct SenderStreamHeirTests {
-  @Test func `the heir of a stream that had joined replaces it`() {
+  @Test func `the heir of a joined stream replaces it`() {
     var trial = StreamPlanTrial(fixed: 1)
     #expect(trial.open() == ["open 1.0"])
     trial.join(0)
@@ -15,7 +15,7 @@ import Testing
     #expect(trial.pass(0.04) == ["open 1.2 for 1 attempts 2"])
   }
 
-  @Test func `an heir that never joined passes on whom it was to replace, and what that had under way`() {
+  @Test func `an heir that never joined passes on its predecessor and its unacknowledged frames`() {
     var trial = StreamPlanTrial(fixed: 1)
     _ = trial.open()
     trial.join(0)
@@ -28,7 +28,7 @@ import Testing
     #expect(trial.next == 0.08)
     #expect(trial.pass(0.08) == ["open 1.3 for 0 attempts 3"])
     trial.join(3)
-    // It has joined: the next one comes for it.
+    // It has joined: the next one replaces it.
     #expect(trial.end(3, .lost(hasBrought: false)) == ["move 1.3 to 4"])
     #expect(trial.pass(0.16) == ["open 1.4 for 3 attempts 4"])
   }
@@ -39,7 +39,7 @@ import Testing
     #expect(trial.end(0, .lost(hasBrought: false)) == ["move 1.0 to 1", "open 1.1 attempts 1"])
   }
 
-  @Test func `what has brought something begins to count its losses anew`() {
+  @Test func `a stream that has delivered frames starts its count of losses anew`() {
     var trial = StreamPlanTrial(fixed: 1)
     _ = trial.open()
     trial.join(0)
@@ -51,7 +51,7 @@ import Testing
     #expect(trial.end(3, .lost(hasBrought: true)) == ["move 1.3 to 4", "open 1.4 for 3 attempts 1"])
   }
 
-  @Test func `sixteen losses in a row are borne, ever more slowly, and not one more`() {
+  @Test func `sixteen losses in a row are tolerated, with growing pauses, and not one more`() {
     var trial = StreamPlanTrial(fixed: 1)
     _ = trial.open()
     trial.join(0)
@@ -65,7 +65,7 @@ import Testing
     #expect(trial.end(16, .lost(hasBrought: false)) == nil)
   }
 
-  @Test func `a stream that is turned away has heirs, and the seventeenth in a row ends the session with the reason`() {
+  @Test func `a refused stream has heirs, and the seventeenth refusal in a row ends the session with the reason`() {
     let fault = Fault(.unknownTransfer, "unknown")
     var trial = StreamPlanTrial(fixed: 1)
     _ = trial.open()
@@ -76,7 +76,7 @@ import Testing
     #expect(trial.end(16, .turnedAway(fault), fails: fault) == nil)
   }
 
-  @Test func `a stream that is turned away is not given up, however well others do`() {
+  @Test func `a stream that the receiver turns away is not given up, however well others work`() {
     let fault = Fault(AbortReason.unknownPeer)
     var trial = StreamPlanTrial(fixed: 2)
     _ = trial.open()
@@ -88,7 +88,7 @@ import Testing
     #expect(trial.started == [0, 8])
   }
 
-  @Test func `of two streams one that is refused four times is given up, and the other is left alone`() {
+  @Test func `of two streams one that is refused four times is given up, and the other stays`() {
     var trial = StreamPlanTrial(fixed: 2)
     _ = trial.open()
     trial.join(0)
@@ -101,7 +101,7 @@ import Testing
     #expect(trial.pass(10) == [])
   }
 
-  @Test func `the last stream is never given up, nor one that has frames to send again`() {
+  @Test func `neither the last stream nor one with frames to send again is given up`() {
     var trial = StreamPlanTrial(fixed: 1)
     _ = trial.open()
     for number in 0..<6 as Range<UInt32> {
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `what is given up makes room on the way for another one that is queued`() {
+  @Test func `a stream that is given up makes room for a queued one`() {
     var trial = StreamPlanTrial(fixed: 3)
     _ = trial.open()
     trial.join(0)
@@ -126,12 +126,12 @@ import Testing
       trial.end(number, .lost(hasBrought: false))
       _ = trial.pass(1)
     }
-    // 2 and 5 are on their way, 5 for the last time.
+    // 2 and 5 are joining, 5 for the last time.
     #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 6"])
     #expect(trial.end(5, .lost(hasBrought: false)) == ["forget stream 1.5", "open 1.6 for 0 attempts 1"])
   }
 
-  @Test func `a stream that was refused and has joined is not given up, since it may carry something`() {
+  @Test func `a stream that was refused and has joined is not given up, because it may carry frames`() {
     var trial = StreamPlanTrial(fixed: 2)
     _ = trial.open()
     trial.join(0)
@@ -144,7 +144,7 @@ import Testing
     #expect(trial.pass(2) == ["open 1.5 for 4 attempts 4"])
   }
 
-  @Test func `the count hears of what cannot be opened`() {
+  @Test func `the count learns which streams cannot be opened`() {
     var trial = StreamPlanTrial(count: 2)
     _ = trial.open()
     trial.join(0)
@@ -157,32 +157,32 @@ import Testing
     #expect(trial.plan.found == 1)
   }
 
-  @Test func `a third stream waits for a place among those that are on their way`() {
+  @Test func `a third stream waits for one of two places for joining streams`() {
     var trial = StreamPlanTrial(fixed: 3)
     #expect(trial.open() == ["open 1.0", "open 1.1"])
     trial.join(0)
     #expect(trial.started == [0, 1, 2])
-    // The heir waits for a place, and nothing is to be done about that.
+    // The heir waits for a place, which only an event can free.
     #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 3"])
     #expect(trial.next == nil)
     #expect(trial.pass(1) == [])
     #expect(trial.join(2) == ["open 1.3 for 0 attempts 1"])
   }
 
-  @Test func `of several that wait for a place the oldest is first`() {
+  @Test func `the oldest of several queued streams starts first`() {
     var trial = StreamPlanTrial(fixed: 4)
     _ = trial.open()
     trial.join(0)
     trial.join(1)
     #expect(trial.started == [0, 1, 2, 3])
-    // 2 and 3 are on their way.
+    // 2 and 3 are joining.
     #expect(trial.end(1, .lost(hasBrought: true)) == ["move 1.1 to 4"])
     #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 5"])
     #expect(trial.join(2) == ["open 1.4 for 1 attempts 1"])
     #expect(trial.join(3) == ["open 1.5 for 0 attempts 1"])
   }
 
-  @Test func `a fault of a stream is the session's, and the stream is forgotten`() {
+  @Test func `a fault of a stream ends the session, and the stream is forgotten`() {
     var plan = StreamPlan(SessionNumber(1), Fixture.accept, fixed: 1, count: 1, now: 0)
     var actions: [SenderEngine.Action] = []
     plan.open(0, &actions)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import MigrationEngine
 
-/// The streams of a session, to which a test lets things happen.
+/// The streams of a session, and the events that a test lets happen.
 struct StreamPlanTrial {
   private(set) var plan: StreamPlan
   private(set) var now = 100.0
-  /// Those that were told to begin and have not ended.
+  /// The streams that were started and have not ended.
   private(set) var started: [StreamPlan.StreamNumber] = []
 
   init(fixed: UInt32? = nil, count: Int = 2, limit: UInt16 = 16) {
@@ -24,7 +24,7 @@ struct StreamPlanTrial {
     return did { plan, now, actions in plan.joined(number, now, &actions) }
   }
 
-  /// What follows; nil where the session ends by it.
+  /// The actions; nil where the session ends.
   @discardableResult
   mutating func end(
     _ number: StreamPlan.StreamNumber, _ end: SenderEngine.StreamEnd,
@@ -57,7 +57,7 @@ struct StreamPlanTrial {
     return did { plan, now, actions in plan.moveOn(now, &actions) }
   }
 
-  /// In how many seconds something is to be done.
+  /// In how many seconds something is due.
   var next: Double? { plan.nextMoment.map { rounded($0 - now) } }
 
   private mutating func did(
@@ -72,7 +72,7 @@ struct StreamPlanTrial {
 }
 
 @Suite struct SenderStreamPlanTests {
-  @Test func `streams are looked at once where one joins when a look is due`() {
+  @Test func `a join and a due read of the window are one read`() {
     var trial = StreamPlanTrial(count: 4)
     _ = trial.open()
     #expect(trial.join(0, after: 1) == ["read window 1"])
@@ -80,12 +80,12 @@ struct StreamPlanTrial {
     #expect(trial.pass(0.1) == ["read window 1"])
   }
 
-  @Test func `the first stream comes at once, and others when more frames wait than come up with streams`() {
+  @Test func `the first stream opens at once, and others when more frames wait than starting streams carry`() {
     var trial = StreamPlanTrial(count: 4)
     #expect(trial.open() == ["open 1.0"])
     #expect(trial.look(waiting: 2) == [])
     #expect(trial.look(waiting: 3) == ["open 1.1"])
-    // Two are on their way.
+    // Two are joining.
     #expect(trial.look(waiting: 8) == [])
     #expect(trial.join(0) == ["read window 1"])
     #expect(trial.look(waiting: 2) == [])
@@ -94,12 +94,12 @@ struct StreamPlanTrial {
     trial.join(2)
     #expect(trial.look(waiting: 1) == [])
     #expect(trial.look(waiting: 2) == ["open 1.3"])
-    // All that are wanted are there: nothing need be known.
+    // All wanted streams are there: no read is needed.
     #expect(trial.join(3) == [])
     #expect(trial.look(waiting: 8) == [])
   }
 
-  @Test func `several streams that are missing come together, two at a time`() {
+  @Test func `several missing streams open together, two at a time`() {
     var trial = StreamPlanTrial(count: 4)
     #expect(trial.open() == ["open 1.0"])
     trial.join(0)
@@ -108,7 +108,7 @@ struct StreamPlanTrial {
     #expect(trial.look(waiting: 8) == ["open 1.3"])
   }
 
-  @Test func `a fixed number of streams is opened without a look, two at a time`() {
+  @Test func `a fixed number of streams opens without a read of the window, two at a time`() {
     var trial = StreamPlanTrial(fixed: 4)
     #expect(trial.open() == ["open 1.0", "open 1.1"])
     #expect(trial.next == nil)
@@ -122,7 +122,7 @@ struct StreamPlanTrial {
   }
 
   @Test(arguments: [(fixed: 64, limit: 3, count: 3), (fixed: 2, limit: 3, count: 2), (fixed: 0, limit: 3, count: 1)])
-  func `no more streams are opened than the receiver takes, and one at least`(
+  func `at most as many streams open as the receiver accepts, and at least one`(
     _ fixed: Int, _ limit: Int, _ count: Int
   ) {
     var trial = StreamPlanTrial(fixed: UInt32(fixed), limit: UInt16(limit))
@@ -131,7 +131,7 @@ struct StreamPlanTrial {
     #expect(trial.started.count == count)
   }
 
-  @Test func `a receiver that takes one stream gets one, however many were best before`() {
+  @Test func `a receiver that accepts one stream gets one, regardless of the best number before`() {
     var trial = StreamPlanTrial(count: 8, limit: 1)
     #expect(trial.open() == ["open 1.0"])
     #expect(trial.join(0) == [])
@@ -139,7 +139,7 @@ struct StreamPlanTrial {
     #expect(trial.plan.found == 1)
   }
 
-  @Test func `it is looked how the streams do twenty times a second`() {
+  @Test func `the window is read twenty times a second`() {
     var trial = StreamPlanTrial()
     _ = trial.open()
     #expect(trial.next == 0.05)
@@ -150,14 +150,14 @@ struct StreamPlanTrial {
     #expect(trial.next == 0.05)
   }
 
-  @Test func `of streams that do not exist nothing is heard`() {
+  @Test func `events of unknown streams are ignored`() {
     var trial = StreamPlanTrial()
     _ = trial.open()
     #expect(trial.join(7) == [])
     #expect(trial.end(7, .finished) == [])
   }
 
-  @Test func `when everything is written, nothing is opened or replaced any more`() {
+  @Test func `after everything is written, no stream is opened or replaced`() {
     var trial = StreamPlanTrial(fixed: 4)
     _ = trial.open()
     trial.join(0)
@@ -172,7 +172,7 @@ struct StreamPlanTrial {
     #expect(trial.end(3, .stopped) == ["forget stream 1.3"])
   }
 
-  @Test func `when everything is written, what was missing is not opened, and a late look changes nothing`() {
+  @Test func `after everything is written, missing streams are not opened, and a late read has no effect`() {
     var trial = StreamPlanTrial(count: 4)
     _ = trial.open()
     #expect(trial.finish() == [])

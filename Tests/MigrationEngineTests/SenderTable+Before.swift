@@ -1,5 +1,5 @@
 extension SenderTable {
-  /// What a run does before it meets the receiver.
+  /// The actions of a run before it reaches the receiver.
   static let before = """
     # idle
     begin | walk; look up | looking up

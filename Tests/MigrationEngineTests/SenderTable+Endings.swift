@@ -1,5 +1,6 @@
 extension SenderTable {
-  /// What a run does from the last word on, between two sessions, and at its end.
+  /// The actions of a run from the last message of a session on, between two sessions, and at its
+  /// end.
   static let endings = """
     # recording
     PING | say 1 pong 9 | conversing

@@ -1,5 +1,5 @@
 extension SenderTable {
-  /// What a run does while a session goes on, until the last word.
+  /// The actions of a run during a session, until its last message.
   static let sessions = """
     # greeting
     late: GREETING of a sender, ACCEPT, HELD, PARTIAL, HELD_END, PROGRESS, PROGRESS importing, REFUSED, DONE, \

@@ -3,17 +3,19 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What a sender does upon each event in each state, as data: a state after "#", then the events that have an effect there.
+/// The actions of a sender for each event in each state, as data: a state after "#", then the
+/// events that have an effect there.
 ///
-/// A line is an event, its actions, and the phase that follows; what is not listed does nothing. "late" lists messages that break
-/// the protocol there, "a session" stands for what is the same in every session.
+/// A line holds an event, its actions, and the next phase; every other event has no effect. "late"
+/// lists messages that violate the protocol there, "a session" means the rows that all
+/// sessions share.
 enum SenderTable {
   struct Row: Equatable {
     let actions: String
     let phase: String
   }
 
-  /// What is the same in every session that goes on.
+  /// The rows that all running sessions share.
   private static let session = """
     PING | say 1 pong 9 | conversing
     CLOSE interrupted | stop 1; close 1 until 102.0 | closing
@@ -23,7 +25,7 @@ enum SenderTable {
     violation | say 1 close 3 nonsense; stop 1; close 1 until 102.0 | closing
     """
 
-  /// What the violation is called that a message is at the wrong time.
+  /// The names of messages in the violation for a message at the wrong time.
   private static let subjects = [
     "GREETING": "the greeting", "GREETING of a sender": "the greeting", "ACCEPT": "the acceptance",
     "HELD": "a page of the ledger", "PARTIAL": "an incomplete file", "HELD_END": "the end of the ledger",
@@ -63,7 +65,7 @@ enum SenderTable {
 
 @Suite struct SenderTableTests {
   @Test(arguments: SenderTable.states.map(\.name))
-  func `in each state each event has the effect that the table says, and no other`(_ state: String) throws {
+  func `every event in every state has the effect of the table, and no other`(_ state: String) throws {
     var rows = try #require(SenderTable.states.first { $0.name == state }).rows
     let timed = SenderTrial.times.map { (name: $0.0, event: SenderEngine.Event.timePassed, after: $0.1) }
     for (name, event, seconds) in SenderTrial.events.map({ (name: $0.name, event: $0.event, after: 0.0) }) + timed {
@@ -78,7 +80,7 @@ enum SenderTable {
     #expect(rows.isEmpty)
   }
 
-  @Test func `an event of another session, or of another connection, does nothing`() {
+  @Test func `an event of another session, or of another connection, has no effect`() {
     for (state, _) in SenderTable.states {
       for event in SenderTrial.lateEvents {
         var trial = SenderTrial.inState(state)

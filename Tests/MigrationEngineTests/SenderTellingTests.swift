@@ -3,14 +3,14 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What the user and the other device hear in sessions, and how often.
+/// The reports to the user and to the other device in sessions, and their frequency.
 @Suite struct SenderTellingTests {
   @Test(arguments: [
     (Offer.Flags(), true, Features.zstd, "its exporter does not want the data to be compressed"),
     (.compressible, false, .zstd, "nothing is compressed: libzstd.so.1 is not on this device"),
     (.compressible, true, Features(), "nothing is compressed: the other device cannot decompress"),
   ])
-  func `a user who wants compression hears once why there is none`(
+  func `a user who wants compression is told once why there is none`(
     _ flags: Offer.Flags, _ canCompress: Bool, _ features: Features, _ reason: String
   ) {
     for wantsCompression in [true, false] {
@@ -39,14 +39,14 @@ import Testing
     }
   }
 
-  @Test func `a user who wants compression and has it hears nothing`() {
+  @Test func `a user who wants compression and has it is told nothing`() {
     var trial = SenderTrial { $0.wantsCompression = true }
     trial.beginPairing()
     trial.meet()
     #expect(trial.stream() == ["export 1 77, 10/1000, there, host:7, no app, compressible", "open 1.0"])
   }
 
-  @Test func `an app's export is told what the receiver asks for`() {
+  @Test func `an app's exporter learns the receiver's request`() {
     var trial = SenderTrial()
     trial.beginPairing()
     trial.meet()
@@ -59,11 +59,11 @@ import Testing
 
   @Test(
     arguments: [
-      // Estimated, and what it was; whether that is worth a word.
+      // The estimate, the actual size, and whether the difference is reported.
       (1, 3_000_000_000, true), (0, 1_048_576, true), (10_000_000, 15_000_001, true), (10_000_000, 4_999_999, true),
       (10_000_000, 15_000_000, false), (10_000_000, 5_000_000, false), (1, 1_000_000, false), (900, 100, false),
     ] as [(UInt64, UInt64, Bool)])
-  func `an estimate that was off by more than its half is told once`(
+  func `an estimate that was wrong by more than half is reported once`(
     estimate: UInt64, actual: UInt64, isTold: Bool
   ) {
     let app = AppIdentity(bundleIdentifier: "app.notes", store: "", platform: "", version: "")
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `beyond an estimate no total is told, and beyond a walk's the greater one`() {
+  @Test func `beyond an estimate no total is reported, and beyond a walk the greater one`() {
     let arrived = Tally(items: 3, bytes: 41)
     for (total, bytes) in [
       (ExpectedTotal(Tally(items: 2, bytes: 40), isEstimate: true), nil),
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `what the destination cannot hold is told once in a run`() {
+  @Test func `items that the destination cannot hold are reported once in a run`() {
     var trial = SenderTrial.streaming()
     #expect(
       trial.take(.withholding(SessionNumber(1), clause: "some are too large"))
@@ -112,38 +112,39 @@ import Testing
     #expect(trial.take(.withholding(SessionNumber(2), clause: "some are too large")) == [])
   }
 
-  @Test func `the user hears five times a second how far it is`() {
+  @Test func `the user sees the progress five times a second`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     let told = ["progress 1 sending of 10/1000"]
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
     #expect(trial.pass(0.199) == [])
     #expect(trial.pass(0.001) == told)
-    // Not the sooner for coming late.
+    // A late report does not bring the next one forward.
     #expect(trial.pass(0.35) == told)
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
-    // Events are no reason not to tell it, and the other device's tell it alone once everything is sent.
+    // Events do not delay a report; only after everything is sent do the other device's events
+    // replace the reports.
     #expect(trial.hear(.ping(1), after: 0.2) == ["say 1 pong 1"] + told)
     trial.export()
     #expect(trial.pass(10) == [])
     #expect(trial.engine.nextMoment == nil)
   }
 
-  @Test func `what is to be done for a stream is done in time as well`() {
+  @Test func `due work of a stream is done in time as well`() {
     var trial = SenderTrial.streaming()
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.05)
     trial.pass(0.05)
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.05)
   }
 
-  @Test func `before streaming nothing is told by the clock`() {
+  @Test func `before streaming there are no timed reports`() {
     var trial = SenderTrial.inState("comparing")
     #expect(trial.engine.nextMoment == nil)
     #expect(trial.pass(10) == [])
-    // The first figure comes with the first look then.
+    // The first figures then come with the first read of the window.
     #expect(trial.hear(.heldEnd(HeldEnd(held: Tally()))).last == "progress 1 sending of 10/1000")
   }
 
-  @Test func `the receiver hears of as many unsent items as may be named, the user of all`() {
+  @Test func `the receiver gets as many unsent items as may be named, the user all of them`() {
     var trial = SenderTrial.streaming()
     for _ in 0..<Limits.unsent {
       #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)).count == 2)
@@ -151,7 +152,7 @@ import Testing
     #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)) == ["tell unsent tree/gone"])
   }
 
-  @Test func `what is named as not stored is kept with the last word, each session's anew`() {
+  @Test func `items named as not stored are recorded with DONE, each session's anew`() {
     var trial = SenderTrial.streaming()
     trial.hear(.refused(Fixture.refusal))
     trial.hear(.refused(Fixture.refusal))
@@ -167,7 +168,7 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 2"])
   }
 
-  @Test func `what has been named as not stored is not named again in front of DONE`() {
+  @Test func `items already named as not stored are not named again before DONE`() {
     var trial = SenderTrial.inState("finishing")
     trial.hear(.refused(Fixture.refusal))
     trial.loseAndMeetAgain()
@@ -175,7 +176,7 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
   }
 
-  @Test func `what an earlier run has been told as not stored is kept, and told where it is new`() {
+  @Test func `items that an earlier run recorded as not stored are kept, and reported if they are new`() {
     var trial = SenderTrial()
     trial.begin([
       SenderEngine.UnfinishedTransfer(identifier: 7, receiver: Fixture.receiver, refusals: [Fixture.refusal])
@@ -186,7 +187,7 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 1"])
   }
 
-  @Test func `what the source no longer has is not kept as not stored, and not told where it comes behind its DROP`() {
+  @Test func `items that the source no longer has are not kept as not stored, nor reported after their DROP`() {
     let gone = SenderEngine.Exported(finish: Fixture.finish, stale: [Fixture.refusedMark])
     var trial = SenderTrial.streaming()
     #expect(trial.hear(.refused(Fixture.refusal)) == ["refuse 1", "tell not stored tree/file tooLarge too big"])
@@ -196,7 +197,7 @@ import Testing
     var late = SenderTrial.streaming()
     late.export(gone)
     #expect(late.hear(.refused(Fixture.refusal)) == [])
-    // Another state of it is something else.
+    // Another generation of it is another item.
     #expect(
       late.hear(.refused(Refusal(path: Fixture.path, generation: 6, reason: .other))) == [
         "refuse 1 something else", "tell not stored tree/file other",
@@ -204,7 +205,7 @@ import Testing
     #expect(late.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
   }
 
-  @Test func `what stands in front of DONE is all that is kept as not stored`() {
+  @Test func `the items named before DONE are all that is kept as not stored`() {
     var trial = SenderTrial.streaming()
     trial.hear(.refused(Fixture.refusal))
     trial.export()
@@ -212,7 +213,7 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
   }
 
-  @Test func `no more is kept of what is not stored than a session may name`() {
+  @Test func `no more items are kept as not stored than a session may name`() {
     var named = NamedItems(Array(repeating: Fixture.refusal, count: Limits.unsent))
     #expect(named.refusals.count == Limits.unsent)
     let isTold = named.add(Fixture.refusal)
@@ -220,7 +221,7 @@ import Testing
     #expect(named.refusals.count == Limits.unsent)
   }
 
-  @Test func `stale items are told a page at a time, as the connection takes them, and the end behind them`() {
+  @Test func `stale items are sent a page at a time, as the connection takes them, and FINISH after them`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     let stale = (0..<Mark(2 * Limits.marksInFrame + 1)).map { $0 }
     let page = "say 1 drop \(Limits.marksInFrame)"
@@ -232,7 +233,7 @@ import Testing
         ])
     #expect(trial.take(.finishNoted(SessionNumber(1), 77, nil)) == [])
     #expect(trial.take(.drained(ConnectionID(1))) == [page])
-    // No receiver can be done before the end is said.
+    // No receiver can be done before FINISH.
     var cut = trial
     #expect(
       trial.take(.drained(ConnectionID(1)))
@@ -245,18 +246,18 @@ import Testing
     #expect(cut.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
   }
 
-  @Test func `the end is said when the disk knows what was left out, and not before`() {
+  @Test func `FINISH is sent once its omissions are recorded on the disk, and not before`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     let session = SessionNumber(1)
     trial.take(.exported(session, .success(.some)))
-    // Stale items go meanwhile.
+    // Stale items are sent meanwhile.
     #expect(trial.take(.drained(ConnectionID(1))) == ["say 1 drop 1"])
     #expect(trial.take(.drained(ConnectionID(1))) == [])
     #expect(trial.pass(0.2) == ["progress 1 sending of 9/900"])
-    // A receiver that says that all is done has not heard of the end.
+    // A receiver that sends DONE early has not received FINISH.
     var early = trial
     #expect(early.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
-    // A session that breaks is over when that is written down.
+    // A session that breaks has ended when that is recorded.
     var cut = trial
     cut.cut()
     #expect(cut.engine.phaseName == "closing")
@@ -270,7 +271,7 @@ import Testing
     #expect(trial.take(.finishNoted(session, 77, nil)) == [])
   }
 
-  @Test func `stale items that fit a page are told at once, and none if there are none`() {
+  @Test func `stale items that fit on one page are sent at once, and no page is sent without any`() {
     for (count, pages) in [(0, [Int]()), (1, [1]), (Limits.marksInFrame, [Limits.marksInFrame])] {
       var trial = SenderTrial.streaming { $0.streams = 1 }
       let stale = (0..<Mark(count)).map { $0 }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import MigrationEngine
 
-/// An engine to which a test lets things happen. What it does comes back in words.
+/// An engine, and the events that a test lets happen. Its actions are returned in words.
 struct SenderTrial {
   private(set) var engine: SenderEngine
   var now = 100.0
-  /// Which connection and session go on, or came last.
+  /// The current or last connection and session.
   private(set) var connection: UInt64 = 0
 
-  /// Without a target it looks around.
+  /// Without a target, the sender looks for receivers.
   init(
     giveUpAfter: Double = 600, target: String? = "target", _ change: (inout SenderEngine.Settings) -> Void = { _ in }
   ) {
@@ -69,7 +69,7 @@ struct SenderTrial {
   @discardableResult
   mutating func pass(_ seconds: Double) -> [String] { take(.timePassed, after: seconds) }
 
-  /// Behind FINISH the connection is lost, and the receiver greets on another one.
+  /// The connection is lost after FINISH, and the receiver greets on another one.
   mutating func loseAndMeetAgain() {
     end(0, .finished)
     take(.broke(ConnectionID(1), Fixture.cut))
@@ -81,15 +81,15 @@ struct SenderTrial {
     hear(.greeting(Fixture.greeting()))
   }
 
-  /// The export ends, and what it left out is written down.
+  /// The export ends, and its omissions are recorded.
   @discardableResult
   mutating func export(_ exported: SenderEngine.Exported = .little) -> [String] {
     take(.exported(session, .success(exported))) + take(.finishNoted(session, 77, nil))
   }
 
-  // MARK: Ways that many tests go
+  // MARK: Steps that many tests share
 
-  /// Begins, and finds what earlier runs have left; nothing, and the receiver is reached.
+  /// Begins, and finds the transfers of earlier runs; without any, the receiver is reached.
   mutating func begin(_ unfinished: [SenderEngine.UnfinishedTransfer] = [], isWalked: Bool = true) {
     take(.begin)
     if isWalked { take(.walked(.success(Fixture.summary))) }
@@ -104,14 +104,14 @@ struct SenderTrial {
     take(.derived(nil))
   }
 
-  /// From READY to the ledger's end.
+  /// Passes from READY to the ledger's end.
   mutating func stream(_ accept: Accept = Fixture.accept, held: Tally = Tally()) -> [String] {
     hear(.greeting(Fixture.greeting()))
     hear(.accept(accept))
     return hear(.heldEnd(HeldEnd(held: held)))
   }
 
-  /// A session whose streams are up, from the beginning.
+  /// A session with joined streams, from the beginning.
   static func streaming(
     giveUpAfter: Double = 600, _ accept: Accept = Fixture.accept,
     _ change: (inout SenderEngine.Settings) -> Void = { _ in }

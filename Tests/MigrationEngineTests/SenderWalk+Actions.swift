@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What an engine does in a walk, and what must hold after it.
+/// The actions of an engine in a walk, and the invariants after them.
 extension SenderWalk {
   mutating func happens(_ event: SenderEngine.Event) {
     steps += 1
@@ -70,7 +70,7 @@ extension SenderWalk {
       finished += 1
       if case .success = result {
         isDone = true
-        // A user who has stopped the run does not wait for it for ever, but for a moment in any case.
+        // If the user has stopped the run, it waits a moment for this in any case, and no longer.
         #expect(isEnded || !isForgetting, "what is done is not forgotten")
         #expect(!actions.contains { if case .forget = $0 { true } else { false } }, "what is done cannot be forgotten")
       }
@@ -81,7 +81,7 @@ extension SenderWalk {
     }
   }
 
-  /// Something of a transfer is written down, behind what was before it.
+  /// A record of a transfer is written, after the previous one.
   private mutating func write(_ writer: Work) {
     #expect(
       !work.contains { transfer(of: $0) == transfer(of: writer) }, "two words of a transfer are written down at a time")
@@ -97,7 +97,7 @@ extension SenderWalk {
 
   private var isForgetting: Bool { work.contains { if case .forget = $0 { true } else { false } } }
 
-  /// What a receiver says to that.
+  /// The receiver's answer to a message.
   private mutating func answer(_ message: ControlMessage) {
     switch message {
     case .offer(let offer) where offer.transfer != nil && Int.random(in: 0..<4, using: &dice) == 0:

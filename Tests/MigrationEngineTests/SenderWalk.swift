@@ -4,9 +4,10 @@ import Testing
 
 @testable import MigrationEngine
 
-/// A sender's loop that does nothing itself: it lets anything happen that may, in any order, and checks what must hold.
+/// A sender's loop without workers: it lets any possible event happen, in any order, and checks the
+/// invariants.
 ///
-/// What goes on it knows from the actions alone, so that it finds what the engine forgets.
+/// It derives the running work from the actions alone, and so finds work that the engine forgets.
 struct SenderWalk {
   enum Work: Hashable {
     case walk, lookUp, search, choice, probe, question, derivation, dial
@@ -22,24 +23,24 @@ struct SenderWalk {
   var dice: Generator
   var now = 0.0
   var work: [Work] = []
-  /// What goes on of it that has been told to end.
+  /// The sessions whose remaining work has been told to end.
   var isStopped: Set<SessionNumber> = []
   var joined: Set<UInt32> = []
   var connection: ConnectionID?
   var isClosing = false
-  /// Whether a page was said that is not gone.
+  /// Whether a page was queued that is not yet sent.
   var isFull = false
   var connections: UInt64 = 0
   var session: SessionNumber?
   var isExported = false
-  /// What the receiver said last, and what it may say next.
+  /// The receiver's last message, and its possible next ones.
   var talk: [ControlMessage] = []
   var finished = 0
   var steps = 0
   var isDone = false
   /// Whether the user has stopped the run.
   var isEnded = false
-  /// What the walk has seen of phases.
+  /// The phases that the walk has seen.
   private(set) var phases: Set<String> = []
 
   init(seed: UInt64) {
@@ -54,7 +55,7 @@ struct SenderWalk {
     self.dice = dice
   }
 
-  /// Runs to the end of the run, and to the end of all work.
+  /// Continues until the run and all work have ended.
   mutating func run() {
     happens(.begin)
     while finished == 0, steps < 2000 {
@@ -74,7 +75,7 @@ struct SenderWalk {
     #expect(finished == 1)
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   private mutating func step() {
     switch Int.random(in: 0..<200, using: &dice) {
@@ -88,7 +89,7 @@ struct SenderWalk {
     }
   }
 
-  /// Something of an older session, or of nothing.
+  /// An event of an older session, or of none.
   private mutating func late() {
     let old = SessionNumber((session?.value ?? 1) - 1)
     happens(.streamEnded(old, 0, .lost(hasBrought: false)))
@@ -140,7 +141,7 @@ struct SenderWalk {
     case .note(let transfer): happens(.noted(transfer))
     case .forget(let transfer): happens(.forgot(transfer))
     case .export(let number):
-      // Everything is written before it has ended well.
+      // Everything is written before the worker ends well.
       let isDone = isGood && !isStopped.contains(number)
       isExported = isExported || isDone
       happens(
@@ -171,7 +172,7 @@ struct SenderWalk {
       ? .failed(Fault(.violation, "nonsense")) : .lost(hasBrought: Bool.random(using: &dice))
   }
 
-  /// Workers have something to tell.
+  /// Workers have news.
   private mutating func news() {
     switch work.randomElement(using: &dice) {
     case .dial: happens(.dialing(first: "address"))
@@ -184,7 +185,7 @@ struct SenderWalk {
     }
   }
 
-  /// The connection has something to tell: what should come next, mostly.
+  /// The connection has an event: mostly the expected next one.
   private mutating func hear() {
     guard let connection else { return }
     guard !isClosing else {

@@ -3,7 +3,7 @@ import Testing
 @testable import MigrationEngine
 
 @Suite struct SenderWalkTests {
-  @Test func `whatever happens in whatever order, all that must hold does, and every run ends once`() {
+  @Test func `the invariants hold after any events in any order, and every run ends once`() {
     var steps = 0
     var done = 0
     var phases: Set<String> = []
@@ -16,7 +16,7 @@ import Testing
     }
     #expect(steps > 20_000)
     #expect((100...900).contains(done))
-    // All of them were seen.
+    // The walks have seen all of them.
     #expect(
       phases == [
         "looking", "searching", "choosing", "probing", "asking", "deriving", "dialing", "waiting", "conversing",

@@ -2,13 +2,13 @@ import Testing
 
 @testable import MigrationEngine
 
-/// A path on which each stream carries so much, and all together no more than something else lets through.
+/// A path on which each stream carries so much, and all together no more than a bottleneck allows.
 private struct Path {
   static let frame = 1e6
 
   var perStream: Double
   var atMost = Double.infinity
-  /// The part of the looks at which frames wait for streams.
+  /// The share of looks at which frames wait for streams.
   var isWaiting = true
 
   private(set) var count: StreamCount
@@ -17,9 +17,9 @@ private struct Path {
   private var fewest = 0.0
   /// How many streams there are.
   private(set) var streams: Int
-  /// What was changed, and when.
+  /// The changes, with their times.
   private(set) var changes: [(time: Double, streams: Int)] = []
-  /// How many seconds there were so many.
+  /// For how many seconds there were so many streams.
   private(set) var spent: [Int: Double] = [:]
 
   init(perStream: Double, atMost: Double = .infinity, limit: Int = 16, count: Int = 1) {
@@ -34,7 +34,7 @@ private struct Path {
     streams -= 1
   }
 
-  /// Lets time pass, a look every tenth of a second.
+  /// Lets time pass, with a look every tenth of a second.
   mutating func run(until end: Double) {
     while now < end {
       now += 0.1
@@ -58,11 +58,11 @@ private struct Path {
   }
 }
 
-/// Streams that bring one frame after the other, all at the same moments.
+/// Streams that deliver one frame after the other, all at the same moments.
 private struct LongFrames {
   /// How long a frame takes.
   let each: Double
-  /// From how many streams on a frame takes longer, as many times as there are more.
+  /// The number of streams beyond which a frame takes longer, in proportion to the number.
   var shared = Int.max
 
   private(set) var count = StreamCount(limit: 16, now: 0)
@@ -72,7 +72,7 @@ private struct LongFrames {
   private var frames = 0
   private var fewest: UInt64 = 0
   private var last: Double?
-  /// When the frames that streams have in hand are written.
+  /// When the frames that streams carry now are written.
   private var next: Double
 
   init(each: Double, shared: Int = .max) {
@@ -105,7 +105,7 @@ private struct LongFrames {
 }
 
 @Suite struct StreamCountTests {
-  @Test func `where every stream brings its share there are soon as many as the limit lets`() {
+  @Test func `if every stream adds its share, the number soon reaches the limit`() {
     var path = Path(perStream: 84e6, limit: 16)
     path.run(until: 3)
     #expect(path.changes.map(\.streams) == [2, 8, 16])
@@ -120,19 +120,19 @@ private struct LongFrames {
     #expect(path.streams == 11)
   }
 
-  @Test func `a stream that brings nothing is ended again`() {
+  @Test func `a stream that delivers nothing is ended again`() {
     var path = Path(perStream: 84e6, atMost: 84e6)
     path.run(until: 3)
     #expect(path.changes.map(\.streams) == [2, 1])
   }
 
-  @Test func `a step that brings less than its share stays, and is the last one for now`() {
+  @Test func `a step with less than its share stays, and is the last one for now`() {
     var path = Path(perStream: 100e6, atMost: 130e6)
     path.run(until: 3)
     #expect(path.changes.map(\.streams) == [2])
   }
 
-  @Test func `of a long step as many stay as what arrives has grown by`() {
+  @Test func `after a long step as many streams stay as throughput has grown by`() {
     var path = Path(perStream: 84e6, atMost: 5 * 84e6, count: StreamCount.first)
     path.run(until: 2.5)
     #expect(path.changes.map(\.streams) == [4, 16, 8])
@@ -140,7 +140,7 @@ private struct LongFrames {
   }
 
   @Test(arguments: [84e6, 250e6, 300e6, 700e6])
-  func `whoever watches for an hour sees a handful of changes`(atMost: Double) {
+  func `a user who watches for an hour sees a handful of changes`(atMost: Double) {
     var path = Path(perStream: 84e6, atMost: atMost)
     path.run(until: 3_600)
     #expect(path.changes.count < 36)
@@ -148,7 +148,7 @@ private struct LongFrames {
     #expect(path.spent.values.max() ?? 0 > 3_500)
   }
 
-  @Test func `streams that never wait for are not joined by more`() {
+  @Test func `no streams are added if frames never wait for streams`() {
     var path = Path(perStream: 84e6)
     path.isWaiting = false
     path.run(until: 600)
@@ -166,7 +166,7 @@ private struct LongFrames {
     #expect(path.streams == 16)
   }
 
-  @Test func `on a slow path a measurement takes its time`() {
+  @Test func `on a slow path a measurement takes longer`() {
     var path = Path(perStream: 1e6, atMost: 1e6)
     path.run(until: 1.9)
     #expect(path.changes.isEmpty)
@@ -176,14 +176,14 @@ private struct LongFrames {
     #expect(path.changes.map(\.streams) == [2, 1])
   }
 
-  @Test func `a new session begins with the number that was found before`() {
+  @Test func `a new session begins with the best number of the previous one`() {
     var path = Path(perStream: 84e6, limit: 8, count: 16)
     #expect(path.streams == 8)
     path.run(until: 10)
     #expect(path.changes.isEmpty)
   }
 
-  @Test func `it begins with two, and never has fewer`() {
+  @Test func `the count begins with two streams, and never has fewer`() {
     #expect(StreamCount(limit: 16, now: 0).count == 2)
     #expect(StreamCount(limit: 1, now: 0).count == 1)
     var path = Path(perStream: 84e6, atMost: 84e6, count: StreamCount.first)
@@ -192,14 +192,14 @@ private struct LongFrames {
     #expect(path.changes.map(\.streams).prefix(2) == [4, 2])
   }
 
-  @Test func `while more are tried, what was found is the number before`() {
+  @Test func `during a trial the best number is the previous one`() {
     var path = Path(perStream: 84e6, atMost: 84e6, count: 2)
     while path.changes.isEmpty { path.run(until: path.now + 0.1) }
     #expect(path.count.count == 4)
     #expect(path.count.found == 2)
   }
 
-  @Test func `where each frame takes long, all are there within a second and a half`() {
+  @Test func `all streams are there within a second and a half even if each frame takes long`() {
     // A disk that waits 3 ms for each of 64 files.
     var frames = LongFrames(each: 0.19)
     frames.run(until: 1.5)
@@ -207,15 +207,15 @@ private struct LongFrames {
   }
 
   @Test(arguments: [0.11, 0.15, 0.19, 0.25, 0.3, 0.7])
-  func `frames that all streams bring at once are not mistaken for more or fewer`(each: Double) {
-    // What one frame takes is shared by all streams from the third on: more of them bring nothing.
+  func `frames that all streams deliver at once are not mistaken for more or fewer`(each: Double) {
+    // From the third stream on, all share the time of a frame: more of them add nothing.
     var frames = LongFrames(each: each, shared: 2)
     frames.run(until: 60)
     #expect(frames.changes.count > 3)
     #expect(frames.changes == frames.changes.indices.map { [4, 2][$0 % 2] })
   }
 
-  @Test func `what cannot be opened is not tried again`() {
+  @Test func `a stream that cannot be opened is not tried again`() {
     var path = Path(perStream: 84e6, count: 2)
     path.cannotOpen()
     path.run(until: 3_600)
@@ -223,7 +223,7 @@ private struct LongFrames {
     #expect(path.changes.isEmpty)
   }
 
-  @Test func `a stream that breaks while it is measured begins the measuring anew`() {
+  @Test func `a stream that breaks during a measurement restarts it`() {
     var count = StreamCount(limit: 16, now: 0)
     for tenth in 1...100 as ClosedRange<UInt64> {
       let step = count.look(
@@ -234,7 +234,7 @@ private struct LongFrames {
     }
   }
 
-  @Test func `nothing is measured before all have joined`() {
+  @Test func `nothing is measured before all streams have joined`() {
     var count = StreamCount(limit: 4, now: 0)
     for tenth in 1...600 as ClosedRange<UInt64> {
       let step = count.look(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// What a CLOSE from the other end means here, and what it says besides its message, in words.
+/// The meaning of a CLOSE from the other end, and its fields besides the message, in words.
 @Suite struct ToldFailureTests {
   private func words(_ close: Close) -> String { TransferFailure(told: close).message }
 
@@ -24,7 +24,7 @@ import Testing
     #expect(failure.hint?.unicodeScalars.contains("\u{202E}") == false)
   }
 
-  @Test func `room that is missing is told in sizes for people`() {
+  @Test func `missing room is reported in sizes for people`() {
     let bytes = Close.Space(needed: 12_300_000_000, available: 4_100_000_000)
     #expect(
       words(Close(.noSpace, "not enough space: 12300000000 bytes", bytes: bytes))
@@ -41,7 +41,7 @@ import Testing
       words(Close(.noSpace, "writing 'a' failed", name: [0x61])) == "the other device stopped: writing 'a' failed")
   }
 
-  @Test func `a name that the message does not have is added, and can do nothing on a terminal`() {
+  @Test func `a name that the message lacks is added, and cannot control a terminal`() {
     #expect(
       words(Close(.exists, "it exists", name: Array("a\u{1B}b".utf8)))
         == "the other device stopped: it exists ($'a\\x1bb')")
@@ -52,19 +52,19 @@ import Testing
     #expect(long.count < 600 && long.hasSuffix("aaa')"))
   }
 
-  @Test func `what is told is kept exact for programs`() {
+  @Test func `the fields stay exact for programs`() {
     let (bytes, items) = (Close.Space(needed: 2, available: 1), Close.Space(needed: 4, available: 3))
     let failure = TransferFailure(told: Close(.noSpace, "no", name: [0xFF], bytes: bytes, items: items))
     #expect(failure.subject == TransferFailure.Subject(name: [0xFF], bytes: bytes, items: items))
   }
 
-  @Test func `an empty name is none, and a long one is cut at its beginning`() {
+  @Test func `an empty name is ignored, and a long one is cut at its beginning`() {
     #expect(words(Close(.storage, "it fails", name: [])) == "the other device stopped: it fails")
     #expect(words(Close(.storage, "it fails", name: [UInt8](repeating: 0x61, count: 512))).contains("fails ('aaa"))
     #expect(words(Close(.storage, "it fails", name: [UInt8](repeating: 0x61, count: 513))).contains("fails (…'aaa"))
   }
 
-  @Test func `figures belong to a lack of space alone`() {
+  @Test func `only a lack of space has figures`() {
     let bytes = Close.Space(needed: 2_000_000, available: 1_000_000)
     #expect(
       words(Close(.storage, "it fails", bytes: bytes))

@@ -40,7 +40,7 @@ extension ReceiverEngine {
       if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
         return "a session has ended and is still there"
       }
-      if conversation.machine.isReceiving, conversation.joinable == nil { return "it receives data of an offer that it has not accepted" }
+      if conversation.machine.isReceiving, conversation.joinable == nil { return "it receives without an offer" }
       for older in conversations where older.key < number && older.value.transfer == conversation.transfer {
         switch conversation.course {
         case .none, .waiting: break

@@ -186,10 +186,10 @@ extension ReceiverEngine {
       return conversations.values.contains(where: \.isAside) ? "a session steps aside in a run that does not stay" : nil
     }
     if phase.isEnding { return nil }
-    if transfers.count(where: \.isDone) > Self.rememberedDone + conversations.count { return "too many finished transfers are remembered" }
+    if transfers.count(where: \.isDone) > Self.rememberedDone + conversations.count { return "too many are remembered" }
     for conversation in conversations.values where conversation.isAside && !conversation.isEnding {
       if let transfer = transfers[of: conversation.transfer], !transfer.isDone {
-        return "a session steps aside for an unfinished transfer"
+        return "a session steps aside too early"
       }
     }
     if let transfer = phase.transfer.flatMap({ transfers[of: $0] }) {
