@@ -1,14 +1,15 @@
 import MigrationEngine
 import MigrationWire
 
-/// Something that a device does beside its loop, from the action that starts it to the one event that it ends in.
+/// Work that a device does beside its loop, from the action that starts it to the one event that
+/// ends it.
 final class Worker {
   let name: StaticString
   let session: SessionNumber?
   /// Whether it was told to end.
   private(set) var mustEnd = false
   fileprivate(set) var hasEnded = false
-  /// What it does when it is told to end.
+  /// Called when it is told to end.
   var whenTold: (() -> Void)?
 
   fileprivate init(_ name: StaticString, _ session: SessionNumber?) {
@@ -26,23 +27,24 @@ final class Worker {
   }
 }
 
-/// One process on a device, from its start to its end: time, sleep, and the workers that it has started.
+/// One process on a device, from its start to its end, with its time, its sleep and the workers
+/// that it has started.
 class Device {
   let ground: Ground
   let world: World
   let role: Role
-  /// Whether the process is there.
+  /// Whether the process runs.
   private(set) var isAlive = true
   /// Whether the engine has ended the run.
   private(set) var isFinished = false
   private(set) var workers: [Worker] = []
-  /// How often in a row time has passed without anything else.
+  /// How often in a row time has passed without any other event.
   private var spins = 0
   private var timer: Int?
-  /// What the engine is still to hear.
+  /// The events that the engine has still to handle.
   private var events: [() -> Void] = []
   private var isHandling = false
-  /// When the user wanted the end.
+  /// When the user stopped the process.
   private var stoppedAt: Int?
 
   init(_ ground: Ground, _ role: Role) {
@@ -54,7 +56,8 @@ class Device {
 
   // MARK: Time
 
-  /// Does something after a time, if the process is there then; a device that sleeps does it when it wakes.
+  /// Does something after a delay if the process still runs then; a sleeping device does it when it
+  /// wakes.
   func run(after delay: Int, _ body: @escaping () -> Void) {
     world.after(delay) { [self] in whenAwake(body) }
   }
@@ -66,7 +69,7 @@ class Device {
     body()
   }
 
-  /// The same for something that needs the device's disk, which may stand still.
+  /// Does something that needs the device's disk, which may hang, in the same way.
   func onDisk(after delay: Int, _ body: @escaping () -> Void) {
     run(after: delay) { [self] in
       let end = ground.stalled[role.index]
@@ -77,18 +80,18 @@ class Device {
 
   // MARK: The engine
 
-  /// When the engine wants to hear of the time.
+  /// When the engine wants the next `timePassed`.
   var nextMoment: Double? { nil }
-  /// The engine hears that a moment has come.
+  /// The engine learns that a moment has come.
   func timePassed() {}
-  /// What the engine itself finds broken.
+  /// The engine's invariant that does not hold, if any.
   var brokenInvariant: String? { nil }
 
-  /// The engine hears that the user wants the end.
+  /// The engine learns that the user stops the run.
   func hearStop() {}
   var isStopped: Bool { stoppedAt != nil }
 
-  /// The user wants the end.
+  /// The user stops the process.
   func stop() {
     guard isAlive, !isFinished else { return }
     world.note("the \(role)'s user stops it")
@@ -96,7 +99,8 @@ class Device {
     hearStop()
   }
 
-  /// A process whose user wants its end ends within a second, and half a second later than what moved last.
+  /// A stopped process ends within 1 second; one that imports, within 1.5 seconds of its import's
+  /// last progress.
   func checkPromptness(movedAt: Int? = nil) {
     guard let stoppedAt, !isFinished else { return }
     let moment = max(stoppedAt, movedAt ?? 0)
@@ -105,7 +109,7 @@ class Device {
       world.now - moment < bound + ground.sleptSince(moment, role), "the \(role) goes on though its user wants its end")
   }
 
-  /// The engine hears of something, after what it does about the last one.
+  /// Gives the engine an event, after the actions of the previous one.
   func take(_ event: @escaping () -> Void) {
     events.append(event)
     guard !isHandling else { return }
@@ -114,7 +118,7 @@ class Device {
     while isAlive, !isFinished, !events.isEmpty { events.removeFirst()() }
   }
 
-  /// The engine has had an event: what must hold is checked, and its next moment is waited for.
+  /// The engine has handled an event: checks the invariants, and waits for its next moment.
   func settle(hasOnlyTimePassed: Bool) {
     guard isAlive, !isFinished else { return }
     if let broken = brokenInvariant { world.fail("the \(role): \(broken)") }
@@ -139,7 +143,7 @@ class Device {
     return worker
   }
 
-  /// A worker ends in an event, which comes a little later.
+  /// A worker ends with an event, which arrives a little later.
   func end(_ worker: Worker, _ event: @escaping () -> Void) {
     run(after: world.dice.one(in: 4) ? world.dice.roll(0...3_000) : world.dice.roll(0...100)) { [self] in
       world.check(!worker.hasEnded, "a worker has ended twice: \(worker.name)")
@@ -151,12 +155,13 @@ class Device {
     }
   }
 
-  /// Whether a thread cannot be made now.
+  /// Whether a thread cannot be created now.
   var lacksThread: Bool { ground.lacksThreads && world.dice.one(in: 40) }
 
   // MARK: The end
 
-  /// The engine ends the run: every worker is told to end, and the process waits for them until its curfew.
+  /// The engine ends the run: every worker is told to end, and the process waits for them until its
+  /// deadline.
   func finish() {
     world.check(!isFinished, "the \(role) ends its run twice")
     isFinished = true
@@ -171,7 +176,7 @@ class Device {
 
   private func exit(isCurfew: Bool) {
     guard isAlive else { return }
-    // What is left sits in a disk that stands still.
+    // The remaining workers wait for a hanging disk.
     let busyUntil = max(ground.stalled[role.index], ground.asleep[role.index])
     for worker in workers where busyUntil + 10_000 < world.now && !worker.isImport {
       world.fail("the \(role) has ended, and a worker has not: \(worker.name)")
@@ -179,7 +184,7 @@ class Device {
     die("by itself")
   }
 
-  /// The process is gone.
+  /// The process ends.
   func die(_ why: @autoclosure () -> String) {
     guard isAlive else { return }
     world.note("the \(role) is gone \(why())")
@@ -189,10 +194,10 @@ class Device {
     gone()
   }
 
-  /// The simulation is over: what holds one another lets go.
+  /// The simulation has ended: breaks reference cycles.
   func letGo() {}
 
-  /// What a process leaves when it is gone.
+  /// Called when the process has ended.
   func gone() {}
 }
 

@@ -1,10 +1,10 @@
 import TestSupport
 
-/// The one source of chance in a simulation.
+/// The only source of random numbers in a simulation.
 final class Dice: RandomNumberGenerator {
   private var chance: Seeded
 
-  /// Seeds that lie side by side begin far from each other.
+  /// Neighbouring seeds begin far from each other.
   init(seed: UInt64) {
     var start = Seeded(seed)
     chance = Seeded(start.next())

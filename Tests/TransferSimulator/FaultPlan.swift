@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// When what will go wrong in a simulation. After a while nothing does any more.
+/// The faults of a simulation and their times. After a while there are no more faults.
 struct FaultPlan {
   private let ground: Ground
   private let span: Int
@@ -34,7 +34,7 @@ struct FaultPlan {
 
   private func someTime() -> Int { dice.roll(1_000...span) }
 
-  /// At some time, or where the engines are at something.
+  /// Does something at a random time, or at a random step of the engines.
   private func sometime(_ body: @escaping () -> Void) {
     switch dice.roll(0...7) {
     case 0, 1: world.after(someTime(), body)
@@ -61,7 +61,7 @@ struct FaultPlan {
       ground.network.cut(all: false)
     }
     if dice.one(in: 6) {
-      // The last word of a session comes when there is another one.
+      // The last message of a session arrives when there is another session.
       ground.ambush(at: .finish, 1) {
         ground.tally.cuts += 1
         world.after(dice.roll(1...100)) { ground.network.cut(all: true, isLate: true) }
@@ -91,7 +91,7 @@ struct FaultPlan {
     }
     often(3) {
       ground.tally.receiverKills += 1
-      // In the middle of whatever it does next.
+      // In the middle of its next operations.
       if dice.one(in: 2) {
         ground.disk.operationsToLive = dice.roll(0...60)
       } else {

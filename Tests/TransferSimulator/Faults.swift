@@ -1,4 +1,4 @@
-/// How often what went wrong.
+/// How often each fault occurred.
 public struct Faults: Sendable {
   public var cuts = 0
   public var streamCuts = 0
@@ -9,21 +9,21 @@ public struct Faults: Sendable {
   public var diskErrors = 0
   /// Items that the disk could not hold.
   public var refusals = 0
-  /// How many of the receiver's deaths came between the finished archive and its answer.
+  /// How many of the receiver's kills came between the complete archive and its answer.
   public var importKills = 0
   public var outages = 0
   public var sleeps = 0
   public var stalls = 0
-  /// How often a user wanted the end.
+  /// How often a user stopped a process.
   public var stops = 0
   public var strangers = 0
-  /// How often two processes went on with one transfer.
+  /// How often two processes continued one transfer.
   public var twins = 0
   public var impostors = 0
-  /// How many runs of a side there were.
+  /// How many runs of either side there were.
   public var runs = 0
 
-  /// How many transfers came behind the first.
+  /// How many transfers followed the first.
   public var rounds = 0
 
   public init() {}

@@ -2,22 +2,22 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
-/// What is at the destination before anything arrives, and what may become of it.
+/// The items at the destination before anything arrives, and the changes that they may undergo.
 final class Furniture {
-  /// One thing that is there, as it was.
+  /// One existing item, in its original state.
   private struct Piece {
     let node: Node
     let state: Node.State
     let target: [UInt8]
   }
 
-  /// What becomes of names that are taken.
+  /// The treatment of names that are taken.
   let existing: Existing
   private let world: World
   private let disk: SimulatedDisk
   private var pieces: [[UInt8]: Piece] = [:]
 
-  /// Furnishes the destination of some simulations with things whose names the source has too.
+  /// Puts items at the destination of some simulations, with names that the source has too.
   init(_ disk: SimulatedDisk, like source: SimulatedSource) {
     self.disk = disk
     world = disk.world
@@ -49,7 +49,7 @@ final class Furniture {
     add(inside, own, to: node)
   }
 
-  /// What there is now was there before anything else arrives.
+  /// All present items count as old from now on.
   func keep(_ all: [[UInt8]: Node]) {
     for (path, node) in all where !isOld(path, node) {
       pieces[path] = Piece(node: node, state: node.state, target: node.target)
@@ -73,9 +73,9 @@ final class Furniture {
     return node
   }
 
-  // MARK: What the sender is told
+  // MARK: The sender's view
 
-  /// Marks of kind 2 and 3, as the receiver would make them of what it sees.
+  /// Marks of kind 2 and 3, as the receiver would make them from the present items.
   func marks(_ keys: TransferKeys) -> (present: [Mark], taken: [Mark]) {
     guard existing == .skip else { return ([], []) }
     var (present, taken): ([Mark], [Mark]) = ([], [])
@@ -92,21 +92,23 @@ final class Furniture {
     return (present.sorted(), taken.sorted())
   }
 
-  // MARK: What must hold
+  // MARK: Checks
 
-  /// Whether this node was there, and is as it was.
+  /// Whether this node is an old item in its original state.
   func isOld(_ path: [UInt8], _ node: Node) -> Bool {
     guard let piece = pieces[path], piece.node === node else { return false }
     return node.state == piece.state && node.target == piece.target
   }
 
-  /// What a directory was that is there still, and that another one may have been merged into.
+  /// The original state of an old directory that still exists, and into which another one may have
+  /// been merged.
   func directory(_ path: [UInt8], _ node: Node) -> Node.State? {
     guard let piece = pieces[path], piece.node === node, node.kind == .directory else { return nil }
     return piece.state
   }
 
-  /// Whether nothing could arrive under this path, since a file is where it would have a directory.
+  /// Whether nothing could arrive under this path, because a file has the place of one of its
+  /// directories.
   func blocks(_ path: [UInt8]) -> Bool {
     guard existing == .skip, var place = try? ArchivePath(path) else { return false }
     while let parent = place.parent {
@@ -116,7 +118,8 @@ final class Furniture {
     return false
   }
 
-  /// At every moment: each old file is as it was, or something whole of the same name has taken its place.
+  /// At every moment, each old file is unchanged, or a complete file of the same name has replaced
+  /// it.
   func check(_ arrived: [[UInt8]: Node], isVersion: ([UInt8], Node) -> Bool) {
     for (path, piece) in pieces.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = String(decoding: path, as: UTF8.self)
@@ -133,9 +136,11 @@ final class Furniture {
     }
   }
 
-  /// The path in the archive of what arrived under a path, which may have been taken.
+  /// The path in the archive of the item at a destination path, which may have been changed because
+  /// it was taken.
   func original(of path: [UInt8]) -> [UInt8] {
-    // No name at the source has these: all but the first are those of what a transfer brought beside earlier ones'.
+    // No name at the source has these suffixes. Numbers above 2 come from a transfer that kept both
+    // beside earlier transfers.
     let additions = (2...9).map { Array(" (\($0))".utf8) }
     var rest = path[...]
     var original: [UInt8] = []

@@ -4,7 +4,7 @@ import MigrationSystem
 import MigrationWire
 
 extension Version {
-  /// What the generation of this version is made of.
+  /// The metadata from which the generation of this version is computed.
   var fingerprint: SourceFingerprint {
     SourceFingerprint(
       fileSystem: 77, inode: inode, size: UInt64(kind == .regular ? data.count : 10), modified: ItemTime(modified),
@@ -13,7 +13,8 @@ extension Version {
 }
 
 extension Ground {
-  /// Why an offer is refused before anything is sent: one of its names is taken, and that is not wanted.
+  /// The reason to refuse an offer before anything is sent: one of its names is taken, and the
+  /// receiver does not allow that.
   func objection(to offer: Offer) -> Fault? {
     guard furniture.existing == .refuse, case .folders(let roots) = offer.contents,
       let taken = roots.first(where: { disk.destination.entries[$0.name] != nil })
@@ -21,8 +22,9 @@ extension Ground {
     return Fault(.exists, "'\(String(decoding: taken.name, as: UTF8.self))' already exists in the destination")
   }
 
-  /// What is at the destination must be what the source had: each file one version of itself, and one that was there when
-  /// the last export began or later; and all of it, if nothing changed since it was listed.
+  /// The destination must match the source: each file is one version of itself, current when the
+  /// last export began or later. If nothing changed since the source was listed, all files are
+  /// there.
   func checkDestination() {
     guard let (_, finish, export) = concluded else { return world.fail("something was imported without a finish") }
     let all = destination
@@ -65,7 +67,7 @@ extension Ground {
     }
   }
 
-  /// Until everything has arrived, the destination has nothing new.
+  /// Until everything has arrived, the destination has no new items.
   func checkNothingNew() {
     guard concluded == nil else { return }
     for (path, node) in destination where !furniture.isOld(path, node) {
@@ -73,7 +75,7 @@ extension Ground {
     }
   }
 
-  /// What was at the destination is there, or something whole is in its place.
+  /// Each old item is still at the destination, or a complete item has replaced it.
   func checkFurniture(_ arrived: [[UInt8]: Node]) {
     furniture.check(arrived) { path, node in
       source.history(of: path).contains {
@@ -83,7 +85,7 @@ extension Ground {
     }
   }
 
-  /// Names that lead to one file at the source lead to one file here.
+  /// Names of one file at the source are names of one file at the destination.
   private func checkLinks(_ arrived: [[UInt8]: Node]) {
     var first: [UInt64: Node] = [:]
     for (path, version) in source.current.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -118,7 +120,7 @@ extension Version {
     return attributes
   }
 
-  /// A directory that was merged into an older one keeps what that has besides.
+  /// A directory that was merged into an older one keeps the attributes of the older one.
   fileprivate func matches(_ node: Node, over older: Node.State?, ignoringTimes: Bool) -> Bool {
     let expected = (older?.attributes ?? [:]).merging(attributes) { _, new in new }
     guard kind == node.kind, expected == node.state.attributes else { return false }

@@ -1,8 +1,8 @@
 import MigrationWire
 
-/// What a trace tells of journals and frames.
+/// The trace of journals and frames.
 extension Ground {
-  /// Tells what is in a journal, so that it can be found out why it was refused.
+  /// Writes the contents of a journal to the trace, to show why it was refused.
   func noteJournal(of area: SimulatedArea, _ keys: TransferKeys) {
     guard world.trace.keepsAll else { return }
     let key = keys.journalKey
@@ -31,7 +31,7 @@ extension Ground {
     }
   }
 
-  /// A frame has arrived: a name that is told as another name's has no content of its own any more.
+  /// A frame has arrived: a name that is sent as a link no longer has content of its own.
   func arrived(_ body: [UInt8]) {
     noteEntries(body)
     var reader = EntryReader(Limits.dataHeader..<body.count)
@@ -40,7 +40,7 @@ extension Ground {
     }
   }
 
-  /// Tells what is in a frame.
+  /// Writes the contents of a frame to the trace.
   private func noteEntries(_ body: [UInt8]) {
     guard world.trace.keepsAll else { return }
     var reader = EntryReader(Limits.dataHeader..<body.count)
@@ -60,7 +60,7 @@ extension Ground {
     String(UInt16(truncatingIfNeeded: generation), radix: 16)
   }
 
-  /// Makes the journal say that all of it is durable.
+  /// Makes the journal claim that all of it is durable.
   func vouchForJournal(of area: SimulatedArea, _ keys: TransferKeys) {
     let key = keys.journalKey
     let bytes = area.journalNode.state.data

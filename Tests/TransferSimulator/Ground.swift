@@ -4,20 +4,21 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// What the receiving device keeps apart from staging, durably: its store.
+/// The receiver's durable record of a transfer, apart from its staging directory.
 struct ReceiverStore {
   let transfer: TransferID
   let client: KeyFingerprint
   let keys: TransferKeys
   let offer: Offer
   var done: Done?
-  /// What the sender has left out by name; of a transfer that is done everything that is named as not stored.
+  /// The named items that the sender has left out; of a finished transfer, every item named as not
+  /// stored.
   var notStored: [Refusal] = []
   var unsent: UInt64 = 0
   var withheld: UInt64 = 0
 }
 
-/// What the sending device keeps of a transfer, durably.
+/// The sender's durable record of a transfer.
 struct SenderEntry {
   let transfer: TransferID
   let key: UInt64
@@ -27,13 +28,13 @@ struct SenderEntry {
   var notStored: [Refusal] = []
 }
 
-/// Everything that outlives the processes of one simulation, and what is expected of them.
+/// The state that outlives the processes of one simulation, and the expectations of the checks.
 final class Ground {
   /// The archive is cut into small pieces, so that little data makes many frames.
   static let sizes = ArchiveSizes(smallFile: 300, chunk: 700, part: 1_400, fullFrame: 900)
   static let frameCapacity = 2_048
 
-  /// An export that came to its end.
+  /// An export that ended.
   struct Export {
     let finish: Finish
     let unsent: Int
@@ -44,7 +45,7 @@ final class Ground {
 
   let world: World
   let mutation: Mutation?
-  /// Whether the receiver stays, and how many more transfers it is to take then.
+  /// Whether the receiver stays, and how many more transfers it then receives.
   let keeps: Bool
   var rounds = 2
   let network: Network
@@ -53,73 +54,78 @@ final class Ground {
   let furniture: Furniture
   let announcedRoots: [Root]
   let windowFrames: Int
-  /// What is remembered of transfers, the newest first.
+  /// The records of transfers, the newest first.
   private(set) var storesAtReceiver: [ReceiverStore] = []
   private(set) var entriesAtSender: [SenderEntry] = []
-  /// How often the end may still be spoilt.
+  /// How many more faults may occur during an import.
   var importRisks = 0
   private(set) var hasLostPower = false
   var tally = Faults()
   private(set) var steps = 0
-  /// What is to happen when the engines have acted so often.
+  /// Faults to trigger after so many actions of the engines.
   private var ambushes: [(count: Int, body: () -> Void)] = []
   private var momentAmbushes: [Moment: [(count: Int, body: () -> Void)]] = [:]
   private var acts = 0
 
   // MARK: The devices and their users
 
-  /// The processes of the sending device: one, or two that go on with the same transfer.
+  /// The sender's processes: one, or two that continue the same transfer.
   var senders: [SimulatedSender] = []
-  /// All processes that there were.
+  /// All processes so far.
   var devices: [Device] = []
   var receiver: SimulatedReceiver?
-  /// Until when a device sleeps, and its disk stands still: the sender's, and the receiver's.
+  /// Until when a device sleeps, and until when its disk hangs: the sender's, then the receiver's.
   var asleep = [0, 0]
   var stalled = [0, 0]
-  /// Until when no connection comes up, and until when another device is at the receiver's address.
+  /// Until when no connection is possible, and until when another device has the receiver's
+  /// address.
   var outage = 0
   var imposture = 0
-  /// Whether threads cannot be made now and then.
+  /// Whether creating threads fails now and then.
   var lacksThreads = false
-  /// From when on nothing goes wrong any more.
+  /// The time after which there are no more faults.
   var calm = 0
-  /// What the receiver's user sees.
+  /// The code that the receiver's user sees.
   var shownCode: PairingCode?
   var senderHost = "10.0.0.2"
-  /// Where the receiver is, and where the sender met it last.
+  /// The receiver's present address, and its address when the sender last met it.
   var receiverAddress = "10.0.1.1:1"
   var lastAddress = ""
-  /// The addresses that may not pair, until nothing goes wrong any more.
+  /// The addresses that may not pair, until there are no more faults.
   var forbiddenHosts: Set<String> = []
-  /// Whether an import can be undone, as an app's can, and is broken off when the user stops.
+  /// Whether an import can be undone, like that of an app, and is broken off when the user stops
+  /// the run.
   var canUndoImports = false
-  /// How long the disk will stand still, from the middle of a sync or a write on.
+  /// The lengths of future hangs of the disk, each of which begins in the middle of a sync or a
+  /// write.
   var lurkingStalls: [Int] = []
   var isSenderDone = false
 
-  // MARK: What is expected
+  // MARK: Expectations
 
   private var sent = SentContent()
   var sentTwice: Int { sent.bytesTwice }
   private(set) var allowedTwice = 0
-  /// How much was sent in all, and how much of that had arrived when the last sync that succeeded began.
+  /// The amount sent so far, and how much of it had arrived when the last successful sync began.
   var sentInAll: Int { sent.bytes }
   private var durableUpTo = 0
   private var finished: [Export] = []
-  /// What arrived is being compared with this, and what was concluded last; each with the export that it ends.
+  /// The FINISH that is being compared with the received data, and the last one that was concluded;
+  /// each with the export that it ends.
   private var concluding: (transfer: TransferID, finish: Finish, export: Export)?
   private(set) var concluded: (transfer: TransferID, finish: Finish, export: Export)?
-  /// Which transfers are done, and with which word.
+  /// The finished transfers, with their DONE.
   private(set) var done: [TransferID: Done] = [:]
-  /// What the destination could not hold, and how many items that is.
+  /// The items that the destination could not hold, and their number.
   private(set) var refusedPaths: Set<[UInt8]> = []
   private(set) var notStored: UInt64 = 0
-  /// The same, and what the sender has left out for that reason.
+  /// These items, and those that the sender has left out for that reason.
   private(set) var notStoredPaths: Set<[UInt8]> = []
   private var promisesOf: [TransferID: Promises] = [:]
-  /// What was durable of a transfer when a session was told of it.
+  /// The durable content of a transfer when its ledger was sent to a session.
   private var durableAt: [SessionID: DurableContent] = [:]
-  /// What any sender's user had heard of as not stored before an export found that the source has it no more.
+  /// The items reported to any sender's user as not stored, and that the source no longer had
+  /// at a later export.
   var goneRefused: Set<[UInt8]> = []
   /// The streams that a stream is the heir of, by session.
   private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
@@ -143,7 +149,7 @@ final class Ground {
     return faults
   }
 
-  /// The simulation is over: what holds one another lets go.
+  /// The simulation has ended: breaks reference cycles.
   func letGo() {
     world.letGo()
     network.letGo()
@@ -153,30 +159,31 @@ final class Ground {
     (disk.died, disk.meanwhile, source.reader) = ({}, {}, nil)
   }
 
-  /// Lets one thing happen while something else goes on.
+  /// Lets one event happen in the middle of another operation.
   func stepInside() -> Bool {
     steps += 1
     return world.broken == nil && world.step()
   }
 
-  /// Lets some of what happens at about this time happen while something else goes on at a device, which takes no longer.
+  /// Lets up to `count` events of about this time happen in the middle of a device's operation,
+  /// which takes no longer for that.
   func stepsInside(_ count: Int, beside device: Device) {
     let end = world.now + 20_000
     for _ in 0..<count where device.isAlive && (world.nextTime ?? .max) <= end { _ = stepInside() }
   }
 
-  /// A receiver's worker waits for its disk, which stands still.
+  /// A receiver's worker waits for its hanging disk.
   func waitForReceiversDisk(_ receiver: Device) {
     while receiver.isAlive, world.now < stalled[receiver.role.index], stepInside() {}
   }
 
-  /// Lets something happen about where the engines have acted so often.
+  /// Triggers something after about so many actions of the engines.
   func ambush(at count: Int, _ body: @escaping () -> Void) {
     ambushes.append((count, body))
     ambushes.sort { $0.count > $1.count }
   }
 
-  /// Lets something happen about where a moment has come so often.
+  /// Triggers something at about the given occurrence of a step.
   func ambush(at moment: Moment, _ count: Int, _ body: @escaping () -> Void) {
     momentAmbushes[moment, default: []].append((count, body))
   }
@@ -194,9 +201,9 @@ final class Ground {
     world.after(world.dice.one(in: 3) ? 0 : world.dice.roll(0...4_000), body)
   }
 
-  // MARK: What is remembered
+  // MARK: Records
 
-  /// The receiver remembers a transfer, if it does not yet.
+  /// The receiver records a transfer, if it has no record of it yet.
   func remember(_ order: ReceiverEngine.StagingOrder) -> ReceiverStore {
     if let known = storesAtReceiver.first(where: { $0.transfer == order.transfer }) { return known }
     let offer = order.offer
@@ -215,7 +222,7 @@ final class Ground {
     change(&storesAtReceiver[index])
   }
 
-  /// Whether the sender has ever written down that all is done.
+  /// Whether the sender has ever recorded DONE.
   private(set) var isDoneRecorded = false
   func recordDone(_ transfer: TransferID, _ done: Done, _ refusals: [Refusal]) {
     isDoneRecorded = true
@@ -229,7 +236,8 @@ final class Ground {
 
   func rememberAtSender(_ transfer: TransferID, _ identity: SimulatedSender.Identity) {
     guard !entriesAtSender.contains(where: { $0.transfer == transfer }) else { return }
-    // A sender that met another device at the address begins a second transfer, and all of it is sent again.
+    // A sender that met another device at the address begins a second transfer and sends everything
+    // again.
     if tally.impostors > 0 { allowedTwice += sentInAll }
     entriesAtSender.insert(SenderEntry(transfer: transfer, key: identity.key, receiver: identity.receiver), at: 0)
   }
@@ -239,7 +247,7 @@ final class Ground {
     change(&entriesAtSender[index])
   }
 
-  /// The sender's user sends all of it once more, as a transfer of its own.
+  /// The sender's user sends everything once more, as a new transfer.
   func beginAnother() {
     entriesAtSender = []
     allowedTwice += sentInAll
@@ -248,14 +256,14 @@ final class Ground {
 
   func forgetAtSender(_ transfer: TransferID) { entriesAtSender.removeAll { $0.transfer == transfer } }
 
-  /// One key serves all that is unfinished.
+  /// One key serves all unfinished transfers.
   private var lastReceiverKey: UInt64 = 0
   func receiverKey() -> UInt64 {
     if storesAtReceiver.isEmpty || lastReceiverKey == 0 { lastReceiverKey = world.dice.next() | 1 }
     return lastReceiverKey
   }
 
-  // MARK: What happens at the receiver
+  // MARK: Events at the receiver
 
   func promises(of transfer: TransferID) -> Promises {
     if let known = promisesOf[transfer] { return known }
@@ -276,14 +284,14 @@ final class Ground {
 
   func recovered(_ staging: Staging) {
     if staging.stage != .receiving {
-      // The process may have died behind the record of it; now that is durable.
+      // The process may have died after it had recorded this; now the record is durable.
       if concluding?.transfer == staging.transfer { hasConcluded() }
     } else if concluded?.transfer == staging.transfer {
       world.fail("what was concluded counts as incomplete")
     }
     checkNothingNew()
     checkFurniture(destination)
-    // What was refused and journaled as the process died was never told.
+    // Items that were refused and journaled when the process died were never reported.
     refused(staging.refusals(from: 0))
     sent.recovered(staging)
     promises(of: staging.transfer).recovered(staging, keys: staging.keys, hasLostPower: hasLostPower)
@@ -293,22 +301,22 @@ final class Ground {
   func losePower() {
     tally.powerLosses += 1
     world.note("the power goes")
-    // What was written and not durable may be gone, and is sent again.
+    // Data that was written and not durable may be lost, and is sent again.
     allowedTwice += sentInAll - durableUpTo
     receiver?.die("as the power goes")
     disk.losePower()
     hasLostPower = true
   }
 
-  /// A sync is done that began when so much of what was sent had arrived.
+  /// A sync has ended; `arrived` is the amount that had arrived when it began.
   func synced(_ arrived: Int) { durableUpTo = max(durableUpTo, arrived) }
 
-  /// How many bytes are on their way, and not acknowledged.
+  /// How many bytes are sent and not acknowledged.
   var underWay: Int {
     senders.flatMap { $0.sessions.values.flatMap(\.streams) }.flatMap(\.underWay).reduce(0, +)
   }
 
-  /// The end is near, and now and then the process does not live to see it, or the power goes.
+  /// Near the end of a transfer, the process is killed now and then, or the power fails.
   func riskImport() {
     guard importRisks > 0, world.dice.one(in: 2) else { return }
     importRisks -= 1
@@ -317,7 +325,7 @@ final class Ground {
     if world.dice.one(in: 3) { world.after(world.dice.roll(1...1_000)) { [self] in losePower() } }
   }
 
-  /// What arrived is about to be compared with a finish.
+  /// The received data is about to be compared with a FINISH.
   func concludes(_ finish: Finish, _ staging: Staging, without dropped: Set<Mark>, withheld: [Refusal]) {
     let transfer = staging.transfer
     world.note("concludes \(finish.total)")
@@ -334,17 +342,19 @@ final class Ground {
     }
   }
 
-  /// Whether what was concluded last is done. A receiver that stays may be stopped in the middle of what a second process sent.
+  /// Whether the last concluded transfer is done. A receiver that stays may be stopped while a
+  /// second process sends.
   var isSettled: Bool { !keeps || concluded.map { done[$0.transfer] != nil } ?? true }
 
-  /// All that was meant has arrived.
+  /// All items of the FINISH have arrived.
   func hasConcluded() {
-    // What another transfer brought, whose end a second sender never heard, is old for the next one.
+    // If a second sender never learned the end of another transfer, the items of that transfer are
+    // old for the next one.
     if let before = concluded?.0, let now = concluding?.0, before != now { furniture.keep(destination) }
     concluded = concluding
   }
 
-  /// What an import begins without.
+  /// The items that an import leaves out.
   func refused(_ staging: Staging) {
     refusedPaths = Set(staging.lastingRefusals.map(\.path.bytes))
     notStored = staging.notStored
@@ -366,14 +376,14 @@ final class Ground {
     checkDestination()
   }
 
-  /// The ledger is told: what is durable of it need not be read again.
+  /// The ledger was sent: its durable content need not be read again.
   func told(_ session: SessionID, _ staging: Staging, _ keys: TransferKeys) {
     durableAt[session] = promises(of: staging.transfer).durableContent(in: staging, keys: keys)
   }
 
-  // MARK: What happens at the sender
+  // MARK: Events at the sender
 
-  /// An export begins, which reads nothing that its session was told of as durable.
+  /// An export begins. It must not read any content that its session's ledger listed as durable.
   func watchReading(of accept: Accept) {
     guard mutation == nil else { return }
     source.reader = { [unowned self] path, version, range in
@@ -388,10 +398,10 @@ final class Ground {
     finished.append(Export(finish: finish, unsent: unsent, listed: listed, start: start))
   }
 
-  /// So many bytes were under way, and may be sent again.
+  /// So many bytes were unacknowledged, and may be sent again.
   func interrupted(underWay bytes: Int) { allowedTwice += bytes }
 
-  /// A frame's entries go out: what went before is counted.
+  /// A frame's entries are sent: counts content that was sent before.
   func sending(_ entries: [UInt8]) {
     var reader = EntryReader(0..<entries.count)
     while let entry = try? reader.next(entries.span) {
@@ -408,20 +418,21 @@ final class Ground {
 
   func letGo(ofContentAt path: ArchivePath) { sent.letGo(at: path) }
 
-  /// The destination cannot hold these: a sender may send of them again before it hears of that.
+  /// The destination cannot hold these items: a sender may send some of them again before it learns
+  /// this.
   func refused(_ refusals: some Sequence<Refusal>) {
     for refusal in refusals { sent.refuse(ItemState(path: refusal.path, generation: refusal.generation)) }
   }
 
   // MARK: Heirs
 
-  /// What one stream had under way is another one's.
+  /// The heir of a stream takes over its unacknowledged frames.
   func moved(_ session: SessionID, from lost: UInt32, to heir: UInt32) {
     let earlier = ancestors[session]?[lost] ?? []
     ancestors[session, default: [:]][heir] = earlier.union([lost])
   }
 
-  /// A stream is about to write: no stream whose frames it carries may write any more.
+  /// A stream is about to write: no stream whose frames it carries may still write.
   func writes(_ stream: IncomingWorker, in session: ReceiverSessionParts) {
     guard let identifier = session.identifier, let known = ancestors[identifier] else { return }
     let lost = known[stream.join.stream] ?? []

@@ -4,7 +4,8 @@ import MigrationTransfer
 import MigrationWire
 import TestSupport
 
-/// The worker of a data stream at the receiver: takes DATA, writes it with the real writer, and acknowledges it.
+/// The worker of a data stream at the receiver: reads DATA, writes it with the real writer, and
+/// acknowledges it.
 final class IncomingWorker {
   let connection: SimulatedConnection
   let join: Join
@@ -15,9 +16,9 @@ final class IncomingWorker {
   private let writer: StagingWriter
   private var decoder = FrameDecoder()
   private(set) var machine = IncomingStream()
-  /// How many of its frames survive a power loss.
+  /// How many of its frames survive a power failure.
   var durable: UInt64 = 0
-  /// What its frames brought, in their order, until they are durable.
+  /// The content of its frames that is not yet durable, in their order.
   var promised: [[Promise]] = []
   private var isBusy = false
   private var isOver = false
@@ -50,7 +51,7 @@ final class IncomingWorker {
 
   func fail(_ fault: Fault) { over(.failed(fault)) }
 
-  /// It ends before it begins.
+  /// Ends before it begins.
   func leave() { over(.over) }
 
   private func over(_ end: ReceiverEngine.StreamEnd) {
@@ -63,7 +64,7 @@ final class IncomingWorker {
     }
   }
 
-  /// Does what is next, unless it writes.
+  /// Does the next step, unless it is writing.
   private func advance() {
     guard !isOver, !isBusy else { return }
     if worker.mustEnd { return over(.over) }
@@ -96,7 +97,7 @@ final class IncomingWorker {
     }
   }
 
-  /// Passes the gate, writes after a while in the disk, and acknowledges after another one.
+  /// Passes the gate, writes after a delay in the disk, and acknowledges after another delay.
   private func write(_ body: [UInt8]) {
     isBusy = true
     let dice = receiver.world.dice
@@ -116,7 +117,7 @@ final class IncomingWorker {
   }
 
   private func reallyWrite(_ body: [UInt8]) {
-    // A write that takes the turn of a sync's own writes would be no real one.
+    // A write that happens inside a sync's own writes would not be a real one.
     ground.arrived(body)
     receiver.checkNewest(session, "a frame is written")
     var failure: (any Error)?

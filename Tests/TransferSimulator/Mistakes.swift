@@ -1,10 +1,11 @@
 import MigrationEngine
 import MigrationWire
 
-/// What is changed at the edge of a receiver's engine, so that the real one is seen with one mistake.
+/// Changes at the edge of a receiver's engine, which make the real engine behave as if it had one
+/// mistake.
 struct ReceiverMistakes {
   private let mutation: Mutation?
-  /// The control connections that are there, the newest last, and those that were closed.
+  /// The open control connections, the newest last, and those that were closed.
   private var conversations: [ConnectionID] = []
 
   init(_ mutation: Mutation?) { self.mutation = mutation }
@@ -29,7 +30,7 @@ struct ReceiverMistakes {
     }
   }
 
-  /// What the engine hears although it has not happened.
+  /// The events that the engine gets although they have not happened.
   private var falseEvents: [ReceiverEngine.Event] = []
 
   mutating func takeFalseEvents() -> [ReceiverEngine.Event] {
@@ -60,7 +61,7 @@ struct ReceiverMistakes {
   }
 }
 
-/// The same at a sender's.
+/// The same for a sender's engine.
 struct SenderMistakes {
   private let mutation: Mutation?
   private var conversations = 0

@@ -1,14 +1,15 @@
 import MigrationEngine
 import MigrationWire
 
-/// A step of a transfer at which something may go wrong on purpose, since little time passes in it.
+/// A step of a transfer at which a fault may be triggered on purpose, because the step takes little
+/// time.
 enum Moment: CaseIterable {
   case dial
   case stage
   case accept
   case join
   case sync
-  /// Everything is exported, and FINISH is about to be said.
+  /// Everything is exported, and FINISH is about to be sent.
   case export
   case finish
   case importing

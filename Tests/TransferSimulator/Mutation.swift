@@ -1,35 +1,36 @@
-/// Mistakes that a simulation makes on purpose, around the real logic or at an engine's edge: each must be found out.
+/// Deliberate mistakes of a simulation, around the real logic or at an engine's edge: the checks
+/// must detect each of them.
 public enum Mutation: String, CaseIterable, Sendable {
   /// A frame is acknowledged before it is in the files and the journal.
   case acknowledgeBeforeWriting
-  /// A sync makes the journal durable, and not what it vouches for.
+  /// A sync makes the journal durable, but not the data that the journal lists.
   case journalBeforeSyncing
-  /// A changed source looks as it did before.
+  /// A changed source looks unchanged.
   case ignoreFingerprint
-  /// After a power loss everything in the journal is believed.
+  /// After a power failure, the whole journal is trusted.
   case trustWholeJournal
-  /// A second change behind the same time stamp is not waited for.
+  /// The sender does not wait for a second change with the same time stamp.
   case ignoreGranularity
-  /// A file that changed is sent in its next state while parts of the last one are under way.
+  /// A changed file is sent in its new state while parts of the old one are unacknowledged.
   case forgetWhatIsUnderWay
-  /// What the source no longer has is not dropped.
+  /// Items that the source no longer has are not dropped.
   case forgetDropped
-  /// A new session sends everything that was held once more.
+  /// A new session sends all held data again.
   case ignoreLedger
-  /// An item that the destination cannot hold is forgotten before everything is compared.
+  /// An item that the destination cannot hold is forgotten before the comparison with FINISH.
   case forgetRefused
-  /// A stream that replaces another one does not say so.
+  /// A stream that replaces another one does not say so in its JOIN.
   case forgetWhomAnHeirReplaces
-  /// An older session goes on when a newer one begins.
+  /// An older session continues when a newer one begins.
   case leaveOlderSessionUnfenced
-  /// The user's stop is lost where it comes between two sessions.
+  /// The user's stop is lost if it comes between two sessions.
   case loseStopBetweenSessions
-  /// An import ends behind the session that began it, and how it ended is lost.
+  /// The result of an import that ends after its session is lost.
   case loseOutcomeOfImport
-  /// A sync that failed counts as one that did not.
+  /// A failed sync counts as successful.
   case forgetFailedSync
-  /// The receiver counts its sender as away though it is there.
+  /// The receiver counts its sender as away although it is present.
   case countPresentSenderAsAway
-  /// What an older session says at its end counts as said by the newer one.
+  /// An older session's FINISH counts as that of the newer session.
   case concludeAnotherSession
 }

@@ -2,7 +2,7 @@ import MigrationSystem
 
 /// A file, directory or link of the simulated disk.
 final class Node {
-  /// Something that was done to it and is not durable yet.
+  /// A change that is not yet durable.
   enum Write {
     case data(Int, [UInt8])
     case size(Int)
@@ -15,7 +15,7 @@ final class Node {
     var data: [UInt8] = []
     var mode: UInt32 = 0o755
     var modified: Timestamp?
-    /// Extended attributes, access lists among them.
+    /// Extended attributes, including access lists.
     var attributes: [[UInt8]: [UInt8]] = [:]
 
     mutating func apply(_ write: Write) {
@@ -62,13 +62,14 @@ final class Node {
     for name in state.attributes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) { write(.attribute(name, [])) }
   }
 
-  /// The first so many writes are durable.
+  /// The first `count` writes are durable.
   func commit(_ count: Int) {
     for write in pending.prefix(count) { durable.apply(write) }
     pending.removeFirst(count)
   }
 
-  /// What was not durable may be gone, each write for itself; of one, a part may be left, or garbage.
+  /// Writes that were not durable may be lost, each independently; a part of a write may remain, or
+  /// garbage.
   func losePower(_ dice: Dice, isTorn: Bool) {
     for write in pending {
       switch write {
@@ -82,7 +83,7 @@ final class Node {
           durable.apply(.data(offset, dice.bytes(bytes.count)))
         default: durable.apply(write)
         }
-      // The size may be there before the bytes are.
+      // The size may be written before the bytes are.
       case .size, .mode, .time, .attribute: if dice.one(in: 2) { durable.apply(write) }
       }
     }

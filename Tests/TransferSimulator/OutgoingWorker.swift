@@ -3,9 +3,10 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// The worker of a data stream at the sender: connects, joins, and sends what the real window gives it.
+/// The worker of a data stream at the sender: connects, joins, and sends the frames that the real
+/// window gives it.
 final class OutgoingWorker {
-  /// How often a stream that waits looks whether anything moves, in microseconds.
+  /// How often a waiting stream checks for progress, in microseconds.
   private static let pause = 5_000_000
 
   let join: Join
@@ -16,9 +17,9 @@ final class OutgoingWorker {
   private var decoder = FrameDecoder()
   private var machine = OutgoingStream()
   private var isBusy = false
-  /// Whether it reads a frame, which its thread comes back from before it notices anything else.
+  /// Whether it is reading a frame; its thread notices nothing else until it has done so.
   private var isReading = false
-  /// How it ends when it has come back from that.
+  /// How it ends after reading that frame.
   private var laterEnd: SenderEngine.StreamEnd?
   private var isOver = false
   private var hasBrought = false
@@ -80,7 +81,7 @@ final class OutgoingWorker {
     pump()
   }
 
-  /// Gives up a stream on which nothing moves.
+  /// Gives up a stream without progress.
   private func look() {
     sender.run(after: Self.pause) { [self] in
       guard !isOver else { return }
@@ -93,7 +94,7 @@ final class OutgoingWorker {
     }
   }
 
-  /// Sends what is next, if there is anything.
+  /// Sends the next frames, if there are any.
   func pump() {
     guard let connection, !isBusy, !isReading, !isOver, !sender.isFinished else { return }
     switch session.window?.next(for: join.stream, isOver: session.isStopped) {
@@ -119,7 +120,7 @@ final class OutgoingWorker {
     }
   }
 
-  /// Reads what is next, which takes its time and needs the disk.
+  /// Reads the next frame, which takes time and needs the disk.
   private func read(_ frame: FrameBuffer) {
     isReading = true
     sender.onDisk(after: sender.world.dice.roll(0...300)) { [self] in

@@ -1,7 +1,7 @@
 import MigrationArchive
 import MigrationWire
 
-/// Something that the sender was told is there: an item, or a range of a file.
+/// A part of an item that was acknowledged to the sender: the item, or a range of a file.
 struct Promise: Equatable {
   let path: ArchivePath
   let generation: Generation
@@ -15,7 +15,7 @@ struct ItemState: Hashable {
   let generation: Generation
 }
 
-/// What survives a power loss at one moment, and need not be read again.
+/// The content that survives a power failure at one moment, and need not be read again.
 struct DurableContent {
   private var items: Set<ItemState> = []
   private var ranges: [ItemState: ByteRanges] = [:]
@@ -31,14 +31,14 @@ struct DurableContent {
   }
 }
 
-/// What was acknowledged, and whether it was true.
+/// All acknowledgements, and whether each is true.
 final class Promises {
   private let world: World
   private var written: [Promise] = []
   private var durable: [Promise] = []
-  /// What was sent as a link: then what was held of a file of that name gives way.
+  /// The paths that were sent as links: content held for a file of such a name is discarded.
   private var links: Set<ArchivePath> = []
-  /// What the source has now, by path.
+  /// The present generations at the source, by path.
   private let currentGenerations: () -> [ArchivePath: Generation]
 
   init(_ world: World, current: @escaping () -> [ArchivePath: Generation]) {
@@ -53,7 +53,7 @@ final class Promises {
     while let entry = try? reader.next(body.span) {
       switch entry {
       case .item(let record, let content):
-        // A large file's record says nothing about its bytes.
+        // A large file's record contains none of its bytes.
         if record.size > 0, content == nil { continue }
         promises.append(Promise(path: record.path, generation: record.generation, range: nil))
       case .chunk(let place, _, _), .hole(let place, _):
@@ -65,14 +65,14 @@ final class Promises {
     return promises
   }
 
-  /// A link goes out.
+  /// A link is sent.
   func sendingLink(_ path: ArchivePath) { links.insert(path) }
 
-  /// They are acknowledged as durable.
+  /// These promises are acknowledged as durable.
   func durable(_ promises: [Promise]) { durable += promises }
 
-  /// What was acknowledged as durable, and is held still. Of what was refused an export may read something before it hears of
-  /// that.
+  /// The content that was acknowledged as durable and is still held. An export may read content of
+  /// refused items before it learns of the refusal.
   func durableContent(in staging: Staging, keys: TransferKeys) -> DurableContent {
     let held = Held(staging, keys)
     var content = DurableContent()
@@ -80,15 +80,17 @@ final class Promises {
     return content
   }
 
-  /// The sender has said that its source no longer has these. It may be another process, which knows an older state of it.
+  /// The sender has dropped these items. It may be another process, which knows an older state of
+  /// the source.
   func dropped(_ marks: [Mark], keys: TransferKeys) {
     let marks = Set(marks)
     written.removeAll { marks.contains(keys.mark(path: $0.path, generation: $0.generation)) }
     durable.removeAll { marks.contains(keys.mark(path: $0.path, generation: $0.generation)) }
   }
 
-  /// A FINISH is compared with what is there: what is incomplete then is in no archive, and goes. It may be of another process,
-  /// which knows something else of the source.
+  /// A FINISH is compared with the received items: those that are incomplete belong to no archive,
+  /// and are discarded. It may come from another process, which knows a different state of the
+  /// source.
   func finishing(_ staging: Staging, keys: TransferKeys) {
     let held = Held(staging, keys)
     check(written, in: held, "was acknowledged as written and is not there at the end")
@@ -96,7 +98,7 @@ final class Promises {
     durable.removeAll { !held.isSettled($0) }
   }
 
-  /// An archive is finished: what was promised for it is fulfilled.
+  /// An archive is complete: its promises are fulfilled.
   func fulfilled() {
     written = []
     durable = []
@@ -115,7 +117,7 @@ final class Promises {
   private func check(_ promises: [Promise], in held: Held, _ what: String) {
     guard !promises.isEmpty else { return }
     let current = currentGenerations()
-    // What the source has no more, or in another state, may give way.
+    // Content that the source no longer has, or has in another state, may be discarded.
     for promise in promises
     where current[promise.path] == promise.generation && !links.contains(promise.path) && !held.has(promise) {
       let path = String(decoding: promise.path.bytes, as: UTF8.self)
@@ -123,12 +125,12 @@ final class Promises {
     }
   }
 
-  /// A look at a ledger.
+  /// The contents of a ledger.
   struct Held {
     private let marks: Set<Mark>
     private let partials: [ArchivePath: Partial]
     private let keys: TransferKeys
-    /// Of what cannot be held nothing need be there.
+    /// Items that the destination cannot hold need not be there.
     private let refused: Set<Mark>
 
     init(_ staging: Staging, _ keys: TransferKeys) {
@@ -140,10 +142,10 @@ final class Promises {
       self.keys = keys
     }
 
-    /// Whether it is held, or need not be.
+    /// Whether it is held, or need not be held.
     func has(_ promise: Promise) -> Bool { isSettled(promise) || holds(promise) }
 
-    /// Whether the item that it is about is complete, or refused.
+    /// Whether its item is complete, or refused.
     func isSettled(_ promise: Promise) -> Bool {
       let mark = keys.mark(path: promise.path, generation: promise.generation)
       return marks.contains(mark) || refused.contains(mark)
@@ -154,7 +156,7 @@ final class Promises {
       Set(partials.values.map { ItemState(path: $0.path, generation: $0.generation) })
     }
 
-    /// What there is of an item that is not complete; nil if it is.
+    /// The held ranges of an incomplete item; nil if it is complete.
     func incompleteRanges(of item: ItemState) -> ByteRanges? {
       if marks.contains(keys.mark(path: item.path, generation: item.generation)) { return nil }
       guard let partial = partials[item.path], partial.generation == item.generation else { return ByteRanges() }

@@ -1,13 +1,13 @@
 import MigrationArchive
 import MigrationWire
 
-/// What content was sent, and how much of it more than once.
+/// The content that was sent, and how much of it more than once.
 struct SentContent {
   private(set) var bytes = 0
   private(set) var bytesTwice = 0
   private var once: [ItemState: ByteRanges] = [:]
   private var refused: Set<ItemState> = []
-  /// What a FINISH did not cover: from then on the receiver may have it no more.
+  /// The items that a FINISH did not cover: from then on the receiver may have discarded them.
   private var uncovered: [TransferID: Set<ItemState>] = [:]
 
   mutating func send(_ item: ItemState, _ range: Range<UInt64>) {
@@ -19,13 +19,16 @@ struct SentContent {
     bytes += range.count
   }
 
-  /// The receiver has no file of its own at this path any more: where its other names vanish, it comes again.
+  /// The receiver no longer has a file of its own at this path: its content comes again when its
+  /// other names vanish.
   mutating func letGo(at path: ArchivePath) { once = once.filter { $0.key.path != path } }
 
-  /// The destination cannot hold it: a sender may send of it again before it hears of that.
+  /// The destination cannot hold the item: a sender may send some of it again before it learns
+  /// this.
   mutating func refuse(_ item: ItemState) { refused.insert(item) }
 
-  /// What arrived is about to be compared with a FINISH: what its sender has named as gone, and incomplete files, give way.
+  /// The received data is about to be compared with a FINISH: dropped items and incomplete files
+  /// are discarded.
   mutating func conclude(_ staging: Staging, without dropped: Set<Mark>) {
     let incomplete = Promises.Held(staging, staging.keys).incomplete
     let letGo = once.keys.filter {
@@ -34,8 +37,8 @@ struct SentContent {
     uncovered[staging.transfer, default: []].formUnion(letGo)
   }
 
-  /// Staging was taken back, and everything in it is not at its place. What gave way is missing, and sent again by a sender whose
-  /// source has it: another process may have listed it later.
+  /// Staging was taken back, with all its items. The discarded ones are missing, and a sender whose
+  /// source has them sends them again: another process may have listed the source later.
   mutating func recovered(_ staging: Staging) {
     guard staging.stage == .receiving, let items = uncovered.removeValue(forKey: staging.transfer) else { return }
     let held = Promises.Held(staging, staging.keys)

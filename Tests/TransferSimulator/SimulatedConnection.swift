@@ -1,20 +1,20 @@
 import MigrationEngine
 import MigrationWire
 
-/// One end of a connection: what has come and was not read, for the loop or the worker that has it just now.
+/// One end of a connection, with the received bytes that the loop or a worker has not read.
 final class SimulatedConnection {
   let id: ConnectionID
   let wire: Wire
   let end: Wire.End
   let device: Device
   private var inbox: [UInt8] = []
-  /// Whether nothing more comes.
+  /// Whether nothing more arrives.
   private(set) var isEnded = false
-  /// Whether this end has let go of it.
+  /// Whether this end has closed it.
   private(set) var isClosed = false
   /// The device at the other end.
   var other: Device? { wire.device(at: end.other) }
-  /// Called when there may be something new.
+  /// Called when there may be new bytes.
   private var reader: (() -> Void)?
 
   init(_ id: ConnectionID, _ wire: Wire, _ end: Wire.End, of device: Device) {
@@ -41,29 +41,29 @@ final class SimulatedConnection {
     device.whenAwake { [self] in reader?() }
   }
 
-  /// Lends the connection to a reader, which is called when something is there, and soon if something is there already.
+  /// Sets the reader, which is called when bytes have arrived, and soon if there are some already.
   func read(_ reader: @escaping () -> Void) {
     self.reader = reader
     if !inbox.isEmpty || isEnded { device.run(after: 0) { [self] in self.reader?() } }
   }
 
-  /// It rests.
+  /// Removes the reader.
   func stopReading() { reader = nil }
 
-  /// How many bytes are there.
+  /// How many bytes have arrived and were not read.
   var count: Int { inbox.count }
 
   /// The first byte, which stays.
   var first: UInt8? { inbox.first }
 
-  /// Takes so many bytes, if they are there.
+  /// Takes so many bytes, if they have arrived.
   func take(_ count: Int) -> [UInt8]? {
     guard inbox.count >= count else { return nil }
     defer { inbox.removeFirst(count) }
     return Array(inbox[..<count])
   }
 
-  /// Takes everything that is there.
+  /// Takes all bytes that have arrived.
   func takeAll() -> [UInt8] {
     defer { inbox = [] }
     return inbox
@@ -73,7 +73,7 @@ final class SimulatedConnection {
     if !isClosed { wire.send(bytes, from: end) }
   }
 
-  /// Lets go of it; what was sent arrives.
+  /// Closes it; bytes that were sent arrive.
   func close() {
     guard !isClosed else { return }
     stopReading()
@@ -82,10 +82,10 @@ final class SimulatedConnection {
     wire.close(by: end)
   }
 
-  /// Says that nothing more is sent, and goes on hearing.
+  /// Ends sending; receiving continues.
   func closeSending() { wire.close(by: end) }
 
-  /// The process is gone, and the connection with it.
+  /// The process has ended, and the connection with it.
   func abandon() {
     stopReading()
     isClosed = true
@@ -93,7 +93,7 @@ final class SimulatedConnection {
   }
 }
 
-/// What is said before READY, without the cryptography: a type and a number each.
+/// The handshake before READY, without the cryptography: messages with a type and a number each.
 struct HandshakeMessage {
   enum Kind: UInt8 {
     case clientHello = 0x16
@@ -118,7 +118,7 @@ struct HandshakeMessage {
     self.value = value
   }
 
-  /// Reads what `bytes` wrote; nil for anything else.
+  /// Reads the output of `bytes`; nil for anything else.
   init?(_ bytes: [UInt8]) {
     guard let kind = Kind(rawValue: bytes[0]) else { return nil }
     self.kind = kind
@@ -129,7 +129,7 @@ struct HandshakeMessage {
 }
 
 extension KeyFingerprint {
-  /// The key with a number; none has 0.
+  /// The key with a number; no key has 0.
   init(number: UInt64) {
     self.init(digest: (0..<32).map { $0 < 8 ? UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) : 0 })
   }

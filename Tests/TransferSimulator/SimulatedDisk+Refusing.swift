@@ -2,7 +2,8 @@ import Glibc
 import MigrationSystem
 
 extension SimulatedDisk {
-  /// What a disk cannot hold, whatever room it has: the same at every try.
+  /// The names, types and sizes that a disk cannot hold in spite of its free room: the same at
+  /// every attempt.
   struct Bounds {
     /// About one name in so many is not allowed.
     let rarity: UInt64
@@ -25,14 +26,14 @@ extension SimulatedDisk {
     }
   }
 
-  /// Fails where a name or a kind cannot be held.
+  /// Throws if a name or a type cannot be stored.
   func checkBounds(_ name: [UInt8], _ kind: FileKind) throws(SystemError) {
     guard let bounds else { return }
     if !bounds.allows(name) { throw SystemError(errno: EILSEQ, operation: "create") }
     if kind == .symbolicLink, !bounds.hasSymbolicLinks { throw SystemError(errno: EPERM, operation: "create") }
   }
 
-  /// Fails where a file would become too large.
+  /// Throws if a file would become too large.
   func checkBounds(_ end: Int) throws(SystemError) {
     if let bounds, end > bounds.largestFile { throw SystemError(errno: EFBIG, operation: "write") }
   }

@@ -3,14 +3,15 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
-/// The receiver's file system in memory: what programs see, and what would be left after a power loss.
+/// The receiver's file system in memory: its visible state, and the state that would survive a
+/// power failure.
 ///
-/// Names change in an order that survives as it was, up to some point; contents survive write by write, or do not, until
-/// they are synced. That is what journaling file systems promise, and no more.
+/// Changes of names survive in their order, up to some point; contents survive write by write, or
+/// not at all, until they are synced. Journaling file systems promise the same, and no more.
 final class SimulatedDisk: @unchecked Sendable {
   // Unchecked: a simulation has one thread.
 
-  /// What a name was changed to mean.
+  /// The new meaning of a name.
   private enum Change {
     case link(Node, [UInt8], Node)
     case unlink(Node, [UInt8])
@@ -23,7 +24,7 @@ final class SimulatedDisk: @unchecked Sendable {
   let destination: Node
   private var changes: [Change] = []
   private var nextNumber: UInt64 = 1
-  /// How many more operations the receiver's process lives; nil for as long as it likes.
+  /// How many more operations the receiver's process survives; nil without a limit.
   var operationsToLive: Int?
   /// Called when the process dies in the middle of an operation.
   var died: () -> Void = {}
@@ -32,13 +33,13 @@ final class SimulatedDisk: @unchecked Sendable {
   var isFailing = false
   /// Whether a file can have several names.
   let hasHardLinks: Bool
-  /// Whether there is a rename that replaces nothing.
+  /// Whether a rename that replaces nothing is available.
   let promisesToReplaceNothing: Bool
-  /// What it cannot hold.
+  /// The limits of the disk.
   let bounds: Bounds?
-  /// The staging directories that are there, in the order in which they were made.
+  /// The existing staging directories, in their order of creation.
   private(set) var areas: [SimulatedArea] = []
-  /// Lets other things happen while something slow goes on.
+  /// Lets other events happen during a slow operation.
   var meanwhile: () -> Void = {}
 
   init(_ world: World, mutation: Mutation?) {
@@ -57,7 +58,7 @@ final class SimulatedDisk: @unchecked Sendable {
 
   // MARK: The process
 
-  /// Every operation passes here first.
+  /// Every operation begins here.
   func operate(mayFail: Bool = true) throws(SystemError) {
     if isDead { throw SystemError(errno: EIO, operation: "live") }
     if let left = operationsToLive {
@@ -73,10 +74,10 @@ final class SimulatedDisk: @unchecked Sendable {
     }
   }
 
-  /// The process is killed where it stands.
+  /// The process is killed at its present operation.
   func kill() { isDead = true }
 
-  /// Another process takes over.
+  /// Another process starts.
   func revive() {
     isDead = false
     operationsToLive = nil
@@ -84,10 +85,10 @@ final class SimulatedDisk: @unchecked Sendable {
 
   // MARK: Staging as a whole
 
-  /// The staging directory of a transfer, if it is there.
+  /// The staging directory of a transfer, if it exists.
   func area(of transfer: TransferID) -> SimulatedArea? { areas.first { $0.transfer == transfer } }
 
-  /// The staging directory of a transfer is made, durably.
+  /// Makes the staging directory of a transfer, durably.
   func makeArea(of transfer: TransferID) -> SimulatedArea {
     let area = SimulatedArea(transfer, on: self, tree: node(.directory), journal: node(.regular))
     areas.append(area)
@@ -115,7 +116,7 @@ final class SimulatedDisk: @unchecked Sendable {
 
   // MARK: Durability
 
-  /// Makes durable what was there when it began, and perhaps more.
+  /// Makes everything durable that was there when it began, and perhaps more.
   func synchronizeAll() throws(SystemError) {
     try operate()
     let names = changes.count
@@ -156,7 +157,7 @@ final class SimulatedDisk: @unchecked Sendable {
     return found
   }
 
-  /// The power goes: what was not synced may be gone.
+  /// The power fails: unsynced data may be lost.
   func losePower() {
     commit(changes.isEmpty ? 0 : world.dice.roll(0...changes.count))
     changes = []

@@ -1,7 +1,8 @@
 import MigrationEngine
 import MigrationWire
 
-/// A control connection in a device's loop, at READY: real messages, heartbeats and half frames.
+/// A control connection in a device's loop, at READY, with real messages, heartbeats and partial
+/// frames.
 final class SimulatedLink {
   enum News {
     case received(ControlMessage)
@@ -37,9 +38,10 @@ final class SimulatedLink {
     wait()
   }
 
-  /// Whether it is neither broken nor closed on this end, and neither cut nor closed by the other one.
+  /// Whether it is neither broken nor closed on this end, and neither cut nor closed by the other
+  /// end.
   var isUp: Bool { state == .open && !connection.isEnded && !connection.wire.isCut }
-  /// Whether the engine has not heard of its end.
+  /// Whether the engine has not been told of its end.
   var isOpen: Bool { state == .open }
 
   func say(_ message: ControlMessage) {
@@ -112,7 +114,7 @@ final class SimulatedLink {
     for one in news { tell(one) }
   }
 
-  /// Sends what there is; now and then only a part of it at first.
+  /// Sends the queued bytes; now and then only a part of them at first.
   private func send() {
     guard channel.unsent > 0, !connection.wire.isCut else { return }
     let dice = device.world.dice
@@ -122,7 +124,7 @@ final class SimulatedLink {
     if channel.unsent > 0 { stepSoon(after: dice.roll(1...2_000)) }
   }
 
-  /// What comes when this end has closed is heard by mistake.
+  /// Deliberately processes messages that arrive after this end has closed.
   private func hearBehindTheEnd() {
     channel.received(connection.takeAll(), now: device.world.seconds)
     while let message = try? channel.next() { tell(.received(message)) }

@@ -20,7 +20,7 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
     do {
       try disk.operate()
     } catch {
-      // What fails may have been done in part.
+      // A failed write may have been done in part.
       if disk.world.dice.one(in: 2), !array.isEmpty {
         node.write(.data(Int(offset), Array(array.prefix(disk.world.dice.roll(0...array.count)))))
       }
@@ -69,7 +69,7 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
 
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) {
     try disk.operate(mayFail: false)
-    // An attribute of what cannot be written to is not written to.
+    // An attribute cannot be written to a read-only item.
     guard node.state.mode & 0o200 != 0 else { throw SystemError(noPermission: "set an attribute") }
     node.write(.attribute(attribute.name, attribute.value))
   }
@@ -98,7 +98,7 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
 /// A tree of the simulated disk, by paths.
 final class SimulatedPlaces: StagingPlaces {
   private let disk: SimulatedDisk
-  /// What the paths begin at.
+  /// The directory at which the paths begin.
   private let root: Node
 
   init(_ disk: SimulatedDisk, beneath root: Node) {

@@ -1,7 +1,7 @@
 import MigrationEngine
 import MigrationWire
 
-/// What stands between a connection's arrival and READY, on the receiver.
+/// The steps between a connection's arrival and READY, on the receiver.
 extension SimulatedReceiver {
   func performAtDoor(_ action: Engine.Action) {
     switch action {
@@ -22,7 +22,7 @@ extension SimulatedReceiver {
     }
   }
 
-  /// Starts the worker of a connection; one that cannot be made ends it.
+  /// Starts the worker of a connection; if it cannot be created, the connection ends.
   private func work(_ name: StaticString, _ id: ConnectionID, _ body: (Worker, SimulatedConnection) -> Void) {
     guard let connection = connections[id] else { return world.fail("a worker of a connection that is gone: \(name)") }
     world.check(hands[id] == nil && links[id] == nil, "a connection has two hands: \(name)")
@@ -38,7 +38,7 @@ extension SimulatedReceiver {
     done(worker, connection) { [self] in feed(.departed(connection.id)) }
   }
 
-  /// A worker lets go of its connection, and ends.
+  /// A worker releases its connection, and ends.
   func done(_ worker: Worker, _ connection: SimulatedConnection, _ event: @escaping () -> Void) {
     connection.stopReading()
     worker.whenTold = nil
@@ -48,7 +48,7 @@ extension SimulatedReceiver {
     }
   }
 
-  /// Waits for the next message of the handshake; departs where it does not come in time.
+  /// Waits for the next message of the handshake; departs if it does not arrive in time.
   private func hear(
     _ worker: Worker, _ connection: SimulatedConnection, until moment: Double, size: Int = HandshakeMessage.size,
     _ body: @escaping ([UInt8]) -> Void

@@ -4,12 +4,12 @@ import MigrationTransfer
 import MigrationWire
 import TestSupport
 
-/// What the receiver does for a transfer beside its sessions.
+/// The receiver's work for a transfer outside of its sessions.
 extension SimulatedReceiver {
   func performForTransfer(_ action: Engine.Action) {
     switch action {
     case .importItems(let identifier, let finish, let withheld): importItems(identifier, finish, withheld)
-    // What is moved into a folder cannot be undone.
+    // An import into a folder cannot be undone.
     case .interruptImport(let identifier): transfers[identifier]?.isBrokenOff = ground.canUndoImports
     case .note(let identifier): note("note", identifier) {}
     case .forget(let identifier): note("forget", identifier) { [self] in ground.forgetAtReceiver(identifier) }
@@ -55,7 +55,7 @@ extension SimulatedReceiver {
     }
   }
 
-  /// One transfer is taken back that this process has let go.
+  /// Takes back one transfer that this process has released.
   private func retake(_ identifier: TransferID) {
     world.check(transfers[identifier] == nil, "a transfer is taken back that was not let go")
     let worker = begin("retake")
@@ -63,7 +63,7 @@ extension SimulatedReceiver {
       do {
         let store = ground.storesAtReceiver.first { $0.transfer == identifier }
         let known = try store.map { try takeBack($0) }
-        // As for a process that begins, what could not be made durable is compared with its tags.
+        // As for a new process, data that could not be made durable is compared with its tags.
         unsynced.remove(identifier)
         end(worker) { [self] in feed(.retook(identifier, .success(known))) }
       } catch {
@@ -89,7 +89,7 @@ extension SimulatedReceiver {
       }
     }
     var refusals = Array(transfer.staging?.refusals(from: 0) ?? [])
-    // The import that goes on tells them.
+    // The continued import reports them.
     if case .concluded = standing { refusals = [] }
     transfer.told = refusals.count
     return Engine.KnownTransfer(
@@ -125,7 +125,7 @@ extension SimulatedReceiver {
 
   private func complete(_ transfer: Transfer, _ worker: Worker, _ finish: Finish?, _ withheld: [Refusal]) {
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
-      // The workers of the session come to their rest first.
+      // The workers of the session end first.
       guard !isSyncing, !isWriting else { return complete(transfer, worker, finish, withheld) }
       guard let staging = transfer.staging else { return world.fail("an import of nothing") }
       do {

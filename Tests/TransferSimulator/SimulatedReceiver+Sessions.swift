@@ -3,23 +3,24 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// What the workers of one session share at the receiver.
+/// The state that the workers of one session share at the receiver.
 final class ReceiverSessionParts {
   let number: SessionNumber
   let transfer: SimulatedReceiver.Transfer
-  /// The gate in front of the end of the archive, and of the session; and what it is to know, counted apart from it.
+  /// The gate before the end of the archive and of the session, and the expected state of the gate,
+  /// which is counted separately.
   let gate = WritingGate()
   var writing = 0
   var isClosed = false
   /// Whether its offer was accepted.
   var isAccepted = false
-  /// What the sender knows it by, once it is staged.
+  /// The session's identifier at the sender, once it is staged.
   var identifier: SessionID?
   var keys: TransferKeys?
   var streams: [IncomingWorker] = []
   var numbers: Set<UInt32> = []
   var sync: Worker?
-  /// What is still to be told of the ledger, and the last mark of each kind that was.
+  /// The reader of the unsent part of the ledger, and the last mark of each kind that was sent.
   var ledger: LedgerReader?
   var isLedgerBegun = false
   var lastTold: [UInt8: Mark] = [:]
@@ -119,7 +120,7 @@ extension SimulatedReceiver {
       "\(what()) of an older session, though a newer one is accepted")
   }
 
-  /// Of the sessions of a transfer, no older one writes any more.
+  /// No older session of a transfer still writes.
   func checkRest(before session: ReceiverSessionParts, _ what: @autoclosure () -> String) {
     for older in sessions.values where older !== session && older.transfer === session.transfer {
       world.check(older.writing == 0 && older.streams.allSatisfy { $0.worker.hasEnded }, what())
@@ -144,7 +145,7 @@ extension SimulatedReceiver {
     }
   }
 
-  /// The marks of each kind ascend.
+  /// The marks of each kind are ascending.
   private func checkTold(_ page: Held, _ session: ReceiverSessionParts) {
     for mark in page.marks {
       if let last = session.lastTold[page.kind.rawValue], mark <= last { world.fail("marks that do not ascend") }
@@ -178,7 +179,7 @@ extension SimulatedReceiver {
     if lacksThread { stream.leave() } else { stream.begin() }
   }
 
-  /// What staging has refused by now, that the engine has not heard of.
+  /// Reports the refusals that the engine does not know yet.
   func tellRefusals(_ transfer: Transfer) {
     guard let staging = transfer.staging else { return }
     let new = staging.refusals(from: transfer.told)
@@ -227,7 +228,7 @@ extension SimulatedReceiver {
       guard !isOver else { return }
       let hasNew = session.streams.contains { $0.durable < $0.machine.writtenFrames }
       guard hasNew, !isSyncing else { return sync(session, staging, worker) }
-      // From here on it is in the disk, and ends only behind that.
+      // From here on the sync is in the disk, and ends only when the disk has done it.
       worker.whenTold = nil
       onDisk(after: 0) { [self] in
         guard !isSyncing, !isWriting else { return sync(session, staging, worker) }
@@ -257,7 +258,7 @@ extension SimulatedReceiver {
     }
   }
 
-  /// While a sync goes on, streams write; and the disk may stand still in the middle of it.
+  /// During a sync, streams write, and the disk may hang in the middle of it.
   func meanwhile() {
     guard isSyncing, !isWriting else { return }
     ground.stepsInside(world.dice.roll(0...6), beside: self)

@@ -2,20 +2,21 @@ import MigrationArchive
 import MigrationEngine
 import MigrationWire
 
-/// One process of the receiver: performs in the simulated world what a real `ReceiverEngine` says, and decides nothing.
+/// One process of the receiver: it performs the actions of a real `ReceiverEngine` in the simulated
+/// world, and decides nothing.
 final class SimulatedReceiver: Device {
   typealias Engine = ReceiverEngine
 
-  /// What this process knows of a transfer.
+  /// This process's record of a transfer.
   final class Transfer {
     let identifier: TransferID
     var staging: Staging?
     /// How many of its refusals the engine knows.
     var told = 0
-    /// What the newest session's sender has said that its source no longer has.
+    /// The items that the newest session's sender has dropped.
     var dropped: Set<Mark> = []
     var isImporting = false
-    /// Whether the user wants no import, and it can be undone.
+    /// Whether the user has stopped an import that can be undone.
     var isBrokenOff = false
 
     init(_ identifier: TransferID) { self.identifier = identifier }
@@ -25,15 +26,15 @@ final class SimulatedReceiver: Device {
   private var engine: Engine
   private var mistakes: ReceiverMistakes
   private var lastConnection: UInt64 = 0
-  /// Every connection that this process has to do with.
+  /// Every connection of this process.
   var connections: [ConnectionID: SimulatedConnection] = [:]
-  /// The worker of a connection.
+  /// The worker of each connection.
   var hands: [ConnectionID: Worker] = [:]
   var spoken: Set<ConnectionID> = []
   var links: [ConnectionID: SimulatedLink] = [:]
   var transfers: [TransferID: Transfer] = [:]
   var sessions: [SessionNumber: ReceiverSessionParts] = [:]
-  /// The key that the other ends know this device by.
+  /// The key by which the other ends know this device.
   private(set) var key: UInt64 = 0
   var code: PairingCode?
   var question: Worker?
@@ -43,14 +44,14 @@ final class SimulatedReceiver: Device {
   private var pausedUntil = 0
   var hasImported = false
   var hasListened = false
-  /// The transfers of which something could not be made durable.
+  /// The transfers with data that could not be made durable.
   var unsynced: Set<TransferID> = []
-  /// What this device's user has heard of that is not stored.
+  /// The items reported to this device's user as not stored.
   var toldRefused: Set<[UInt8]> = []
-  /// For how long a sender may stay away, and when one was heard last.
+  /// How many seconds a sender may stay away, and when the last message of one arrived.
   let patience: Double
   var lastHeard = 0.0
-  /// When the import got on last, from the sender's last word on.
+  /// When the import last made progress; counted from the sender's last message.
   var importMovedAt: Int?
 
   init(_ ground: Ground) {
@@ -86,7 +87,7 @@ final class SimulatedReceiver: Device {
 
   override func hearStop() { feed(.stop(.interrupted)) }
 
-  /// The engine hears of an event, after what it does about the last one.
+  /// Gives the engine an event, after the actions of the previous one.
   func feed(_ event: Engine.Event) {
     guard isAlive, !isFinished else { return }
     for event in mistakes.events(for: event) { take { [self] in handle(event) } }
@@ -113,8 +114,8 @@ final class SimulatedReceiver: Device {
     switch action {
     case .takeBack: takeBack()
     case .listen: listen()
-    // Whether this device is found is no part of the simulated world; that it is announced at the right times, the engine's
-    // invariants tell.
+    // Discovery is no part of the simulated world; the engine's invariants check the times of
+    // announcements.
     case .announce, .withdrawAnnouncement: break
     case .tell(let event): told(event)
     case .tellProgress: break
@@ -164,7 +165,7 @@ final class SimulatedReceiver: Device {
     }
   }
 
-  /// A connection waits in the lobby: its first record comes, or its end.
+  /// A connection waits in the lobby for its first record, or its end.
   private func lookAtLobby(_ connection: SimulatedConnection) {
     let id = connection.id
     guard connections[id] === connection, hands[id] == nil, links[id] == nil else { return }
@@ -180,7 +181,7 @@ final class SimulatedReceiver: Device {
     }
   }
 
-  /// A connection is over on this end.
+  /// A connection has ended on this end.
   func forget(_ id: ConnectionID) {
     connections.removeValue(forKey: id)?.close()
     spoken.remove(id)
@@ -225,7 +226,7 @@ final class SimulatedReceiver: Device {
     }
   }
 
-  /// The user answers after a while, if the question is still asked then.
+  /// The user answers after a while, if the question is still open then.
   private func ask(_ asked: Engine.Question) {
     world.check(question == nil, "two questions are asked at a time")
     let worker = begin("question")
@@ -260,7 +261,7 @@ final class SimulatedReceiver: Device {
     ground.network.accept = nil
     ground.shownCode = nil
     let isImporting = transfers.values.contains(where: \.isImporting)
-    // A worker that sits in the disk ends with its process.
+    // A worker that waits for the disk ends with its process.
     disk.kill()
     for connection in connections.values.sorted(by: { $0.id < $1.id }) {
       if isFinished { connection.close() } else { connection.abandon() }

@@ -2,18 +2,18 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// How the sender's connections come to READY.
+/// How the sender's connections reach READY.
 extension SimulatedSender {
-  /// One handshake: connects, and says what stands before READY. It fails as the real ones do.
+  /// One handshake: connects, and exchanges the messages before READY. It fails like a real one.
   final class Handshake {
-    /// How far it is.
+    /// The progress of a handshake.
     enum Step {
       case connecting
       /// TCP has connected.
       case reached
-      /// TLS is up.
+      /// TLS is established.
       case secured
-      /// The code's proof is under way.
+      /// The proof of the code is being exchanged.
       case proving
     }
 
@@ -69,7 +69,8 @@ extension SimulatedSender {
       guard !isOver else { return }
       let ground = sender.ground
       guard !ground.isAway, occupant != .vacant else { return fail(.lost, "the network is away") }
-      // One that met another device at its first try would begin a second transfer beside the first.
+      // A sender that meets another device at its first attempt would begin a second transfer
+      // beside the first.
       let isFirst = mode == .resume && sender.sessions.isEmpty
       let isImpostor = ground.world.now < ground.imposture && !isFirst || occupant == .stranger
       let other = isImpostor ? Impostor.accept(ground) : nil
@@ -123,9 +124,9 @@ extension SimulatedSender {
     }
   }
 
-  // MARK: A look at the receiver's door
+  // MARK: A probe of the receiver
 
-  /// Who is at a place.
+  /// The device at a place.
   enum Occupant {
     case receiver
     case stranger
@@ -143,8 +144,8 @@ extension SimulatedSender {
     }
   }
 
-  /// Which devices wait in this network. Others are never found alone: what one of them was told in the place of the receiver
-  /// would be a second transfer beside the first.
+  /// Finds the devices that wait in this network. Other devices are never found without the
+  /// receiver: a sender that pairs with one of them would begin a second transfer beside the first.
   func look() {
     world.check(dialer == nil, "the sender looks around while it dials")
     let worker = begin("look")
@@ -172,7 +173,7 @@ extension SimulatedSender {
     }
   }
 
-  /// A connection that says nothing, and is closed as soon as it is up.
+  /// A connection that sends nothing, and is closed as soon as it is established.
   func probe(at place: Place) {
     world.check(dialer == nil, "the sender looks at the door while it dials")
     let worker = begin("probe")
@@ -227,7 +228,7 @@ extension SimulatedSender {
     }
     if lacksThread { return dialed(worker, .failure(.failed(TransferFailure(.failed, "no thread")))) }
     run(after: world.dice.roll(0...1_000)) { [self] in
-      // Without a network there may be no names.
+      // Without a network, names may not resolve.
       if ground.isAway, world.dice.one(in: 3) {
         return dialed(worker, .failure(.unresolved(TransferFailure(.connectionLost, "the name is not found"))))
       }
@@ -262,7 +263,7 @@ extension SimulatedSender {
     }
   }
 
-  /// What the worker of a dial makes of an error, at each step of it.
+  /// The dial failure that a worker derives from an error, at each step of the handshake.
   private func failure(_ error: any Error, _ handshake: Handshake, _ mode: ConnectionMode) -> Engine.DialFailure {
     guard mode == .pair else {
       return error is PinMismatch ? .stranger(KeyFingerprint(number: handshake.other)) : .init(ofReturn: error)
@@ -272,7 +273,7 @@ extension SimulatedSender {
     case (.reached, let error as ConnectionError): return .init(unreached: error, isReached: true)
     case (.proving, let error as ConnectionError): return .init(ofPairing: error)
     default:
-      // Until the code is judged, the same may be tried again.
+      // Until the code is judged, the sender may try again.
       do { return try TurnedAway.unless { throw error } } catch { return .init(ofPairing: error) }
     }
   }

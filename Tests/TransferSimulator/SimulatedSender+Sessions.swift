@@ -5,22 +5,22 @@ import MigrationTransfer
 import MigrationWire
 import TestSupport
 
-/// What the workers of one session share at the sender.
+/// The state that the workers of one session share at the sender.
 final class SenderSessionParts {
   let number: SessionNumber
   var accept: Accept?
   var held = HeldItems()
-  /// What the destination cannot hold, as this session was told.
+  /// The items that the destination cannot hold, as far as this session knows.
   var refused: Set<Mark> = []
   var window: SendWindow?
   var streams: [OutgoingWorker] = []
-  /// How many bytes streams that broke had under way, until these are another one's.
+  /// How many unacknowledged bytes each broken stream had, until an heir takes them over.
   var underWay: [UInt32: Int] = [:]
   /// Whether its workers are to end.
   var isStopped = false
   var exportStart = 0
   var export: Worker?
-  /// Where frames are read from, once the export has begun.
+  /// The source of frames, once the export has begun.
   var source: ArchiveExport<SimulatedDirectory>?
   /// How many items could not be sent.
   var unsentCount = 0
@@ -65,7 +65,7 @@ extension SimulatedSender {
     for stream in session.streams { stream.worker.end() }
   }
 
-  /// A session is over: what it had under way may be sent again, by another one.
+  /// A session has ended: another one may send its unacknowledged bytes again.
   func end(_ session: SenderSessionParts) {
     guard !session.isStopped else { return }
     session.isStopped = true
@@ -111,7 +111,7 @@ extension SimulatedSender {
     }
   }
 
-  /// From here on the streams find something to read.
+  /// From here on the streams have frames to read.
   private func serve(_ session: SenderSessionParts, _ accept: Accept) {
     session.exportStart = world.now
     if world.dice.one(in: 8) { feed(.withholding(session.number, clause: "it holds no symbolic links")) }
@@ -127,7 +127,8 @@ extension SimulatedSender {
     endExport(session)
   }
 
-  /// A stream has room for a frame, which the reader that it borrows fills; false if there was nothing to fill it with.
+  /// A stream has room for a frame, which a borrowed reader fills; false if there was nothing to
+  /// fill it with.
   func fill(_ frame: FrameBuffer, for number: UInt32, of session: SenderSessionParts) -> Bool {
     guard let source = session.source, let accept = session.accept, !session.isStopped else {
       session.window?.unfilled(frame, for: number)
@@ -170,7 +171,7 @@ extension SimulatedSender {
     end(worker) { [self] in feed(.exported(session.number, result)) }
   }
 
-  /// What FINISH leaves out is written down.
+  /// The items that FINISH leaves out are recorded.
   private func noteFinish(_ number: SessionNumber, _ transfer: TransferID, _ finish: Finish) {
     let worker = begin("note", of: number)
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
@@ -191,9 +192,9 @@ extension SimulatedSender {
   }
 }
 
-/// Hears what an export comes by.
+/// Handles the events of an export.
 ///
-/// Unchecked: a simulation runs on one thread.
+/// Unchecked: a simulation has one thread.
 final class SimulatedListener: ExportListener, @unchecked Sendable {
   // Unchecked: a simulation has one thread.
   private let sender: SimulatedSender

@@ -3,11 +3,12 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// One process of the sender: performs in the simulated world what a real `SenderEngine` says, and decides nothing.
+/// One process of the sender: it performs the actions of a real `SenderEngine` in the simulated
+/// world, and decides nothing.
 final class SimulatedSender: Device {
   typealias Engine = SenderEngine
 
-  /// By which key this device is known, and which one it expects.
+  /// The key of this device, and the key that it expects.
   struct Identity {
     let key: UInt64
     var receiver: UInt64
@@ -16,7 +17,7 @@ final class SimulatedSender: Device {
   private var engine: Engine
   private var mistakes: SenderMistakes
   private var lastConnection: UInt64 = 0
-  /// The connections at READY that the engine knows of.
+  /// The connections at READY that the engine knows.
   var connections: [ConnectionID: SimulatedConnection] = [:]
   private(set) var links: [ConnectionID: SimulatedLink] = [:]
   var sessions: [SessionNumber: SenderSessionParts] = [:]
@@ -24,32 +25,32 @@ final class SimulatedSender: Device {
   var roots: [SimulatedDirectory] = []
   /// When the source was listed.
   private(set) var listed = 0
-  /// The key that this process pairs with, and those of transfers that it continues.
+  /// The keys that this process pairs with, and those of the transfers that it continues.
   var paired: Identity
   var identities: [TransferID: Identity] = [:]
   var dialer: Worker?
-  /// What this device's user has heard of that is not stored.
+  /// The items reported to this device's user as not stored.
   private(set) var toldRefused: Set<[UInt8]> = []
-  /// What of it the source had no more when it was exported.
+  /// Those of them that the source no longer had at the export.
   private(set) var goneRefused: Set<[UInt8]> = []
   private var refusedGenerations: [ArchivePath: Generation] = [:]
   private var preparers: [Worker] = []
   private(set) var code: UInt64 = 0
   /// Whether another process acts for the same transfer.
   var hasTwin = false
-  /// Whether another device was at the receiver's address.
+  /// Whether another device had the receiver's address.
   var hasMetStranger = false
-  /// Whether the receiver has said why it stops.
+  /// Whether the receiver has sent the reason of its end.
   private(set) var isTold = false
 
-  /// For how long the receiver may stay away, and since when nothing has come of it.
+  /// How many seconds the receiver may stay away, and when this sender last made progress.
   let patience: Double
   var lastProgress: Double
-  /// What the last search has found: the receiver's address then, or nil for another device.
+  /// The results of the last search: the receiver's address then, or nil for another device.
   var found: [String?] = []
-  /// What is at the place that was probed last.
+  /// The device at the place that was last probed.
   var probed = Occupant.receiver
-  /// Whether the two devices know each other: only then is a lost connection made up.
+  /// Whether the two devices know each other: only then is a lost connection restored.
   var isReturning = false
 
   init(_ ground: Ground) {
@@ -82,7 +83,7 @@ final class SimulatedSender: Device {
 
   override func hearStop() { feed(.stop(.interrupted)) }
 
-  /// An event in words that are the same in each run, which a dictionary's order is not.
+  /// An event in words that are the same in each run; the order of a dictionary is not.
   private static func words(_ event: Engine.Event) -> String {
     guard case .window(let session, var counts) = event else { return "\(event)" }
     let frames = counts.framesOfStream.sorted { $0.key < $1.key }
@@ -90,7 +91,7 @@ final class SimulatedSender: Device {
     return "window(\(session), \(counts), \(frames))"
   }
 
-  /// The engine hears of an event, after what it does about the last one.
+  /// Gives the engine an event, after the actions of the previous one.
   func feed(_ event: Engine.Event) {
     guard isAlive, !isFinished else { return }
     for event in mistakes.events(for: event) { take { [self] in handle(event) } }
@@ -113,12 +114,13 @@ final class SimulatedSender: Device {
     checkPromptness()
   }
 
-  /// What the user has heard of that is not stored begins anew with each ledger, and the source may have it no more.
+  /// The list of items reported as not stored begins anew with each ledger, and the source may no
+  /// longer have some of them.
   private func noteRefused(_ event: Engine.Event) {
     switch event {
     case .received(_, .heldEnd): (toldRefused, goneRefused, refusedGenerations) = ([], [], [:])
     case .received(_, .refused(let refusal)): refusedGenerations[refusal.path] = refusal.generation
-    // What the sender itself leaves out for that reason is in the archive.
+    // Items that the sender itself leaves out for that reason are in the archive.
     case .unsent(_, let unsent): if let refused = unsent.refused { refusedGenerations[refused.path] = nil }
     case .exported(let number, .success(let exported)):
       guard let keys = sessions[number]?.accept?.keys else { return }
@@ -181,7 +183,7 @@ final class SimulatedSender: Device {
     onDisk(after: delay) { finish(false) }
   }
 
-  /// Which of the devices that a search has found the user means: the receiver, mostly.
+  /// Chooses one of the devices that a search has found: mostly the receiver.
   private func choose(_ nearby: [Nearby]) {
     prepare("choose", world.dice.roll(1_000...1_000_000)) { [self] isTold in
       if isTold || lacksThread { return .chosen(.failure(TransferFailure(.interrupted, "interrupted"))) }
@@ -219,7 +221,7 @@ final class SimulatedSender: Device {
     }
   }
 
-  /// The user reads the code from the other device, sooner or later, and may mistake it.
+  /// The user reads the code from the other device, sooner or later, and may misread it.
   private func askCode() {
     let worker = begin("ask the code")
     preparers.append(worker)
@@ -280,7 +282,7 @@ final class SimulatedSender: Device {
 
   var spread: Double { Double(world.dice.next() >> 11) / Double(1 << 53) }
 
-  // MARK: What is remembered
+  // MARK: Records
 
   private func note(_ name: StaticString, _ event: Engine.Event, _ body: @escaping () -> Void) {
     let worker = begin(name)

@@ -3,7 +3,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
-/// A file, directory or link at the source, and when it was what.
+/// A file, directory or link at the source, with its history.
 final class SourceNode {
   let inode: UInt64
   let kind: FileKind
@@ -28,7 +28,7 @@ final class SourceNode {
   var names: [[UInt8]] { children.keys.sorted { $0.lexicographicallyPrecedes($1) } }
 }
 
-/// One state in which something was found under a path.
+/// One state of an item that was found under a path.
 struct Version: Equatable {
   let inode: UInt64
   let kind: FileKind
@@ -44,30 +44,31 @@ struct Version: Equatable {
 final class SimulatedSource: @unchecked Sendable {
   // Unchecked: a simulation has one thread.
 
-  /// The file system's clock ticks so often, in microseconds.
+  /// The resolution of the file system's clock, in microseconds.
   private let tick: Int
 
   let world: World
   let mutation: Mutation?
   /// Holds the roots.
   let top: SourceNode
-  /// What was ever found under a path, and until when.
+  /// The items that were ever found under a path, and until when.
   private var occupants: [[UInt8]: [UInt64: Int]] = [:]
   /// Every directory that was ever found, by its number.
   private var directories: [UInt64: SourceNode] = [:]
-  /// What came into a directory after it had lost a path, by the path that it would have had, and until when it counts as that.
+  /// The items that came into a directory after it had lost its path, by the path that each would
+  /// have had, and until when each counts as found there.
   private var latecomers: [[UInt8]: [UInt64: Int]] = [:]
-  /// Every state of everything, by its number, and until when it was current.
+  /// Every state of every item, by its number, and until when it was current.
   private var states: [UInt64: [(version: Version, until: Int)]] = [:]
   private(set) var lastChange = 0
-  /// How often something changed, with the first time.
+  /// The number of changes, including the first, which makes the roots.
   private(set) var changes = 0
   private var nextInode: UInt64 = 100
   /// How many changes may still come.
   var changesLeft = 0
-  /// Hears of what the export reads of a file's content.
+  /// Called when the export reads a file's content.
   var reader: ((_ path: [UInt8], _ version: Version, _ range: Range<UInt64>) -> Void)?
-  /// A file that is edited once more while it is read, in place.
+  /// A file that is edited in place once more while it is read.
   var editedAgain: SourceNode?
 
   init(_ world: World, mutation: Mutation?) {
@@ -77,7 +78,7 @@ final class SimulatedSource: @unchecked Sendable {
     top = SourceNode(inode: 1, kind: .directory, mode: 0o755, at: Timestamp(seconds: 1_000, nanoseconds: 0))
   }
 
-  /// The time as the file system stamps it.
+  /// The current time stamp of the file system.
   var stamp: Timestamp {
     let micros = world.now / tick * tick
     return Timestamp(seconds: 1_000 + Int64(micros / 1_000_000), nanoseconds: UInt32(micros % 1_000_000) * 1_000 + 1)
@@ -98,7 +99,7 @@ final class SimulatedSource: @unchecked Sendable {
     return node
   }
 
-  /// Now and then more of one sort than of another.
+  /// The attributes of an item; now and then more of one sort than of another.
   func extendedMetadata(of kind: FileKind) -> ExtendedMetadata {
     var extended = ExtendedMetadata()
     for name in ["user.a", "user.b"] where world.dice.one(in: 2) {
@@ -110,7 +111,7 @@ final class SimulatedSource: @unchecked Sendable {
     return extended
   }
 
-  /// Bytes, now and then with holes in them.
+  /// Random bytes, now and then with holes.
   private func content(_ count: Int) -> [UInt8] {
     var bytes = world.dice.bytes(count)
     if count > 1_500, world.dice.one(in: 2) {
@@ -148,7 +149,7 @@ final class SimulatedSource: @unchecked Sendable {
       modified: node.modified, changed: node.changed, extended: node.extended)
   }
 
-  /// Everything as it is now, by path.
+  /// All items as they are now, by path.
   var current: [[UInt8]: Version] { nodes.mapValues(Self.version) }
 
   private var nodes: [[UInt8]: SourceNode] {
@@ -161,7 +162,8 @@ final class SimulatedSource: @unchecked Sendable {
     return found
   }
 
-  /// Something has changed: what was current until now is history. `node` may have no name any more, and be read still.
+  /// Something has changed: the previous states become history. `node` may have lost all its names,
+  /// and still be read.
   func record(_ node: SourceNode? = nil) {
     changes += 1
     lastChange = world.now
@@ -180,8 +182,8 @@ final class SimulatedSource: @unchecked Sendable {
     if let node { note(Self.version(node)) }
   }
 
-  /// An export that has opened a directory finds what is in it, though the directory has lost its own name: what comes there
-  /// counts as found at the moment of that loss.
+  /// An export that has opened a directory finds its contents even if the directory has lost its
+  /// own name: later contents count as found at the moment of that loss.
   private func noteLatecomers() {
     for (path, numbers) in occupants {
       for (number, until) in numbers where until != Int.max {
@@ -202,8 +204,9 @@ final class SimulatedSource: @unchecked Sendable {
     states[version.inode] = versions
   }
 
-  /// Every state of everything that was ever found under a path, and until when it was that. Who has opened a file may read
-  /// it after it lost its name, and who has opened a directory what is in it.
+  /// Every state of every item that was ever found under a path, and until when it had that state.
+  /// A process that has opened a file may read it after it lost its name, and one that has opened a
+  /// directory may read its contents.
   func history(of path: [UInt8]) -> [(version: Version, until: Int)] {
     let found = occupants[path, default: [:]].merging(latecomers[path, default: [:]], uniquingKeysWith: max)
     return found.sorted { $0.key < $1.key }.flatMap { number, left in
@@ -214,7 +217,7 @@ final class SimulatedSource: @unchecked Sendable {
 
 /// A directory of the simulated source.
 ///
-/// Unchecked: a simulation runs on one thread.
+/// Unchecked: a simulation has one thread.
 final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
   private let node: SourceNode
   private let source: SimulatedSource
@@ -251,7 +254,7 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
   func fileSystem(of status: FileStatus) -> UInt64 { 77 }
 
   func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
-    // The clock is read first: a stamp that was old then cannot be given again.
+    // The clock is read first: a time stamp that was in the past then cannot be given again.
     let now = source.mutation == .ignoreGranularity ? Timestamp(seconds: 9_000_000, nanoseconds: 0) : source.stamp
     return SourceLook(status: try status(), at: now)
   }
@@ -262,9 +265,9 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
   }
 }
 
-/// A file of the simulated source while it is read; it may change between any two bytes.
+/// An open file of the simulated source; it may change between any two bytes.
 ///
-/// Unchecked: a simulation runs on one thread.
+/// Unchecked: a simulation has one thread.
 final class SimulatedSourceFile: SourceFile, @unchecked Sendable {
   // Unchecked: a simulation has one thread.
   private let node: SourceNode
@@ -315,7 +318,7 @@ final class SimulatedSourceFile: SourceFile, @unchecked Sendable {
   }
 }
 
-/// Where a file has holes: in blocks that are all zeros.
+/// The holes of a file: blocks that are all zeros.
 enum SourceHoles {
   private static let block = 512
 

@@ -1,24 +1,24 @@
 import MigrationArchive
 import MigrationWire
 
-/// One transfer over a bad network, a bad disk and a restless source, all from one seed.
+/// One transfer over a bad network, with a bad disk and a changing source, determined by one seed.
 public struct Simulation {
   public struct Outcome: Sendable {
     public let seed: UInt64
-    /// The first promise that was broken; nil when all held.
+    /// The first promise that was broken; nil when all were kept.
     public let broken: String?
-    /// What happened, where that was wanted.
+    /// The trace of events, if it was requested.
     public let trace: [String]
     public let traceHash: UInt64
     public let faults: Faults
-    /// Bytes of content that went out, and how many of them more than once.
+    /// The bytes of content that were sent, and how many of them more than once.
     public let sentInAll: Int
     public let sentTwice: Int
-    /// How many things happened.
+    /// How many events there were.
     public let steps: Int
   }
 
-  /// A transfer that has not ended after so many events, most of them without faults, never will.
+  /// A transfer that has not ended after so many events, most of them without faults, never ends.
   private static let mostSteps = 60_000
 
   private let ground: Ground
@@ -26,9 +26,9 @@ public struct Simulation {
   private var dice: Dice { ground.world.dice }
   private var world: World { ground.world }
 
-  /// Runs one seed to its end.
+  /// Runs one seed until the simulation ends.
   ///
-  /// Where it `keeps`, the receiver stays behind a transfer, and some seeds send several.
+  /// If the receiver `keeps`, it stays after a transfer, and some seeds send several.
   public static func run(
     seed: UInt64, mutation: Mutation? = nil, keeps: Bool = false, keepsTrace: Bool = false
   ) -> Outcome {
@@ -57,7 +57,7 @@ public struct Simulation {
     guard world.broken == nil else { return }
     world.check(ground.isSenderDone, "nothing happens any more, and the sender is not done")
     world.check(!ground.done.isEmpty, "the receiver is not done")
-    // Done is done for good.
+    // A finished transfer survives a power failure.
     ground.disk.losePower()
     if ground.isSettled { ground.checkDestination() }
     world.check(
@@ -65,6 +65,6 @@ public struct Simulation {
       "\(ground.sentTwice) bytes were sent twice, \(ground.allowedTwice) may be")
   }
 
-  /// Whether the sender is done and both processes are gone.
+  /// Whether the sender is done and both processes have ended.
   private var isOver: Bool { ground.isSenderDone && ground.senders.isEmpty && ground.receiver == nil }
 }

@@ -1,8 +1,8 @@
 import MigrationSystem
 
-/// What people and programs do to files while they are being sent.
+/// The changes that people and programs make to files during a transfer.
 extension SimulatedSource {
-  /// A few roots with something in them.
+  /// Makes a few roots with items in them.
   func populate() {
     for index in 0..<world.dice.roll(1...3) {
       let root = make(world.dice.one(in: 4) ? .regular : .directory)
@@ -12,7 +12,7 @@ extension SimulatedSource {
     record()
   }
 
-  /// Changes something now and then, as long as changes are left.
+  /// Changes something now and then, while changes are left.
   func changeNowAndThen(preferring node: SourceNode? = nil) {
     if let node, node === editedAgain, world.dice.one(in: 3) {
       editedAgain = nil
@@ -25,7 +25,7 @@ extension SimulatedSource {
     record(node)
   }
 
-  /// Changes something.
+  /// Makes one change.
   func change() {
     guard changesLeft > 0 else { return }
     changesLeft -= 1
@@ -41,7 +41,7 @@ extension SimulatedSource {
     case 4: replace(directory, name, with: make(node.kind))
     case 9...11 where directory !== top: unlink(node, name, in: directory)
     case 6:
-      // Something of another kind in the same place.
+      // An item of another type in the same place.
       replace(directory, name, with: make([.regular, .directory, .symbolicLink][world.dice.roll(0...2)]))
     case 7:
       if node.kind != .symbolicLink, world.dice.one(in: 2) {
@@ -75,7 +75,7 @@ extension SimulatedSource {
   }
 
   private func edit(_ node: SourceNode, isHidden: Bool = false) {
-    // Again before the file system's clock goes on: nothing but the bytes tells.
+    // Again within the same tick of the file system's clock: only the bytes show it.
     if world.dice.one(in: 2), changesLeft > 0 {
       changesLeft -= 1
       if world.dice.one(in: 2) {
@@ -93,7 +93,7 @@ extension SimulatedSource {
     case 0: node.data += world.dice.bytes(world.dice.roll(1...900))
     case 1 where count > 0: node.data.removeLast(world.dice.roll(1...count))
     case 2 where count > 0:
-      // In place, and the time is set back.
+      // In place, with the time set back.
       node.data[world.dice.roll(0...count - 1)] &+= 1
       node.changed = stamp
       node.modified = time

@@ -33,9 +33,10 @@ final class Impostor: Device {
   }
 }
 
-/// A connection of neither device: it is silent, late, says nonsense, guesses, or goes away at any step.
+/// A connection of neither device: it is silent, late, sends nonsense, guesses, or disconnects at
+/// any step.
 final class Stranger: Device {
-  /// How it behaves.
+  /// The behaviour of a stranger.
   private enum Kind: Int, CaseIterable {
     case silent
     case noise
@@ -50,7 +51,7 @@ final class Stranger: Device {
   private let kind: Kind
   private var connection: SimulatedConnection?
 
-  /// One comes, or a few at a time.
+  /// One stranger connects, or a few at a time.
   static func come(to ground: Ground) {
     let dice = ground.world.dice
     for _ in 0..<(dice.one(in: 4) ? dice.roll(2...5) : 1) {

@@ -2,38 +2,39 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// What the users of both devices do: they start, and start again, until everything is done.
+/// The users of both devices: they start the programs, again and again, until everything is done.
 extension Ground {
-  /// Whether nothing goes wrong any more.
+  /// Whether there are no more faults.
   var isCalm: Bool { world.now >= calm }
 
-  /// For how many seconds a process waits for the other end.
+  /// How many seconds a process waits for the other end.
   func patience() -> Double {
     isCalm ? 600 : [0, 2, 30, 600][world.dice.one(in: 12) ? 0 : world.dice.roll(1...3)]
   }
 
-  /// Whether the receiver's user lets an address pair.
+  /// Whether the receiver's user allows an address to pair.
   func mayPair(_ host: String) -> Bool { isCalm || !forbiddenHosts.contains(host) }
 
-  /// Whether no device reaches another one.
+  /// Whether the devices cannot reach each other.
   var isAway: Bool { world.now < outage }
 
-  /// How long the device slept since a moment, and a little more.
+  /// How long the device has slept since a moment, and a little more.
   func sleptSince(_ time: Int, _ role: Role) -> Int {
     let wake = asleep[role.index]
     return wake >= time ? wake - time + 1_000_000 : 0
   }
 
-  /// A device's disk stands still from now on.
+  /// A device's disk hangs from now on.
   func stall(_ device: Int, for length: Int) {
     stalled[device] = max(stalled[device], world.now + length)
     let role = device == Role.sender.index ? Role.sender : .receiver
     world.note("the disk of the \(role) stands still until \(stalled[device])")
-    // What waits on the stack goes on when the disk does, and not when something else happens behind that.
+    // The event lets an operation that waits on the stack continue as soon as the disk does, not
+    // only at the next event after that.
     world.after(length) {}
   }
 
-  /// The receiver's disk is in the middle of something, and may stand still from here on.
+  /// The receiver's disk is in the middle of an operation, and may hang from here on.
   func riskStall() {
     guard !lurkingStalls.isEmpty, world.dice.one(in: 3) else { return }
     tally.stalls += 1
@@ -46,10 +47,10 @@ extension Ground {
     addSender()
   }
 
-  /// Another process goes on with what the sender has begun, from a copy of what it remembers.
+  /// Another process continues the sender's transfer, from a copy of its records.
   func startTwin() {
     guard !isSenderDone else { return }
-    // Until something is remembered there is nothing to copy.
+    // Without a record there is nothing to copy.
     guard senders.count == 1, !entriesAtSender.isEmpty else {
       return ambush(at: world.dice.one(in: 2) ? .join : .export, 1) { [self] in startTwin() }
     }
@@ -86,7 +87,8 @@ extension Ground {
     world.dice.one(in: 4) ? world.dice.roll(1_000...20_000_000) : world.dice.roll(1_000...400_000)
   }
 
-  /// The receiver stays, and the sender's user has more to send, now and then: whether that is so.
+  /// Now and then the receiver stays and the sender's user has more to send; returns whether that
+  /// is so.
   private func startsAgain() -> Bool {
     guard keeps, !isSenderDone, rounds > 0, furniture.existing != .refuse, senders.count == 1 else { return false }
     rounds -= 1
@@ -95,19 +97,19 @@ extension Ground {
     return true
   }
 
-  /// The sender's user hears that all is done, and starts nothing again.
+  /// The sender's user learns that everything is done, and does not start the sender again.
   func senderHeardDone(_ sender: SimulatedSender) {
     if startsAgain() { return }
     isSenderDone = true
     world.after(world.dice.roll(1_000...2_000_000)) { [self] in
       for other in senders where other !== sender { other.stop() }
     }
-    // A receiver whose sender will not come back waits in vain.
+    // A receiver whose sender does not come back waits in vain.
     world.after(100_000_000) { [self] in receiver?.stop() }
   }
 }
 
-// MARK: What must hold where a run ends
+// MARK: Checks at the end of a run
 
 extension SimulatedSender {
   func checkEnd(_ checked: Result<TransferResult, TransferFailure>) {
@@ -122,7 +124,8 @@ extension SimulatedSender {
     world.check(
       ground.done.values.contains { $0.total == result.total && $0.notStored == result.notStored },
       "the sender tells of an end that the receiver does not know")
-    // One that knows nothing of another process's words may have heard of what that one found gone.
+    // A process does not know another process's messages, and may have reported items that the
+    // other one found gone.
     let gone = hasTwin ? ground.goneRefused : goneRefused
     world.check(
       ground.notStoredPaths.isSubset(of: toldRefused)
@@ -157,7 +160,7 @@ extension SimulatedReceiver {
       ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user has not heard of all that is not stored")
   }
 
-  /// A transfer has come to nothing, and the receiver stays.
+  /// A transfer has failed, and the receiver stays.
   func checkFailed(_ failure: TransferFailure) {
     world.check(ground.keeps, "a receiver that does not stay goes on behind \(failure)")
     guard failure.kind == .connectionLost, patience > 0 else { return }
@@ -168,7 +171,7 @@ extension SimulatedReceiver {
     world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends while it is in a conversation")
     if ground.keeps {
       let isStopped = if case .failure(let failure) = result { failure.kind == .interrupted } else { false }
-      // What fails before it listens, and without threads, ends it as well.
+      // A failure before it listens, or a lack of threads, also ends it.
       return world.check(isStopped || !hasListened || ground.lacksThreads, "a receiver that stays ends by \(result)")
     }
     switch result {
@@ -208,7 +211,8 @@ extension SimulatedReceiver {
     }
   }
 
-  /// A stream may be served: it is of its session, and what it replaces has ended.
+  /// A stream may be served: it belongs to its session, and the streams that it replaces have
+  /// ended.
   private func checkStream(_ id: ConnectionID, _ number: SessionNumber, _ join: Join) {
     guard let session = sessions[number] else { return world.fail("a stream of a session that is not there") }
     world.check(session.identifier == join.session, "a stream of another session is served")
@@ -221,16 +225,17 @@ extension SimulatedReceiver {
   }
 }
 
-// MARK: Faults that must not come
+// MARK: Faults that must not occur
 
 extension Ground {
-  /// Both ends keep to the protocol, so that no event tells of the contrary.
+  /// Both ends follow the protocol, so no event reports a violation.
   func check(_ fault: Fault?, at role: Role, of sender: SimulatedSender?) {
     guard let fault else { return }
     switch fault.code {
-    // A process that knows nothing of what another one has said for the same transfer takes it for a violation.
+    // A process does not know another process's messages for the same transfer, and takes their
+    // consequences for a violation.
     case .violation where sender?.hasTwin == true, .told(.violation) where sender?.hasTwin == true: break
-    // One that meets a stranger at the receiver's address says so to the receiver.
+    // A sender that meets a stranger at the receiver's address reports that to the receiver.
     case .told(.violation) where role == .receiver && sender?.hasMetStranger == true: break
     case .violation, .announcement, .told(.violation), .told(.announcement), .collision:
       world.fail("the \(role) hears of what must not be: \(fault)")
@@ -271,7 +276,7 @@ extension ReceiverEngine.Event {
 }
 
 extension ReceiverEngine.Event {
-  /// The connection that it is about.
+  /// The connection of the event.
   fileprivate var connection: ConnectionID? {
     switch self {
     case .broke(let id, _), .streamEnded(let id, _, _), .received(let id, _): id

@@ -1,6 +1,6 @@
-/// A connection between two devices: bytes each way, late, and never again after it was cut.
+/// A connection between two devices: bytes in both directions, delayed, and none after a cut.
 final class Wire {
-  /// Who connected, and who was listening.
+  /// The end that connected, and the end that was listening.
   enum End: Int {
     case client = 0
     case server = 1
@@ -11,32 +11,32 @@ final class Wire {
   private struct Direction {
     var pending: [(time: Int, bytes: [UInt8])] = []
     var last = 0
-    /// Whether the end that sends has closed.
+    /// Whether the sending end has closed.
     var isClosed = false
-    /// Whether the end that hears has been told that nothing more comes.
+    /// Whether the receiving end has been told that nothing more comes.
     var isOverTold = false
   }
 
   let name: String
   private let world: World
-  /// What goes toward the client, and toward the server.
+  /// The bytes on their way to the client, and to the server.
   private var toward = [Direction(), Direction()]
   private var ends: [SimulatedConnection?] = [nil, nil]
   private(set) var isCut = false
-  /// How long bytes take at most.
+  /// The longest delay of bytes.
   private let delay: Int
 
   init(_ name: String, _ world: World) {
     self.name = name
     self.world = world
-    // Now and then one is much slower than the others.
+    // Now and then a connection is much slower than the others.
     delay = world.dice.one(in: 6) ? world.dice.roll(5_000...60_000) : world.dice.roll(10...2_000)
   }
 
-  /// A device has its end.
+  /// A device takes its end.
   func attach(_ end: End, _ connection: SimulatedConnection) { ends[end.rawValue] = connection }
 
-  /// Its devices are gone.
+  /// Its devices have ended.
   func letGo() {
     for connection in ends { connection?.stopReading() }
     ends = [nil, nil]
@@ -44,7 +44,7 @@ final class Wire {
 
   func device(at end: End) -> Device? { ends[end.rawValue]?.device }
 
-  /// Whether both ends have let go of it, or it was cut.
+  /// Whether both ends have closed it, or it was cut.
   var isOver: Bool { isCut || toward[0].isClosed && toward[1].isClosed }
 
   func send(_ bytes: [UInt8], from end: End) {
@@ -62,7 +62,7 @@ final class Wire {
     if !first.bytes.isEmpty { ends[end.rawValue]?.arrived(first.bytes) }
   }
 
-  /// Everything that was sent arrives, and then the other end hears of the end.
+  /// Everything that was sent arrives, and then the other end learns of the end.
   func close(by end: End) {
     let target = end.other.rawValue
     guard !isCut, !toward[target].isClosed else { return }
@@ -70,14 +70,15 @@ final class Wire {
     world.after(max(0, toward[target].last - world.now) + 1) { [self] in hear(end.other) }
   }
 
-  /// The connection breaks, at any byte. Each end hears of it in its own time; a half-open one much later.
-  /// With `isLate` everything that was sent comes, but so late that nothing of it is expected any more.
+  /// The connection breaks, at any byte. Each end learns of it at a different time; half-open ends
+  /// learn much later. With `isLate` everything that was sent arrives, but later than either end
+  /// expects.
   func cut(isLate: Bool = false) {
     guard !isCut else { return }
     isCut = true
     for end in [End.client, .server] {
       if isLate { putOff(toward: end) } else { truncate(toward: end) }
-      // What is late comes before the end is heard.
+      // Late bytes arrive before the end is noticed.
       let last = max(0, (toward[end.rawValue].pending.last?.time ?? 0) - world.now)
       let isHalfOpen = world.dice.one(in: 4)
       world.after(last + (isHalfOpen ? world.dice.roll(100_000...40_000_000) : world.dice.roll(1...3_000))) { [self] in
@@ -90,7 +91,7 @@ final class Wire {
     let pending = toward[end.rawValue].pending
     let total = pending.reduce(0) { $0 + $1.bytes.count }
     var rest = total == 0 ? 0 : world.dice.one(in: 3) ? total : world.dice.roll(0...total)
-    // Some of what is under way comes when it is expected no more.
+    // Some of the bytes under way arrive later than expected.
     let late = world.dice.one(in: 3) ? world.dice.roll(1_000...(world.dice.one(in: 3) ? 5_000_000 : 200_000)) : 0
     toward[end.rawValue].pending = pending.map { chunk in
       let kept = min(rest, chunk.bytes.count)
@@ -115,17 +116,17 @@ final class Wire {
   }
 }
 
-/// The network: who can be reached, and what is connected just now.
+/// The network: the devices that can be reached, and the present connections.
 final class Network {
   private let world: World
-  /// Takes a new connection from a host; nil while no device listens.
+  /// Accepts a new connection from a host; nil while no device listens.
   var accept: ((Wire, _ host: String) -> Void)?
   private(set) var wires: [Wire] = []
   private var earlierWires: [Wire] = []
 
   init(_ world: World) { self.world = world }
 
-  /// Connects at once, if a device listens; or to another one that has the address.
+  /// Connects at once, if a device listens; or to another device that has the address.
   func connect(_ name: @autoclosure () -> String, from host: String, to other: ((Wire, String) -> Void)? = nil) -> Wire?
   {
     guard let accept = other ?? accept else { return nil }
@@ -137,13 +138,13 @@ final class Network {
     return wire
   }
 
-  /// A simulation is over: nothing holds anything any more.
+  /// The simulation has ended: breaks reference cycles.
   func letGo() {
     accept = nil
     for wire in earlierWires + wires { wire.letGo() }
   }
 
-  /// Cuts something, or everything.
+  /// Cuts some connections, or all.
   func cut(all: Bool, isLate: Bool = false) {
     let live = wires.filter { !$0.isOver }
     for wire in all ? live : [world.dice.pick(live)].compactMap({ $0 }) {

@@ -1,4 +1,4 @@
-/// Time and what happens in it: events in their order, one thread, nothing else.
+/// Time and its events: in their order, on one thread.
 final class World {
   /// Microseconds since the start.
   private(set) var now = 0
@@ -22,7 +22,7 @@ final class World {
     trace = Trace(keepsAll: keepsTrace)
   }
 
-  /// Something happens after a time.
+  /// Does something after a delay.
   func after(_ delay: Int, _ body: @escaping () -> Void) {
     sequence += 1
     events.append(Event(time: now + max(0, delay), sequence: sequence, body: body))
@@ -33,13 +33,13 @@ final class World {
     }
   }
 
-  /// When the next thing happens.
+  /// The time of the next event.
   var nextTime: Int? { events.first?.time }
 
-  /// Nothing happens any more.
+  /// Removes all events.
   func letGo() { events = [] }
 
-  /// Lets the next thing happen; false when nothing is left.
+  /// Lets the next event happen; false when none is left.
   func step() -> Bool {
     guard let first = events.first else { return false }
     let last = events.removeLast()
@@ -70,14 +70,14 @@ final class World {
   /// Seconds since the start, as the engines count.
   var seconds: Double { Double(now) / 1e6 }
 
-  /// Microseconds from now to a moment in seconds; nothing where it has passed.
+  /// Microseconds from now to a moment in seconds; 0 if it has passed.
   func delay(until moment: Double) -> Int {
     moment < 1e9 ? max(0, Int((moment * 1e6).rounded(.up)) - now) : Int(1e15)
   }
 
   func note(_ text: @autoclosure () -> String) { if trace.keepsAll { trace.note(now, text()) } }
 
-  /// A promise is broken; the first one counts.
+  /// A promise is broken; only the first counts.
   func fail(_ what: String) {
     note("BROKEN: \(what)")
     if broken == nil { broken = what }
@@ -88,7 +88,7 @@ final class World {
   }
 }
 
-/// What happened, as text where that is wanted, and a fingerprint of all of it.
+/// The events of a simulation: as text if requested, and as a fingerprint of all of them.
 final class Trace {
   let keepsAll: Bool
   private(set) var lines: [String] = []
@@ -98,7 +98,7 @@ final class Trace {
 
   func note(_ time: Int, _ text: String) { lines.append("\(time) \(text)") }
 
-  /// Takes two numbers into the fingerprint.
+  /// Adds two numbers to the fingerprint.
   func mix(_ one: UInt64, _ other: UInt64) {
     hash = (hash ^ one) &* 0x9E37_79B9_7F4A_7C15
     hash = (hash ^ other ^ hash >> 29) &* 0x100_0000_01B3
