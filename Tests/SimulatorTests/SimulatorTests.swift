@@ -1,32 +1,34 @@
 import Testing
 import TransferSimulator
 
-/// A few seeds, with the checks that a build for debugging has. `Scripts/test` runs 10,000 of a release.
+/// Runs a few seeds with the checks of a debug build. `Scripts/test` runs 10,000 seeds of a release
+/// build.
 @Suite struct SimulatorTests {
   private static let count: UInt64 = 200
   private static let ranges = (0..<8).map { 1 + $0 * count / 8..<1 + ($0 + 1) * count / 8 }
 
-  @Test(arguments: ranges) func `every promise holds`(seeds: Range<UInt64>) {
+  @Test(arguments: ranges) func `every promise is kept`(seeds: Range<UInt64>) {
     for seed in seeds {
       let broken = Simulation.run(seed: seed).broken
       #expect(broken == nil, "Scripts/simulate --seed \(seed) --trace")
     }
   }
 
-  @Test(arguments: ranges) func `every promise holds of a receiver that stays`(seeds: Range<UInt64>) {
+  @Test(arguments: ranges) func `every promise is kept by a receiver that stays`(seeds: Range<UInt64>) {
     for seed in seeds {
       let broken = Simulation.run(seed: seed, keeps: true).broken
       #expect(broken == nil, "Scripts/simulate --seed \(seed) --keep --trace")
     }
   }
 
-  /// Mistakes that one seed in hundreds finds out: the 10,000 of a release find these, as all others.
+  /// Mistakes that only one seed in hundreds detects. The 10,000 seeds of a release build detect
+  /// these and all others.
   private static let rare: Set<Mutation> = [
     .trustWholeJournal, .ignoreGranularity, .forgetDropped, .forgetFailedSync, .concludeAnotherSession,
     .forgetWhatIsUnderWay,
   ]
 
-  @Test(arguments: Mutation.allCases.filter { !rare.contains($0) }) func `a mistake is found out`(mutation: Mutation) {
+  @Test(arguments: Mutation.allCases.filter { !rare.contains($0) }) func `mistakes are detected`(mutation: Mutation) {
     let caught = (1...300).first { Simulation.run(seed: $0, mutation: mutation).broken != nil }
     #expect(caught != nil)
   }
@@ -47,8 +49,8 @@ import TransferSimulator
     #expect(once.trace == again.trace)
   }
 
-  /// What is tried must really happen.
-  @Test func `everything that can go wrong goes wrong`() {
+  /// Every attempted fault must really occur.
+  @Test func `every kind of fault occurs`() {
     var faults = Faults()
     var sentTwice = 0
     for seed in 1...100 as ClosedRange<UInt64> {

@@ -27,8 +27,7 @@ final class Worker {
   }
 }
 
-/// One process on a device, from its start to its end, with its time, its sleep and the workers
-/// that it has started.
+/// One process on a device, with its time, its sleep and the workers that it has started.
 class Device {
   let ground: Ground
   let world: World
@@ -106,7 +105,7 @@ class Device {
     let moment = max(stoppedAt, movedAt ?? 0)
     let bound = movedAt == nil ? 1_000_000 : 1_500_000
     world.check(
-      world.now - moment < bound + ground.sleptSince(moment, role), "the \(role) goes on though its user wants its end")
+      world.now - moment < bound + ground.sleptSince(moment, role), "the \(role) runs though its user has stopped it")
   }
 
   /// Gives the engine an event, after the actions of the previous one.
@@ -124,7 +123,7 @@ class Device {
     if let broken = brokenInvariant { world.fail("the \(role): \(broken)") }
     guard let moment = nextMoment else { return }
     spins = hasOnlyTimePassed && moment <= world.seconds ? spins + 1 : 0
-    if spins > 50 { return world.fail("the \(role) wants to hear of a moment that has come, again and again") }
+    if spins > 50 { return world.fail("the \(role) asks again and again for a moment that has come") }
     let time = world.now + max(1, world.delay(until: moment))
     if let timer, timer <= time, timer > world.now { return }
     timer = time
@@ -187,7 +186,7 @@ class Device {
   /// The process ends.
   func die(_ why: @autoclosure () -> String) {
     guard isAlive else { return }
-    world.note("the \(role) is gone \(why())")
+    world.note("the \(role) dies \(why())")
     isAlive = false
     for worker in workers { worker.whenTold = nil }
     workers = []

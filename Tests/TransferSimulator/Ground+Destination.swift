@@ -26,7 +26,7 @@ extension Ground {
   /// last export began or later. If nothing changed since the source was listed, all files are
   /// there.
   func checkDestination() {
-    guard let (_, finish, export) = concluded else { return world.fail("something was imported without a finish") }
+    guard let (_, finish, export) = concluded else { return world.fail("something was imported without a FINISH") }
     let all = destination
     checkFurniture(all)
     let arrived = all.filter { !furniture.isOld($0.key, $0.value) }
@@ -53,9 +53,9 @@ extension Ground {
               + "differs at \(differences.count) from \(differences.first ?? -1) to \(differences.last ?? -1)")
         }
       }
-      world.check(!same.isEmpty, "\(name) is no version that the source ever had")
+      world.check(!same.isEmpty, "\(name) was never at the source in this version")
       world.check(
-        same.isEmpty || same.contains { $0.until >= export.start }, "\(name) is a version from before the last export")
+        same.isEmpty || same.contains { $0.until >= export.start }, "\(name) is a version older than the last export")
     }
     if source.lastChange < export.listed, export.unsent == 0 {
       let names = Set(all.keys.map(furniture.original))
@@ -71,7 +71,7 @@ extension Ground {
   func checkNothingNew() {
     guard concluded == nil else { return }
     for (path, node) in destination where !furniture.isOld(path, node) {
-      world.fail("\(String(decoding: path, as: UTF8.self)) is at the destination before everything has arrived")
+      world.fail("\(String(decoding: path, as: UTF8.self)) is at the destination although not everything has arrived")
     }
   }
 
@@ -91,7 +91,7 @@ extension Ground {
     for (path, version) in source.current.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       guard version.kind == .regular, let node = arrived[path] else { continue }
       if let other = first.updateValue(node, forKey: version.inode), other !== node {
-        world.fail("\(String(decoding: path, as: UTF8.self)) is no link any more")
+        world.fail("\(String(decoding: path, as: UTF8.self)) is no longer a link")
       }
     }
   }

@@ -287,7 +287,7 @@ final class Ground {
       // The process may have died after it had recorded this; now the record is durable.
       if concluding?.transfer == staging.transfer { hasConcluded() }
     } else if concluded?.transfer == staging.transfer {
-      world.fail("what was concluded counts as incomplete")
+      world.fail("a concluded transfer counts as incomplete")
     }
     checkNothingNew()
     checkFurniture(destination)
@@ -331,7 +331,7 @@ final class Ground {
     world.note("concludes \(finish.total)")
     promises(of: transfer).finishing(staging, keys: staging.keys)
     guard let export = finished.last(where: { $0.finish == finish }) else {
-      return world.fail("something was concluded that was never finished")
+      return world.fail("a FINISH was concluded that no export ended with")
     }
     sent.conclude(staging, without: dropped)
     concluding = (staging.transfer, finish, export)
@@ -390,7 +390,7 @@ final class Ground {
       guard let path = try? ArchivePath(path), let durable = durableAt[accept.session] else { return }
       world.check(
         !durable.has(path, accept.keys.generation(of: version.fingerprint), anyOf: range),
-        "\(String(decoding: path.bytes, as: UTF8.self)) \(range) is durable, and read again")
+        "\(String(decoding: path.bytes, as: UTF8.self)) \(range) is durable, and was read again")
     }
   }
 
@@ -440,10 +440,10 @@ final class Ground {
       if lost.contains(other.join.stream) {
         world.check(
           other.worker.hasEnded,
-          "stream \(stream.join.stream) writes while \(other.join.stream), which it replaces, lives")
+          "stream \(stream.join.stream) writes while \(other.join.stream), which it replaces, still runs")
       }
       if known[other.join.stream]?.contains(stream.join.stream) == true, other.machine.writtenFrames > 0 {
-        world.fail("stream \(stream.join.stream) writes behind \(other.join.stream), which replaces it")
+        world.fail("stream \(stream.join.stream) writes after \(other.join.stream), which replaces it")
       }
     }
   }

@@ -88,7 +88,7 @@ final class OutgoingWorker {
       if isReading { return look() }
       let trace = StallWatch.Trace(underWay: machine.underWay, taken: taken)
       if watch.isStalled(trace, isIdle: machine.underWay == 0, now: sender.world.seconds) {
-        return broke(ConnectionError(.timedOut, "nothing moves on a data stream any more"))
+        return broke(ConnectionError(.timedOut, "a data stream makes no progress"))
       }
       look()
     }

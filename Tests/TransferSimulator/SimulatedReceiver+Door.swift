@@ -24,8 +24,8 @@ extension SimulatedReceiver {
 
   /// Starts the worker of a connection; if it cannot be created, the connection ends.
   private func work(_ name: StaticString, _ id: ConnectionID, _ body: (Worker, SimulatedConnection) -> Void) {
-    guard let connection = connections[id] else { return world.fail("a worker of a connection that is gone: \(name)") }
-    world.check(hands[id] == nil && links[id] == nil, "a connection has two hands: \(name)")
+    guard let connection = connections[id] else { return world.fail("a worker of an ended connection: \(name)") }
+    world.check(hands[id] == nil && links[id] == nil, "a connection has two workers: \(name)")
     let worker = begin(name)
     hands[id] = worker
     connection.stopReading()

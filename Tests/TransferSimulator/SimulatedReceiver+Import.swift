@@ -21,7 +21,7 @@ extension SimulatedReceiver {
       note("discard", identifier) { [self] in
         world.check(
           (transfers[identifier]?.staging?.held ?? Tally()) == Tally(),
-          "a transfer is discarded of which something has arrived")
+          "a transfer with received data is discarded")
         disk.removeArea(of: identifier)
         ground.forgetAtReceiver(identifier)
       }
@@ -48,7 +48,7 @@ extension SimulatedReceiver {
       } catch {
         guard isAlive else { return }
         if (error as? ArchiveError)?.code == .journal {
-          world.fail("a journal was refused that had not been tampered with: \(error)")
+          world.fail("an intact journal was refused: \(error)")
         }
         end(worker) { [self] in feed(.tookBack(.failure(Fault(error)))) }
       }
@@ -57,7 +57,7 @@ extension SimulatedReceiver {
 
   /// Takes back one transfer that this process has released.
   private func retake(_ identifier: TransferID) {
-    world.check(transfers[identifier] == nil, "a transfer is taken back that was not let go")
+    world.check(transfers[identifier] == nil, "a transfer is taken back that was not released")
     let worker = begin("retake")
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
       do {
@@ -113,7 +113,7 @@ extension SimulatedReceiver {
 
   private func importItems(_ identifier: TransferID, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]) {
     let transfer = transfer(identifier)
-    world.check(!transfers.values.contains(where: \.isImporting), "two imports go on at a time")
+    world.check(!transfers.values.contains(where: \.isImporting), "two imports are running")
     transfer.isImporting = true
     importMovedAt = world.now
     let worker = begin("import")
@@ -160,7 +160,7 @@ extension SimulatedReceiver {
         let total: Tally
         switch staging.stage {
         case .concluded(let tally), .imported(let tally): total = tally
-        case .receiving: return world.fail("an import of what is not complete")
+        case .receiving: return world.fail("an import of an incomplete transfer")
         }
         var moves = FolderImport(staging, to: try area(of: transfer.identifier))
         try moves.run { feed(.importing(transfer.identifier, $0)) }

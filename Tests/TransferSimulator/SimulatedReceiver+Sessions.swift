@@ -117,7 +117,7 @@ extension SimulatedReceiver {
   func checkNewest(_ session: ReceiverSessionParts, _ what: @autoclosure () -> String) {
     world.check(
       !sessions.values.contains { $0.transfer === session.transfer && $0.number > session.number && $0.isAccepted },
-      "\(what()) of an older session, though a newer one is accepted")
+      "\(what()) of an older session, although a newer one is accepted")
   }
 
   /// No older session of a transfer still writes.
@@ -148,7 +148,7 @@ extension SimulatedReceiver {
   /// The marks of each kind are ascending.
   private func checkTold(_ page: Held, _ session: ReceiverSessionParts) {
     for mark in page.marks {
-      if let last = session.lastTold[page.kind.rawValue], mark <= last { world.fail("marks that do not ascend") }
+      if let last = session.lastTold[page.kind.rawValue], mark <= last { world.fail("marks are not ascending") }
       session.lastTold[page.kind.rawValue] = mark
     }
   }
@@ -196,7 +196,7 @@ extension SimulatedReceiver {
     let worker = begin("gate", of: number)
     var fault: Fault?
     do { try session.gate.shut() } catch { fault = Fault(error) }
-    world.check(fault != nil || session.writing == 0, "the gate shuts while a frame is written")
+    world.check(fault != nil || session.writing == 0, "the gate shuts while a frame is being written")
     end(worker) { [self] in feed(.gateShut(number, fault)) }
   }
 

@@ -100,7 +100,7 @@ final class SimulatedReceiver: Device {
     for event in mistakes.takeFalseEvents() { take { [self] in handle(event) } }
     for action in actions where isAlive {
       world.note("receiver -> \(action)")
-      world.check(!isFinished, "the receiver does something behind its end")
+      world.check(!isFinished, "the receiver acts after its end")
       check(action)
       ground.acted(action.moment)
       perform(action)
@@ -188,7 +188,7 @@ final class SimulatedReceiver: Device {
   }
 
   private func converse(_ id: ConnectionID) {
-    guard let connection = connections[id] else { return world.fail("a conversation on a connection that is gone") }
+    guard let connection = connections[id] else { return world.fail("a conversation on a connection that has ended") }
     links[id] = SimulatedLink(connection, self) { [self] news in
       switch news {
       case .received(let message): feed(.received(id, message))
@@ -228,7 +228,7 @@ final class SimulatedReceiver: Device {
 
   /// The user answers after a while, if the question is still open then.
   private func ask(_ asked: Engine.Question) {
-    world.check(question == nil, "two questions are asked at a time")
+    world.check(question == nil, "two questions are open at once")
     let worker = begin("question")
     question = worker
     let answer = { [self] (isWanted: Bool?) in

@@ -147,7 +147,7 @@ extension SimulatedSender {
   /// Finds the devices that wait in this network. Other devices are never found without the
   /// receiver: a sender that pairs with one of them would begin a second transfer beside the first.
   func look() {
-    world.check(dialer == nil, "the sender looks around while it dials")
+    world.check(dialer == nil, "the sender searches while it dials")
     let worker = begin("look")
     dialer = worker
     var isOver = false
@@ -175,7 +175,7 @@ extension SimulatedSender {
 
   /// A connection that sends nothing, and is closed as soon as it is established.
   func probe(at place: Place) {
-    world.check(dialer == nil, "the sender looks at the door while it dials")
+    world.check(dialer == nil, "the sender probes while it dials")
     let worker = begin("probe")
     dialer = worker
     var isOver = false
@@ -213,7 +213,7 @@ extension SimulatedSender {
   // MARK: The control connection
 
   func dial(_ purpose: Engine.Purpose, at place: Place) {
-    world.check(dialer == nil, "the sender dials twice at a time")
+    world.check(dialer == nil, "the sender dials twice at once")
     let worker = begin("dial")
     dialer = worker
     let mode: ConnectionMode

@@ -184,7 +184,7 @@ extension SimulatedSender {
   // MARK: Streams
 
   private func openStream(_ session: SenderSessionParts, _ join: Join, _ attempts: Int) {
-    world.check(session.window != nil && !session.isStopped, "a stream is opened for a session that is over")
+    world.check(session.window != nil && !session.isStopped, "a stream is opened for a session that has ended")
     let worker = begin("stream", of: session.number)
     let stream = OutgoingWorker(self, session, join, worker, attempts: attempts)
     session.streams.append(stream)

@@ -105,7 +105,7 @@ final class SimulatedSender: Device {
     let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
     for action in actions where isAlive {
       world.note("sender -> \(action)")
-      world.check(!isFinished, "the sender does something behind its end")
+      world.check(!isFinished, "the sender acts after its end")
       check(action)
       ground.acted(action.moment)
       perform(action)
@@ -266,7 +266,7 @@ final class SimulatedSender: Device {
   }
 
   private func converse(_ id: ConnectionID) {
-    guard let connection = connections[id] else { return world.fail("a conversation on a connection that is gone") }
+    guard let connection = connections[id] else { return world.fail("a conversation on a connection that has ended") }
     links[id] = SimulatedLink(connection, self) { [self] news in
       switch news {
       case .received(let message): feed(.received(id, message))

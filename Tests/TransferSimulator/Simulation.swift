@@ -52,17 +52,17 @@ public struct Simulation {
     world.after(dice.roll(0...5_000)) { ground.startSender() }
     while world.broken == nil, !isOver {
       if !ground.stepInside() { break }
-      if ground.steps > Self.mostSteps { return world.fail("it does not come to an end") }
+      if ground.steps > Self.mostSteps { return world.fail("it does not end") }
     }
     guard world.broken == nil else { return }
-    world.check(ground.isSenderDone, "nothing happens any more, and the sender is not done")
+    world.check(ground.isSenderDone, "no events are left, and the sender is not done")
     world.check(!ground.done.isEmpty, "the receiver is not done")
     // A finished transfer survives a power failure.
     ground.disk.losePower()
     if ground.isSettled { ground.checkDestination() }
     world.check(
       ground.sentTwice <= ground.allowedTwice,
-      "\(ground.sentTwice) bytes were sent twice, \(ground.allowedTwice) may be")
+      "\(ground.sentTwice) bytes were sent twice, at most \(ground.allowedTwice) are allowed")
   }
 
   /// Whether the sender is done and both processes have ended.

@@ -28,7 +28,7 @@ extension Ground {
   func stall(_ device: Int, for length: Int) {
     stalled[device] = max(stalled[device], world.now + length)
     let role = device == Role.sender.index ? Role.sender : .receiver
-    world.note("the disk of the \(role) stands still until \(stalled[device])")
+    world.note("the disk of the \(role) hangs until \(stalled[device])")
     // The event lets an operation that waits on the stack continue as soon as the disk does, not
     // only at the next event after that.
     world.after(length) {}
@@ -38,7 +38,7 @@ extension Ground {
   func riskStall() {
     guard !lurkingStalls.isEmpty, world.dice.one(in: 3) else { return }
     tally.stalls += 1
-    world.note("the receiver's disk stands still in the middle of something")
+    world.note("the receiver's disk hangs in the middle of an operation")
     stall(Role.receiver.index, for: lurkingStalls.removeLast())
   }
 
@@ -118,19 +118,19 @@ extension SimulatedSender {
     case .failure(let failure):
       guard failure.kind == .connectionLost, isReturning, patience > 0, !isStopped, !isTold else { return }
       return world.check(
-        world.seconds - lastProgress >= patience - 0.001, "the sender gives its receiver up too soon: \(failure)")
+        world.seconds - lastProgress >= patience - 0.001, "the sender gives up too soon: \(failure)")
     case .success(let success): result = success
     }
     world.check(
       ground.done.values.contains { $0.total == result.total && $0.notStored == result.notStored },
-      "the sender tells of an end that the receiver does not know")
+      "the sender reports a result that the receiver does not know")
     // A process does not know another process's messages, and may have reported items that the
     // other one found gone.
     let gone = hasTwin ? ground.goneRefused : goneRefused
     world.check(
       ground.notStoredPaths.isSubset(of: toldRefused)
         && toldRefused.subtracting(gone).isSubset(of: ground.notStoredPaths),
-      "the sender's user has heard of \(names(toldRefused)) as not stored, and that is \(names(ground.notStoredPaths))")
+      "the sender's user knows \(names(toldRefused)) as not stored, instead of \(names(ground.notStoredPaths))")
   }
 
   private func names(_ paths: Set<[UInt8]>) -> [String] { paths.map { String(decoding: $0, as: UTF8.self) }.sorted() }
@@ -140,12 +140,12 @@ extension SimulatedSender {
     case .say(_, .receipt):
       world.check(
         ground.isDoneRecorded,
-        "the receipt is said before the last word is written down")
+        "RECEIPT is sent before DONE is recorded")
     case .moveFrames(let number, let from, let to):
       if let accept = sessions[number]?.accept { ground.moved(accept.session, from: from, to: to) }
     case .say(_, .finish):
       for session in sessions.values where !session.isStopped {
-        world.check(session.window?.isWritten ?? false, "FINISH is said before everything is written")
+        world.check(session.window?.isWritten ?? false, "FINISH is sent before everything is written")
       }
     default: break
     }
@@ -155,20 +155,20 @@ extension SimulatedSender {
 extension SimulatedReceiver {
   /// A transfer is done, and the receiver stays.
   func checkDone() {
-    world.check(!ground.done.isEmpty, "the receiver tells of an end that has not come")
+    world.check(!ground.done.isEmpty, "the receiver reports a result before the end")
     world.check(
-      ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user has not heard of all that is not stored")
+      ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
   }
 
   /// A transfer has failed, and the receiver stays.
   func checkFailed(_ failure: TransferFailure) {
-    world.check(ground.keeps, "a receiver that does not stay goes on behind \(failure)")
+    world.check(ground.keeps, "a receiver that does not stay continues after \(failure)")
     guard failure.kind == .connectionLost, patience > 0 else { return }
-    world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives its sender up too soon")
+    world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives up too soon")
   }
 
   func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
-    world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends while it is in a conversation")
+    world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends during a session")
     if ground.keeps {
       let isStopped = if case .failure(let failure) = result { failure.kind == .interrupted } else { false }
       // A failure before it listens, or a lack of threads, also ends it.
@@ -177,15 +177,15 @@ extension SimulatedReceiver {
     switch result {
     case .success(let result):
       world.check(
-        ground.done.values.contains { $0.total == result.total }, "the receiver tells of an end that has not come")
+        ground.done.values.contains { $0.total == result.total }, "the receiver reports a result before the end")
       if hasImported {
         world.check(
-          ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user has not heard of all that is not stored")
+          ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
       }
     case .failure(let failure):
       world.check(!hasImported || !hasListened, "the receiver has imported everything, and fails: \(failure)")
       guard failure.kind == .connectionLost, patience > 0, !isStopped else { return }
-      world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives its sender up too soon")
+      world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives up too soon")
     }
   }
 
@@ -198,14 +198,14 @@ extension SimulatedReceiver {
       checkRest(before: session, "a session is accepted while an older one writes")
       world.check(
         sessions.values.allSatisfy { $0.transfer !== session.transfer || $0.number <= session.number },
-        "an older session is accepted behind a newer one")
+        "an older session is accepted after a newer one")
       session.isAccepted = true
     case .say(let id, .close(let close)) where close.code == .silent:
-      world.check(links[id]?.isOpen != true, "the receiver counts a sender as gone that is there")
+      world.check(links[id]?.isOpen != true, "the receiver counts a present sender as away")
     case .importItems(let transfer, _, _):
-      world.check(!unsynced.contains(transfer), "something is imported that could not be made durable")
+      world.check(!unsynced.contains(transfer), "data is imported that could not be made durable")
     case .say(_, .done):
-      world.check(!ground.done.isEmpty, "the receiver says DONE, and nothing is")
+      world.check(!ground.done.isEmpty, "the receiver sends DONE although nothing is done")
     case .serve(let id, let number, let join): checkStream(id, number, join)
     default: break
     }
@@ -214,9 +214,9 @@ extension SimulatedReceiver {
   /// A stream may be served: it belongs to its session, and the streams that it replaces have
   /// ended.
   private func checkStream(_ id: ConnectionID, _ number: SessionNumber, _ join: Join) {
-    guard let session = sessions[number] else { return world.fail("a stream of a session that is not there") }
+    guard let session = sessions[number] else { return world.fail("a stream of an unknown session") }
     world.check(session.identifier == join.session, "a stream of another session is served")
-    world.check(!session.isClosed, "a stream is served behind the end of its session")
+    world.check(!session.isClosed, "a stream is served after the end of its session")
     checkNewest(session, "a stream is served")
     world.check(!session.numbers.contains(join.stream), "two streams of a session have one number")
     for stream in session.streams where stream.join.stream == join.replaces {
@@ -238,7 +238,7 @@ extension Ground {
     // A sender that meets a stranger at the receiver's address reports that to the receiver.
     case .told(.violation) where role == .receiver && sender?.hasMetStranger == true: break
     case .violation, .announcement, .told(.violation), .told(.announcement), .collision:
-      world.fail("the \(role) hears of what must not be: \(fault)")
+      world.fail("the \(role) gets an event that must not occur: \(fault)")
     default: break
     }
   }

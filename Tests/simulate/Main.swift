@@ -3,11 +3,11 @@ import Foundation
 import Synchronization
 import TransferSimulator
 
-/// Runs simulations, as many as one likes, and says which seeds broke a promise.
+/// Runs any number of simulations, and reports the seeds that broke a promise.
 @main enum Simulate {
-  /// So many failures are told; more would say nothing new.
+  /// The most failures that are printed; more would say nothing new.
   private static let mostFailures = 20
-  /// How much of what happened is told without --trace.
+  /// How many of the last lines of the trace are printed without --trace.
   private static let lastLines = 60
 
   static func main() {
@@ -45,19 +45,20 @@ import TransferSimulator
     return summary.failures.isEmpty
   }
 
-  /// Makes every mistake, one after the other; whether each is found out by one of the seeds, or of as many behind them.
+  /// Makes every mistake, one after the other. Returns whether each is detected by one of the
+  /// seeds, or by one of as many seeds after them.
   private static func makeMistakes(_ request: Request) -> Bool {
     let found = Mutation.allCases.map { mutation in
       let seeds = request.first..<request.first + 2 * request.count
       let seed = finder(of: mutation, among: seeds)
       let outcome = seed.map { "ok      | by seed \($0)" } ?? "FAILED  | by none of \(seeds.count) seeds"
-      print("the mistake \(mutation.rawValue) is found out | \(outcome)")
+      print("the mistake \(mutation.rawValue) is detected | \(outcome)")
       return seed != nil
     }
     return !found.contains(false)
   }
 
-  /// A seed by which a mistake is found out, of those that are tried on every core, from the first on.
+  /// A seed that detects a mistake. All cores try the seeds, from the first on.
   private static func finder(of mutation: Mutation, among seeds: Range<UInt64>) -> UInt64? {
     let state = Mutex((next: seeds.lowerBound, found: UInt64?.none))
     DispatchQueue.concurrentPerform(iterations: ProcessInfo.processInfo.activeProcessorCount) { _ in
@@ -74,7 +75,7 @@ import TransferSimulator
   }
 }
 
-/// What many simulations came to.
+/// The results of many simulations.
 private struct Summary {
   var next: UInt64
   var runs = 0
@@ -104,7 +105,7 @@ private struct Summary {
 
   func text(seconds: Double) -> String {
     """
-    every promise holds | \(failures.isEmpty ? "ok     " : "FAILED ") | \(runs) seeds, \(failures.count) failed, in \(String(format: "%.1f", seconds)) s
+    every promise is kept | \(failures.isEmpty ? "ok     " : "FAILED ") | \(runs) seeds, \(failures.count) failed, in \(String(format: "%.1f", seconds)) s
       all connections cut   \(faults.cuts)
       one connection cut    \(faults.streamCuts)
       sender killed         \(faults.senderKills)
@@ -115,11 +116,11 @@ private struct Summary {
       changes of the source \(faults.changes)
       networks away         \(faults.outages)
       devices asleep        \(faults.sleeps)
-      disks that stood still \(faults.stalls)
+      disks that hung       \(faults.stalls)
       runs, stopped         \(faults.runs), \(faults.stops)
       strangers, impostors  \(faults.strangers), \(faults.impostors)
-      two senders at a time \(faults.twins)
-      transfers besides     \(faults.rounds)
+      two senders at once   \(faults.twins)
+      further transfers     \(faults.rounds)
       bytes sent            \(sentInAll), \(sentTwice) of them twice
     """
   }
@@ -156,13 +157,13 @@ private struct Request {
       case "--mutations": makesMistakes = true
       case "--mutation":
         let name = words.popFirst() ?? ""
-        guard let known = Mutation(rawValue: name) else { throw Mistake(text: "there is no mutation \"\(name)\"") }
+        guard let known = Mutation(rawValue: name) else { throw Mistake(text: "unknown mutation \"\(name)\"") }
         mutation = known
-      default: throw Mistake(text: "there is no option \"\(word)\"")
+      default: throw Mistake(text: "unknown option \"\(word)\"")
       }
     }
     if isTracing, seed == nil { throw Mistake(text: "--trace needs --seed") }
-    if makesMistakes, seed != nil || mutation != nil { throw Mistake(text: "--mutations goes with many seeds alone") }
+    if makesMistakes, seed != nil || mutation != nil { throw Mistake(text: "--mutations excludes --seed, --mutation") }
   }
 
   private static func number(_ option: String, _ word: String?) throws(Mistake) -> UInt64 {
